@@ -1,0 +1,39 @@
+#include "base/err.h"
+
+#include <string.h>
+
+#include "base/test.h"
+
+static void the_first_failure_writes_the_line(void **state)
+{
+    struct why why = {""};
+    assert_int_equal(why_fail(&why, ERR_INPUT, "plan.json: line %d: no such node", 7), ERR_INPUT);
+    assert_string_equal(why.text, "plan.json: line 7: no such node");
+}
+
+static void a_reason_is_one_line_whatever_it_quotes(void **state)
+{
+    struct why why;
+    assert_int_equal(why_fail(&why, ERR_USAGE, "%s", "a\nb\033[2Jc"), ERR_USAGE);
+    assert_string_equal(why.text, "a?b?[2Jc");
+}
+
+static void a_long_reason_is_cut_not_overrun(void **state)
+{
+    char name[2 * WHY_SIZE];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    struct why why;
+    assert_int_equal(why_fail(&why, ERR_SYSTEM, "%s", name), ERR_SYSTEM);
+    assert_int_equal(strlen(why.text), WHY_SIZE - 1);
+}
+
+static void every_code_has_a_text(void **state)
+{
+    for (int code = OK; code <= ERR_SYSTEM; code++)
+        assert_true(strlen(err_text((enum err)code)) > 0);
+    assert_int_equal(why_memory(NULL), ERR_MEMORY);
+}
+
+TEST_MAIN(TEST(the_first_failure_writes_the_line), TEST(a_reason_is_one_line_whatever_it_quotes),
+          TEST(a_long_reason_is_cut_not_overrun), TEST(every_code_has_a_text))

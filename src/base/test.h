@@ -1,0 +1,21 @@
+#pragma once
+/* test: what every unit test begins with. cmocka's header wants these four
+ * before it. Assertions inside the code under test end the test program, as
+ * they would end weft. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h> /* after the four */
+
+#define TEST(name) cmocka_unit_test(name)
+
+/* TEST_MAIN(TEST(a), TEST(b)) is the whole main function. */
+#define TEST_MAIN(...)                                                                             \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        const struct CMUnitTest tests[] = {__VA_ARGS__};                                           \
+        return cmocka_run_group_tests(tests, NULL, NULL);                                          \
+    }

@@ -1,0 +1,61 @@
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+
+void text_fini(struct text *text)
+{
+    free(text->data);
+    *text = (struct text){0};
+}
+
+bool text_ok(const struct text *text)
+{
+    return !text->failed;
+}
+
+static bool text_reserve(struct text *text, size_t more)
+{
+    if (!text->failed && array_reserve(&text->data, &text->capacity, text->size + more + 1, 1))
+        return true;
+    text->failed = true;
+    return false;
+}
+
+void text_add(struct text *text, const char *data, size_t size)
+{
+    if (!text_reserve(text, size))
+        return;
+    if (size)
+        memcpy(text->data + text->size, data, size);
+    text->size += size;
+    text->data[text->size] = '\0';
+}
+
+void text_puts(struct text *text, const char *string)
+{
+    text_add(text, string, strlen(string));
+}
+
+void text_printf(struct text *text, const char *format, ...)
+{
+    char small[256];
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int size = vsnprintf(small, sizeof small, format, args);
+    va_end(args);
+    assert(size >= 0);
+    if ((size_t)size < sizeof small) {
+        text_add(text, small, (size_t)size);
+    } else if (text_reserve(text, (size_t)size)) {
+        vsnprintf(text->data + text->size, (size_t)size + 1, format, again);
+        text->size += (size_t)size;
+    }
+    va_end(again);
+}

@@ -1,0 +1,23 @@
+#pragma once
+/* text: output that grows in memory before anybody writes it to a file, so
+ * that a failure half-way leaves no half-written file.
+ *
+ * Running out of memory is remembered, not reported at each call: write
+ * everything, then ask text_ok once. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct text {
+    char *data; /* owned; always ends in a zero byte once anything was added */
+    size_t size;
+    size_t capacity;
+    bool failed;
+};
+
+void text_fini(struct text *text);
+bool text_ok(const struct text *text);
+
+void text_add(struct text *text, const char *data, size_t size);
+void text_puts(struct text *text, const char *string);
+void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,43 @@
+#include "base/text.h"
+
+#include <string.h>
+
+#include "base/test.h"
+
+static void pieces_are_joined(void **state)
+{
+    struct text text = {0};
+    text_puts(&text, "a");
+    text_printf(&text, "%d-%s", 42, "b");
+    text_add(&text, "xyz", 2);
+    assert_true(text_ok(&text));
+    assert_string_equal(text.data, "a42-bxy");
+    assert_int_equal(text.size, 7);
+    text_fini(&text);
+    assert_null(text.data);
+}
+
+static void a_long_piece_is_not_cut(void **state)
+{
+    struct text text = {0};
+    for (int i = 0; i < 10; i++)
+        text_printf(&text, "%0*d", 1000, i);
+    assert_int_equal(text.size, 10000);
+    assert_int_equal(strlen(text.data), 10000);
+    assert_int_equal(text.data[9999], '9');
+    text_fini(&text);
+}
+
+static void a_refused_allocation_is_remembered(void **state)
+{
+    struct text text = {0};
+    text_add(&text, NULL, SIZE_MAX - 16); /* no machine has this much */
+    assert_false(text_ok(&text));
+    text_puts(&text, "later");
+    assert_false(text_ok(&text));
+    assert_int_equal(text.size, 0);
+    text_fini(&text);
+}
+
+TEST_MAIN(TEST(pieces_are_joined), TEST(a_long_piece_is_not_cut),
+          TEST(a_refused_allocation_is_remembered))

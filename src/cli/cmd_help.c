@@ -1,0 +1,58 @@
+/* weft help, weft version */
+#include <string.h>
+
+#include "cli/call.h"
+#include "cli/commands.h"
+#include "cli/help.h"
+
+static enum err help_run(struct call *call, struct why *why)
+{
+    char name[128] = "";
+    if (call->argument_count == 0) {
+        help_overview(&call->out);
+        return OK;
+    }
+    for (int i = 0; i < call->argument_count; i++) {
+        if (strlen(name) + strlen(call->arguments[i]) + 2 > sizeof name)
+            return why_fail(why, ERR_USAGE, "help: no such command");
+        if (i)
+            strcat(name, " ");
+        strcat(name, call->arguments[i]);
+    }
+    for (int i = 0; commands[i]; i++) {
+        if (strcmp(commands[i]->name, name) == 0) {
+            help_command(&call->out, commands[i]);
+            return OK;
+        }
+    }
+    if (help_group(&call->out, name))
+        return OK;
+    return why_fail(why, ERR_USAGE, "help: no command '%s'; 'weft help' lists them", name);
+}
+
+const struct command command_help = {
+    .name = "help",
+    .arguments = "[COMMAND...]",
+    .summary = "what weft can do, or how one command works",
+    .description = "Without words it lists all commands; with the name of one it explains that "
+                   "one.",
+    .examples = "  weft help topo measure",
+    .run = help_run,
+};
+
+static enum err version_run(struct call *call, struct why *why)
+{
+    if (call->json)
+        text_printf(&call->out, "{\"version\": \"%s\"}\n", WEFT_VERSION);
+    else
+        text_printf(&call->out, "weft %s\n", WEFT_VERSION);
+    return OK;
+}
+
+const struct command command_version = {
+    .name = "version",
+    .arguments = "",
+    .summary = "which weft this is",
+    .description = "Prints the version.",
+    .run = version_run,
+};

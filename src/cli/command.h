@@ -1,0 +1,32 @@
+#pragma once
+/* command: what the command line can do, as data.
+ *
+ * One table (commands.c) gives the dispatcher its functions, `weft help` its
+ * text, man its pages and the shell its completion, so that they cannot
+ * disagree. A command's file exports one `const struct command`. */
+
+#include "base/err.h"
+
+struct call;
+
+struct option {
+    const char *name;  /* without the dashes; NULL ends a list */
+    const char *value; /* what follows it, "N" or "FILE"; NULL for a switch */
+    const char *help;  /* one line */
+};
+
+struct command {
+    const char *name;             /* "topo measure" */
+    const char *arguments;        /* "SPEC|FILE"; "" for none. [X] is optional, X... repeats */
+    const char *summary;          /* one line, no full stop */
+    const char *description;      /* paragraphs between blank lines; a line that begins
+                                   * with two spaces is shown as it stands */
+    const struct option *options; /* its own; --json and --help are everybody's */
+    const char *examples;         /* lines of shell, or NULL */
+
+    /* Does it. Results go to call->out, a refusal into why. */
+    enum err (*run)(struct call *call, struct why *why);
+};
+
+extern const struct command *const commands[]; /* ends with NULL */
+extern const struct option common_options[];

@@ -1,0 +1,8 @@
+#pragma once
+/* commands: every command there is; the table in commands.c lists them. */
+
+#include "cli/command.h"
+
+extern const struct command command_help;
+extern const struct command command_topo_build;
+extern const struct command command_version;

@@ -1,0 +1,14 @@
+#pragma once
+/* help: the table of commands as text for a terminal. */
+
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+
+void help_overview(struct text *out);
+void help_command(struct text *out, const struct command *command);
+
+/* All commands whose first word this is, a line each; false if there is none. */
+bool help_group(struct text *out, const char *word);
+bool help_is_group(const char *word);

@@ -1,0 +1,112 @@
+/* weft: the command line.
+ *
+ * main finds the command in the table, lets it work, prints its result or its
+ * one line of refusal, and turns the outcome into an exit code: 0 success,
+ * 1 failure, 2 bad usage. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cli/call.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/progress.h"
+
+static int exit_code(enum err err)
+{
+    return err == OK ? 0 : err == ERR_USAGE ? 2 : 1;
+}
+
+static int refuse(enum err err, const struct why *why)
+{
+    progress_clear();
+    fprintf(stderr, "weft: %s\n", why->text[0] ? why->text : err_text(err));
+    return exit_code(err);
+}
+
+/* How many of the words name the command; 0 if they do not. */
+static int name_match(const struct command *command, int count, char **words)
+{
+    const char *at = command->name;
+    int matched = 0;
+    while (*at) {
+        size_t size = strcspn(at, " ");
+        if (matched == count || strlen(words[matched]) != size ||
+            memcmp(words[matched], at, size) != 0)
+            return 0;
+        matched++;
+        at += size + strspn(at + size, " ");
+    }
+    return matched;
+}
+
+static const struct command *command_find(int count, char **words, int *used)
+{
+    const struct command *best = NULL;
+    *used = 0;
+    for (int i = 0; commands[i]; i++) {
+        int matched = name_match(commands[i], count, words);
+        if (matched > *used) {
+            *used = matched;
+            best = commands[i];
+        }
+    }
+    return best;
+}
+
+/* Full disks and closed pipes show up here, or nowhere. */
+static enum err print(const struct text *out, struct why *why)
+{
+    if (!text_ok(out))
+        return why_memory(why);
+    errno = 0;
+    if (out->size)
+        fwrite(out->data, 1, out->size, stdout);
+    if (fflush(stdout) || ferror(stdout))
+        return why_fail(why, ERR_SYSTEM, "standard output: %s", strerror(errno));
+    return OK;
+}
+
+static int run(const struct command *command, int count, char **words)
+{
+    struct why why = {""};
+    static struct call call;
+    enum err err = call_parse(&call, command, count, words, &why);
+    if (!err && call.help)
+        help_command(&call.out, command);
+    else if (!err)
+        err = command->run(&call, &why);
+    progress_clear();
+    if (!err)
+        err = print(&call.out, &why);
+    text_fini(&call.out);
+    return err ? refuse(err, &why) : exit_code(call.health);
+}
+
+int main(int argc, char **argv)
+{
+    int used;
+    if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        argv[1] = "version";
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        argv[1] = "help";
+    if (argc < 2) {
+        struct text out = {0};
+        help_overview(&out);
+        fputs(text_ok(&out) ? out.data : "", stderr);
+        text_fini(&out);
+        return 2;
+    }
+    const struct command *command = command_find(argc - 1, argv + 1, &used);
+    if (command)
+        return run(command, argc - 1 - used, argv + 1 + used);
+
+    struct why why;
+    bool group = help_is_group(argv[1]);
+    enum err err = group
+                       ? why_fail(&why, ERR_USAGE, "%s: which of its commands? see 'weft help %s'",
+                                  argv[1], argv[1])
+                       : why_fail(&why, ERR_USAGE, "%s: no such command; see 'weft help'", argv[1]);
+    return refuse(err, &why);
+}

@@ -1,0 +1,36 @@
+#pragma once
+/* distance: how many pairs of nodes, and of servers, are how far apart.
+ *
+ * A tally is added up over ranges of sources, so that a caller can spread the
+ * ranges over threads and show progress; the sum does not depend on how the
+ * ranges were cut. No matrix is ever stored. */
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "topology/topology.h"
+
+struct distance_tally {
+    uint32_t length; /* used entries below: longest distance seen, plus one */
+    size_t nodes_capacity;
+    size_t servers_capacity;
+    uint64_t *nodes;      /* [d]: ordered pairs of distinct nodes d hops apart */
+    uint64_t *servers;    /* [d]: ordered pairs of distinct servers whose nodes are d apart */
+    uint64_t nodes_apart; /* ordered pairs with no path */
+    uint64_t servers_apart;
+};
+
+void distance_tally_fini(struct distance_tally *tally);
+
+/* Adds all pairs whose source is one of the nodes first .. first + count - 1. */
+MUST_CHECK enum err distance_tally_add(struct distance_tally *tally,
+                                       const struct topology *topology, uint32_t first,
+                                       uint32_t count, struct why *why);
+MUST_CHECK enum err distance_tally_merge(struct distance_tally *into,
+                                         const struct distance_tally *from, struct why *why);
+
+/* Over pairs that have a path; NaN where there is no such pair. A switched
+ * server path counts the two cables between the servers and their switches. */
+uint32_t distance_diameter(const struct distance_tally *tally);
+double distance_mean(const struct distance_tally *tally);
+double distance_server_mean(const struct distance_tally *tally, const struct topology *topology);

@@ -1,0 +1,42 @@
+#pragma once
+/* spec: taking apart the words that name a topology, `generator:parameters`.
+ * Generators use these to read their parameters; every refusal begins with
+ * the whole spec, so that a person sees which word was meant. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+#define SPEC_VALUE_SIZE 96
+
+/* One `key=value`; the caller fills in the key. */
+struct spec_field {
+    const char *key;
+    bool given;
+    char value[SPEC_VALUE_SIZE];
+};
+
+/* What follows the colon. */
+const char *spec_parameters(const char *spec);
+
+/* Reads `key=value,key=value`. Unknown, repeated and empty ones are refused. */
+MUST_CHECK enum err spec_fields(const char *spec, struct spec_field *fields, size_t count,
+                                struct why *why);
+
+/* The field as a number within the range; *value keeps its default if the
+ * field was not given. */
+MUST_CHECK enum err spec_uint(const char *spec, const struct spec_field *field, uint64_t low,
+                              uint64_t high, uint64_t *value, struct why *why);
+MUST_CHECK enum err spec_real(const char *spec, const struct spec_field *field, double low,
+                              double high, double *value, struct why *why);
+
+/* Refuses unless the field was given. */
+MUST_CHECK enum err spec_required(const char *spec, const struct spec_field *field,
+                                  struct why *why);
+
+/* Reads "3x4x5": 1 to `most` sizes, each at least 1. Refuses a product above
+ * GRAPH_NODE_MAX. */
+MUST_CHECK enum err spec_sizes(const char *spec, uint32_t *sizes, uint32_t *count, uint32_t most,
+                               struct why *why);

@@ -1,0 +1,13 @@
+#pragma once
+/* torus: servers on an n-dimensional grid whose axes are rings. */
+
+#include "topology/topology.h"
+
+/* "torus:3x3x3": the sizes of the axes. Port 2i leads up axis i, port 2i+1
+ * down it. An axis of size 2 has one cable, from the up port of coordinate 0
+ * to the down port of coordinate 1; an axis of size 1 has none. */
+MUST_CHECK enum err torus_build(struct topology *topology, const char *spec, struct why *why);
+
+/* Writes a torus's cables to links, in order of axis, then node, and returns
+ * how many; `links` has room for axis_count * nodes. NovaCube starts from it. */
+uint32_t torus_links(const uint32_t *axis_size, uint32_t axis_count, struct link *links);

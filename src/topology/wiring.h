@@ -1,0 +1,50 @@
+#pragma once
+/* wiring: cables that are plugged and unplugged, before they become a graph.
+ *
+ * Every node has a fixed number of link ports. A cable is known by its index
+ * in `cables`, which unplugging another one may change: the last cable moves
+ * into the hole. Generators, growth and rewiring plans work on this. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "topology/graph.h"
+
+#define CABLE_NONE UINT32_MAX
+
+struct wiring {
+    uint32_t node_count;
+    uint32_t cable_count;
+    struct link *cables; /* dense; room for all ports to be used */
+    uint64_t *first;     /* node_count + 1: ports of node v are at first[v] .. first[v+1] - 1 */
+    uint32_t *cable_at;  /* per port: index of its cable, or CABLE_NONE */
+    uint32_t *free;      /* per node: how many of its ports are free */
+};
+
+/* `ports[v]` link ports at node v, nothing plugged. */
+MUST_CHECK enum err wiring_init(struct wiring *wiring, uint32_t node_count, const uint32_t *ports,
+                                struct why *why);
+void wiring_fini(struct wiring *wiring);
+
+static inline uint32_t wiring_ports(const struct wiring *wiring, uint32_t node)
+{
+    return (uint32_t)(wiring->first[node + 1] - wiring->first[node]);
+}
+
+/* Joins two different nodes, each at its lowest free port or at the one given;
+ * the ports must exist and be free. Returns the index of the cable. */
+uint32_t wiring_plug(struct wiring *wiring, uint32_t a, uint32_t a_port, uint32_t b,
+                     uint32_t b_port);
+
+/* Removes a cable; the last cable takes its index. */
+void wiring_unplug(struct wiring *wiring, uint32_t cable);
+
+/* A cable between the two nodes, or CABLE_NONE. */
+uint32_t wiring_find(const struct wiring *wiring, uint32_t a, uint32_t b);
+
+/* Is there a path from a to b that avoids this cable (CABLE_NONE: any path)?
+ * Searches from both ends at once, so that in a well-connected network it
+ * looks at few nodes. */
+MUST_CHECK enum err wiring_reaches(const struct wiring *wiring, uint32_t a, uint32_t b,
+                                   uint32_t avoid, bool *reaches, struct why *why);

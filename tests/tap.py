@@ -1,0 +1,81 @@
+"""tap: runs the unittest cases of a file and reports them in TAP, so that Meson
+counts each one. `weft(...)` runs the program under test, whose path is in the
+environment variable WEFT."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+
+class Outcome:
+    """What one run of weft left behind."""
+
+    def __init__(self, done):
+        self.code = done.returncode
+        self.out = done.stdout
+        self.err = done.stderr
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+def weft(*words, stdin=None, env=None, cwd=None, timeout=300):
+    """Runs weft with these words; never raises on a bad exit."""
+    return Outcome(
+        subprocess.run(
+            [os.environ["WEFT"], *map(str, words)],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            timeout=timeout,
+            env={**os.environ, **(env or {})},
+        )
+    )
+
+
+class TapResult(unittest.TestResult):
+    def __init__(self):
+        super().__init__()
+        self.number = 0
+
+    def line(self, verdict, test, extra=""):
+        self.number += 1
+        print(f"{verdict} {self.number} - {test.id().split('.', 1)[1]}{extra}", flush=True)
+
+    def explain(self, test, err):
+        for row in self._exc_info_to_string(err, test).splitlines():
+            print(f"# {row}")
+
+    def addSuccess(self, test):
+        self.line("ok", test)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self.explain(test, err)
+        self.line("not ok", test)
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self.explain(test, err)
+        self.line("not ok", test)
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self.line("ok", test, f" # SKIP {reason}")
+
+    def addSubTest(self, test, subtest, err):
+        super().addSubTest(test, subtest, err)
+        if err:
+            self.explain(subtest, err)
+
+
+def main():
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    print(f"1..{suite.countTestCases()}", flush=True)
+    result = TapResult()
+    suite.run(result)
+    sys.exit(0 if result.wasSuccessful() else 1)
