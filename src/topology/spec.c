@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "topology/novacube.h"
 #include "topology/topology.h"
 #include "topology/torus.h"
 
@@ -18,6 +19,7 @@ struct generator {
 };
 
 static const struct generator generators[] = {
+    {"novacube", novacube_build},
     {"torus", torus_build},
 };
 
