@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "topology/fattree.h"
 #include "topology/novacube.h"
 #include "topology/topology.h"
 #include "topology/torus.h"
@@ -19,6 +20,7 @@ struct generator {
 };
 
 static const struct generator generators[] = {
+    {"fattree", fattree_build},
     {"novacube", novacube_build},
     {"torus", torus_build},
 };
