@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "topology/fattree.h"
 #include "topology/novacube.h"
+#include "topology/swdc.h"
 #include "topology/topology.h"
 #include "topology/torus.h"
 
@@ -22,6 +23,9 @@ struct generator {
 static const struct generator generators[] = {
     {"fattree", fattree_build},
     {"novacube", novacube_build},
+    {"swdc-hex3d", swdc_build},
+    {"swdc-ring", swdc_build},
+    {"swdc-torus2d", swdc_build},
     {"torus", torus_build},
 };
 
