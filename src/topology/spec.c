@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "topology/degree_diameter.h"
 #include "topology/fattree.h"
 #include "topology/novacube.h"
 #include "topology/swdc.h"
@@ -21,6 +22,7 @@ struct generator {
 };
 
 static const struct generator generators[] = {
+    {"degree-diameter", degree_diameter_build},
     {"fattree", fattree_build},
     {"novacube", novacube_build},
     {"swdc-hex3d", swdc_build},
