@@ -386,6 +386,7 @@ static enum err lattice_read(struct lattice *lattice, const char *spec, struct s
                 return err;
         }
     }
+    assert(lattice->axis_count > 0); /* the table of generators has no other names */
     if (lattice->kind == TOPOLOGY_SWDC_HEX3D)
         lattice->parities = 2;
     for (uint32_t axis = 0; axis < lattice->axis_count; axis++)
