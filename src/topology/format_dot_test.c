@@ -1,4 +1,4 @@
-#include "topology/format_test.h"
+#include "topology/format_cases.h"
 
 static void the_language_of_graphviz_is_read(void **state)
 {
