@@ -1,7 +1,5 @@
 /* What every format has in common: which one it is, and that a topology comes
  * back as it went. The syntax of each has its own test file. */
-#include "topology/format_test.h"
-
 #include "topology/format.h"
 
 #include <stdio.h>
