@@ -22,7 +22,7 @@
 #define STREAM_JELLYFISH (UINT64_C(0x4a46) << 48) /* "JF" */
 #define STREAM_ATTEMPT   (UINT64_C(1) << 40)
 #define STREAM_CONNECT   (UINT64_C(1) << 39)
-#define WIRE_ATTEMPT_MAX 8
+#define WIRE_ATTEMPT_MAX 64
 
 static_assert((GRAPH_NODE_MAX + UINT64_C(1)) * RANDOM_GRAPH_STREAMS < STREAM_CONNECT,
               "every container has its streams below the one for joining");

@@ -68,6 +68,26 @@ static void every_small_pair_is_built_if_it_can_be(void **state)
     }
 }
 
+static void dense_ones_are_filled_to_the_last_pair(void **state)
+{
+    const struct {
+        const char *spec;
+        uint32_t links;
+    } cases[] = {{"jellyfish:n=150,degree=149", 150 * 149 / 2},
+                 {"jellyfish:n=150,degree=148", 150 * 148 / 2},
+                 {"jellyfish:n=151,degree=140", 151 * 140 / 2},
+                 {"jellyfish:servers=300,switches=100,ports=102", (10200 - 300) / 2},
+                 {"jellyfish:servers=504,switches=101,ports=104", (10504 - 504) / 2},
+                 {"jellyfish:servers=505,switches=101,ports=104", (10504 - 505) / 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct topology topology;
+        build(&topology, cases[i].spec);
+        assert_jellyfish(&topology);
+        assert_int_equal(topology.graph.link_count, cases[i].links);
+        topology_fini(&topology);
+    }
+}
+
 static void sparse_ones_are_joined_into_one(void **state)
 {
     const char *specs[] = {
@@ -296,7 +316,7 @@ static void a_seed_is_the_same_graph_for_ever(void **state)
         {"jellyfish:n=500,degree=2,seed=7", 0x3196aa738ff8b3a7},
         {"jellyfish:n=10,degree=8", 0x666b0c3c1ea8dee5},
         {"jellyfish:servers=686,switches=245,ports=14", 0x4ec1a2f064b64fa9},
-        {"jellyfish:servers=60,ports=10x12+5x14,bare=2", 0xdde57c8c947d2998},
+        {"jellyfish:servers=60,ports=10x12+5x14,bare=2", 0xcd6511bf1610f1f0},
         {"jellyfish:servers=80,switches=40,ports=12,containers=8,local=0.4", 0x8eb782b9910f6f01},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -407,7 +427,8 @@ static void impossible_containers_are_refused(void **state)
     }
 }
 
-TEST_MAIN(TEST(every_small_pair_is_built_if_it_can_be), TEST(sparse_ones_are_joined_into_one),
+TEST_MAIN(TEST(every_small_pair_is_built_if_it_can_be),
+          TEST(dense_ones_are_filled_to_the_last_pair), TEST(sparse_ones_are_joined_into_one),
           TEST(an_odd_port_never_cuts_a_switch_off), TEST(servers_are_spread_evenly),
           TEST(mixed_sizes_are_filled_like_vessels), TEST(containers_keep_their_share_at_home),
           TEST(kinds_are_dealt_to_all_containers), TEST(one_container_is_a_plain_network),

@@ -4,11 +4,11 @@
  * cannot be joined being drawn again; after many misses in a row the pairs
  * that can still be joined are listed once and drawn from the list, so the
  * choice stays uniform over the possible pairs to the very end. *Repair*: the
- * paper's, for a node with two ports left or two nodes with one each. If no
- * cable can be broken for any of them, the attempt failed and the next one
- * starts with another stream. A small dense graph may fail every time; then,
- * if there are no groups, Havel and Hakimi's graph is shuffled by random
- * crossings, which keep all degrees.
+ * paper's, for a node with two ports left or two nodes with one each; where no
+ * cable can be broken for any of them, two are. If that fails too, the next
+ * attempt starts with another stream. Degrees that hardly any graph has may
+ * fail every time; then, if there are no groups, Havel and Hakimi's graph is
+ * shuffled by random crossings, which keep all degrees.
  *
  * Invariants: cables of this call have indexes from `base` on; open[] holds
  * the nodes with left > 0; total is the sum of left over them. */
@@ -152,8 +152,7 @@ static void cable_break(struct attempt *attempt, uint32_t cable, uint32_t p, uin
     open_sift(attempt);
 }
 
-/* Bit 1 of a node's mark: it cannot be joined to p; bit 2: nor to q. */
-static void marks_set(struct attempt *attempt, uint32_t node, uint8_t bit)
+static void mark_unjoinable(struct attempt *attempt, uint32_t node, uint8_t bit)
 {
     const struct random_graph *want = attempt->want;
     const struct wiring *wiring = attempt->wiring;
@@ -164,6 +163,15 @@ static void marks_set(struct attempt *attempt, uint32_t node, uint8_t bit)
     for (uint32_t i = 0; want->group && i < want->node_count; i++)
         if (want->group[want->nodes[i]] == want->group[node])
             attempt->marks[want->nodes[i]] |= bit;
+}
+
+/* Bit 1 of a node's mark: it cannot be joined to p; bit 2: nor to q. */
+static void marks_set(struct attempt *attempt, uint32_t p, uint32_t q)
+{
+    for (uint32_t i = 0; i < attempt->want->node_count; i++)
+        attempt->marks[attempt->want->nodes[i]] = 0;
+    mark_unjoinable(attempt, p, 1);
+    mark_unjoinable(attempt, q, 2);
 }
 
 /* Walks all cables (x, y) that could be broken for p and q, and breaks the one
@@ -192,7 +200,7 @@ static uint64_t breakable_visit(struct attempt *attempt, uint32_t p, uint32_t q,
 
 /* Uses one port of p and one of q, which may be the same node, by breaking a
  * uniformly random cable among those that allow it; false if none does. */
-static bool repair_with(struct attempt *attempt, uint32_t p, uint32_t q)
+static bool repair_by_one(struct attempt *attempt, uint32_t p, uint32_t q)
 {
     const struct wiring *wiring = attempt->wiring;
     uint32_t cables = wiring->cable_count - attempt->base;
@@ -206,10 +214,7 @@ static bool repair_with(struct attempt *attempt, uint32_t p, uint32_t q)
             return true;
         }
     }
-    for (uint32_t i = 0; i < attempt->want->node_count; i++)
-        attempt->marks[attempt->want->nodes[i]] = 0;
-    marks_set(attempt, p, 1);
-    marks_set(attempt, q, 2);
+    marks_set(attempt, p, q);
     uint64_t count = breakable_visit(attempt, p, q, UINT64_MAX);
     if (count == 0)
         return false;
@@ -217,15 +222,74 @@ static bool repair_with(struct attempt *attempt, uint32_t p, uint32_t q)
     return true;
 }
 
-/* Some pair of open ports that a cable can be broken for, tried in order. */
-static bool repair_any(struct attempt *attempt)
+/* A random node without that mark, or NODE_NONE. */
+static uint32_t unmarked_pick(struct attempt *attempt, uint8_t bit)
+{
+    const struct random_graph *want = attempt->want;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < want->node_count; i++)
+        count += !(attempt->marks[want->nodes[i]] & bit);
+    if (count == 0)
+        return NODE_NONE;
+    uint32_t pick = (uint32_t)rng_below(&attempt->rng, count);
+    for (uint32_t i = 0;; i++)
+        if (!(attempt->marks[want->nodes[i]] & bit) && pick-- == 0)
+            return want->nodes[i];
+}
+
+/* A random cable of the node, of this call, or CABLE_NONE. */
+static uint32_t cable_pick(struct attempt *attempt, uint32_t node)
+{
+    const struct wiring *wiring = attempt->wiring;
+    uint32_t chosen = CABLE_NONE, count = 0;
+    for (uint64_t at = wiring->first[node]; at < wiring->first[node + 1]; at++) {
+        uint32_t cable = wiring->cable_at[at];
+        if (cable != CABLE_NONE && cable >= attempt->base && rng_below(&attempt->rng, ++count) == 0)
+            chosen = cable;
+    }
+    return chosen;
+}
+
+/* Where no cable joins the nodes that p and q could be joined to, two cables
+ * (u, x) and (w, y) make way for (p, u), (q, w) and (x, y). */
+static bool repair_by_two(struct attempt *attempt, uint32_t p, uint32_t q)
+{
+    struct wiring *wiring = attempt->wiring;
+    marks_set(attempt, p, q);
+    for (uint32_t miss = 0; miss < MISS_MAX; miss++) {
+        uint32_t u = unmarked_pick(attempt, 1), w = unmarked_pick(attempt, 2);
+        if (u == NODE_NONE || w == NODE_NONE)
+            return false;
+        uint32_t one = cable_pick(attempt, u), other = cable_pick(attempt, w);
+        if (one == CABLE_NONE || other == CABLE_NONE || one == other || (p == q && u == w))
+            continue;
+        const struct link left = wiring->cables[one], right = wiring->cables[other];
+        uint32_t x = left.a == u ? left.b : left.a, y = right.a == w ? right.b : right.a;
+        if (!can_join(attempt, x, y))
+            continue;
+        wiring_unplug(wiring, one > other ? one : other); /* the higher first: it may be last */
+        wiring_unplug(wiring, one > other ? other : one);
+        attempt->left[u]++, attempt->left[x]++, attempt->left[w]++, attempt->left[y]++;
+        attempt->total += 4;
+        join(attempt, x, y);
+        join(attempt, p, u);
+        join(attempt, q, w);
+        open_sift(attempt);
+        return true;
+    }
+    return false;
+}
+
+/* Some pair of open ports that can be used, tried in order. */
+static bool repair_any(struct attempt *attempt,
+                       bool (*use)(struct attempt *attempt, uint32_t p, uint32_t q))
 {
     for (uint32_t i = 0; i < attempt->open_count; i++) {
         for (uint32_t j = i; j < attempt->open_count; j++) {
             uint32_t p = attempt->open[i], q = attempt->open[j];
             if (p == q && attempt->left[p] < 2)
                 continue;
-            if (repair_with(attempt, p, q))
+            if (use(attempt, p, q))
                 return true;
         }
     }
@@ -243,7 +307,8 @@ static bool repair(struct attempt *attempt)
             uint32_t j = (uint32_t)rng_below(&attempt->rng, attempt->open_count - 1);
             q = attempt->open[j + (j >= i)];
         }
-        if (!repair_with(attempt, p, q) && !repair_any(attempt))
+        if (!repair_by_one(attempt, p, q) && !repair_any(attempt, repair_by_one) &&
+            !repair_any(attempt, repair_by_two))
             return false;
     }
     return true;
