@@ -4,6 +4,7 @@
 
 const struct command *const commands[] = {
     &command_topo_build,
+    &command_topo_draw,
     &command_help,
     &command_version,
     NULL,
