@@ -119,6 +119,10 @@ static enum err measure_all(const struct call *call, struct measurement *found,
         err = measure_paths(call_option(call, "paths"), found, why);
     if (!err)
         err = measure_distances(call, found, why);
+    if (!err && call_has(call, "bisection")) {
+        err = bisection_find(&found->bisection, found->topology, found->seed, why);
+        found->has_bisection = !err;
+    }
     if (!err && call_has(call, "connectivity"))
         err = measure_connectivity(found, why);
     return err;
@@ -137,16 +141,19 @@ static enum err measure_run(struct call *call, struct why *why)
     else if (!err)
         measure_report_text(&call->out, &found);
     distance_tally_fini(&found.tally);
+    if (found.has_bisection)
+        bisection_fini(&found.bisection);
     topology_fini(&topology);
     return err;
 }
 
 static const struct option measure_options[] = {
+    {"bisection", NULL, "also the fewest cables between two halves of the servers, as a bracket"},
     {"connectivity", NULL, "also the fewest links, and nodes, whose loss parts the network"},
     {"paths", "A,B", "also the number of shortest paths from node A to node B"},
     {"fail-links", "SHARE", "first remove this share (0 to 1) of the links, at random"},
     {"fail-nodes", "SHARE", "first remove this share (0 to 1) of the nodes, at random"},
-    {"seed", "N", "which links and nodes fail (default 1)"},
+    {"seed", "N", "which links and nodes fail, and where the search for a cut starts (default 1)"},
     {"threads", "N", "work on N threads (default: all cores); the result is the same"},
     {0},
 };
@@ -154,7 +161,7 @@ static const struct option measure_options[] = {
 const struct command command_topo_measure = {
     .name = "topo measure",
     .arguments = "SPEC|FILE",
-    .summary = "degrees, distances, connectivity of a topology",
+    .summary = "degrees, distances, bisection, connectivity of a topology",
     .description =
         "Prints sizes and degrees, whether the network is connected, and how far apart nodes and "
         "servers are: the longest and the mean of all shortest paths, and how many pairs are how "
@@ -166,10 +173,13 @@ const struct command command_topo_measure = {
         "With --fail-links and --fail-nodes everything is measured on what is left. The same seed "
         "at a higher share takes the same links and nodes and more. Failed nodes are gone with "
         "their servers.\n\n"
-        "All figures are exact. Connectivity takes a while on large networks and is measured when "
-        "asked for; the last line, and not_measured with --json, say what was not.",
+        "The bisection is a bracket: no two halves of the servers are joined by fewer cables than "
+        "the lower bound, which is proved, and the best cut found has as many as the upper. All "
+        "other figures are exact.\n\n"
+        "Bisection and connectivity take a while on large networks and are measured when asked "
+        "for; the last line, and not_measured with --json, say what was not.",
     .options = measure_options,
-    .examples = "  weft topo measure torus:8x8x8\n"
+    .examples = "  weft topo measure torus:8x8x8 --bisection\n"
                 "  weft topo measure torus:9x9x11 --paths 0,444\n"
                 "  weft topo measure torus:8x8x8 --fail-links 0.1 --seed 7 --connectivity --json",
     .run = measure_run,

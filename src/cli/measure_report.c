@@ -7,6 +7,10 @@
 #include "base/json.h"
 
 /* The keys of what is measured only when asked for. */
+static const char *const bisection_keys[] = {
+    "bisection_lower",        "bisection_lower_method",  "bisection_upper",
+    "bisection_upper_method", "bisection_almost_surely", NULL,
+};
 static const char *const connectivity_keys[] = {"edge_connectivity", "vertex_connectivity", NULL};
 static const char *const paths_keys[] = {"shortest_paths", NULL};
 
@@ -102,6 +106,15 @@ static void paths_json(struct json *json, const struct measurement *found)
     json_end(json, '}');
 }
 
+static void bisection_json(struct json *json, const struct bisection *bisection)
+{
+    json_put_uint(json, "bisection_lower", bisection->lower);
+    json_put_string(json, "bisection_lower_method", bisection->lower_method);
+    json_put_uint(json, "bisection_upper", bisection->upper);
+    json_put_string(json, "bisection_upper_method", bisection->upper_method);
+    json_put_number(json, "bisection_almost_surely", bisection->almost_surely);
+}
+
 static void nulls_json(struct json *json, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -116,6 +129,10 @@ static void names_json(struct json *json, const char *const *keys)
 
 static void extras_json(struct json *json, const struct measurement *found)
 {
+    if (found->has_bisection)
+        bisection_json(json, &found->bisection);
+    else
+        nulls_json(json, bisection_keys);
     if (found->has_connectivity) {
         json_put_uint(json, "edge_connectivity", found->edge_connectivity);
         json_put_uint(json, "vertex_connectivity", found->vertex_connectivity);
@@ -128,6 +145,8 @@ static void extras_json(struct json *json, const struct measurement *found)
         nulls_json(json, paths_keys);
     json_key(json, "not_measured");
     json_array(json);
+    if (!found->has_bisection)
+        names_json(json, bisection_keys);
     if (!found->has_connectivity)
         names_json(json, connectivity_keys);
     if (!found->has_paths)
@@ -232,9 +251,26 @@ static void histogram_text(struct text *out, const char *label, const uint64_t *
                         100 * (double)(pairs[d] / 2) / (double)all);
 }
 
+static void bisection_text(struct text *out, const struct bisection *bisection)
+{
+    line(out, "bisection");
+    if (bisection->lower == bisection->upper)
+        text_printf(out, "%llu cables\n", (unsigned long long)bisection->upper);
+    else
+        text_printf(out, "%llu to %llu cables\n", (unsigned long long)bisection->lower,
+                    (unsigned long long)bisection->upper);
+    text_printf(out, "  %-22slower bound: %s; best cut: %s\n", "", bisection->lower_method,
+                bisection->upper_method);
+    if (!isnan(bisection->almost_surely))
+        text_printf(out, "  %-22salmost no random regular graph has fewer than %.1f\n", "",
+                    bisection->almost_surely);
+}
+
 static void extras_text(struct text *out, const struct measurement *found)
 {
     char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
+    if (found->has_bisection)
+        bisection_text(out, &found->bisection);
     if (found->has_connectivity) {
         line(out, "edge connectivity");
         text_printf(out, "%u: any smaller number of links may fail\n", found->edge_connectivity);
@@ -256,6 +292,10 @@ static void extras_text(struct text *out, const struct measurement *found)
 static void not_measured_text(struct text *out, const struct measurement *found)
 {
     const char *separator = "\nnot measured: ";
+    if (!found->has_bisection) {
+        text_printf(out, "%sbisection (--bisection)", separator);
+        separator = ", ";
+    }
     if (!found->has_connectivity) {
         text_printf(out, "%sconnectivity (--connectivity)", separator);
         separator = ", ";

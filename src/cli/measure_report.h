@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "flow/bisection.h"
 #include "topology/distance.h"
 #include "topology/shortest_paths.h"
 #include "topology/topology.h"
@@ -20,6 +21,9 @@ struct measurement {
     uint32_t degree_min, degree_max;
     uint32_t components;
     struct distance_tally tally; /* owned */
+
+    bool has_bisection;
+    struct bisection bisection; /* owned */
 
     bool has_connectivity;
     uint32_t edge_connectivity, vertex_connectivity;

@@ -74,6 +74,22 @@ class Measure(unittest.TestCase):
             self.assertEqual(found["edge_connectivity"], networkx.edge_connectivity(graph), spec)
             self.assertEqual(found["vertex_connectivity"], networkx.node_connectivity(graph), spec)
 
+    def test_bisection_is_a_bracket(self):
+        # every halving of ten nodes
+        graph = graph_of("torus:5x2")
+        halves = itertools.combinations(graph.nodes, 5)
+        best = min(networkx.cut_size(graph, half) for half in halves)
+        found = measure("torus:5x2", "--bisection")
+        self.assertLessEqual(found["bisection_lower"], best)
+        self.assertGreaterEqual(found["bisection_upper"], best)
+        self.assertIsInstance(found["bisection_lower_method"], str)
+        self.assertIsInstance(found["bisection_upper_method"], str)
+        self.assertIsNone(found["bisection_almost_surely"])
+        self.assertIn("best cut:", weft("topo", "measure", "torus:5x2", "--bisection").out)
+        # a torus of even sides: two walls across the longest
+        found = measure("torus:4x4x6", "--bisection")
+        self.assertEqual(found["bisection_upper"], 32)
+
     def test_shortest_paths_are_counted(self):
         graph = graph_of("torus:4x4x3")
         for to in range(48):
@@ -113,7 +129,8 @@ class Measure(unittest.TestCase):
 
     def test_what_was_not_measured_is_said(self):
         found = measure("torus:3x3")
-        for key in ("edge_connectivity", "vertex_connectivity", "shortest_paths"):
+        for key in ("bisection_lower", "bisection_upper", "edge_connectivity",
+                    "vertex_connectivity", "shortest_paths"):
             self.assertIsNone(found[key])
             self.assertIn(key, found["not_measured"])
         full = measure("torus:3x3", "--connectivity")
