@@ -13,6 +13,7 @@
 #include "topology/fattree.h"
 #include "topology/novacube.h"
 #include "topology/swdc.h"
+#include "topology/jellyfish.h"
 #include "topology/topology.h"
 #include "topology/torus.h"
 
@@ -28,6 +29,7 @@ static const struct generator generators[] = {
     {"swdc-hex3d", swdc_build},
     {"swdc-ring", swdc_build},
     {"swdc-torus2d", swdc_build},
+    {"jellyfish", jellyfish_build},
     {"torus", torus_build},
 };
 
