@@ -6,4 +6,5 @@
 extern const struct command command_help;
 extern const struct command command_topo_build;
 extern const struct command command_topo_draw;
+extern const struct command command_topo_export;
 extern const struct command command_version;
