@@ -87,11 +87,6 @@ void wiring_unplug(struct wiring *wiring, uint32_t cable)
     }
 }
 
-static uint32_t other_end(const struct link *cable, uint32_t node)
-{
-    return cable->a == node ? cable->b : cable->a;
-}
-
 uint32_t wiring_find(const struct wiring *wiring, uint32_t a, uint32_t b)
 {
     if (wiring_ports(wiring, a) > wiring_ports(wiring, b)) {
@@ -101,7 +96,7 @@ uint32_t wiring_find(const struct wiring *wiring, uint32_t a, uint32_t b)
     }
     for (uint64_t at = wiring->first[a]; at < wiring->first[a + 1]; at++) {
         uint32_t cable = wiring->cable_at[at];
-        if (cable != CABLE_NONE && other_end(&wiring->cables[cable], a) == b)
+        if (cable != CABLE_NONE && wiring_other_end(&wiring->cables[cable], a) == b)
             return cable;
     }
     return CABLE_NONE;
@@ -123,7 +118,7 @@ static bool front_advance(struct front *front, const struct wiring *wiring, uint
         uint32_t cable = wiring->cable_at[at];
         if (cable == CABLE_NONE || cable == avoid)
             continue;
-        uint32_t next = other_end(&wiring->cables[cable], node);
+        uint32_t next = wiring_other_end(&wiring->cables[cable], node);
         if (marks[next] == front->mark)
             continue;
         if (marks[next])
