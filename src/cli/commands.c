@@ -4,6 +4,8 @@
 
 const struct command *const commands[] = {
     &command_topo_build,
+    &command_topo_diff,
+    &command_topo_grow,
     &command_help,
     &command_version,
     NULL,
