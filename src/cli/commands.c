@@ -8,6 +8,8 @@ const struct command *const commands[] = {
     &command_topo_export,
     &command_topo_measure,
     &command_topo_show,
+    &command_topo_diff,
+    &command_topo_grow,
     &command_help,
     &command_version,
     NULL,
