@@ -25,11 +25,11 @@ struct generator {
 static const struct generator generators[] = {
     {"degree-diameter", degree_diameter_build},
     {"fattree", fattree_build},
+    {"jellyfish", jellyfish_build},
     {"novacube", novacube_build},
     {"swdc-hex3d", swdc_build},
     {"swdc-ring", swdc_build},
     {"swdc-torus2d", swdc_build},
-    {"jellyfish", jellyfish_build},
     {"torus", torus_build},
 };
 
