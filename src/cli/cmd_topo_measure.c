@@ -73,9 +73,10 @@ static enum err measure_connectivity(struct measurement *found, struct why *why)
 
 /* "A,B". A name may hold commas of its own: any comma that leaves two nodes
  * will do. */
-static enum err paths_ends(const struct topology *topology, const char *words, uint32_t *from,
-                           uint32_t *to, struct why *why)
+static enum err paths_ends(struct measurement *found, const char *words, struct why *why)
 {
+    const struct topology *topology = found->topology;
+    uint32_t *from = &found->path_from, *to = &found->path_to;
     const char *stranger = words;
     char *first = strdup(words);
     if (!first)
@@ -97,13 +98,14 @@ static enum err paths_ends(const struct topology *topology, const char *words, u
     if (*from != NODE_NONE && *to != NODE_NONE)
         return OK;
     int size = stranger == words ? (int)strcspn(words, ",") : (int)strlen(stranger);
-    return why_fail(why, ERR_USAGE, "--paths %s: there is no node '%.*s'", words, size, stranger);
+    return why_fail(why, ERR_USAGE, "--paths %s: there is no node '%.*s'%s", words, size, stranger,
+                    found->nodes_lost ? " left" : "");
 }
 
 static enum err measure_paths(const char *words, struct measurement *found, struct why *why)
 {
     found->has_paths = true;
-    enum err err = paths_ends(found->topology, words, &found->path_from, &found->path_to, why);
+    enum err err = paths_ends(found, words, why);
     if (err)
         return err;
     return shortest_paths_count(&found->paths, &found->topology->graph, found->path_from,

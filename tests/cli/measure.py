@@ -1,7 +1,9 @@
 """weft topo measure and show, against networkx."""
 
 import itertools
+import json
 import math
+import random
 import sys
 import unittest
 
@@ -10,11 +12,13 @@ import networkx
 sys.path.insert(0, sys.path[0] + "/..")
 from tap import main, weft
 
+SEED = 20
+
 NODES_AT_ONCE = 60  # words a command takes
 
 
-def measure(*words):
-    run = weft("topo", "measure", *words, "--json")
+def measure(*words, stdin=None):
+    run = weft("topo", "measure", *words, "--json", stdin=stdin)
     assert run.code == 0, run.err
     return run.json
 
@@ -105,6 +109,28 @@ class Measure(unittest.TestCase):
             graph, found = networkx.Graph(graph_of(spec)), measure(spec, "--connectivity")
             self.assertEqual(found["edge_connectivity"], networkx.edge_connectivity(graph), spec)
             self.assertEqual(found["vertex_connectivity"], networkx.node_connectivity(graph), spec)
+
+    def test_random_graphs_in_files_agree_with_networkx(self):
+        dice = random.Random(SEED)
+        print(f"# seed {SEED}")
+        parted = 0
+        for _ in range(30):
+            nodes = dice.randint(2, 40)
+            graph = networkx.gnm_random_graph(nodes, dice.randint(0, 3 * nodes), dice)
+            file = json.dumps(networkx.node_link_data(graph))
+            found = measure("-", "--connectivity", stdin=file)
+            degrees = [degree for _, degree in graph.degree]
+            together = sum(histogram(graph).values())
+            parted += not networkx.is_connected(graph)
+            self.assertEqual((found["degree_min"], found["degree_max"]),
+                             (min(degrees), max(degrees)))
+            self.assertEqual(found["components"], networkx.number_connected_components(graph))
+            self.assertEqual(found["connected"], networkx.is_connected(graph))
+            self.assertEqual(shown(found["histogram"]), histogram(graph))
+            self.assertEqual(found["pairs_apart"], math.comb(nodes, 2) - together)
+            self.assertEqual(found["edge_connectivity"], networkx.edge_connectivity(graph))
+            self.assertEqual(found["vertex_connectivity"], networkx.node_connectivity(graph))
+        self.assertTrue(0 < parted < 30)
 
     def test_bisection_is_a_bracket(self):
         # every halving of ten nodes
@@ -197,6 +223,11 @@ class Failures(unittest.TestCase):
         self.assertEqual(measure("torus:20", "--fail-links", 0.25,
                                  "--connectivity")["edge_connectivity"], 0)
         self.assertIn("NO: 5 parts", weft("topo", "measure", "torus:20", "--fail-links", 0.25).out)
+
+    def test_failed_nodes_are_not_left(self):
+        run = weft("topo", "measure", "torus:3x3", "--fail-nodes", 1, "--paths", "0,1")
+        self.assertEqual(run.code, 2)
+        self.assertIn("there is no node '0' left", run.err)
 
     def test_paths_between_the_parted_are_none(self):
         counts = set()
