@@ -112,6 +112,30 @@ static void a_weak_middle_is_found(void **state)
     }
 }
 
+/* Nodes 1 and 2 hold together by ten parallel cables and to node 0 by one
+ * each; every node is a neighbour of 0, so a set that dominates is {0} alone
+ * and would miss the cut. */
+static void a_pair_with_many_cables_is_cut_off(void **state)
+{
+    struct link links[LINKS_MAX];
+    struct graph graph;
+    uint32_t count = 0, edge, vertex;
+    for (int i = 0; i < 10; i++)
+        links[count++] = (struct link){1, 2, PORT_ANY, PORT_ANY};
+    links[count++] = (struct link){0, 1, PORT_ANY, PORT_ANY};
+    links[count++] = (struct link){0, 2, PORT_ANY, PORT_ANY};
+    for (uint32_t a = 0; a < 6; a++)
+        for (uint32_t b = 0; b < a; b++)
+            for (int i = 0; i < 3; i++)
+                links[count++] = (struct link){a ? a + 2 : 0, b ? b + 2 : 0, PORT_ANY, PORT_ANY};
+    assert_int_equal(graph_make(&graph, 8, links, count, NULL), OK);
+    assert_int_equal(connectivity_edge(&graph, silent, &edge, NULL), OK);
+    assert_int_equal(connectivity_vertex(&graph, silent, &vertex, NULL), OK);
+    assert_int_equal(edge, 2);
+    assert_int_equal(vertex, 1);
+    graph_fini(&graph);
+}
+
 static void note_progress(void *context, uint64_t done, uint64_t total)
 {
     uint64_t *last = context;
@@ -171,5 +195,5 @@ static void components_are_counted(void **state)
 }
 
 TEST_MAIN(TEST(both_agree_with_their_definitions), TEST(a_weak_middle_is_found),
-          TEST(a_torus_is_as_connected_as_its_degree), TEST(few_nodes_need_no_flow),
-          TEST(components_are_counted))
+          TEST(a_pair_with_many_cables_is_cut_off), TEST(a_torus_is_as_connected_as_its_degree),
+          TEST(few_nodes_need_no_flow), TEST(components_are_counted))
