@@ -5,7 +5,11 @@
 const struct command *const commands[] = {
     &command_topo_build,
     &command_topo_export,
+    &command_topo_show,
+    &command_topo_measure,
     &command_topo_draw,
+    &command_topo_grow,
+    &command_topo_diff,
     &command_help,
     &command_version,
     NULL,
