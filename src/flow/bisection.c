@@ -164,8 +164,8 @@ static enum err search_all(struct bisection *bisection, const struct topology *t
     return err;
 }
 
-enum err bisection_find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
-                        struct why *why)
+static enum err find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
+                     uint32_t exhaustive_max, struct why *why)
 {
     uint32_t nodes = topology->graph.node_count;
     struct halving halving;
@@ -179,7 +179,7 @@ enum err bisection_find(struct bisection *bisection, const struct topology *topo
         err = why_memory(why);
     } else if (nodes == 0) {
         bisection->upper = 0;
-    } else if (nodes <= EXHAUSTIVE_NODE_MAX) {
+    } else if (nodes <= exhaustive_max) {
         bisection->upper = exhaustive_find(&topology->graph, &halving, bisection->side);
         bisection->lower = bisection->upper;
         bisection->lower_method = bisection->upper_method = "exhaustive";
@@ -195,4 +195,16 @@ enum err bisection_find(struct bisection *bisection, const struct topology *topo
     if (err)
         bisection_fini(bisection);
     return err;
+}
+
+enum err bisection_find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
+                        struct why *why)
+{
+    return find(bisection, topology, seed, EXHAUSTIVE_NODE_MAX, why);
+}
+
+enum err bisection_bracket(struct bisection *bisection, const struct topology *topology,
+                           uint64_t seed, struct why *why)
+{
+    return find(bisection, topology, seed, 0, why);
 }
