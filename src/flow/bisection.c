@@ -102,11 +102,11 @@ static enum err spectral_both(struct bisection *bisection, struct search *search
     double *vector = array_new(graph->node_count, sizeof *vector);
     if (!vector)
         return why_memory(why);
-    bool found,
-        provable = graph->node_count <= SPECTRAL_NODE_MAX && !(cayley->holds && halving->uniform);
+    bool found, provable = !(cayley->holds && halving->uniform); /* else it is known already */
+    bool hurried = !provable || graph->node_count > SPECTRAL_NODE_MAX;
     double sigma, bound;
     enum err err =
-        spectral_estimate(graph, halving, !provable, search->seed, &found, &sigma, vector, why);
+        spectral_estimate(graph, halving, hurried, search->seed, &found, &sigma, vector, why);
     if (!err && found)
         err = start_by_value(halving, vector, search->trial, why);
     if (!err && found)
@@ -114,7 +114,7 @@ static enum err spectral_both(struct bisection *bisection, struct search *search
     free(vector);
     if (err || !found || !provable || search_done(search))
         return err;
-    err = spectral_lower(graph, halving, sigma, &bound, why);
+    err = spectral_lower(graph, halving, sigma, search->seed, &bound, why);
     lower_raise(bisection, bound, "spectral");
     search->floor = bisection->lower;
     return err;
