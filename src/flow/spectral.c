@@ -9,7 +9,7 @@
 #include "flow/cholesky.h"
 #include "flow/lanczos.h"
 
-#define VISITS_MAX        6e10  /* cable ends visited by all steps of the polynomials */
+#define VISITS_MAX        4e10  /* cable ends visited by all steps of the polynomials */
 #define WEIGHTED_NODE_MAX 3000u /* with unequal weights: two factors and many solutions */
 
 double spectral_bound(const struct halving *halving, double sigma, double tau)
