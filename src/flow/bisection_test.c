@@ -59,6 +59,76 @@ static void odd_tori_are_cut_best(void **state)
     }
 }
 
+/* A 4-ary n-NovaCube is a folded 2n-cube. For larger even sizes the smallest
+ * cut found is 4 k^(n-1), across which no jump leads. */
+static void novacubes_are_cut_across_no_jumps(void **state)
+{
+    spec_check("novacube:4x4", 16, 16);
+    spec_check("novacube:4x4x4", 64, 64);
+    static const struct {
+        const char *spec;
+        uint64_t cut;
+    } known[] = {{"novacube:6x6", 24},
+                 {"novacube:8x8", 32},
+                 {"novacube:12x12", 48},
+                 {"novacube:8x8x8", 256}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct topology topology;
+        struct bisection bisection;
+        example_spec(&topology, known[i].spec);
+        assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+        assert_true(bisection.upper <= known[i].cut);
+        assert_true(bisection.lower <= bisection.upper && 2 * bisection.lower > bisection.upper);
+        bisection_fini(&bisection);
+        topology_fini(&topology);
+    }
+}
+
+static void fat_trees_have_half_their_servers_across(void **state)
+{
+    spec_check("fattree:k=2", 1, 1);
+    spec_check("fattree:k=4", 8, 8);
+    spec_check("fattree:k=6", 27, 27);
+    spec_check("fattree:k=8", 64, 64);
+    spec_check("fattree:k=14", 343, 343);
+}
+
+/* Petersen's graph has 5 by trying all halvings; Hoffman and Singleton's has
+ * 50 nodes and second eigenvalue 5, so at least 50 * 5 / 4 = 62.5. */
+static void moore_graphs_are_bracketed(void **state)
+{
+    struct topology topology;
+    struct bisection bisection;
+    spec_check("degree-diameter:10,3,2", 5, 5);
+    example_spec(&topology, "degree-diameter:50,7,2");
+    assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+    assert_int_equal(bisection.lower, 63);
+    assert_true(bisection.upper >= 63 && bisection.upper <= 70);
+    bisection_fini(&bisection);
+    topology_fini(&topology);
+}
+
+static void jellyfish_lie_between(void **state)
+{
+    struct topology topology;
+    struct bisection bisection;
+    example_spec(&topology, "jellyfish:n=200,degree=8,seed=3");
+    assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+    assert_true(fabs(bisection.almost_surely - bisection_bollobas(200, 8)) < 1e-9);
+    assert_true(bisection.lower > 0.5 * bisection.almost_surely);
+    assert_true(bisection.upper > bisection.almost_surely);
+    assert_true(bisection.upper < 1.3 * bisection.almost_surely);
+    bisection_fini(&bisection);
+    topology_fini(&topology);
+    /* 65 servers on 24 switches: some carry one more; not one number of links. */
+    example_spec(&topology, "jellyfish:servers=65,switches=24,ports=9,seed=1");
+    assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+    assert_true(isnan(bisection.almost_surely));
+    assert_true(bisection.lower > 1 && bisection.lower <= bisection.upper);
+    bisection_fini(&bisection);
+    topology_fini(&topology);
+}
+
 static void complete_graphs_are_known_exactly(void **state)
 {
     for (uint32_t nodes = 1; nodes < 32; nodes += 3) {
@@ -174,6 +244,8 @@ static void bollobas_has_his_formula(void **state)
 }
 
 TEST_MAIN(TEST(even_tori_are_known_exactly), TEST(odd_tori_are_cut_best),
+          TEST(novacubes_are_cut_across_no_jumps), TEST(fat_trees_have_half_their_servers_across),
+          TEST(moore_graphs_are_bracketed), TEST(jellyfish_lie_between),
           TEST(complete_graphs_are_known_exactly),
           TEST(brackets_of_small_graphs_hold_the_smallest_halving),
           TEST(without_cables_nothing_is_cut), TEST(networks_in_parts_may_need_no_cut),
