@@ -16,6 +16,7 @@
 #include "flow/cayley.h"
 #include "flow/clos.h"
 #include "flow/congestion.h"
+#include "flow/embedding.h"
 #include "flow/exhaustive.h"
 #include "flow/halving.h"
 #include "flow/search.h"
@@ -129,6 +130,13 @@ static enum err bracket(struct bisection *bisection, struct search *search,
     search->floor = bisection->lower;
     if (!err)
         err = structured_search(search, why);
+    if (!err && !search_done(search) && cayley->holds && halving->uniform) {
+        double eigenvalue;
+        err = embedding_eigenvalue(topology, &eigenvalue, why);
+        lower_raise(bisection, spectral_bound(halving, eigenvalue, eigenvalue) * (1 - 1e-12),
+                    "embedding");
+        search->floor = bisection->lower;
+    }
     if (!err && !search_done(search))
         err = spectral_both(bisection, search, cayley, why);
     if (!err && !search_done(search) && !(cayley->holds && halving->uniform)) {
