@@ -16,6 +16,7 @@
 #include "flow/cayley.h"
 #include "flow/clos.h"
 #include "flow/congestion.h"
+#include "flow/embedding.h"
 #include "flow/exhaustive.h"
 #include "flow/halving.h"
 #include "flow/search.h"
@@ -102,11 +103,11 @@ static enum err spectral_both(struct bisection *bisection, struct search *search
     double *vector = array_new(graph->node_count, sizeof *vector);
     if (!vector)
         return why_memory(why);
-    bool found,
-        provable = graph->node_count <= SPECTRAL_NODE_MAX && !(cayley->holds && halving->uniform);
+    bool found, provable = !(cayley->holds && halving->uniform); /* else it is known already */
+    bool hurried = !provable || graph->node_count > SPECTRAL_NODE_MAX;
     double sigma, bound;
     enum err err =
-        spectral_estimate(graph, halving, !provable, search->seed, &found, &sigma, vector, why);
+        spectral_estimate(graph, halving, hurried, search->seed, &found, &sigma, vector, why);
     if (!err && found)
         err = start_by_value(halving, vector, search->trial, why);
     if (!err && found)
@@ -114,7 +115,7 @@ static enum err spectral_both(struct bisection *bisection, struct search *search
     free(vector);
     if (err || !found || !provable || search_done(search))
         return err;
-    err = spectral_lower(graph, halving, sigma, &bound, why);
+    err = spectral_lower(graph, halving, sigma, search->seed, &bound, why);
     lower_raise(bisection, bound, "spectral");
     search->floor = bisection->lower;
     return err;
@@ -129,6 +130,13 @@ static enum err bracket(struct bisection *bisection, struct search *search,
     search->floor = bisection->lower;
     if (!err)
         err = structured_search(search, why);
+    if (!err && !search_done(search) && cayley->holds && halving->uniform) {
+        double eigenvalue;
+        err = embedding_eigenvalue(topology, &eigenvalue, why);
+        lower_raise(bisection, spectral_bound(halving, eigenvalue, eigenvalue) * (1 - 1e-12),
+                    "embedding");
+        search->floor = bisection->lower;
+    }
     if (!err && !search_done(search))
         err = spectral_both(bisection, search, cayley, why);
     if (!err && !search_done(search) && !(cayley->holds && halving->uniform)) {
@@ -164,8 +172,8 @@ static enum err search_all(struct bisection *bisection, const struct topology *t
     return err;
 }
 
-enum err bisection_find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
-                        struct why *why)
+static enum err find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
+                     uint32_t exhaustive_max, struct why *why)
 {
     uint32_t nodes = topology->graph.node_count;
     struct halving halving;
@@ -179,7 +187,7 @@ enum err bisection_find(struct bisection *bisection, const struct topology *topo
         err = why_memory(why);
     } else if (nodes == 0) {
         bisection->upper = 0;
-    } else if (nodes <= EXHAUSTIVE_NODE_MAX) {
+    } else if (nodes <= exhaustive_max) {
         bisection->upper = exhaustive_find(&topology->graph, &halving, bisection->side);
         bisection->lower = bisection->upper;
         bisection->lower_method = bisection->upper_method = "exhaustive";
@@ -195,4 +203,16 @@ enum err bisection_find(struct bisection *bisection, const struct topology *topo
     if (err)
         bisection_fini(bisection);
     return err;
+}
+
+enum err bisection_find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
+                        struct why *why)
+{
+    return find(bisection, topology, seed, EXHAUSTIVE_NODE_MAX, why);
+}
+
+enum err bisection_bracket(struct bisection *bisection, const struct topology *topology,
+                           uint64_t seed, struct why *why)
+{
+    return find(bisection, topology, seed, 0, why);
 }

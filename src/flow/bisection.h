@@ -23,6 +23,11 @@ struct bisection {
 
 MUST_CHECK enum err bisection_find(struct bisection *bisection, const struct topology *topology,
                                    uint64_t seed, struct why *why);
+
+/* The same, but a small graph too is bounded and searched like a large one,
+ * not looked through: what the proofs and searches are worth. */
+MUST_CHECK enum err bisection_bracket(struct bisection *bisection, const struct topology *topology,
+                                      uint64_t seed, struct why *why);
 void bisection_fini(struct bisection *bisection);
 
 /* Cables between the sides. */

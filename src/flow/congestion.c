@@ -8,7 +8,9 @@
  * Evening out: with lengths that grow with the load of a cable, shortest paths
  * avoid the crowded ones. A mixture of two routings is a routing, so the loads
  * are mixed in the share that lowers the highest (Frank and Wolfe's method
- * with a search along the line); the bound never falls. */
+ * with a search along the line); the bound never falls. No routing has a
+ * highest load below the mean of a shortest routing's loads, weighted by the
+ * lengths, so where that is reached the rounds end. */
 #include "flow/congestion.h"
 
 #include <math.h>
@@ -275,6 +277,17 @@ static double loads_mix(double *best, const double *new, uint32_t count)
     return mixed_highest(best, best, 0, count);
 }
 
+/* A load that the highest of no routing can be below. */
+static double loads_mean(const double *load, const double *length, uint32_t count)
+{
+    double sum = 0, weight = 0;
+    for (uint32_t e = 0; e < count; e++) {
+        sum += load[e] * (length ? length[e] : 1);
+        weight += length ? length[e] : 1;
+    }
+    return sum / weight;
+}
+
 /* Rounds of evening out; *highest is the load to lower. */
 static enum err loads_even(struct routing *routing, const struct cayley *cayley, uint32_t rounds,
                            double *highest, struct why *why)
@@ -288,12 +301,14 @@ static enum err loads_even(struct routing *routing, const struct cayley *cayley,
         return why_memory(why);
     }
     routing->length = length;
-    for (uint32_t round = 0; round < rounds; round++) {
+    double least = loads_mean(routing->load, NULL, links);
+    for (uint32_t round = 0; round<rounds && * highest> least * (1 + 1e-7); round++) {
         double steepness = 8 + 2.0 * round;
         for (uint32_t e = 0; e < links; e++)
             length[e] = 1e-3 + exp(steepness * (best[e] / *highest - 1));
         if (!all_route(routing, cayley))
             break;
+        least = fmax(least, loads_mean(routing->load, length, links));
         *highest = loads_mix(best, routing->load, links);
     }
     routing->length = NULL;

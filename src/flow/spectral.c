@@ -5,9 +5,11 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "flow/chebyshev.h"
 #include "flow/cholesky.h"
 #include "flow/lanczos.h"
 
+#define VISITS_MAX        4e10  /* cable ends visited by all steps of the polynomials */
 #define WEIGHTED_NODE_MAX 3000u /* with unequal weights: two factors and many solutions */
 
 double spectral_bound(const struct halving *halving, double sigma, double tau)
@@ -68,13 +70,23 @@ enum err spectral_prove(const struct graph *graph, const struct halving *halving
     return err;
 }
 
-enum err spectral_lower(const struct graph *graph, const struct halving *halving, double sigma,
-                        double *bound, struct why *why)
+static void laplacian_multiply(const void *context, const double *in, double *out)
+{
+    const struct graph *graph = context;
+    for (uint32_t v = 0; v < graph->node_count; v++) {
+        double sum = 0;
+        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++)
+            sum += in[graph->to[slot]];
+        out[v] = graph_degree(graph, v) * in[v] - sum;
+    }
+}
+
+static enum err lower_by_factor(const struct graph *graph, const struct halving *halving,
+                                double sigma, double *bound, struct why *why)
 {
     /* The estimate may be a little high; each attempt gives up a little more. */
     static const double part[] = {1 - 1e-7, 1 - 1e-4, 0.99, 0.9};
     bool proved = false;
-    *bound = 0;
     for (size_t i = 0; i < sizeof part / sizeof *part && !proved && sigma > 0; i++) {
         double less = part[i] * sigma;
         /* The vector of ones has eigenvalue 0 at tau = sigma; a little more keeps
@@ -87,17 +99,6 @@ enum err spectral_lower(const struct graph *graph, const struct halving *halving
             *bound = spectral_bound(halving, less, tau) * (1 - 1e-12);
     }
     return OK;
-}
-
-static void laplacian_multiply(const void *context, const double *in, double *out)
-{
-    const struct graph *graph = context;
-    for (uint32_t v = 0; v < graph->node_count; v++) {
-        double sum = 0;
-        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++)
-            sum += in[graph->to[slot]];
-        out[v] = graph_degree(graph, v) * in[v] - sum;
-    }
 }
 
 static enum err estimate_plain(const struct graph *graph, bool hurried, uint64_t seed,
@@ -185,4 +186,42 @@ enum err spectral_estimate(const struct graph *graph, const struct halving *halv
     if (graph->node_count > WEIGHTED_NODE_MAX)
         return OK;
     return estimate_weighted(graph, halving, seed, found, sigma, vector, why);
+}
+
+static void negative_multiply(const void *context, const double *in, double *out)
+{
+    const struct graph *graph = context;
+    laplacian_multiply(context, in, out);
+    for (uint32_t v = 0; v < graph->node_count; v++)
+        out[v] = -out[v];
+}
+
+static enum err lower_by_polynomial(const struct graph *graph, const struct halving *halving,
+                                    double sigma, uint64_t seed, double *bound, struct why *why)
+{
+    double visits = 2.0 * graph->link_count * graph->node_count;
+    double steps = VISITS_MAX / visits;
+    if (!halving->uniform || steps < 4)
+        return OK;
+    double last, second, *vector = array_new(graph->node_count, sizeof *vector);
+    if (!vector)
+        return why_memory(why);
+    struct lanczos_matrix matrix = {graph->node_count, negative_multiply, graph};
+    enum err err = lanczos_least(&matrix, NULL, 60, 1, seed, &last, vector, why);
+    free(vector);
+    if (!err)
+        err =
+            chebyshev_second(graph, sigma, -last, steps < 30 ? (uint32_t)steps : 30, &second, why);
+    if (!err)
+        *bound = spectral_bound(halving, second, second) * (1 - 1e-12);
+    return err;
+}
+
+enum err spectral_lower(const struct graph *graph, const struct halving *halving, double sigma,
+                        uint64_t seed, double *bound, struct why *why)
+{
+    *bound = 0;
+    if (graph->node_count <= SPECTRAL_NODE_MAX)
+        return lower_by_factor(graph, halving, sigma, bound, why);
+    return lower_by_polynomial(graph, halving, sigma, seed, bound, why);
 }

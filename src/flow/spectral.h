@@ -35,6 +35,8 @@ MUST_CHECK enum err spectral_estimate(const struct graph *graph, const struct ha
 MUST_CHECK enum err spectral_prove(const struct graph *graph, const struct halving *halving,
                                    double sigma, double tau, bool *proved, struct why *why);
 
-/* The best proved bound near an estimate of sigma; 0 if none was proved. */
+/* The best proved bound near an estimate of sigma; 0 if none was proved. Beyond
+ * SPECTRAL_NODE_MAX nodes, with equal weights, polynomials take the place of
+ * the factorisation (flow/chebyshev.h) while their work is bearable. */
 MUST_CHECK enum err spectral_lower(const struct graph *graph, const struct halving *halving,
-                                   double sigma, double *bound, struct why *why);
+                                   double sigma, uint64_t seed, double *bound, struct why *why);

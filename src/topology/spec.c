@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "topology/degree_diameter.h"
 #include "topology/fattree.h"
+#include "topology/jellyfish.h"
 #include "topology/novacube.h"
 #include "topology/swdc.h"
 #include "topology/jellyfish.h"
