@@ -1,11 +1,14 @@
 /* weft topo grow */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/commands.h"
+#include "cli/file.h"
 #include "cli/load.h"
 #include "cli/steps.h"
+#include "cli/topology_out.h"
 #include "topology/grow.h"
 
 #define ADD_MAX  1000000

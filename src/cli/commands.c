@@ -5,6 +5,7 @@
 const struct command *const commands[] = {
     &command_topo_build,
     &command_topo_diff,
+    &command_topo_export,
     &command_topo_grow,
     &command_help,
     &command_version,

@@ -6,5 +6,6 @@
 extern const struct command command_help;
 extern const struct command command_topo_build;
 extern const struct command command_topo_diff;
+extern const struct command command_topo_export;
 extern const struct command command_topo_grow;
 extern const struct command command_version;
