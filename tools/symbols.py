@@ -20,7 +20,7 @@ ALLOWED = re.compile(
   | qsort | bsearch | abs | labs
   | v?(sn|as)printf
   | abort
-  | (sqrt|cbrt|pow|atan2?|sincos|log|log2|log10|exp|exp2|sin|cos|fabs|floor|ceil|round|rint|fmin|fmax|fmod|hypot|lround|llround|lgamma|expm1|log1p)f?
+  | (sqrt|cbrt|a?cosh|pow|atan2?|sincos|log|log2|log10|exp|exp2|sin|cos|fabs|floor|ceil|round|rint|fmin|fmax|fmod|hypot|lround|llround|lgamma|expm1|log1p)f?
   | __errno_location | __assert_fail | __stack_chk_fail | __stack_chk_guard | __ctype_b_loc
   | __(memcpy|memmove|memset|strcpy|strcat|strncpy|vsnprintf|snprintf|sprintf)_chk
   | __isoc23_strto(l|ul|ll|ull) | __isnan | __finite

@@ -1,11 +1,14 @@
 /* weft topo grow */
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/commands.h"
+#include "cli/file.h"
 #include "cli/load.h"
 #include "cli/steps.h"
+#include "cli/topology_out.h"
 #include "topology/grow.h"
 
 #define ADD_MAX  1000000
@@ -79,13 +82,36 @@ static void growth_json(struct text *out, const struct growth *growth,
     json_end(&json, '}');
 }
 
+/* The plan goes to standard output, the network only to a file. */
+static enum err growth_write(const struct call *call, const struct topology *topology,
+                             enum format format, struct why *why)
+{
+    const char *path = call_option(call, "out");
+    struct text text = {0};
+    if (!path)
+        return OK;
+    enum err err = format_write(&text, format, topology, why);
+    if (!err && !text_ok(&text))
+        err = why_memory(why);
+    if (!err)
+        err = file_write(path, &text, why);
+    text_fini(&text);
+    return err;
+}
+
 static enum err grow_run(struct call *call, struct why *why)
 {
     struct topology topology;
     struct grow_order order;
     struct growth growth;
     struct why reason = {""};
-    enum err err = load_topology(&topology, call->arguments[0], why);
+    enum format format;
+    const char *path = call_option(call, "out");
+    if (path && strcmp(path, "-") == 0)
+        return why_fail(why, ERR_USAGE, "--out -: the plan is printed there; name a file");
+    enum err err = topology_out_format(call, FORMAT_JSON, &format, why);
+    if (!err)
+        err = load_topology(&topology, call->arguments[0], why);
     if (err)
         return err;
     err = order_read(&order, call, &topology, why);
@@ -101,6 +127,7 @@ static enum err grow_run(struct call *call, struct why *why)
         growth_json(&call->out, &growth, &order, &names);
     else
         growth_print(&call->out, &growth, topology.direct ? "nodes" : "switches", &names);
+    err = growth_write(call, &growth.topology, format, why);
     growth_fini(&growth);
 done:
     topology_fini(&topology);
@@ -113,7 +140,9 @@ static const struct option grow_options[] = {
     {"servers", "S", "servers on each new switch"},
     {"bare", NULL, "new switches without servers"},
     {"seed", "K", "another random choice of cables (default 1)"},
-    {NULL, NULL, NULL},
+    {"out", "FILE", "write the grown network here; the ending says in which format"},
+    {"format", "FORMAT", "json, edgelist, dot, graphml or anynet; json if nothing says"},
+    {0},
 };
 
 const struct command command_topo_grow = {
@@ -132,9 +161,11 @@ const struct command command_topo_grow = {
         "ones are marked with a plus. With several new nodes the steps lead straight to the "
         "final network, without cables that would be moved twice.\n\n"
         "Ports and servers of the new nodes are those most nodes have, unless given. Ports "
-        "that find no cable, because the network is too small, stay free and are counted.",
+        "that find no cable, because the network is too small, stay free and are counted. --out "
+        "keeps the grown network as a file, which can be measured, drawn and grown again.",
     .options = grow_options,
     .examples = "  weft topo grow jellyfish:n=20,degree=6,seed=1 --add 1\n"
-                "  weft topo grow torus:8x8 --add 4 --ports 4 --json",
+                "  weft topo grow torus:8x8 --add 4 --ports 4 --json\n"
+                "  weft topo grow now.json --add 8 --bare --out next.json",
     .run = grow_run,
 };

@@ -22,6 +22,7 @@
 
 #define GROW_STREAM 0x67726f77 /* "grow": a stream no generator shares */
 #define PICK_TRIES  64
+#define MATCH_TRIES 16
 
 struct grower {
     struct rewire rewire;
@@ -74,74 +75,99 @@ enum err grow_majority(const struct topology *topology, uint32_t *ports, uint32_
 
 /* The procedure. */
 
-static bool cable_suits(const struct grower *grower, uint32_t node, uint32_t cable)
+/* Could the two nodes be joined? */
+static bool nodes_apart(const struct wiring *wiring, uint32_t one, uint32_t other)
+{
+    return one != other && !wiring_joined(wiring, one, other);
+}
+
+/* A cable to break: its ends go to `one` and `other`, which are the same new
+ * node, or two nodes with a free port each. Either way round will do. */
+static bool cable_suits(const struct grower *grower, uint32_t one, uint32_t other, uint32_t cable,
+                        bool *turned)
 {
     const struct wiring *wiring = &grower->rewire.wiring;
     const struct link *link = &wiring->cables[cable];
-    return link->a != node && link->b != node && wiring_find(wiring, node, link->a) == CABLE_NONE &&
-           wiring_find(wiring, node, link->b) == CABLE_NONE;
+    *turned = false;
+    if (nodes_apart(wiring, one, link->a) && nodes_apart(wiring, other, link->b))
+        return true;
+    *turned = true;
+    return one != other && nodes_apart(wiring, one, link->b) && nodes_apart(wiring, other, link->a);
 }
+
+/* The cable chosen, and what is known of it. */
+struct pick {
+    uint32_t cable; /* CABLE_NONE: none suits */
+    bool bridge;
+    bool turned;
+};
 
 /* The choice by looking at all: needed where few suit, or none. */
-static uint32_t cable_pick_slowly(struct grower *grower, uint32_t node, bool *bridge)
+static void cable_pick_slowly(struct grower *grower, uint32_t one, uint32_t other,
+                              struct pick *pick)
 {
     const struct wiring *wiring = &grower->rewire.wiring;
-    uint32_t chosen = CABLE_NONE, suitable[2] = {0, 0};
+    uint32_t suitable[2] = {0, 0};
+    pick->cable = CABLE_NONE;
     bridges_find(&grower->bridges, wiring);
     for (uint32_t cable = 0; cable < wiring->cable_count; cable++)
-        if (cable_suits(grower, node, cable))
+        if (cable_suits(grower, one, other, cable, &pick->turned))
             suitable[bridges_has(&grower->bridges, cable)]++;
-    *bridge = suitable[false] == 0;
-    if (suitable[*bridge] == 0)
-        return CABLE_NONE;
-    uint64_t rank = rng_below(&grower->rng, suitable[*bridge]);
-    for (uint32_t cable = 0; chosen == CABLE_NONE; cable++)
-        if (cable_suits(grower, node, cable) && bridges_has(&grower->bridges, cable) == *bridge &&
-            rank-- == 0)
-            chosen = cable;
-    return chosen;
+    pick->bridge = suitable[false] == 0;
+    if (suitable[pick->bridge] == 0)
+        return;
+    uint64_t rank = rng_below(&grower->rng, suitable[pick->bridge]);
+    for (uint32_t cable = 0; pick->cable == CABLE_NONE; cable++)
+        if (cable_suits(grower, one, other, cable, &pick->turned) &&
+            bridges_has(&grower->bridges, cable) == pick->bridge && rank-- == 0)
+            pick->cable = cable;
 }
 
-static enum err cable_pick(struct grower *grower, uint32_t node, uint32_t *cable, bool *bridge,
+static enum err cable_pick(struct grower *grower, uint32_t one, uint32_t other, struct pick *pick,
                            struct why *why)
 {
     const struct wiring *wiring = &grower->rewire.wiring;
     for (int tries = 0; tries < PICK_TRIES && wiring->cable_count; tries++) {
-        uint32_t candidate = (uint32_t)rng_below(&grower->rng, wiring->cable_count);
-        const struct link *link = &wiring->cables[candidate];
+        uint32_t cable = (uint32_t)rng_below(&grower->rng, wiring->cable_count);
+        const struct link *link = &wiring->cables[cable];
         bool reaches;
-        if (!cable_suits(grower, node, candidate))
+        if (!cable_suits(grower, one, other, cable, &pick->turned))
             continue;
-        enum err err = wiring_reaches(wiring, link->a, link->b, candidate, &reaches, why);
+        enum err err = wiring_reaches(wiring, link->a, link->b, cable, &reaches, why);
         if (err)
             return err;
         if (reaches) {
-            *cable = candidate;
-            *bridge = false;
+            pick->cable = cable;
+            pick->bridge = false;
             return OK;
         }
     }
-    *cable = cable_pick_slowly(grower, node, bridge);
+    cable_pick_slowly(grower, one, other, pick);
     return OK;
 }
 
-/* Both ends of the cable to the new node, at the ports they had. */
-static enum err cable_break(struct grower *grower, uint32_t node, uint32_t cable, bool bridge,
+/* Breaks the chosen cable, if there is one; its ends stay in their ports. */
+static enum err cable_break(struct grower *grower, uint32_t one, uint32_t other, bool *done,
                             struct why *why)
 {
     struct rewire *rewire = &grower->rewire;
-    const struct link link = rewire->wiring.cables[cable];
-    enum err err = rewire_unplug(rewire, cable, why);
+    struct pick pick;
+    enum err err = cable_pick(grower, one, other, &pick, why);
+    *done = !err && pick.cable != CABLE_NONE;
+    if (!*done)
+        return err;
+    const struct link link = rewire->wiring.cables[pick.cable];
+    err = rewire_unplug(rewire, pick.cable, why);
     if (err)
         return err;
-    if (!bridge)
+    if (!pick.bridge)
         rewire_commit(rewire);
-    err = rewire_plug(rewire, link.a, link.a_port, node, PORT_ANY, why);
+    err = rewire_plug(rewire, link.a, link.a_port, pick.turned ? other : one, PORT_ANY, why);
     if (err)
         return err;
-    if (!bridge)
+    if (!pick.bridge)
         rewire_commit(rewire);
-    err = rewire_plug(rewire, link.b, link.b_port, node, PORT_ANY, why);
+    err = rewire_plug(rewire, link.b, link.b_port, pick.turned ? one : other, PORT_ANY, why);
     if (!err)
         rewire_commit(rewire);
     return err;
@@ -149,8 +175,7 @@ static enum err cable_break(struct grower *grower, uint32_t node, uint32_t cable
 
 static bool partner_suits(const struct rewire *rewire, uint32_t node, uint32_t other)
 {
-    return other != node && wiring_find(&rewire->wiring, node, other) == CABLE_NONE &&
-           rewire_joins(rewire, node, other);
+    return nodes_apart(&rewire->wiring, node, other) && rewire_joins(rewire, node, other);
 }
 
 /* A random node with a free port, for the odd one that is left. */
@@ -170,29 +195,44 @@ static uint32_t partner_pick(struct grower *grower, uint32_t node)
     return chosen;
 }
 
-static enum err node_connect(struct grower *grower, uint32_t node, struct why *why)
+/* Uses one port that is left: with a free port of another node, or, where all
+ * such nodes are neighbours already, by a cable broken between this node and
+ * one of them. */
+static enum err port_match(struct grower *grower, uint32_t node, bool *done, struct why *why)
 {
     struct rewire *rewire = &grower->rewire;
-    while (rewire_room(rewire, node) >= 2) {
-        uint32_t cable;
-        bool bridge;
-        enum err err = cable_pick(grower, node, &cable, &bridge, why);
-        if (err)
-            return err;
-        if (cable == CABLE_NONE)
-            break;
-        err = cable_break(grower, node, cable, bridge, why);
+    uint32_t partner = partner_pick(grower, node);
+    *done = partner != NODE_NONE;
+    if (*done) {
+        enum err err = rewire_plug(rewire, partner, PORT_ANY, node, PORT_ANY, why);
+        if (!err)
+            rewire_commit(rewire);
+        return err;
+    }
+    for (uint32_t i = 0; i < grower->open_count && i < MATCH_TRIES && !*done; i++) {
+        if (grower->open[i] == node || !rewire->attached[node])
+            continue;
+        enum err err = cable_break(grower, node, grower->open[i], done, why);
         if (err)
             return err;
     }
-    while (rewire_room(rewire, node) >= 1) {
-        uint32_t partner = partner_pick(grower, node);
-        if (partner == NODE_NONE)
-            break;
-        enum err err = rewire_plug(rewire, partner, PORT_ANY, node, PORT_ANY, why);
+    return OK;
+}
+
+static enum err node_connect(struct grower *grower, uint32_t node, struct why *why)
+{
+    struct rewire *rewire = &grower->rewire;
+    bool done = true;
+    while (done && rewire_room(rewire, node) >= 2) {
+        enum err err = cable_break(grower, node, node, &done, why);
         if (err)
             return err;
-        rewire_commit(rewire);
+    }
+    done = true;
+    while (done && rewire_room(rewire, node) >= 1) {
+        enum err err = port_match(grower, node, &done, why);
+        if (err)
+            return err;
     }
     return OK;
 }

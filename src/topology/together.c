@@ -18,6 +18,7 @@
 #define GREEDY_STARTS 8
 #define BUDGET_WORK   4000000u /* nodes and cables looked at, roughly, in one search */
 #define BUDGET_MIN    64u
+#define BUDGET_MAX    2000u
 
 struct together {
     struct transition *transition;
@@ -169,6 +170,8 @@ static enum err search_try(struct together *together, uint32_t depth, bool *done
     struct transition *transition = together->transition;
     const struct wiring *wiring = &transition->rewire->wiring;
     together->budget = BUDGET_WORK / (wiring->node_count + wiring->cable_count + 1);
+    if (together->budget > BUDGET_MAX)
+        together->budget = BUDGET_MAX;
     if (together->budget < BUDGET_MIN)
         together->budget = BUDGET_MIN;
     for (uint32_t blocked = 1; blocked <= 2; blocked++) {

@@ -116,10 +116,10 @@ void transition_commit(struct transition *transition)
     transition->plugged_count = 0;
     for (size_t i = first; i < rewire->committed; i++) {
         const struct rewire_action *action = &rewire->plan.actions[i];
-        if (action->kind == REWIRE_UNPLUG || action->a_fresh)
-            wants_of_node_push(transition, action->cable.a);
         if (action->kind == REWIRE_UNPLUG || action->b_fresh)
             wants_of_node_push(transition, action->cable.b);
+        if (action->kind == REWIRE_UNPLUG || action->a_fresh)
+            wants_of_node_push(transition, action->cable.a);
     }
 }
 
