@@ -119,12 +119,11 @@ static enum err value_read(struct cable_cost *cost, size_t index, struct word va
         number = strtod(copy, &end);
     }
     if (end == copy || *end || strlen(copy) != value.size || !isfinite(number))
-        return why_fail(why, ERR_INPUT, "%s: line %u: %s: '%.*s' is not a number", place->name,
-                        place->line, key->name, (int)(value.size < 40 ? value.size : 40), value.at);
+        return why_fail_line(why, place->name, place->line, "%s: '%.*s' is not a number", key->name,
+                             (int)(value.size < 40 ? value.size : 40), value.at);
     if (number < key->low || number > key->high || (key->whole && number != floor(number)))
-        return why_fail(why, ERR_INPUT, "%s: line %u: %s must be a %snumber from %g to %g",
-                        place->name, place->line, key->name, key->whole ? "whole " : "", key->low,
-                        key->high);
+        return why_fail_line(why, place->name, place->line, "%s must be a %snumber from %g to %g",
+                             key->name, key->whole ? "whole " : "", key->low, key->high);
     key_set(cost, key, number);
     return OK;
 }
@@ -134,21 +133,20 @@ static enum err line_read(struct cable_cost *cost, struct word line, struct plac
 {
     const char *equals = memchr(line.at, '=', line.size);
     if (!equals)
-        return why_fail(why, ERR_INPUT, "%s: line %u: expected 'key = value'", place->name,
-                        place->line);
+        return why_fail_line(why, place->name, place->line, "expected 'key = value'");
     struct word key = word_trim(line.at, equals);
     struct word value = word_trim(equals + 1, line.at + line.size);
     for (size_t i = 0; i < KEY_COUNT; i++) {
         if (strlen(keys[i].name) != key.size || memcmp(keys[i].name, key.at, key.size) != 0)
             continue;
         if (place->given[i])
-            return why_fail(why, ERR_INPUT, "%s: line %u: %s was already set on line %u",
-                            place->name, place->line, keys[i].name, place->given[i]);
+            return why_fail_line(why, place->name, place->line, "%s was already set on line %u",
+                                 keys[i].name, place->given[i]);
         place->given[i] = place->line;
         return value_read(cost, i, value, place, why);
     }
-    return why_fail(why, ERR_INPUT, "%s: line %u: no such key '%.*s'", place->name, place->line,
-                    (int)(key.size < 40 ? key.size : 40), key.at);
+    return why_fail_line(why, place->name, place->line, "no such key '%.*s'",
+                         (int)(key.size < 40 ? key.size : 40), key.at);
 }
 
 /* Values that are each possible but not together. */
