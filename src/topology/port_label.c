@@ -58,10 +58,10 @@ uint32_t port_label_find(const struct topology *topology, const char *text, size
 
 uint32_t port_label_limit(const struct topology *topology, uint32_t node)
 {
-    const struct graph *graph = &topology->graph;
-    uint32_t end = graph->first[node + 1], limit = topology->sites[node].ports;
     if (port_label_directed(topology))
         return 2 * topology->axis_count + (topology->kind == TOPOLOGY_NOVACUBE);
+    const struct graph *graph = &topology->graph;
+    uint32_t end = graph->first[node + 1], limit = topology->sites[node].ports;
     if (limit == 0)
         return PORT_ANY;
     if (end > graph->first[node]) {
