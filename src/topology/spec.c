@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "topology/degree_diameter.h"
 #include "topology/fattree.h"
+#include "topology/jellyfish.h"
 #include "topology/novacube.h"
 #include "topology/swdc.h"
 #include "topology/topology.h"
@@ -24,6 +25,7 @@ struct generator {
 static const struct generator generators[] = {
     {"degree-diameter", degree_diameter_build},
     {"fattree", fattree_build},
+    {"jellyfish", jellyfish_build},
     {"novacube", novacube_build},
     {"swdc-hex3d", swdc_build},
     {"swdc-ring", swdc_build},
