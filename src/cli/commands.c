@@ -6,6 +6,7 @@ const struct command *const commands[] = {
     &command_topo_build,
     &command_topo_cable,
     &command_topo_check,
+    &command_topo_export,
     &command_help,
     &command_version,
     NULL,

@@ -7,4 +7,5 @@ extern const struct command command_help;
 extern const struct command command_topo_build;
 extern const struct command command_topo_cable;
 extern const struct command command_topo_check;
+extern const struct command command_topo_export;
 extern const struct command command_version;

@@ -1,0 +1,6 @@
+#include "fuzz_format.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_format(FORMAT_JSON, data, size);
+}
