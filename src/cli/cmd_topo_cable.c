@@ -16,6 +16,8 @@
 struct laid {
     struct topology topology;
     struct cabling cabling;
+    enum floor_layout cheapest; /* of all layouts; known only where two are compared */
+    double cheapest_cost;
 };
 
 /* What stands beside the network, or why nothing does. */
@@ -47,6 +49,28 @@ static enum err cost_load(const struct call *call, struct cable_cost *cost, stru
     return err;
 }
 
+/* The layout that costs least, and how much. */
+static enum err cheapest_find(struct laid *laid, const struct cable_cost *cost, struct why *why)
+{
+    laid->cheapest = laid->cabling.plan.layout;
+    laid->cheapest_cost = laid->cabling.totals.cost_total;
+    for (int layout = FLOOR_RACKS; layout <= FLOOR_CONTAINERS; layout++) {
+        struct cabling cabling;
+        if ((enum floor_layout)layout == laid->cabling.plan.layout)
+            continue;
+        enum err err =
+            cabling_make(&cabling, &laid->topology, (enum floor_layout)layout, cost, why);
+        if (err)
+            return err;
+        if (cabling.totals.cost_total < laid->cheapest_cost) {
+            laid->cheapest = (enum floor_layout)layout;
+            laid->cheapest_cost = cabling.totals.cost_total;
+        }
+        cabling_fini(&cabling);
+    }
+    return OK;
+}
+
 static enum err fattree_lay(struct laid *laid, uint32_t k, enum floor_layout layout,
                             const struct cable_cost *cost, struct why *why)
 {
@@ -57,7 +81,16 @@ static enum err fattree_lay(struct laid *laid, uint32_t k, enum floor_layout lay
         return err;
     err = cabling_make(&laid->cabling, &laid->topology, layout, cost, why);
     if (err)
-        topology_fini(&laid->topology);
+        goto fail_cabling;
+    err = cheapest_find(laid, cost, why);
+    if (err)
+        goto fail_cheapest;
+    return OK;
+
+fail_cheapest:
+    cabling_fini(&laid->cabling);
+fail_cabling:
+    topology_fini(&laid->topology);
     return err;
 }
 
@@ -68,7 +101,7 @@ static enum err comparison_lacks(struct comparison *compared, const char *reason
 }
 
 /* The fat-tree of the same equipment. Not to have one is no failure. */
-static enum err comparison_make(struct comparison *compared, const struct laid *laid, bool wanted,
+static enum err comparison_make(struct comparison *compared, struct laid *laid, bool wanted,
                                 const struct cable_cost *cost, struct why *why)
 {
     uint32_t k;
@@ -84,7 +117,9 @@ static enum err comparison_make(struct comparison *compared, const struct laid *
         return comparison_lacks(compared, "these switches cannot build even the one of k = 2");
     if ((uint64_t)k * k * k / 4 * 3 > CABLING_CABLE_MAX)
         return comparison_lacks(compared, "the fat-tree has more cables than can be laid out");
-    err = fattree_lay(&compared->laid, k, laid->cabling.plan.layout, cost, why);
+    err = cheapest_find(laid, cost, why);
+    if (!err)
+        err = fattree_lay(&compared->laid, k, laid->cabling.plan.layout, cost, why);
     if (!err)
         compared->ports = k;
     return err;
@@ -125,6 +160,7 @@ struct yardstick {
     double optical_share;
     double length_mean_m;
     double cost_per_server;
+    double cheapest_per_server; /* in the layout that costs least */
 };
 
 static struct yardstick yardstick_make(const struct laid *laid)
@@ -136,6 +172,7 @@ static struct yardstick yardstick_make(const struct laid *laid)
         .optical_share = cables > 0 ? (double)totals->optical / cables : (double)NAN,
         .length_mean_m = totals->length_mean_m,
         .cost_per_server = servers > 0 ? totals->cost_total / servers : (double)NAN,
+        .cheapest_per_server = servers > 0 ? laid->cheapest_cost / servers : (double)NAN,
     };
 }
 
@@ -149,6 +186,13 @@ static void yardstick_json(struct json *json, const struct yardstick *yardstick)
     json_put_number(json, "cables_per_server", yardstick->cables_per_server);
     json_put_number(json, "optical_share", yardstick->optical_share);
     json_put_number(json, "cost_per_server", yardstick->cost_per_server);
+}
+
+static void cheapest_json(struct json *json, const struct laid *laid,
+                          const struct yardstick *yardstick)
+{
+    json_put_string(json, "cheapest_layout", floor_layout_name(laid->cheapest));
+    json_put_number(json, "cheapest_cost_per_server", yardstick->cheapest_per_server);
 }
 
 static void comparison_json(struct json *json, const struct laid *laid,
@@ -166,7 +210,9 @@ static void comparison_json(struct json *json, const struct laid *laid,
     json_put_uint(json, "k", compared->ports);
     totals_json(json, &compared->laid);
     yardstick_json(json, &theirs);
+    cheapest_json(json, &compared->laid, &theirs);
     json_end(json, '}');
+    cheapest_json(json, laid, &ours);
     json_key(json, "ratio");
     json_object(json);
     json_put_number(json, "servers",
@@ -178,6 +224,8 @@ static void comparison_json(struct json *json, const struct laid *laid,
                     ratio(ours.cables_per_server, theirs.cables_per_server));
     json_put_number(json, "optical_share", ratio(ours.optical_share, theirs.optical_share));
     json_put_number(json, "cost_per_server", ratio(ours.cost_per_server, theirs.cost_per_server));
+    json_put_number(json, "cheapest_cost_per_server",
+                    ratio(ours.cheapest_per_server, theirs.cheapest_per_server));
     json_end(json, '}');
 }
 
@@ -260,6 +308,9 @@ static void comparison_text(struct text *out, const struct laid *laid,
     comparison_line(out, "mean length, m", ours.length_mean_m, theirs.length_mean_m);
     comparison_line(out, "optical share", ours.optical_share, theirs.optical_share);
     comparison_line(out, "cost per server", ours.cost_per_server, theirs.cost_per_server);
+    comparison_line(out, "  at its cheapest", ours.cheapest_per_server, theirs.cheapest_per_server);
+    text_printf(out, "  %-18s %12s %12s\n", "  in layout", floor_layout_name(laid->cheapest),
+                floor_layout_name(tree->cheapest));
 }
 
 static enum err blueprint_write(const struct call *call, const struct laid *laid, struct why *why)
@@ -274,8 +325,8 @@ static enum err blueprint_write(const struct call *call, const struct laid *laid
     return err;
 }
 
-static enum err laid_report(struct call *call, const struct laid *laid,
-                            const struct cable_cost *cost, struct why *why)
+static enum err laid_report(struct call *call, struct laid *laid, const struct cable_cost *cost,
+                            struct why *why)
 {
     struct comparison compared = {0};
     enum err err = comparison_make(&compared, laid, !call_has(call, "no-compare"), cost, why);
@@ -312,7 +363,7 @@ static enum err cable_run(struct call *call, struct why *why)
     }
     if (call->argument_count == 0)
         return why_fail(why, ERR_USAGE, "topo cable: expected SPEC|FILE, or --print-cost");
-    struct laid laid;
+    struct laid laid = {0};
     err = load_topology(&laid.topology, call->arguments[0], why);
     if (err)
         return err;
@@ -341,30 +392,29 @@ const struct command command_topo_cable = {
     .arguments = "[SPEC|FILE]",
     .summary = "lay out racks and cables, and count what they cost",
     .description =
-        "Places every switch and server in a rack, the racks in rows on a floor that is about\n"
-        "square, and tells for every cable its length, whether it is copper or optical, the\n"
-        "bundle it lies in and its cost. A cable runs up to an overhead tray, along and across\n"
-        "the rows, and down; inside a rack it is short.\n"
-        "\n"
-        "Layouts:\n"
+        "Places every switch and server in a rack, the racks in rows on a floor that is about "
+        "square, and tells for every cable its length, whether it is copper or optical, the "
+        "bundle it lies in and its cost. A cable runs up to an overhead tray, along and across "
+        "the rows, and down; inside a rack it is short.\n\n"
         "  racks       a switch on top of the rack of its servers; the servers of a direct\n"
         "              network in racks, a torus folded so that its rings have no long cable\n"
         "  cluster     all switches in racks at the centre, servers around them\n"
         "  containers  the groups of the topology (a fat-tree's pods, with the core divided\n"
-        "              among them) in boxes, each with its switches in the middle\n"
-        "\n"
-        "A bundle is all cables between the same two racks, or the same two containers.\n"
-        "The share of local cables counts those between nodes that stay in one container,\n"
-        "or in one rack where there are no containers.\n"
-        "\n"
-        "Switched networks are compared with the largest fat-tree that the same switches\n"
-        "can build, laid out by the same rules.\n"
-        "\n"
-        "The blueprint has the columns cable, kind (link or server), container, rack, unit,\n"
-        "node and port of both ends, length_m, medium, bundle and cost. A server is named\n"
+        "              among them) in boxes, each with its switches in the middle; a network\n"
+        "              without groups fills boxes of equal size\n\n"
+        "Without --layout, direct networks and fat-trees that would fit one container stand in "
+        "racks, networks with groups in containers, and all others as a cluster.\n\n"
+        "A bundle is all cables between the same two racks, or the same two containers. The "
+        "share of local cables counts those between nodes that stay in one container, or in one "
+        "rack where there are no containers.\n\n"
+        "Switched networks are compared with the largest fat-tree that the same switches can "
+        "build, laid out by the same rules; the last lines give both in the layout that costs "
+        "each least.\n\n"
+        "The blueprint of --out has the columns cable, kind (link or server), container, rack, "
+        "unit, node and port of both ends, length_m, medium, bundle and cost. A server is named "
         "SWITCH/INDEX.",
     .options = cable_options,
-    .examples = "  weft topo cable jellyfish:n=245,ports=14,servers=780,seed=1\n"
+    .examples = "  weft topo cable jellyfish:servers=780,switches=245,ports=14\n"
                 "  weft topo cable torus:8x8x8 --out blueprint.csv\n"
                 "  weft topo cable --print-cost > cost.conf\n"
                 "  weft topo cable fattree:k=14 --layout containers --cost cost.conf --json",

@@ -315,22 +315,20 @@ const struct command command_topo_check = {
     .arguments = "PLAN OBSERVED",
     .summary = "find miswired cables, and the smallest repair",
     .description =
-        "PLAN is a topology or a file of one. OBSERVED is a file of neighbour reports, as a\n"
-        "discovery protocol gives them, or - for standard input: lines of CSV,\n"
-        "  node,port,neighbour,port\n"
-        "with an optional header line and comments after #, or a JSON array of objects with\n"
-        "the keys node, port, neighbour and neighbour_port. Nodes are named as in the plan, or\n"
-        "by their number; ports by their number, on a torus or NovaCube also as +x, -x, +y,\n"
-        "..., jump. Ports are numbered from 0. A cable may be reported from one end or both.\n"
-        "\n"
-        "Names each miswired cable (one end right, the other elsewhere), two that were swapped,\n"
-        "each missing and each surplus one, and reports that contradict each other; then the\n"
-        "repair with the fewest moves, in an order in which every port is empty when its plug\n"
-        "comes. Moving one end counts 1, a new cable 2, taking one away 1.\n"
-        "\n"
+        "PLAN is a topology or a file of one. OBSERVED is a file of neighbour reports, as a "
+        "discovery protocol gives them, or - for standard input: lines of CSV,\n\n"
+        "  node,port,neighbour,port\n\n"
+        "with an optional header line and comments after #, or a JSON array of objects with the "
+        "keys node, port, neighbour and neighbour_port. Nodes are named as in the plan, or by "
+        "their number; ports by their number from 0, on a torus or NovaCube also as +x, -x, +y, "
+        "..., jump. A cable may be reported from one end or both.\n\n"
+        "Names each miswired cable (one end right, the other elsewhere), two that were swapped, "
+        "each missing and each surplus one, and reports that contradict each other; then the "
+        "repair with the fewest moves, in an order in which every port is empty when its plug "
+        "comes. Moving one end counts 1, a new cable 2, taking one away 1.\n\n"
         "The exit code is 0 if the wiring is the plan, 1 if it is not.",
     .options = check_options,
     .examples = "  weft topo check torus:3x3x3 neighbours.csv\n"
-                "  lldp-to-csv | weft topo check plan.json - --json",
+                "  weft topo check plan.json - --json < neighbours.csv",
     .run = check_run,
 };

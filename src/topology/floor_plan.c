@@ -52,12 +52,9 @@ enum floor_layout floor_layout_default(const struct topology *topology,
 {
     if (topology->direct)
         return FLOOR_RACKS;
-    if (topology->server_count > cost->container_servers)
-        return FLOOR_CONTAINERS;
-    /* A small fat-tree's pods are no reason for boxes of their own. */
-    if (topology->kind != TOPOLOGY_FATTREE && groups_named(topology))
-        return FLOOR_CONTAINERS;
-    return FLOOR_CLUSTER;
+    if (topology->kind == TOPOLOGY_FATTREE && topology->server_count <= cost->container_servers)
+        return FLOOR_RACKS; /* it would fit one container, and so needs none */
+    return groups_named(topology) ? FLOOR_CONTAINERS : FLOOR_CLUSTER;
 }
 
 uint32_t floor_fold(uint32_t c, uint32_t k)

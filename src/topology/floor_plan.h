@@ -47,9 +47,10 @@ struct floor_plan {
     uint64_t *first_server; /* node_count + 1: servers of v are first_server[v] .. [v+1] - 1 */
 };
 
-/* What suits the topology: racks for direct networks, containers where the
- * topology names groups of its own (two-layer Jellyfish) or is too large for
- * one, else a cluster. */
+/* What suits the topology: racks for direct networks, whose cables are between
+ * servers, and for small fat-trees, whose pods are short of cables to others;
+ * containers where the topology names groups; else a cluster, as the Jellyfish
+ * paper advises for switches joined at random. */
 enum floor_layout floor_layout_default(const struct topology *topology,
                                        const struct cable_cost *cost);
 const char *floor_layout_name(enum floor_layout layout);

@@ -254,10 +254,12 @@ static void each_topology_has_a_layout(void **state)
     topology_fini(&topology);
     network_random(&topology, &rng, 20, 0, 10);
     assert_int_equal(floor_layout_default(&topology, &cost), FLOOR_CLUSTER);
+    topology_fini(&topology);
+    assert_int_equal(topology_build(&topology, "fattree:k=4", NULL), OK);
+    assert_int_equal(floor_layout_default(&topology, &cost), FLOOR_RACKS);
     cost.container_servers = 5;
     assert_int_equal(floor_layout_default(&topology, &cost), FLOOR_CONTAINERS);
     topology_fini(&topology);
-    cost = cable_cost_default();
     network_random(&topology, &rng, 20, 2, 10);
     assert_int_equal(floor_layout_default(&topology, &cost), FLOOR_CONTAINERS);
     topology_fini(&topology);
