@@ -41,6 +41,7 @@ class TapResult(unittest.TestResult):
     def __init__(self):
         super().__init__()
         self.number = 0
+        self.broken = set()  # tests with a failed subtest; they end in no other verdict
 
     def line(self, verdict, test, extra=""):
         self.number += 1
@@ -69,8 +70,15 @@ class TapResult(unittest.TestResult):
 
     def addSubTest(self, test, subtest, err):
         super().addSubTest(test, subtest, err)
+        super().addSubTest(test, subtest, err)
         if err:
             self.explain(subtest, err)
+            self.broken.add(test.id())
+
+    def stopTest(self, test):
+        super().stopTest(test)
+        if test.id() in self.broken:
+            self.line("not ok", test)
 
 
 def main():
