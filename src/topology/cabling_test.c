@@ -245,7 +245,22 @@ static void nothing_needs_no_cables(void **state)
     }
 }
 
+static void too_many_cables_are_refused(void **state)
+{
+    struct cable_cost cost = cable_cost_default();
+    struct topology topology;
+    struct cabling cabling;
+    struct why why = {""};
+    assert_int_equal(topology_init(&topology, TOPOLOGY_OTHER, false, 1, NULL, 0, NULL), OK);
+    topology.sites[0].servers = CABLING_CABLE_MAX + 1;
+    topology_count_servers(&topology);
+    assert_int_equal(cabling_make(&cabling, &topology, FLOOR_CLUSTER, &cost, &why), ERR_USAGE);
+    assert_string_equal(why.text,
+                        "20000001 cables are more than the 20000000 that can be laid out");
+    topology_fini(&topology);
+}
+
 TEST_MAIN(TEST(two_switches_by_hand), TEST(totals_are_sums_over_the_cables),
           TEST(a_fat_tree_keeps_its_pods_local), TEST(a_small_cluster_links_in_copper),
           TEST(the_same_switches_build_a_fat_tree), TEST(names_are_quoted_in_the_blueprint),
-          TEST(nothing_needs_no_cables))
+          TEST(nothing_needs_no_cables), TEST(too_many_cables_are_refused))
