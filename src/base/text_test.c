@@ -39,5 +39,18 @@ static void a_refused_allocation_is_remembered(void **state)
     text_fini(&text);
 }
 
+static void wide_numbers_are_decimal(void **state)
+{
+    struct text text = {0};
+    text_wide(&text, 0);
+    text_puts(&text, " ");
+    text_wide(&text, UINT64_MAX);
+    text_puts(&text, " ");
+    text_wide(&text, ~(uint128)0);
+    assert_string_equal(text.data,
+                        "0 18446744073709551615 340282366920938463463374607431768211455");
+    text_fini(&text);
+}
+
 TEST_MAIN(TEST(pieces_are_joined), TEST(a_long_piece_is_not_cut),
-          TEST(a_refused_allocation_is_remembered))
+          TEST(a_refused_allocation_is_remembered), TEST(wide_numbers_are_decimal))

@@ -87,7 +87,7 @@ static enum err entry_add(const struct degree_diameter_entry *entry, struct link
     case FROM_PLANE:
         return field_graph_plane(list, entry->q, why);
     case FROM_QUADRANGLE:
-        return field_graph_quadrangle(list, entry->q, why);
+        return field_graph_quadrangle(list, entry->q, entry->copies, why);
     case FROM_HEXAGON:
         field_graph_hexagon(list);
         return OK;

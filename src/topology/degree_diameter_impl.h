@@ -6,7 +6,7 @@
 
 enum construction {
     FROM_PLANE,      /* field_graph_plane(q) */
-    FROM_QUADRANGLE, /* field_graph_quadrangle(q) */
+    FROM_QUADRANGLE, /* field_graph_quadrangle(q, copies) */
     FROM_HEXAGON,    /* field_graph_hexagon() */
     FROM_MMS,        /* field_graph_mms(q) */
     FROM_LIFT,
@@ -17,6 +17,7 @@ struct degree_diameter_entry {
     struct degree_diameter size;
     enum construction from;
     uint32_t q;
+    uint32_t copies;
     const struct lift_graph *lift;
     const struct cayley_graph *cayley;
 };

@@ -86,6 +86,8 @@ const struct degree_diameter_entry degree_diameter_list[] = {
     {.size = {20, 3, 3}, .from = FROM_LIFT, .lift = &lift_20},
     {.size = {253, 8, 3}, .from = FROM_CAYLEY, .cayley = &cayley_253},
     {.size = {585, 9, 3}, .from = FROM_QUADRANGLE, .q = 8},
+    {.size = {650, 10, 3}, .from = FROM_QUADRANGLE, .q = 8, .copies = 1},
+    {.size = {715, 11, 3}, .from = FROM_QUADRANGLE, .q = 8, .copies = 2},
     {.size = {98, 4, 4}, .from = FROM_LIFT, .lift = &lift_98},
     {.size = {70, 3, 5}, .from = FROM_LIFT, .lift = &lift_70},
     {.size = {364, 4, 5}, .from = FROM_HEXAGON},

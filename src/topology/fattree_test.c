@@ -46,6 +46,7 @@ static void levels_and_pods_are_kept(void **state)
         } else {
             assert_int_equal(high->group, GROUP_NONE);
             assert_int_equal(link->b_port, low->group);
+            assert_int_equal(link->b, 36 + link->a % 3 * 3 + link->a_port - 3);
         }
     }
     topology_fini(&tree);

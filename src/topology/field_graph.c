@@ -5,6 +5,8 @@
 
 #include "topology/finite_field.h"
 
+#define POLYGON_COORDINATES_MAX 5
+
 /* Each pair is met from both ends. */
 static void meet(struct link_list *list, uint32_t point, uint32_t other)
 {
@@ -91,48 +93,64 @@ static uint32_t polygon_coordinates(uint32_t q, uint32_t point, uint32_t *at)
 }
 
 /* What all polygons share: a line with fewer coordinates than the most has on
- * it the point with all but the last (none: the point at infinity), and the
- * points that have one coordinate more, of which the last is free. */
-static void polygon_meet_short(struct link_list *list, uint32_t q, uint32_t point,
-                               const uint32_t *line, uint32_t count)
+ * it the points that have one coordinate more, of which the last is free, and
+ * the point with all but the last (of none: the point at infinity). */
+static void polygon_short_line(uint32_t q, const uint32_t *line, uint32_t count, uint32_t *on_line)
 {
-    uint32_t at[6];
-    meet(list, point, polygon_point(q, line, count > 0 ? count - 1 : 0));
+    uint32_t at[POLYGON_COORDINATES_MAX];
+    assert(count < POLYGON_COORDINATES_MAX);
     for (uint32_t i = 0; i < count; i++)
         at[i] = line[i];
     for (at[count] = 0; at[count] < q; at[count]++)
-        meet(list, point, polygon_point(q, at, count + 1));
+        on_line[at[count]] = polygon_point(q, at, count + 1);
+    on_line[q] = polygon_point(q, line, count > 0 ? count - 1 : 0);
 }
 
 /* W(q) in characteristic 2: point (a,l,a') is on line [k,b,k'] if and only if
  * k' = a^2 k + l and b = a k + a'. With s such that s(s(x)) = x^2, the polarity
  * takes a point's coordinates to a line's by s, and its inverse on every
- * second. */
-enum err field_graph_quadrangle(struct link_list *list, uint32_t q, struct why *why)
+ * second. Writes the q + 1 points on the line of a point. */
+static void quadrangle_line(const struct finite_field *field, uint32_t point, uint32_t *on_line)
+{
+    uint32_t up = 1u << (field->degree + 1) / 2, down = 1u << field->degree / 2;
+    uint32_t q = field->order, line[3], count = polygon_coordinates(q, point, line);
+    for (uint32_t i = 0; i < count; i++)
+        line[i] = finite_field_raise(field, line[i], (count - i) % 2 ? up : down);
+    if (count < 3) {
+        polygon_short_line(q, line, count, on_line);
+        return;
+    }
+    for (uint32_t a = 0; a < q; a++) {
+        uint32_t ak = finite_field_multiply(field, a, line[0]);
+        uint32_t aak = finite_field_multiply(field, a, ak);
+        uint32_t at[3] = {a, finite_field_subtract(field, line[2], aak),
+                          finite_field_subtract(field, line[1], ak)};
+        on_line[a] = polygon_point(q, at, 3);
+    }
+    on_line[q] = polygon_point(q, line, 2);
+}
+
+enum err field_graph_quadrangle(struct link_list *list, uint32_t q, uint32_t copies,
+                                struct why *why)
 {
     struct finite_field field;
+    uint32_t on_line[FINITE_FIELD_ORDER_MAX + 1];
     enum err err = finite_field_init(&field, q, why);
     if (err)
         return err;
     if (field.characteristic != 2 || field.degree % 2 == 0)
         return why_fail(why, ERR_USAGE, "W(%u) has no polarity: q must be 2, 8, 32, ...", q);
-    uint32_t up = 1u << (field.degree + 1) / 2, down = 1u << field.degree / 2;
-    for (uint32_t point = 0; point < q * q * q + q * q + q + 1; point++) {
-        uint32_t line[6], count = polygon_coordinates(q, point, line);
-        for (uint32_t i = 0; i < count; i++)
-            line[i] = finite_field_raise(&field, line[i], (count - i) % 2 ? up : down);
-        if (count < 3) {
-            polygon_meet_short(list, q, point, line, count);
-            continue;
+    uint32_t points = q * q * q + q * q + q + 1, copy = points;
+    for (uint32_t point = 0; point < points; point++) {
+        bool absolute = false;
+        quadrangle_line(&field, point, on_line);
+        for (uint32_t i = 0; i <= q; i++) {
+            meet(list, point, on_line[i]);
+            absolute |= on_line[i] == point;
         }
-        meet(list, point, polygon_point(q, line, 2));
-        for (uint32_t a = 0; a < q; a++) {
-            uint32_t ak = finite_field_multiply(&field, a, line[0]);
-            uint32_t aak = finite_field_multiply(&field, a, ak);
-            uint32_t at[3] = {a, finite_field_subtract(&field, line[2], aak),
-                              finite_field_subtract(&field, line[1], ak)};
-            meet(list, point, polygon_point(q, at, 3));
-        }
+        for (uint32_t made = 0; absolute && made < copies; made++, copy++)
+            for (uint32_t i = 0; i <= q; i++)
+                link_list_add(list, copy, on_line[i]);
     }
     return OK;
 }
@@ -141,24 +159,32 @@ enum err field_graph_quadrangle(struct link_list *list, uint32_t q, struct why *
  * b = a'' - a k, k'' = a^3 k + l, b' = a^2 k + a' + a a'' and
  * k' = a^3 k^2 + l' - k l (De Smet and Van Maldeghem, in characteristic 3).
  * Over GF(3) the polarity keeps the coordinates as they are. */
+static void hexagon_line(uint32_t point, uint32_t on_line[4])
+{
+    uint32_t line[POLYGON_COORDINATES_MAX], count = polygon_coordinates(3, point, line);
+    if (count < 5) {
+        polygon_short_line(3, line, count, on_line);
+        return;
+    }
+    uint32_t k = line[0];
+    for (uint32_t a = 0; a < 3; a++) { /* -1 is 2, and a^3 is a */
+        uint32_t at[5] = {a};
+        at[4] = (line[1] + a * k) % 3;
+        at[1] = (line[4] + 2 * a * k) % 3;
+        at[2] = (line[3] + 2 * a * a * k + 2 * a * at[4]) % 3;
+        at[3] = (line[2] + 2 * a * k * k + k * at[1]) % 3;
+        on_line[a] = polygon_point(3, at, 5);
+    }
+    on_line[3] = polygon_point(3, line, 4);
+}
+
 void field_graph_hexagon(struct link_list *list)
 {
     for (uint32_t point = 0; point < 364; point++) {
-        uint32_t line[6], count = polygon_coordinates(3, point, line);
-        if (count < 5) {
-            polygon_meet_short(list, 3, point, line, count);
-            continue;
-        }
-        meet(list, point, polygon_point(3, line, 4));
-        uint32_t k = line[0];
-        for (uint32_t a = 0; a < 3; a++) { /* -1 is 2, and a^3 is a */
-            uint32_t at[5] = {a};
-            at[4] = (line[1] + a * k) % 3;
-            at[1] = (line[4] + 2 * a * k) % 3;
-            at[2] = (line[3] + 2 * a * a * k + 2 * a * at[4]) % 3;
-            at[3] = (line[2] + 2 * a * k * k + k * at[1]) % 3;
-            meet(list, point, polygon_point(3, at, 5));
-        }
+        uint32_t on_line[4];
+        hexagon_line(point, on_line);
+        for (uint32_t i = 0; i < 4; i++)
+            meet(list, point, on_line[i]);
     }
 }
 

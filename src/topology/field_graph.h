@@ -13,8 +13,11 @@
 MUST_CHECK enum err field_graph_plane(struct link_list *list, uint32_t q, struct why *why);
 
 /* The polarity graph of the generalized quadrangle W(q), q = 2^(2e+1)
- * (Delorme). q^3 + q^2 + q + 1 nodes, degree q + 1, diameter 3. */
-MUST_CHECK enum err field_graph_quadrangle(struct link_list *list, uint32_t q, struct why *why);
+ * (Delorme). q^3 + q^2 + q + 1 nodes, degree q + 1, diameter 3. Every line
+ * holds one of its q^2 + 1 absolute points, so that each copy of those adds as
+ * many nodes and only one to the degree. */
+MUST_CHECK enum err field_graph_quadrangle(struct link_list *list, uint32_t q, uint32_t copies,
+                                           struct why *why);
 
 /* The polarity graph of the generalized hexagon H(3) (Delorme). 364 nodes,
  * degree 4, diameter 5. */

@@ -11,9 +11,9 @@
 #include "base/check.h"
 #include "topology/degree_diameter.h"
 #include "topology/fattree.h"
-#include "topology/jellyfish.h"
 #include "topology/novacube.h"
 #include "topology/swdc.h"
+#include "topology/jellyfish.h"
 #include "topology/topology.h"
 #include "topology/torus.h"
 

@@ -1,8 +1,8 @@
 /* swdc: a lattice, the odds of a random cable by distance, and the cables.
  *
- * All places of a lattice look alike, or, in a honeycomb, come in two classes
- * that alternate along axis 0. So the odds are tabled once per class, for the
- * offsets from the first place of that class, and a draw is a binary search.
+ * All places of a lattice look alike, or, in a honeycomb, come in two kinds
+ * that alternate along axis 0. So the odds are tabled once per parity, for the
+ * offsets from the first place of that parity, and a draw is a binary search.
  *
  * Invariants: cables 0 .. lattice.link_count - 1 of the wiring are the
  * lattice's and are never unplugged; the sums of the odds are made in node
@@ -20,31 +20,31 @@
 #include "topology/torus.h"
 #include "topology/wiring.h"
 
-#define CLASSES_MAX 2
-#define DRAWS_MAX   32  /* before a node waits for what the others leave over */
-#define BREAKS_MAX  256 /* random cables looked at before all are */
-#define BUILDS_MAX  100 /* fresh starts; only the smallest networks need one */
+#define PARITIES_MAX 2
+#define DRAWS_MAX    32  /* before a node waits for what the others leave over */
+#define BREAKS_MAX   256 /* random cables looked at before all are */
+#define BUILDS_MAX   100 /* fresh starts; only the smallest networks need one */
 
 struct lattice {
     enum topology_kind kind;
     uint32_t axis_count;
     uint32_t axis_size[AXIS_MAX];
-    uint32_t classes; /* 2 in a honeycomb: even and odd along axis 0 */
+    uint32_t parities; /* 2 in a honeycomb: even and odd along axis 0 */
     uint32_t node_count;
     uint32_t link_count;
     struct link *links; /* owned */
-    /* Per class, by offset: hops through the lattice, and the running sum of
+    /* Per parity, by offset: hops through the lattice, and the running sum of
      * the odds. Owned. */
-    uint32_t *distance[CLASSES_MAX];
-    double *odds[CLASSES_MAX];
+    uint32_t *distance[PARITIES_MAX];
+    double *odds[PARITIES_MAX];
 };
 
 static void lattice_fini(struct lattice *lattice)
 {
     free(lattice->links);
-    for (uint32_t class = 0; class < CLASSES_MAX; class ++) {
-        free(lattice->distance[class]);
-        free(lattice->odds[class]);
+    for (uint32_t parity = 0; parity < PARITIES_MAX; parity++) {
+        free(lattice->distance[parity]);
+        free(lattice->odds[parity]);
     }
 }
 
@@ -139,17 +139,17 @@ static enum err lattice_odds(struct lattice *lattice, struct why *why)
         graph_make(&graph, lattice->node_count, lattice->links, lattice->link_count, why);
     if (err)
         return err;
-    for (uint32_t class = 0; class < lattice->classes && !err; class ++) {
+    for (uint32_t parity = 0; parity < lattice->parities && !err; parity++) {
         uint32_t *distance = array_new(lattice->node_count, sizeof *distance);
         double *odds = array_new(lattice->node_count, sizeof *odds), sum = 0;
-        lattice->distance[class] = distance;
-        lattice->odds[class] = odds;
+        lattice->distance[parity] = distance;
+        lattice->odds[parity] = odds;
         if (!distance || !odds) {
             err = why_memory(why);
             break;
         }
         memset(distance, 0xff, lattice->node_count * sizeof *distance);
-        err = lattice_search(&graph, class, distance, why);
+        err = lattice_search(&graph, parity, distance, why);
         for (uint32_t v = 0; v < lattice->node_count && !err; v++) {
             sum += lattice_weight(lattice, distance[v]);
             odds[v] = sum;
@@ -159,18 +159,18 @@ static enum err lattice_odds(struct lattice *lattice, struct why *why)
     return err;
 }
 
-static uint32_t lattice_class(const struct lattice *lattice, uint32_t node)
+static uint32_t lattice_parity(const struct lattice *lattice, uint32_t node)
 {
-    return node % lattice->axis_size[0] % lattice->classes;
+    return node % lattice->axis_size[0] % lattice->parities;
 }
 
-/* Moves `node` by what it takes to bring `by` to the first place of its class,
- * or, backwards, the first place of its class to `by`. */
+/* Moves `node` by what it takes to bring `by` to the first place of its parity,
+ * or, backwards, the first place of its parity to `by`. */
 static uint32_t lattice_shift(const struct lattice *lattice, uint32_t node, uint32_t by,
                               bool backwards)
 {
     uint32_t out = 0, stride = 1;
-    by -= lattice_class(lattice, by);
+    by -= lattice_parity(lattice, by);
     for (uint32_t axis = 0; axis < lattice->axis_count; axis++) {
         uint32_t size = lattice->axis_size[axis], at = node % size, move = by % size;
         out += (backwards ? at + move : at + size - move) % size * stride;
@@ -184,7 +184,7 @@ static uint32_t lattice_shift(const struct lattice *lattice, uint32_t node, uint
 /* A partner by the odds, or NODE_NONE if rounding led beyond the last. */
 static uint32_t lattice_draw(const struct lattice *lattice, uint32_t node, struct rng *rng)
 {
-    const double *odds = lattice->odds[lattice_class(lattice, node)];
+    const double *odds = lattice->odds[lattice_parity(lattice, node)];
     double aim = rng_unit(rng) * odds[lattice->node_count - 1];
     uint32_t low = 0, high = lattice->node_count; /* the first with odds above the aim */
     while (low < high) {
@@ -230,7 +230,7 @@ static uint32_t leftover_draw(const struct lattice *lattice, const struct wiring
                               uint32_t node, const uint32_t *left, uint32_t count, double *sums,
                               struct rng *rng)
 {
-    const uint32_t *distance = lattice->distance[lattice_class(lattice, node)];
+    const uint32_t *distance = lattice->distance[lattice_parity(lattice, node)];
     double sum = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t to = left[i];
@@ -379,15 +379,16 @@ static enum err lattice_read(struct lattice *lattice, const char *spec, struct s
     for (uint32_t i = 0; i < 3; i++) {
         size_t size = strlen(topology_kind_name(kinds[i]));
         if (strncmp(spec, topology_kind_name(kinds[i]), size) == 0 && spec[size] == ':') {
-            *lattice = (struct lattice){.kind = kinds[i], .classes = 1, .node_count = 1};
+            *lattice = (struct lattice){.kind = kinds[i], .parities = 1, .node_count = 1};
             enum err err = spec_sizes(spec, lattice->axis_size, &lattice->axis_count, i + 1, fields,
                                       field_count, why);
             if (err)
                 return err;
         }
     }
+    assert(lattice->axis_count > 0); /* the table of generators has no other names */
     if (lattice->kind == TOPOLOGY_SWDC_HEX3D)
-        lattice->classes = 2;
+        lattice->parities = 2;
     for (uint32_t axis = 0; axis < lattice->axis_count; axis++)
         lattice->node_count *= lattice->axis_size[axis];
     return lattice_validate(lattice, spec, why);
