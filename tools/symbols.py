@@ -17,7 +17,7 @@ ALLOWED = re.compile(
   | mem(cpy|move|set|cmp|chr|rchr|mem)
   | str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|rchr|str|spn|cspn|pbrk|dup|ndup|cpy|ncpy|cat)
   | strto(d|l|ul|ll|ull)
-  | qsort | bsearch | abs | labs
+  | qsort(_r)? | bsearch | abs | labs
   | v?(sn|as)printf
   | abort
   | (sqrt|cbrt|a?cosh|pow|atan2?|sincos|log|log2|log10|exp|exp2|sin|cos|fabs|floor|ceil|round|rint|fmin|fmax|fmod|hypot|lround|llround|lgamma|expm1|log1p)f?

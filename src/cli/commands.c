@@ -10,6 +10,8 @@ const struct command *const commands[] = {
     &command_topo_draw,
     &command_topo_grow,
     &command_topo_diff,
+    &command_topo_cable,
+    &command_topo_check,
     &command_help,
     &command_version,
     NULL,

@@ -5,6 +5,8 @@
 
 extern const struct command command_help;
 extern const struct command command_topo_build;
+extern const struct command command_topo_cable;
+extern const struct command command_topo_check;
 extern const struct command command_topo_diff;
 extern const struct command command_topo_draw;
 extern const struct command command_topo_export;

@@ -1,0 +1,22 @@
+/* The cost model: refused in one line, or written and read again the same. */
+#include "base/text.h"
+#include "fuzz.h"
+#include "topology/cable_cost.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct cable_cost cost, back;
+    struct why why = {""};
+    struct text once = {0}, twice = {0};
+    if (cable_cost_read(&cost, (const char *)data, size, "cost", &why)) {
+        fuzz_check_why(&why);
+        return 0;
+    }
+    cable_cost_write(&cost, &once);
+    assert(cable_cost_read(&back, once.data, once.size, "again", &why) == OK);
+    cable_cost_write(&back, &twice);
+    assert(once.size == twice.size && memcmp(once.data, twice.data, once.size) == 0);
+    text_fini(&once);
+    text_fini(&twice);
+    return 0;
+}
