@@ -3,6 +3,7 @@
 
 #include "cli/command.h"
 
+extern const struct command command_completion;
 extern const struct command command_help;
 extern const struct command command_topo_build;
 extern const struct command command_version;

@@ -12,3 +12,6 @@ void help_command(struct text *out, const struct command *command);
 /* All commands whose first word this is, a line each; false if there is none. */
 bool help_group(struct text *out, const char *word);
 bool help_is_group(const char *word);
+
+/* Is it one of the group's? The group "" holds the commands of one word. */
+bool help_in_group(const struct command *command, const char *word);
