@@ -5,10 +5,15 @@
  * ranges over threads and show progress; the sum does not depend on how the
  * ranges were cut. No matrix is ever stored. */
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
 #include "topology/topology.h"
+
+/* Sources that are searched from at once: ranges that are multiples of it
+ * waste nothing. */
+#define DISTANCE_BATCH 512u
 
 struct distance_tally {
     uint32_t length; /* used entries below: longest distance seen, plus one */
@@ -29,8 +34,11 @@ MUST_CHECK enum err distance_tally_add(struct distance_tally *tally,
 MUST_CHECK enum err distance_tally_merge(struct distance_tally *into,
                                          const struct distance_tally *from, struct why *why);
 
-/* Over pairs that have a path; NaN where there is no such pair. A switched
- * server path counts the two cables between the servers and their switches. */
+/* Over pairs that have a path; where there is no such pair, a diameter is 0
+ * and a mean NaN. A switched server path counts the two cables between the
+ * servers and their switches. */
 uint32_t distance_diameter(const struct distance_tally *tally);
+uint32_t distance_server_diameter(const struct distance_tally *tally,
+                                  const struct topology *topology);
 double distance_mean(const struct distance_tally *tally);
 double distance_server_mean(const struct distance_tally *tally, const struct topology *topology);
