@@ -2,12 +2,22 @@
 
 #include <stddef.h>
 
+/* clang-format off: a line each */
 const struct command *const commands[] = {
-    &command_topo_build, &command_help, &command_completion, &command_version, NULL,
+    &command_topo_build,
+    &command_paper_list,
+    &command_paper_run,
+    &command_paper_all,
+    &command_help,
+    &command_completion,
+    &command_version,
+    NULL,
 };
+/* clang-format on */
 
 const struct command_group command_groups[] = {
     {"topo", "topologies", "plan a network: build, measure, grow, wire and draw a topology"},
+    {"paper", "the papers", "reproduce the figures of the papers weft is built on"},
     {"", "weft itself", "plan, run and program a cluster without switches"},
     {0},
 };

@@ -104,11 +104,15 @@ class Completion(unittest.TestCase):
 
     def test_choices_and_files(self):
         self.assertEqual(self.complete("completion", ""), ["bash", "fish", "zsh"])
+        self.assertEqual(self.complete("paper", "run", "--quick", "cam-"), ["cam-hops"])
         with tempfile.TemporaryDirectory() as folder:
             for name in ("plan one.json", "plan two.json", "other"):
                 open(f"{folder}/{name}", "w").close()
             self.assertEqual(self.complete("topo", "build", "pl", cwd=folder),
                              ["plan one.json", "plan two.json"])
+            os.mkdir(folder + "/plan folder")
+            self.assertEqual(self.complete("paper", "all", "--out", "pl", cwd=folder),
+                             ["plan folder"])
 
     def test_the_scripts_are_read_by_their_shells(self):
         for shell in ("bash", "zsh", "fish"):
