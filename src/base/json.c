@@ -108,6 +108,12 @@ void json_uint(struct json *json, uint64_t value)
     text_printf(json->out, "%llu", (unsigned long long)value);
 }
 
+void json_wide(struct json *json, uint128 value)
+{
+    json_item(json);
+    text_wide(json->out, value);
+}
+
 void json_number(struct json *json, double value)
 {
     json_item(json);

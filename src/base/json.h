@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "base/wide.h"
 
 #define JSON_DEPTH_MAX 32
 
@@ -28,6 +29,7 @@ void json_key(struct json *json, const char *key);
 void json_string(struct json *json, const char *value);
 void json_int(struct json *json, int64_t value);
 void json_uint(struct json *json, uint64_t value);
+void json_wide(struct json *json, uint128 value);
 void json_number(struct json *json, double value); /* shortest that reads back; NaN is null */
 void json_bool(struct json *json, bool value);
 void json_null(struct json *json);

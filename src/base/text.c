@@ -42,6 +42,17 @@ void text_puts(struct text *text, const char *string)
     text_add(text, string, strlen(string));
 }
 
+void text_wide(struct text *text, uint128 value)
+{
+    char digits[39]; /* 2^128 has so many */
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + (int)(value % 10));
+        value /= 10;
+    } while (value);
+    text_add(text, digits + at, sizeof digits - at);
+}
+
 void text_printf(struct text *text, const char *format, ...)
 {
     char small[256];

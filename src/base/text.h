@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/wide.h"
+
 struct text {
     char *data; /* owned; always ends in a zero byte once anything was added */
     size_t size;
@@ -20,6 +22,7 @@ bool text_ok(const struct text *text);
 
 void text_add(struct text *text, const char *data, size_t size);
 void text_puts(struct text *text, const char *string);
+void text_wide(struct text *text, uint128 value); /* in decimal */
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The words of a string, spaces and newlines between them, as a paragraph:

@@ -52,5 +52,19 @@ static void paragraphs_are_wrapped_between_words(void **state)
     text_fini(&text);
 }
 
+static void wide_numbers_are_decimal(void **state)
+{
+    struct text text = {0};
+    text_wide(&text, 0);
+    text_puts(&text, " ");
+    text_wide(&text, UINT64_MAX);
+    text_puts(&text, " ");
+    text_wide(&text, ~(uint128)0);
+    assert_string_equal(text.data,
+                        "0 18446744073709551615 340282366920938463463374607431768211455");
+    text_fini(&text);
+}
+
 TEST_MAIN(TEST(pieces_are_joined), TEST(a_long_piece_is_not_cut),
-          TEST(a_refused_allocation_is_remembered), TEST(paragraphs_are_wrapped_between_words))
+          TEST(a_refused_allocation_is_remembered), TEST(paragraphs_are_wrapped_between_words),
+          TEST(wide_numbers_are_decimal))

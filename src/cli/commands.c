@@ -5,6 +5,7 @@
 /* clang-format off: a line each */
 const struct command *const commands[] = {
     &command_topo_build,
+    &command_topo_draw,
     &command_paper_list,
     &command_paper_run,
     &command_paper_all,

@@ -9,4 +9,5 @@ extern const struct command command_paper_all;
 extern const struct command command_paper_list;
 extern const struct command command_paper_run;
 extern const struct command command_topo_build;
+extern const struct command command_topo_draw;
 extern const struct command command_version;

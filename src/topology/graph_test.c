@@ -4,7 +4,7 @@
 
 #define ANY(from, to)                                                                              \
     {                                                                                              \
-        .a = from, .b = to, .a_port = PORT_ANY, .b_port = PORT_ANY                                 \
+        .a = (from), .b = (to), .a_port = PORT_ANY, .b_port = PORT_ANY                             \
     }
 
 static void a_triangle_has_two_slots_everywhere(void **state)

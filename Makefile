@@ -1,0 +1,43 @@
+# A thin front for Meson; `make help` lists the words.
+.PHONY: build run test check format lint gcc clang tidy cppcheck sanitize coverage fuzz bench install clean help
+
+SOURCES = $(shell git ls-files -co --exclude-standard 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
+
+build: build/build.ninja ## the programs, in build/
+	@ninja -C build
+
+build/build.ninja:
+	@meson setup build
+
+run: ## what ./run does
+	@./run
+
+test: ## what ./test does
+	@./test
+
+check: ## everything a change must pass
+	@tools/check
+
+format: ## let clang-format decide
+	@clang-format -i $(SOURCES)
+
+coverage: ## lines of the topology code that the tests reach
+	@tools/check coverage
+
+fuzz: ## every decoder's fuzzer for FUZZ_SECONDS (20) each
+	@tools/fuzz $(FUZZ_SECONDS)
+
+bench: ## the benchmarks, with their peers
+	@tools/setup bench
+	@meson setup --reconfigure build >/dev/null 2>&1 || meson setup build
+	@ninja -C build
+	@for program in $$(find build/bench -maxdepth 1 -type f -perm -u+x); do $$program; done
+
+install: build ## into the system, or DESTDIR
+	@meson install -C build --no-rebuild
+
+clean: ## remove everything that was built
+	@rm -rf build build-*
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 14

@@ -1,0 +1,98 @@
+"""The project's own checkers must be able to fail: each is shown a small tree that breaks its rule."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, sys.path[0])
+from tap import main
+
+TOOLS = pathlib.Path(__file__).resolve().parent.parent / "tools"
+
+
+def tool(name, *words, cwd=None):
+    done = subprocess.run(["/usr/bin/python3", TOOLS / name, *words], capture_output=True, text=True, cwd=cwd)
+    return done.returncode, done.stdout
+
+
+class Lint(unittest.TestCase):
+    def lint(self, files):
+        with tempfile.TemporaryDirectory() as root:
+            for name, text in {"tools/layers.txt": "base:\ntopology: base\n", **files}.items():
+                path = pathlib.Path(root, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return tool("lint.py", root)
+
+    def test_a_clean_tree_passes(self):
+        code, out = self.lint({"src/topology/a.c": '#include "base/b.h"\n', "src/base/b.h": "#pragma once\n"})
+        self.assertEqual(code, 0, out)
+
+    def test_an_upward_include_is_found(self):
+        code, out = self.lint({"src/base/a.c": '#include "topology/b.h"\n'})
+        self.assertEqual(code, 1)
+        self.assertIn("src/base/a.c:1: base may not include topology", out)
+
+    def test_an_include_without_a_layer_is_found(self):
+        self.assertIn("does not name its layer", self.lint({"src/base/a.c": '#include "b.h"\n'})[1])
+
+    def test_the_own_header_comes_first(self):
+        code, out = self.lint({"src/base/a.c": '#include "base/b.h"\n#include "base/a.h"\n',
+                               "src/base/a.h": "", "src/base/b.h": ""})
+        self.assertIn("before its own header", out)
+
+    def test_long_lines_functions_and_files_are_found(self):
+        self.assertIn("columns", self.lint({"src/base/a.c": "x" * 101 + "\n"})[1])
+        self.assertIn("function of 71", self.lint({"src/base/a.c": "int a(void)\n{\n" + "x;\n" * 71 + "}\n"})[1])
+        self.assertIn("801 lines", self.lint({"src/base/a.c": "x;\n" * 801})[1])
+
+    def test_an_empty_tree_does_not_pass(self):
+        self.assertEqual(self.lint({})[0], 1)
+
+
+class Symbols(unittest.TestCase):
+    def library(self, folder, code):
+        source = pathlib.Path(folder, "a.c")
+        source.write_text(code)
+        compiler = os.environ.get("CC", "cc").split()[0]
+        subprocess.run([compiler, "-c", "-o", f"{folder}/a.o", source], check=True)
+        subprocess.run(["ar", "rcs", f"{folder}/a.a", f"{folder}/a.o"], check=True)
+        return tool("symbols.py", f"{folder}/a.a")
+
+    def test_memory_and_strings_are_pure(self):
+        with tempfile.TemporaryDirectory() as folder:
+            code, out = self.library(folder, "#include <string.h>\nint f(char *s){return (int)strlen(s);}\n")
+            self.assertEqual(code, 0, out)
+
+    def test_clocks_files_and_threads_are_not(self):
+        for code in ("#include <time.h>\nlong f(void){return time(0);}",
+                     "#include <stdio.h>\nvoid *f(void){return fopen(\"a\",\"r\");}",
+                     "#include <stdlib.h>\nint f(void){return rand();}",
+                     "#include <pthread.h>\nint f(pthread_mutex_t *m){return pthread_mutex_lock(m);}",
+                     "#include <sys/socket.h>\nint f(void){return socket(1,1,0);}"):
+            with tempfile.TemporaryDirectory() as folder:
+                self.assertEqual(self.library(folder, code + "\n")[0], 1, code)
+
+
+class Summary(unittest.TestCase):
+    def summary(self, cases):
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as log:
+            log.write(f"<testsuites><testsuite>{cases}</testsuite></testsuites>")
+            log.flush()
+            return tool("summary.py", log.name)
+
+    def test_cases_are_counted(self):
+        code, out = self.summary('<testcase name="a"/><testcase name="b"/><testcase name="c"><skipped/></testcase>')
+        self.assertEqual((code, out), (0, "2 passed, 0 failed, 1 skipped\n"))
+
+    def test_a_failure_and_an_empty_log_fail(self):
+        code, out = self.summary('<testcase classname="s" name="a"><failure/></testcase>')
+        self.assertEqual(code, 1)
+        self.assertTrue(out.endswith("0 passed, 1 failed\n"))
+        self.assertEqual(self.summary("")[0], 1)
+
+
+main()

@@ -1,0 +1,96 @@
+"""lint: what clang-format and the compilers do not check.
+
+- the layers of tools/layers.txt: an include goes down, never up or out;
+- a source includes its own header first;
+- no file over 800 lines, no function over 70, no line over 100 columns;
+- no tabs, no blanks at the end of a line.
+
+    tools/lint.py [ROOT]
+
+Prints `path:line: reason` for each finding and fails if there is one.
+"""
+
+import pathlib
+import re
+import sys
+
+FILE_LINES_MAX = 800
+FUNCTION_LINES_MAX = 70
+COLUMNS_MAX = 100
+
+INCLUDE = re.compile(r'#include "([^"]+)"')
+
+
+def layers_read(path):
+    table = {}
+    for line in path.read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            layer, below = line.split(":")
+            table[layer.strip()] = set(below.split())
+    return table
+
+
+def layer_findings(path, layer, lines, table):
+    first = None
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        name = match.group(1)
+        first = first or (number, name)
+        target = name.split("/")[0]
+        if "/" not in name or ".." in name:
+            yield number, f'include "{name}" does not name its layer'
+        elif target not in table:
+            yield number, f'include "{name}" is of no layer in tools/layers.txt'
+        elif target != layer and target not in table[layer]:
+            yield number, f"{layer} may not include {target}"
+        elif name.endswith("_impl.h") and target != layer:
+            yield number, f'"{name}" does not leave its folder'
+    own = f"{layer}/{path.stem}.h"
+    if path.suffix == ".c" and (path.parent / f"{path.stem}.h").exists() and first and first[1] != own:
+        yield first[0], f'includes "{first[1]}" before its own header "{own}"'
+
+
+def size_findings(lines):
+    if len(lines) > FILE_LINES_MAX:
+        yield FILE_LINES_MAX + 1, f"{len(lines)} lines; a file stops at {FILE_LINES_MAX}"
+    opened = None
+    for number, line in enumerate(lines, 1):
+        if len(line) > COLUMNS_MAX:
+            yield number, f"{len(line)} columns; a line stops at {COLUMNS_MAX}"
+        if "\t" in line or line != line.rstrip():
+            yield number, "a tab, or a blank at the end of the line"
+        if line == "{":
+            opened = number
+        elif line == "}" and opened:
+            if number - opened - 1 > FUNCTION_LINES_MAX:
+                yield opened, f"a function of {number - opened - 1} lines; it stops at {FUNCTION_LINES_MAX}"
+            opened = None
+
+
+def main():
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    table = layers_read(root / "tools" / "layers.txt")
+    count = 0
+    sources = sorted((root / "src").rglob("*.[ch]"))
+    for path in sources:
+        lines = path.read_text().splitlines()
+        layer = path.relative_to(root / "src").parts[0]
+        if layer not in table:
+            findings = [(1, f"layer {layer} is not in tools/layers.txt")]
+        else:
+            findings = [*layer_findings(path, layer, lines, table), *size_findings(lines)]
+        for number, reason in findings:
+            print(f"{path.relative_to(root)}:{number}: {reason}")
+            count += 1
+    for path in sorted([*(root / "tests").rglob("*.c"), *(root / "bench").rglob("*.[ch]")]):
+        for number, reason in size_findings(path.read_text().splitlines()):
+            print(f"{path.relative_to(root)}:{number}: {reason}")
+            count += 1
+    print(f"lint: {len(sources)} sources, {count} findings")
+    return 1 if count or not sources else 0
+
+
+sys.exit(main())

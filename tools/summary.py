@@ -1,0 +1,18 @@
+"""summary: counts the cases of a Meson test log and closes with one line,
+`N passed, N failed`. Fails if a case failed or if none ran."""
+
+import sys
+import xml.etree.ElementTree as xml
+
+passed = failed = skipped = 0
+for case in xml.parse(sys.argv[1]).iter("testcase"):
+    kinds = {child.tag for child in case}
+    if kinds & {"failure", "error"}:
+        failed += 1
+        print(f"failed: {case.get('classname')} {case.get('name')}")
+    elif "skipped" in kinds:
+        skipped += 1
+    else:
+        passed += 1
+print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+sys.exit(1 if failed or not passed else 0)

@@ -1,0 +1,60 @@
+"""symbols: the core libraries are pure, and their undefined symbols prove it.
+
+    tools/symbols.py LIBRARY.a ...
+
+Every symbol that the libraries use and none of them defines must be on the
+list below: memory, strings, formatting into memory, arithmetic. A clock, a
+file, a socket, a thread or the system's randomness is not, and fails.
+"""
+
+import re
+import subprocess
+import sys
+
+ALLOWED = re.compile(
+    r"""^(
+    malloc | calloc | realloc | reallocarray | free | aligned_alloc
+  | mem(cpy|move|set|cmp|chr|rchr|mem)
+  | str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|rchr|str|spn|cspn|pbrk|dup|ndup|cpy|ncpy|cat)
+  | strto(d|l|ul|ll|ull)
+  | qsort | bsearch | abs | labs
+  | v?snprintf
+  | abort
+  | (sqrt|cbrt|pow|atan2?|sincos|log|log2|log10|exp|exp2|sin|cos|fabs|floor|ceil|round|rint|fmin|fmax|fmod|hypot|lround|llround|lgamma|expm1|log1p)f?
+  | __errno_location | __assert_fail | __stack_chk_fail | __stack_chk_guard | __ctype_b_loc
+  | __(memcpy|memmove|memset|strcpy|strcat|strncpy|vsnprintf|snprintf|sprintf)_chk
+  | __isoc23_strto(l|ul|ll|ull) | __isnan | __finite
+  | __popcountdi2 | __(u?divti3|u?modti3|multi3|(un)?ord[sd]f2) | __float\w+ | __fix\w+ | __udivti3 | __umodti3
+  | _GLOBAL_OFFSET_TABLE_
+  | XML_\w+      # expat parses memory we hand it
+  | METIS_\w+    # a partition of arrays we hand it
+  | __(asan|ubsan|sanitizer|gcov)\w* | _?_?llvm_\w+
+    )$""",
+    re.VERBOSE,
+)
+
+
+def symbols(library, *flags):
+    listing = subprocess.run(["nm", *flags, library], capture_output=True, text=True, check=True)
+    for line in listing.stdout.splitlines():
+        words = line.split()
+        if words and not words[-1].endswith(":"):
+            yield words[-1]
+
+
+def main():
+    libraries = sys.argv[1:]
+    if not libraries:
+        sys.exit(__doc__)
+    defined = {name for library in libraries for name in symbols(library, "--defined-only")}
+    bad = 0
+    for library in libraries:
+        for name in sorted(set(symbols(library, "--undefined-only")) - defined):
+            if not ALLOWED.match(name):
+                print(f"{library}: uses {name}, which a pure library may not")
+                bad += 1
+    print(f"symbols: {len(libraries)} libraries, {len(defined)} defined symbols, {bad} findings")
+    return 1 if bad or not defined else 0
+
+
+sys.exit(main())
