@@ -40,6 +40,29 @@ enum err why_fail(struct why *why, enum err err, const char *format, ...)
     return err;
 }
 
+enum err why_fail_line_list(struct why *why, const char *name, unsigned long line,
+                            const char *format, va_list args)
+{
+    if (why) {
+        /* A long path must not push the reason off the line. */
+        int used = snprintf(why->text, sizeof why->text, "%.200s: line %lu: ", name, line);
+        assert(used > 0 && (size_t)used < sizeof why->text);
+        vsnprintf(why->text + used, sizeof why->text - (size_t)used, format, args);
+        why_clean(why);
+    }
+    return ERR_INPUT;
+}
+
+enum err why_fail_line(struct why *why, const char *name, unsigned long line, const char *format,
+                       ...)
+{
+    va_list args;
+    va_start(args, format);
+    enum err err = why_fail_line_list(why, name, line, format, args);
+    va_end(args);
+    return err;
+}
+
 enum err why_memory(struct why *why)
 {
     return why_fail(why, ERR_MEMORY, "not enough memory");

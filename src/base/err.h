@@ -37,5 +37,13 @@ const char *err_text(enum err err);
 MUST_CHECK enum err why_fail(struct why *why, enum err err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* ERR_INPUT with "name: line N: " before the reason: what every reader of a
+ * file says. */
+MUST_CHECK enum err why_fail_line(struct why *why, const char *name, unsigned long line,
+                                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+MUST_CHECK enum err why_fail_line_list(struct why *why, const char *name, unsigned long line,
+                                       const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
+
 /* ERR_MEMORY with its usual line. */
 MUST_CHECK enum err why_memory(struct why *why);

@@ -9,5 +9,6 @@ extern const struct command command_paper_all;
 extern const struct command command_paper_list;
 extern const struct command command_paper_run;
 extern const struct command command_topo_build;
+extern const struct command command_topo_cable;
 extern const struct command command_topo_draw;
 extern const struct command command_version;

@@ -1,0 +1,38 @@
+#include "base/utf8.h"
+
+#include <string.h>
+
+#include "base/test.h"
+
+static void every_character_is_put_and_accepted(void **state)
+{
+    char bytes[4];
+    for (uint32_t code = 0; code < 0x110000; code++) {
+        size_t size = utf8_put(bytes, code);
+        size_t valid = utf8_valid(bytes, size);
+        if (code >= 0xd800 && code < 0xe000)
+            assert_int_equal(valid, 0);
+        else
+            assert_int_equal(valid, size);
+        if (size > 1)
+            assert_int_equal(utf8_valid(bytes, size - 1), 0);
+    }
+    assert_int_equal(utf8_put(bytes, 0x20ac), 3);
+    assert_memory_equal(bytes, "\xe2\x82\xac", 3);
+}
+
+static void bad_bytes_are_found_where_they_are(void **state)
+{
+    static const char *const bad[] = {"ab\x80",
+                                      "ab\xc0\xaf",
+                                      "ab\xe0\x9f\xbf",
+                                      "ab\xed\xa0\x80",
+                                      "ab\xf0\x8f\xbf\xbf",
+                                      "ab\xf4\x90\x80\x80",
+                                      "ab\xf8\x88\x80\x80\x80",
+                                      "ab\xc3("};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(utf8_valid(bad[i], strlen(bad[i])), 2);
+}
+
+TEST_MAIN(TEST(every_character_is_put_and_accepted), TEST(bad_bytes_are_found_where_they_are))
