@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "topology/jellyfish.h"
 #include "topology/topology.h"
 #include "topology/torus.h"
 
@@ -17,6 +18,7 @@ struct generator {
 };
 
 static const struct generator generators[] = {
+    {"jellyfish", jellyfish_build},
     {"torus", torus_build},
 };
 

@@ -11,7 +11,8 @@ enum err wiring_init(struct wiring *wiring, uint32_t node_count, const uint32_t 
     *wiring = (struct wiring){.node_count = node_count};
     wiring->first = array_new((size_t)node_count + 1, sizeof *wiring->first);
     wiring->free = array_new(node_count, sizeof *wiring->free);
-    if (!wiring->first || !wiring->free)
+    wiring->lowest = array_new(node_count, sizeof *wiring->lowest);
+    if (!wiring->first || !wiring->free || !wiring->lowest)
         goto fail;
     for (uint32_t v = 0; v < node_count; v++) {
         wiring->first[v + 1] = wiring->first[v] + ports[v];
@@ -19,11 +20,14 @@ enum err wiring_init(struct wiring *wiring, uint32_t node_count, const uint32_t 
     }
     uint64_t total = wiring->first[node_count];
     wiring->cable_at = array_new(total, sizeof *wiring->cable_at);
+    wiring->peer_at = array_new(total, sizeof *wiring->peer_at);
     wiring->cables = array_new(total / 2, sizeof *wiring->cables);
-    if (!wiring->cable_at || !wiring->cables)
+    if (!wiring->cable_at || !wiring->peer_at || !wiring->cables)
         goto fail;
-    for (uint64_t port = 0; port < total; port++)
+    for (uint64_t port = 0; port < total; port++) {
         wiring->cable_at[port] = CABLE_NONE;
+        wiring->peer_at[port] = NODE_NONE;
+    }
     return OK;
 
 fail:
@@ -36,21 +40,38 @@ void wiring_fini(struct wiring *wiring)
     free(wiring->cables);
     free(wiring->first);
     free(wiring->cable_at);
+    free(wiring->peer_at);
     free(wiring->free);
+    free(wiring->lowest);
     *wiring = (struct wiring){0};
 }
 
-static uint32_t port_take(struct wiring *wiring, uint32_t node, uint32_t port, uint32_t cable)
+static uint32_t port_take(struct wiring *wiring, uint32_t node, uint32_t port, uint32_t cable,
+                          uint32_t peer)
 {
-    uint32_t *at = wiring->cable_at + wiring->first[node];
+    uint64_t first = wiring->first[node];
+    const uint32_t *at = wiring->cable_at + first;
     assert(wiring->free[node] > 0);
+    uint32_t lowest = wiring->lowest[node];
+    while (at[lowest] != CABLE_NONE) /* ends: a port is free */
+        lowest++;
     if (port == PORT_ANY)
-        for (port = 0; at[port] != CABLE_NONE;)
-            port++;
+        port = lowest;
     assert(port < wiring_ports(wiring, node) && at[port] == CABLE_NONE);
-    at[port] = cable;
+    wiring->lowest[node] = lowest + (port == lowest);
+    wiring->cable_at[first + port] = cable;
+    wiring->peer_at[first + port] = peer;
     wiring->free[node]--;
     return port;
+}
+
+static void port_release(struct wiring *wiring, uint32_t node, uint32_t port)
+{
+    wiring->cable_at[wiring->first[node] + port] = CABLE_NONE;
+    wiring->peer_at[wiring->first[node] + port] = NODE_NONE;
+    wiring->free[node]++;
+    if (port < wiring->lowest[node])
+        wiring->lowest[node] = port;
 }
 
 uint32_t wiring_plug(struct wiring *wiring, uint32_t a, uint32_t a_port, uint32_t b,
@@ -61,49 +82,104 @@ uint32_t wiring_plug(struct wiring *wiring, uint32_t a, uint32_t a_port, uint32_
     wiring->cables[cable] = (struct link){
         .a = a,
         .b = b,
-        .a_port = port_take(wiring, a, a_port, cable),
-        .b_port = port_take(wiring, b, b_port, cable),
+        .a_port = port_take(wiring, a, a_port, cable, b),
+        .b_port = port_take(wiring, b, b_port, cable, a),
     };
     return cable;
 }
 
-static void cable_point(struct wiring *wiring, const struct link *cable, uint32_t to)
+/* Writes into both ports what the cable says. */
+static void cable_point(struct wiring *wiring, uint32_t index)
 {
-    wiring->cable_at[wiring->first[cable->a] + cable->a_port] = to;
-    wiring->cable_at[wiring->first[cable->b] + cable->b_port] = to;
+    const struct link *cable = &wiring->cables[index];
+    uint64_t a_at = wiring->first[cable->a] + cable->a_port;
+    uint64_t b_at = wiring->first[cable->b] + cable->b_port;
+    wiring->cable_at[a_at] = wiring->cable_at[b_at] = index;
+    wiring->peer_at[a_at] = cable->b;
+    wiring->peer_at[b_at] = cable->a;
 }
 
 void wiring_unplug(struct wiring *wiring, uint32_t cable)
 {
     assert(cable < wiring->cable_count);
     const struct link gone = wiring->cables[cable];
-    cable_point(wiring, &gone, CABLE_NONE);
-    wiring->free[gone.a]++;
-    wiring->free[gone.b]++;
+    port_release(wiring, gone.a, gone.a_port);
+    port_release(wiring, gone.b, gone.b_port);
     uint32_t last = --wiring->cable_count;
     if (cable != last) {
         wiring->cables[cable] = wiring->cables[last];
-        cable_point(wiring, &wiring->cables[cable], cable);
+        cable_point(wiring, cable);
     }
 }
 
-static uint32_t other_end(const struct link *cable, uint32_t node)
+void wiring_turn(struct wiring *wiring, uint32_t cable)
 {
-    return cable->a == node ? cable->b : cable->a;
+    assert(cable < wiring->cable_count);
+    struct link *link = &wiring->cables[cable];
+    *link =
+        (struct link){.a = link->b, .b = link->a, .a_port = link->b_port, .b_port = link->a_port};
+}
+
+void wiring_move(struct wiring *wiring, uint32_t cable, uint32_t from, uint32_t to)
+{
+    assert(cable < wiring->cable_count);
+    struct link *link = &wiring->cables[cable];
+    assert(link->a == from || link->b == from);
+    if (link->a == from)
+        wiring_turn(wiring, cable);
+    assert(link->a != to && to < wiring->node_count);
+    port_release(wiring, from, link->b_port);
+    link->b_port = port_take(wiring, to, PORT_ANY, cable, link->a);
+    link->b = to;
+    cable_point(wiring, cable);
+}
+
+void wiring_cross(struct wiring *wiring, uint32_t one, uint32_t other)
+{
+    assert(one != other && one < wiring->cable_count && other < wiring->cable_count);
+    const struct link left = wiring->cables[one], right = wiring->cables[other];
+    assert(left.a != right.a && left.b != right.b);
+    wiring->cables[one] =
+        (struct link){.a = left.a, .b = right.a, .a_port = left.a_port, .b_port = right.a_port};
+    wiring->cables[other] =
+        (struct link){.a = left.b, .b = right.b, .a_port = left.b_port, .b_port = right.b_port};
+    cable_point(wiring, one);
+    cable_point(wiring, other);
+}
+
+/* All cables of the node are in the ports below this one. */
+static uint32_t ports_to_search(const struct wiring *wiring, uint32_t node)
+{
+    uint32_t ports = wiring_ports(wiring, node), used = ports - wiring->free[node];
+    return wiring->lowest[node] == used ? used : ports;
+}
+
+bool wiring_joined(const struct wiring *wiring, uint32_t a, uint32_t b)
+{
+    uint32_t count = ports_to_search(wiring, a), others = ports_to_search(wiring, b);
+    if (others < count) {
+        uint32_t swap = a;
+        a = b;
+        b = swap;
+        count = others;
+    }
+    const uint32_t *peers = wiring->peer_at + wiring->first[a];
+    uint32_t found = 0;
+    for (uint32_t port = 0; port < count; port++)
+        found |= peers[port] == b; /* no early exit: the compiler compares many at once */
+    return found;
 }
 
 uint32_t wiring_find(const struct wiring *wiring, uint32_t a, uint32_t b)
 {
-    if (wiring_ports(wiring, a) > wiring_ports(wiring, b)) {
+    if (ports_to_search(wiring, a) > ports_to_search(wiring, b)) {
         uint32_t swap = a;
         a = b;
         b = swap;
     }
-    for (uint64_t at = wiring->first[a]; at < wiring->first[a + 1]; at++) {
-        uint32_t cable = wiring->cable_at[at];
-        if (cable != CABLE_NONE && other_end(&wiring->cables[cable], a) == b)
-            return cable;
-    }
+    for (uint64_t at = wiring->first[a]; at < wiring->first[a + 1]; at++)
+        if (wiring->peer_at[at] == b)
+            return wiring->cable_at[at];
     return CABLE_NONE;
 }
 
@@ -123,7 +199,7 @@ static bool front_advance(struct front *front, const struct wiring *wiring, uint
         uint32_t cable = wiring->cable_at[at];
         if (cable == CABLE_NONE || cable == avoid)
             continue;
-        uint32_t next = other_end(&wiring->cables[cable], node);
+        uint32_t next = wiring->peer_at[at];
         if (marks[next] == front->mark)
             continue;
         if (marks[next])

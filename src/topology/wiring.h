@@ -19,7 +19,9 @@ struct wiring {
     struct link *cables; /* dense; room for all ports to be used */
     uint64_t *first;     /* node_count + 1: ports of node v are at first[v] .. first[v+1] - 1 */
     uint32_t *cable_at;  /* per port: index of its cable, or CABLE_NONE */
+    uint32_t *peer_at;   /* per port: the node at the other end, or NODE_NONE */
     uint32_t *free;      /* per node: how many of its ports are free */
+    uint32_t *lowest;    /* per node: no port below this one is free */
 };
 
 /* `ports[v]` link ports at node v, nothing plugged. */
@@ -39,6 +41,21 @@ uint32_t wiring_plug(struct wiring *wiring, uint32_t a, uint32_t a_port, uint32_
 
 /* Removes a cable; the last cable takes its index. */
 void wiring_unplug(struct wiring *wiring, uint32_t cable);
+
+/* Moves one end of a cable, the one at `from`, to a free port of `to`. The
+ * cable keeps its index; `to` must not be its other end. */
+void wiring_move(struct wiring *wiring, uint32_t cable, uint32_t from, uint32_t to);
+
+/* Crosses two cables: with one = (a, b) and other = (c, d), `one` becomes
+ * (a, c) and `other` (b, d), every end staying in its port and both cables
+ * keeping their indexes. The four ends must be such that no loop arises. */
+void wiring_cross(struct wiring *wiring, uint32_t one, uint32_t other);
+
+/* Turns a cable round, so that its ends a and b change names. */
+void wiring_turn(struct wiring *wiring, uint32_t cable);
+
+/* Is there a cable between the two nodes? Faster than finding it. */
+bool wiring_joined(const struct wiring *wiring, uint32_t a, uint32_t b);
 
 /* A cable between the two nodes, or CABLE_NONE. */
 uint32_t wiring_find(const struct wiring *wiring, uint32_t a, uint32_t b);
