@@ -34,6 +34,11 @@ static inline uint32_t wiring_ports(const struct wiring *wiring, uint32_t node)
     return (uint32_t)(wiring->first[node + 1] - wiring->first[node]);
 }
 
+static inline uint32_t wiring_other_end(const struct link *cable, uint32_t node)
+{
+    return cable->a == node ? cable->b : cable->a;
+}
+
 /* Joins two different nodes, each at its lowest free port or at the one given;
  * the ports must exist and be free. Returns the index of the cable. */
 uint32_t wiring_plug(struct wiring *wiring, uint32_t a, uint32_t a_port, uint32_t b,

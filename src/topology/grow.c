@@ -1,0 +1,393 @@
+/* grow: which cables to break for new nodes, and the network that results.
+ *
+ * A cable is chosen uniformly among those with no end at or next to the new
+ * node, leaving out bridges: then the network is whole between the unplugging
+ * and the first plug as well. Only where all are bridges (a tree) one is
+ * broken, and the three actions make one step.
+ *
+ * With several new nodes some cables would be plugged for one and broken for
+ * the next. So the nodes are added one after the other on paper, and the plan
+ * leads from the first network straight to the last (transition.h). */
+#include "topology/grow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/rng.h"
+#include "topology/bridges.h"
+#include "topology/transition.h"
+
+#define GROW_STREAM 0x67726f77 /* "grow": a stream no generator shares */
+#define PICK_TRIES  64
+
+struct grower {
+    struct rewire rewire;
+    struct bridges bridges;
+    struct rng rng;
+};
+
+/* Defaults. */
+
+struct outfit {
+    uint32_t ports, servers;
+};
+
+static int outfit_order(const void *left, const void *right)
+{
+    const struct outfit *one = left, *other = right;
+    if (one->ports != other->ports)
+        return one->ports < other->ports ? -1 : 1;
+    return one->servers < other->servers ? -1 : one->servers > other->servers;
+}
+
+enum err grow_majority(const struct topology *topology, uint32_t *ports, uint32_t *servers,
+                       struct why *why)
+{
+    uint32_t nodes = topology->graph.node_count, best = 0;
+    struct outfit *outfits = array_new(nodes, sizeof *outfits);
+    if (!outfits)
+        return why_memory(why);
+    for (uint32_t v = 0; v < nodes; v++) {
+        uint32_t used = graph_degree(&topology->graph, v);
+        uint32_t hosts = topology->sites[v].servers;
+        used += topology->direct ? 0 : hosts;
+        outfits[v] = (struct outfit){used + topology_free_ports(topology, v), hosts};
+    }
+    qsort(outfits, nodes, sizeof *outfits, outfit_order);
+    *ports = *servers = 0;
+    for (uint32_t v = 0, run = 0; v < nodes; v++) {
+        run = v && outfit_order(&outfits[v - 1], &outfits[v]) == 0 ? run + 1 : 1;
+        if (run >= best) { /* a tie goes to more ports */
+            best = run;
+            *ports = outfits[v].ports;
+            *servers = outfits[v].servers;
+        }
+    }
+    free(outfits);
+    return OK;
+}
+
+/* The procedure. */
+
+static bool cable_suits(const struct grower *grower, uint32_t node, uint32_t cable)
+{
+    const struct wiring *wiring = &grower->rewire.wiring;
+    const struct link *link = &wiring->cables[cable];
+    return link->a != node && link->b != node && wiring_find(wiring, node, link->a) == CABLE_NONE &&
+           wiring_find(wiring, node, link->b) == CABLE_NONE;
+}
+
+/* The choice by looking at all: needed where few suit, or none. */
+static uint32_t cable_pick_slowly(struct grower *grower, uint32_t node, bool *bridge)
+{
+    const struct wiring *wiring = &grower->rewire.wiring;
+    uint32_t chosen = CABLE_NONE, suitable[2] = {0, 0};
+    bridges_find(&grower->bridges, wiring);
+    for (uint32_t cable = 0; cable < wiring->cable_count; cable++)
+        if (cable_suits(grower, node, cable))
+            suitable[bridges_has(&grower->bridges, cable)]++;
+    *bridge = suitable[false] == 0;
+    if (suitable[*bridge] == 0)
+        return CABLE_NONE;
+    uint64_t rank = rng_below(&grower->rng, suitable[*bridge]);
+    for (uint32_t cable = 0; chosen == CABLE_NONE; cable++)
+        if (cable_suits(grower, node, cable) && bridges_has(&grower->bridges, cable) == *bridge &&
+            rank-- == 0)
+            chosen = cable;
+    return chosen;
+}
+
+static enum err cable_pick(struct grower *grower, uint32_t node, uint32_t *cable, bool *bridge,
+                           struct why *why)
+{
+    const struct wiring *wiring = &grower->rewire.wiring;
+    for (int tries = 0; tries < PICK_TRIES && wiring->cable_count; tries++) {
+        uint32_t candidate = (uint32_t)rng_below(&grower->rng, wiring->cable_count);
+        const struct link *link = &wiring->cables[candidate];
+        bool reaches;
+        if (!cable_suits(grower, node, candidate))
+            continue;
+        enum err err = wiring_reaches(wiring, link->a, link->b, candidate, &reaches, why);
+        if (err)
+            return err;
+        if (reaches) {
+            *cable = candidate;
+            *bridge = false;
+            return OK;
+        }
+    }
+    *cable = cable_pick_slowly(grower, node, bridge);
+    return OK;
+}
+
+/* Both ends of the cable to the new node, at the ports they had. */
+static enum err cable_break(struct grower *grower, uint32_t node, uint32_t cable, bool bridge,
+                            struct why *why)
+{
+    struct rewire *rewire = &grower->rewire;
+    const struct link link = rewire->wiring.cables[cable];
+    enum err err = rewire_unplug(rewire, cable, why);
+    if (err)
+        return err;
+    if (!bridge)
+        rewire_commit(rewire);
+    err = rewire_plug(rewire, link.a, link.a_port, node, PORT_ANY, why);
+    if (err)
+        return err;
+    if (!bridge)
+        rewire_commit(rewire);
+    err = rewire_plug(rewire, link.b, link.b_port, node, PORT_ANY, why);
+    if (!err)
+        rewire_commit(rewire);
+    return err;
+}
+
+static bool partner_suits(const struct rewire *rewire, uint32_t node, uint32_t other)
+{
+    return other != node && rewire_room(rewire, other) &&
+           wiring_find(&rewire->wiring, node, other) == CABLE_NONE &&
+           rewire_joins(rewire, node, other);
+}
+
+/* A random node with a free port, for the odd one that is left. */
+static uint32_t partner_pick(struct grower *grower, uint32_t node)
+{
+    const struct rewire *rewire = &grower->rewire;
+    uint32_t suitable = 0, chosen = NODE_NONE;
+    for (uint32_t v = 0; v < rewire->wiring.node_count; v++)
+        if (partner_suits(rewire, node, v) && rng_below(&grower->rng, ++suitable) == 0)
+            chosen = v;
+    return chosen;
+}
+
+static enum err node_connect(struct grower *grower, uint32_t node, struct why *why)
+{
+    struct rewire *rewire = &grower->rewire;
+    while (rewire_room(rewire, node) >= 2) {
+        uint32_t cable;
+        bool bridge;
+        enum err err = cable_pick(grower, node, &cable, &bridge, why);
+        if (err)
+            return err;
+        if (cable == CABLE_NONE)
+            break;
+        err = cable_break(grower, node, cable, bridge, why);
+        if (err)
+            return err;
+    }
+    while (rewire_room(rewire, node) >= 1) {
+        uint32_t partner = partner_pick(grower, node);
+        if (partner == NODE_NONE)
+            break;
+        enum err err = rewire_plug(rewire, partner, PORT_ANY, node, PORT_ANY, why);
+        if (err)
+            return err;
+        rewire_commit(rewire);
+    }
+    return OK;
+}
+
+/* One after the other; those that stayed short of cables get another turn once
+ * the network is larger. */
+static enum err nodes_connect(struct grower *grower, uint32_t first, struct why *why)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        for (uint32_t v = first; v < grower->rewire.wiring.node_count; v++) {
+            enum err err = node_connect(grower, v, why);
+            if (err)
+                return err;
+        }
+    }
+    for (uint32_t v = first; v < grower->rewire.wiring.node_count; v++)
+        if (rewire_used(&grower->rewire, v) == 0)
+            return why_fail(why, ERR_USAGE,
+                            "new node %u finds no cable to break and no free port to join", v);
+    return OK;
+}
+
+/* The steps. */
+
+/* Prefers the straight way, unless it needs more of the steps that are many
+ * actions at once. */
+static enum err plan_straighten(struct rewire *rewire, const uint32_t *limit, const uint32_t *slots,
+                                const struct topology *topology, struct why *why)
+{
+    struct rewire straight;
+    const struct graph *graph = &topology->graph;
+    enum err err = rewire_init(&straight, rewire->wiring.node_count, limit, slots, NULL,
+                               graph->links, graph->link_count, why);
+    if (err)
+        return err;
+    err = transition_plan(&straight, rewire->wiring.cables, rewire->wiring.cable_count, why);
+    if (!err && straight.plan.together_count <= rewire->plan.together_count &&
+        straight.plan.apart_count <= rewire->plan.apart_count) {
+        struct rewire swap = *rewire;
+        *rewire = straight;
+        straight = swap;
+    }
+    rewire_fini(&straight);
+    return err;
+}
+
+static enum err cables_grow(struct rewire *rewire, const struct topology *topology,
+                            const struct grow_order *order, struct why *why)
+{
+    const struct graph *graph = &topology->graph;
+    uint32_t nodes = graph->node_count + order->count;
+    uint32_t *limit = array_new(nodes, sizeof *limit), *slots = NULL;
+    struct grower grower = {.rng = rng_make(order->seed, GROW_STREAM)};
+    enum err err = OK;
+    for (uint32_t v = 0; limit && v < nodes; v++)
+        limit[v] = v < graph->node_count ? graph_degree(graph, v) + topology_free_ports(topology, v)
+                                         : order->ports - (topology->direct ? 0 : order->servers);
+    if (limit)
+        slots = array_copy(limit, nodes, sizeof *limit);
+    if (!slots) {
+        free(limit);
+        return why_memory(why);
+    }
+    rewire_cover(slots, graph, NULL);
+    err = rewire_init(&grower.rewire, nodes, limit, slots, NULL, graph->links, graph->link_count,
+                      why);
+    if (!err)
+        err = bridges_init(&grower.bridges, &grower.rewire.wiring, why);
+    if (!err)
+        err = nodes_connect(&grower, graph->node_count, why);
+    if (!err && order->count > 1)
+        err = plan_straighten(&grower.rewire, limit, slots, topology, why);
+    bridges_fini(&grower.bridges);
+    free(limit);
+    free(slots);
+    if (err)
+        rewire_fini(&grower.rewire);
+    else
+        *rewire = grower.rewire;
+    return err;
+}
+
+/* The result. */
+
+static int name_order(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* New names continue the last one: after "rack-7" comes "rack-8", or the next
+ * number that is not taken. */
+static enum err names_extend(struct topology *grown, const struct topology *topology,
+                             struct why *why)
+{
+    uint32_t old = topology->graph.node_count, all = grown->graph.node_count;
+    char **sorted = array_copy(topology->names, old, sizeof *sorted);
+    grown->names = array_new(all, sizeof *grown->names);
+    if (!sorted || !grown->names) {
+        free(sorted);
+        return why_memory(why);
+    }
+    qsort(sorted, old, sizeof *sorted, name_order);
+    const char *last = old ? topology->names[old - 1] : "";
+    size_t prefix = strlen(last);
+    while (prefix && last[prefix - 1] >= '0' && last[prefix - 1] <= '9')
+        prefix--;
+    bool numbered = prefix < strlen(last) && strlen(last) - prefix < 10;
+    unsigned long number = numbered ? strtoul(last + prefix, NULL, 10) + 1 : 1;
+    if (!numbered)
+        prefix = strlen(last);
+    enum err err = OK;
+    for (uint32_t v = 0; v < all && !err;) {
+        if (v < old)
+            grown->names[v] = strdup(topology->names[v]);
+        else if (asprintf(&grown->names[v], "%.*s%s%lu", (int)prefix, last, numbered ? "" : "-",
+                          number++) < 0)
+            grown->names[v] = NULL;
+        if (!grown->names[v])
+            err = why_memory(why);
+        else if (v >= old && bsearch(&grown->names[v], sorted, old, sizeof *sorted, name_order))
+            free(grown->names[v]); /* taken: the next number */
+        else
+            v++;
+    }
+    free(sorted);
+    return err;
+}
+
+static enum err result_make(struct topology *grown, const struct rewire *rewire,
+                            const struct topology *topology, const struct grow_order *order,
+                            struct why *why)
+{
+    const struct wiring *wiring = &rewire->wiring;
+    enum topology_kind kind =
+        topology->kind == TOPOLOGY_JELLYFISH ? TOPOLOGY_JELLYFISH : TOPOLOGY_OTHER;
+    enum err err = topology_init(grown, kind, topology->direct, wiring->node_count, wiring->cables,
+                                 wiring->cable_count, why);
+    if (err)
+        return err;
+    for (uint32_t v = 0; v < wiring->node_count; v++) {
+        if (v < topology->graph.node_count) {
+            grown->sites[v] = topology->sites[v];
+        } else {
+            grown->sites[v].servers = topology->direct ? 1 : order->servers;
+            grown->sites[v].ports = order->ports;
+        }
+    }
+    topology_count_servers(grown);
+    if (topology->names)
+        err = names_extend(grown, topology, why);
+    if (err)
+        topology_fini(grown);
+    return err;
+}
+
+static enum err order_validate(const struct topology *topology, const struct grow_order *order,
+                               struct why *why)
+{
+    uint64_t servers =
+        topology->server_count + (uint64_t)order->count * (topology->direct ? 1 : order->servers);
+    if (order->count == 0)
+        return why_fail(why, ERR_USAGE, "nothing to add");
+    if (!topology->direct && order->servers > order->ports)
+        return why_fail(why, ERR_USAGE, "%u servers are more than the %u ports of a switch",
+                        order->servers, order->ports);
+    if (order->ports == (topology->direct ? 0 : order->servers))
+        return why_fail(why, ERR_USAGE, "a new %s would have no port for a link",
+                        topology->direct ? "server" : "switch");
+    if ((uint64_t)topology->graph.node_count + order->count > GRAPH_NODE_MAX)
+        return why_fail(why, ERR_USAGE, "more than the %u nodes that fit", GRAPH_NODE_MAX);
+    if (servers > UINT32_MAX)
+        return why_fail(why, ERR_USAGE, "more than the %u servers that fit", UINT32_MAX);
+    return OK;
+}
+
+enum err grow_topology(struct growth *growth, const struct topology *topology,
+                       const struct grow_order *order, struct why *why)
+{
+    struct rewire rewire;
+    *growth = (struct growth){.first = topology->graph.node_count};
+    enum err err = order_validate(topology, order, why);
+    if (err)
+        return err;
+    err = cables_grow(&rewire, topology, order, why);
+    if (err)
+        return err;
+    for (uint32_t v = growth->first; v < rewire.wiring.node_count; v++) {
+        growth->ports_added += rewire.limit[v];
+        growth->ports_free += rewire_room(&rewire, v);
+    }
+    assert(rewire.plan.unplug_count <= growth->ports_added);
+    err = result_make(&growth->topology, &rewire, topology, order, why);
+    if (!err) {
+        growth->plan = rewire.plan;
+        rewire.plan = (struct rewire_plan){0};
+    }
+    rewire_fini(&rewire);
+    return err;
+}
+
+void growth_fini(struct growth *growth)
+{
+    topology_fini(&growth->topology);
+    rewire_plan_fini(&growth->plan);
+}
