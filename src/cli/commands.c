@@ -7,6 +7,8 @@ const struct command *const commands[] = {
     &command_topo_build,
     &command_topo_draw,
     &command_topo_cable,
+    &command_topo_measure,
+    &command_topo_show,
     &command_paper_list,
     &command_paper_run,
     &command_paper_all,

@@ -11,4 +11,6 @@ extern const struct command command_paper_run;
 extern const struct command command_topo_build;
 extern const struct command command_topo_cable;
 extern const struct command command_topo_draw;
+extern const struct command command_topo_measure;
+extern const struct command command_topo_show;
 extern const struct command command_version;

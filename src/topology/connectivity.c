@@ -27,6 +27,34 @@
 
 #define LEVEL_NONE UINT32_MAX
 
+enum err connectivity_components(const struct graph *graph, uint32_t *count, struct why *why)
+{
+    uint8_t *seen = array_new(graph->node_count, sizeof *seen);
+    uint32_t *stack = array_new(graph->node_count, sizeof *stack);
+    enum err err = seen && stack ? OK : why_memory(why);
+    *count = 0;
+    for (uint32_t start = 0; !err && start < graph->node_count; start++) {
+        uint32_t height = 0;
+        if (seen[start])
+            continue;
+        seen[start] = 1;
+        stack[height++] = start;
+        while (height) {
+            uint32_t v = stack[--height];
+            for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
+                uint32_t w = graph->to[slot];
+                if (!seen[w])
+                    stack[height++] = w;
+                seen[w] = 1;
+            }
+        }
+        ++*count;
+    }
+    free(seen);
+    free(stack);
+    return err;
+}
+
 struct flow {
     const struct graph *graph; /* borrowed; the residual network */
     const uint8_t *capacity;   /* borrowed; per channel, before any flow */

@@ -14,6 +14,10 @@ struct connectivity_progress {
     void *context;
 };
 
+/* How many parts the graph falls into: 1 if all nodes reach each other. */
+MUST_CHECK enum err connectivity_components(const struct graph *graph, uint32_t *count,
+                                            struct why *why);
+
 /* The fewest links whose loss disconnects the graph; parallel links count one
  * each. 0 if it is disconnected, or has fewer than two nodes. */
 MUST_CHECK enum err connectivity_edge(const struct graph *graph,

@@ -150,5 +150,26 @@ static void few_nodes_need_no_flow(void **state)
     }
 }
 
+/* Every set of nodes that is connected and has no link out is a component. */
+static void components_are_counted(void **state)
+{
+    struct rng rng = rng_make(7, 0);
+    for (int round = 0; round < 100; round++) {
+        struct graph graph;
+        uint32_t count, expected = 0;
+        random_graph(&graph, NODES_MAX, (uint32_t)rng_below(&rng, 14), true, &rng);
+        for (uint32_t set = 1; set < 1u << NODES_MAX; set++) {
+            bool closed = true;
+            for (uint32_t e = 0; e < graph.link_count; e++)
+                closed &= (set >> graph.links[e].a & 1) == (set >> graph.links[e].b & 1);
+            expected += closed && set_connected(&graph, set);
+        }
+        assert_int_equal(connectivity_components(&graph, &count, NULL), OK);
+        assert_int_equal(count, expected);
+        graph_fini(&graph);
+    }
+}
+
 TEST_MAIN(TEST(both_agree_with_their_definitions), TEST(a_weak_middle_is_found),
-          TEST(a_torus_is_as_connected_as_its_degree), TEST(few_nodes_need_no_flow))
+          TEST(a_torus_is_as_connected_as_its_degree), TEST(few_nodes_need_no_flow),
+          TEST(components_are_counted))

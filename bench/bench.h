@@ -1,0 +1,57 @@
+#pragma once
+/* bench: what every benchmark shares: its words, its clock, its table.
+ *
+ * A comparison runs the two sides in turn and keeps the medians, because a
+ * ratio survives a noisy machine and a time does not. */
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BENCH_ROW_MAX   64
+#define BENCH_VALUE_MAX 6
+#define BENCH_WHAT_SIZE 96
+
+struct bench_value {
+    const char *name; /* "weft", a peer, "floor" or "ratio"; borrowed */
+    double value;
+};
+
+struct bench_row {
+    char what[BENCH_WHAT_SIZE];
+    const char *unit; /* borrowed */
+    struct bench_value values[BENCH_VALUE_MAX];
+    size_t value_count;
+};
+
+struct bench {
+    bool quick; /* sizes for a glance, not for a claim */
+    bool json;
+    struct bench_row rows[BENCH_ROW_MAX];
+    size_t row_count;
+};
+
+/* Something to time; it ends the program if it cannot be done. */
+struct bench_side {
+    const char *name;
+    void (*run)(void *context);
+    void *context;
+};
+
+/* Reads [--quick] [--json]; anything else ends the program with its usage. */
+void bench_start(struct bench *bench, int count, char **words);
+
+double bench_seconds(void);
+
+/* Runs each side once per round, in turn, and adds a row of their medians in
+ * seconds; of two sides also the ratio, second to first. */
+void bench_run(struct bench *bench, const char *what, const struct bench_side *sides, size_t count,
+               int rounds);
+
+void bench_add(struct bench *bench, const char *what, const char *unit,
+               const struct bench_value *values, size_t count);
+
+/* Prints the table, or the object {"rows": [...]}. Returns the exit code. */
+int bench_finish(struct bench *bench);
+
+/* Ends the program: a benchmark that cannot run has no result. */
+_Noreturn void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

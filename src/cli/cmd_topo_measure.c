@@ -1,0 +1,186 @@
+/* weft topo measure */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/call.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/measure_report.h"
+#include "cli/parallel.h"
+#include "cli/progress.h"
+#include "topology/connectivity.h"
+#include "topology/failure.h"
+
+/* Replaces the topology by what the failures leave of it. */
+static enum err measure_failures(const struct call *call, struct measurement *found,
+                                 struct topology *topology, struct why *why)
+{
+    struct topology left;
+    enum err err = call_real(call, "fail-links", 0, 1, &found->link_share, why);
+    if (!err)
+        err = call_real(call, "fail-nodes", 0, 1, &found->node_share, why);
+    if (!err)
+        err = call_uint(call, "seed", 0, UINT64_MAX, &found->seed, why);
+    if (err || (found->link_share <= 0 && found->node_share <= 0))
+        return err;
+    err = failure_apply(&left, topology, found->link_share, found->node_share, found->seed, why);
+    if (err)
+        return err;
+    found->links_lost = topology->graph.link_count - left.graph.link_count;
+    found->nodes_lost = topology->graph.node_count - left.graph.node_count;
+    topology_fini(topology);
+    *topology = left;
+    return OK;
+}
+
+static enum err measure_distances(const struct call *call, struct measurement *found,
+                                  struct why *why)
+{
+    const struct graph *graph = &found->topology->graph;
+    uint32_t threads;
+    found->degree_min = UINT32_MAX;
+    for (uint32_t v = 0; v < graph->node_count; v++) {
+        uint32_t degree = graph_degree(graph, v);
+        found->degree_min = degree < found->degree_min ? degree : found->degree_min;
+        found->degree_max = degree > found->degree_max ? degree : found->degree_max;
+    }
+    enum err err = parallel_threads(call, &threads, why);
+    if (!err)
+        err = connectivity_components(graph, &found->components, why);
+    if (!err)
+        err = parallel_distances(&found->tally, found->topology, threads, why);
+    return err;
+}
+
+static void show_progress(void *title, uint64_t done, uint64_t total)
+{
+    progress_show(title, done, total);
+}
+
+static enum err measure_connectivity(struct measurement *found, struct why *why)
+{
+    static char edge_title[] = "edge connectivity", vertex_title[] = "vertex connectivity";
+    const struct graph *graph = &found->topology->graph;
+    found->has_connectivity = true;
+    enum err err =
+        connectivity_edge(graph, (struct connectivity_progress){show_progress, edge_title},
+                          &found->edge_connectivity, why);
+    if (err)
+        return err;
+    return connectivity_vertex(graph, (struct connectivity_progress){show_progress, vertex_title},
+                               &found->vertex_connectivity, why);
+}
+
+/* "A,B". A name may hold commas of its own: any comma that leaves two nodes
+ * will do. */
+static enum err paths_ends(const struct topology *topology, const char *words, uint32_t *from,
+                           uint32_t *to, struct why *why)
+{
+    const char *stranger = words;
+    char *first = strdup(words);
+    if (!first)
+        return why_memory(why);
+    *from = *to = NODE_NONE;
+    for (char *comma = strchr(first, ','); comma; comma = strchr(comma + 1, ',')) {
+        *comma = '\0';
+        *from = topology_find(topology, first);
+        *to = topology_find(topology, comma + 1);
+        *comma = ',';
+        if (*from != NODE_NONE && *to != NODE_NONE)
+            break;
+        stranger = *from == NODE_NONE ? words : words + (comma + 1 - first);
+    }
+    bool separated = strchr(first, ',') != NULL;
+    free(first);
+    if (!separated)
+        return why_fail(why, ERR_USAGE, "--paths %s: expected two nodes, A,B", words);
+    if (*from != NODE_NONE && *to != NODE_NONE)
+        return OK;
+    int size = stranger == words ? (int)strcspn(words, ",") : (int)strlen(stranger);
+    return why_fail(why, ERR_USAGE, "--paths %s: there is no node '%.*s'", words, size, stranger);
+}
+
+static enum err measure_paths(const char *words, struct measurement *found, struct why *why)
+{
+    found->has_paths = true;
+    enum err err = paths_ends(found->topology, words, &found->path_from, &found->path_to, why);
+    if (err)
+        return err;
+    return shortest_paths_count(&found->paths, &found->topology->graph, found->path_from,
+                                found->path_to, why);
+}
+
+/* What refuses comes before what takes long. */
+static enum err measure_all(const struct call *call, struct measurement *found,
+                            struct topology *topology, struct why *why)
+{
+    enum err err = measure_failures(call, found, topology, why);
+    if (!err && call_has(call, "paths"))
+        err = measure_paths(call_option(call, "paths"), found, why);
+    if (!err)
+        err = measure_distances(call, found, why);
+    if (!err && call_has(call, "bisection")) {
+        err = bisection_find(&found->bisection, found->topology, found->seed, why);
+        found->has_bisection = !err;
+    }
+    if (!err && call_has(call, "connectivity"))
+        err = measure_connectivity(found, why);
+    return err;
+}
+
+static enum err measure_run(struct call *call, struct why *why)
+{
+    struct topology topology;
+    enum err err = load_topology(&topology, call->arguments[0], why);
+    if (err)
+        return err;
+    struct measurement found = {.name = call->arguments[0], .topology = &topology, .seed = 1};
+    err = measure_all(call, &found, &topology, why);
+    if (!err && call->json)
+        measure_report_json(&call->out, &found);
+    else if (!err)
+        measure_report_text(&call->out, &found);
+    distance_tally_fini(&found.tally);
+    if (found.has_bisection)
+        bisection_fini(&found.bisection);
+    topology_fini(&topology);
+    return err;
+}
+
+static const struct option measure_options[] = {
+    {"bisection", NULL, "also the fewest cables between two halves of the servers, as a bracket"},
+    {"connectivity", NULL, "also the fewest links, and nodes, whose loss parts the network"},
+    {"paths", "A,B", "also the number of shortest paths from node A to node B"},
+    {"fail-links", "SHARE", "first remove this share (0 to 1) of the links, at random"},
+    {"fail-nodes", "SHARE", "first remove this share (0 to 1) of the nodes, at random"},
+    {"seed", "N", "which links and nodes fail, and where the search for a cut starts (default 1)"},
+    {"threads", "N", "work on N threads (default: all cores); the result is the same"},
+    {0},
+};
+
+const struct command command_topo_measure = {
+    .name = "topo measure",
+    .arguments = "SPEC|FILE",
+    .summary = "degrees, distances, bisection, connectivity of a topology",
+    .description =
+        "Prints sizes and degrees, whether the network is connected, and how far apart nodes and "
+        "servers are: the longest and the mean of all shortest paths, and how many pairs are how "
+        "many hops apart.\n\n"
+        "A pair is two different nodes, counted once; shares are of all pairs. Where the nodes "
+        "are switches, a path between servers also counts the two cables at its ends, so that "
+        "servers of one switch are 2 hops apart. Pairs without a path are counted apart and left "
+        "out of means.\n\n"
+        "With --fail-links and --fail-nodes everything is measured on what is left. The same seed "
+        "at a higher share takes the same links and nodes and more. Failed nodes are gone with "
+        "their servers.\n\n"
+        "The bisection is a bracket: no two halves of the servers are joined by fewer cables than "
+        "the lower bound, which is proved, and the best cut found has as many as the upper. All "
+        "other figures are exact.\n\n"
+        "Bisection and connectivity take a while on large networks and are measured when asked "
+        "for; the last line, and not_measured with --json, say what was not.",
+    .options = measure_options,
+    .examples = "  weft topo measure torus:8x8x8 --bisection\n"
+                "  weft topo measure torus:9x9x11 --paths 0,444\n"
+                "  weft topo measure torus:8x8x8 --fail-links 0.1 --seed 7 --connectivity --json",
+    .run = measure_run,
+};

@@ -1,0 +1,221 @@
+"""weft topo measure and show, against networkx."""
+
+import itertools
+import math
+import sys
+import unittest
+
+import networkx
+
+sys.path.insert(0, sys.path[0] + "/..")
+from tap import main, weft
+
+NODES_AT_ONCE = 60  # words a command takes
+
+
+def measure(*words):
+    run = weft("topo", "measure", *words, "--json")
+    assert run.code == 0, run.err
+    return run.json
+
+
+def graph_of(spec):
+    """The graph as `topo show` tells it, node by node."""
+    graph = networkx.MultiGraph()
+    count = weft("topo", "show", spec, "--json").json["nodes"]
+    graph.add_nodes_from(map(str, range(count)))
+    for first in range(0, count, NODES_AT_ONCE):
+        names = range(first, min(count, first + NODES_AT_ONCE))
+        for node in weft("topo", "show", spec, *names, "--json").json["shown"]:
+            for link in node["links"]:
+                # each cable is seen from both ends and added from one
+                if (int(node["name"]), link["port"]) < (int(link["to"]), link["to_port"]):
+                    graph.add_edge(node["name"], link["to"])
+    return graph
+
+
+def torus(*sizes):
+    """networkx's own torus; its nodes are tuples, the first axis last."""
+    return networkx.grid_graph(dim=list(sizes), periodic=True)
+
+
+def histogram(graph):
+    pairs = {}
+    for _, lengths in networkx.all_pairs_shortest_path_length(graph):
+        for hops in lengths.values():
+            pairs[hops] = pairs.get(hops, 0) + 1
+    pairs.pop(0)
+    return {hops: count // 2 for hops, count in pairs.items()}
+
+
+def shown(rows):
+    return {row["hops"]: row["pairs"] for row in rows}
+
+
+TORI = [(3, 4, 5), (5, 5), (2, 3), (16,), (2, 2, 2), (7, 1, 4)]
+
+
+class Measure(unittest.TestCase):
+    def test_tori_agree_with_networkx(self):
+        for sizes in TORI:
+            spec = "torus:" + "x".join(map(str, sizes))
+            graph, found = torus(*(size for size in sizes if size > 1)), measure(spec)
+            self.assertEqual(found["nodes"], graph.number_of_nodes(), spec)
+            self.assertEqual(found["links"], graph.number_of_edges(), spec)
+            self.assertEqual(found["diameter"], networkx.diameter(graph), spec)
+            self.assertAlmostEqual(
+                found["mean_path"], networkx.average_shortest_path_length(graph), 12, spec)
+            self.assertEqual(shown(found["histogram"]), histogram(graph), spec)
+            self.assertEqual(found["server_histogram"], found["histogram"], spec)
+
+    def test_connectivity_agrees_with_networkx(self):
+        for spec in ("torus:3x4", "torus:2x2x2", "torus:5x2", "torus:4x4x3"):
+            graph, found = networkx.Graph(graph_of(spec)), measure(spec, "--connectivity")
+            self.assertEqual(found["edge_connectivity"], networkx.edge_connectivity(graph), spec)
+            self.assertEqual(found["vertex_connectivity"], networkx.node_connectivity(graph), spec)
+
+    def test_bisection_is_a_bracket(self):
+        # every halving of ten nodes
+        graph = graph_of("torus:5x2")
+        halves = itertools.combinations(graph.nodes, 5)
+        best = min(networkx.cut_size(graph, half) for half in halves)
+        found = measure("torus:5x2", "--bisection")
+        self.assertLessEqual(found["bisection_lower"], best)
+        self.assertGreaterEqual(found["bisection_upper"], best)
+        self.assertIsInstance(found["bisection_lower_method"], str)
+        self.assertIsInstance(found["bisection_upper_method"], str)
+        self.assertIsNone(found["bisection_almost_surely"])
+        self.assertIn("best cut:", weft("topo", "measure", "torus:5x2", "--bisection").out)
+        # a torus of even sides: two walls across the longest
+        found = measure("torus:4x4x6", "--bisection")
+        self.assertEqual(found["bisection_upper"], 32)
+
+    def test_shortest_paths_are_counted(self):
+        graph = graph_of("torus:4x4x3")
+        for to in range(48):
+            paths = measure("torus:4x4x3", "--paths", f"0,{to}")["shortest_paths"]
+            every = list(networkx.all_shortest_paths(graph, "0", str(to)))
+            self.assertEqual((paths["from"], paths["to"]), ("0", str(to)))
+            self.assertEqual(paths["count"], len(every))
+            self.assertEqual(paths["distance"], len(every[0]) - 1)
+        # offsets (3,4,5) without a tie: 12! / (3! 4! 5!)
+        self.assertEqual(measure("torus:9x9x11", "--paths", "0,444")["shortest_paths"]["count"],
+                         27720)
+
+    def test_counts_beyond_64_bits_are_exact(self):
+        paths = measure("torus:135x135", "--paths", f"0,{67 * 136}")["shortest_paths"]
+        self.assertEqual(paths["count"], 2**128 - 1)
+        self.assertTrue(paths["saturated"])
+        paths = measure("torus:70x70", "--paths", f"0,{34 * 71}")["shortest_paths"]
+        self.assertEqual(paths["count"], math.comb(68, 34))
+        self.assertGreater(paths["count"], 2**64)
+
+    def test_threads_do_not_change_the_result(self):
+        one = weft("topo", "measure", "torus:11x12x13", "--threads", 1, "--json").out
+        for threads in (2, 3, 16):
+            self.assertEqual(
+                weft("topo", "measure", "torus:11x12x13", "--threads", threads, "--json").out, one)
+
+    def test_means_of_nothing_are_null(self):
+        found = measure("torus:1")
+        self.assertIsNone(found["mean_path"])
+        self.assertIsNone(found["server_mean_path"])
+        self.assertEqual(found["histogram"], [])
+        self.assertEqual(found["diameter"], 0)
+        found = measure("torus:3", "--fail-nodes", 1)
+        self.assertEqual(found["nodes"], 0)
+        self.assertIsNone(found["diameter"])
+        self.assertIsNone(found["degree_min"])
+
+    def test_what_was_not_measured_is_said(self):
+        found = measure("torus:3x3")
+        for key in ("bisection_lower", "bisection_upper", "edge_connectivity",
+                    "vertex_connectivity", "shortest_paths"):
+            self.assertIsNone(found[key])
+            self.assertIn(key, found["not_measured"])
+        full = measure("torus:3x3", "--connectivity")
+        self.assertNotIn("edge_connectivity", full["not_measured"])
+        self.assertRegex(weft("topo", "measure", "torus:3x3").out, r"\nnot measured: .+\n$")
+
+
+class Failures(unittest.TestCase):
+    def test_counts_are_what_was_asked(self):
+        found = measure("torus:5x6x7", "--fail-links", 0.1, "--seed", 3)
+        self.assertEqual((found["links"], found["links_lost"]), (567, 63))
+        self.assertEqual(found["nodes"], 210)
+        found = measure("torus:5x6x7", "--fail-nodes", 0.2)
+        self.assertEqual((found["nodes"], found["nodes_lost"], found["servers"]), (168, 42, 168))
+
+    def test_seeds_repeat_and_differ(self):
+        words = ("torus:5x6x7", "--fail-links", 0.2)
+        self.assertEqual(measure(*words, "--seed", 5), measure(*words, "--seed", 5))
+        self.assertNotEqual(measure(*words, "--seed", 5)["histogram"],
+                            measure(*words, "--seed", 6)["histogram"])
+
+    def test_a_network_in_parts_says_so(self):
+        found = measure("torus:20", "--fail-links", 0.25)
+        self.assertFalse(found["connected"])
+        self.assertEqual(found["components"], 5)
+        # parts of a ring are paths: a path of k nodes has (k - h) pairs h apart
+        together = sum(row["pairs"] for row in found["histogram"])
+        self.assertEqual(found["pairs_apart"], 190 - together)
+        self.assertLess(sum(row["share"] for row in found["histogram"]), 1)
+        mean = sum(row["hops"] * row["pairs"] for row in found["histogram"]) / together
+        self.assertAlmostEqual(found["mean_path"], mean, 12)
+        self.assertEqual(measure("torus:20", "--fail-links", 0.25,
+                                 "--connectivity")["edge_connectivity"], 0)
+        self.assertIn("NO: 5 parts", weft("topo", "measure", "torus:20", "--fail-links", 0.25).out)
+
+    def test_paths_between_the_parted_are_none(self):
+        counts = set()
+        for to in range(1, 20):
+            paths = measure("torus:20", "--fail-links", 0.25, "--paths", f"0,{to}")[
+                "shortest_paths"]
+            counts.add((paths["distance"] is None, paths["count"]))
+        self.assertEqual(counts, {(True, 0), (False, 1)})
+
+
+class Show(unittest.TestCase):
+    def test_a_torus_is_shown_with_its_coordinates_and_cables(self):
+        sizes = (3, 4, 5)
+        found = weft("topo", "show", "torus:3x4x5", *range(60), "--json").json
+        self.assertEqual(found["axes"], [3, 4, 5])
+        self.assertEqual(found["degree_range"], [6, 6])
+        places = {tuple(node["coordinate"]): node for node in found["shown"]}
+        self.assertEqual(set(places), set(itertools.product(*map(range, sizes))))
+        for place, node in places.items():
+            for link in node["links"]:
+                axis, down = divmod(link["port"], 2)
+                there = list(place)
+                there[axis] = (there[axis] + (-1 if down else 1)) % sizes[axis]
+                self.assertEqual(link["to"], places[tuple(there)]["name"])
+                self.assertEqual(link["to_port"], link["port"] ^ 1)
+
+    def test_the_text_names_neighbours_and_ports(self):
+        out = weft("topo", "show", "torus:3x4x5", 0).out
+        self.assertIn("node 0 at (0,0,0)\n", out)
+        self.assertIn("port 4    -> 12:5\n", out)
+
+
+class Refusals(unittest.TestCase):
+    def test_each_is_one_line_and_exit_2(self):
+        for words in (
+            ("measure", "torus:0"),
+            ("measure", "torus:3", "--fail-links", "1.5"),
+            ("measure", "torus:3", "--fail-nodes", "-0.1"),
+            ("measure", "torus:3", "--fail-nodes", "nan"),
+            ("measure", "torus:3", "--threads", "0"),
+            ("measure", "torus:3", "--paths", "0"),
+            ("measure", "torus:3", "--paths", "0,3"),
+            ("measure", "torus:3", "--paths", "x,0"),
+            ("measure", "torus:3", "--seed", "x"),
+            ("show", "torus:3", "3"),
+            ("show",),
+        ):
+            run = weft("topo", *words)
+            self.assertEqual(run.code, 2, words)
+            self.assertEqual(run.out, "", words)
+            self.assertRegex(run.err, r"^weft: [^\n]+\n$")
+
+
+main()
