@@ -180,11 +180,6 @@ uint32_t wiring_find(const struct wiring *wiring, uint32_t a, uint32_t b)
     for (uint64_t at = wiring->first[a]; at < wiring->first[a + 1]; at++)
         if (wiring->peer_at[at] == b)
             return wiring->cable_at[at];
-    for (uint64_t at = wiring->first[a]; at < wiring->first[a + 1]; at++) {
-        uint32_t cable = wiring->cable_at[at];
-        if (cable != CABLE_NONE && wiring_other_end(&wiring->cables[cable], a) == b)
-            return cable;
-    }
     return CABLE_NONE;
 }
 
@@ -205,7 +200,6 @@ static bool front_advance(struct front *front, const struct wiring *wiring, uint
         if (cable == CABLE_NONE || cable == avoid)
             continue;
         uint32_t next = wiring->peer_at[at];
-        uint32_t next = wiring_other_end(&wiring->cables[cable], node);
         if (marks[next] == front->mark)
             continue;
         if (marks[next])
