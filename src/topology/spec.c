@@ -4,11 +4,16 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
+#include "topology/degree_diameter.h"
+#include "topology/fattree.h"
 #include "topology/jellyfish.h"
+#include "topology/novacube.h"
+#include "topology/swdc.h"
 #include "topology/topology.h"
 #include "topology/torus.h"
 
@@ -18,7 +23,13 @@ struct generator {
 };
 
 static const struct generator generators[] = {
+    {"degree-diameter", degree_diameter_build},
+    {"fattree", fattree_build},
     {"jellyfish", jellyfish_build},
+    {"novacube", novacube_build},
+    {"swdc-hex3d", swdc_build},
+    {"swdc-ring", swdc_build},
+    {"swdc-torus2d", swdc_build},
     {"torus", torus_build},
 };
 
@@ -95,9 +106,9 @@ static enum err field_read(const char *spec, const char *at, size_t size, struct
     return field_unknown(spec, at, key_size, fields, count, why);
 }
 
-enum err spec_fields(const char *spec, struct spec_field *fields, size_t count, struct why *why)
+static enum err fields_read(const char *spec, const char *at, struct spec_field *fields,
+                            size_t count, struct why *why)
 {
-    const char *at = spec_parameters(spec);
     for (;;) {
         size_t size = strcspn(at, ",");
         enum err err = field_read(spec, at, size, fields, count, why);
@@ -108,6 +119,11 @@ enum err spec_fields(const char *spec, struct spec_field *fields, size_t count, 
             return OK;
         at++;
     }
+}
+
+enum err spec_fields(const char *spec, struct spec_field *fields, size_t count, struct why *why)
+{
+    return fields_read(spec, spec_parameters(spec), fields, count, why);
 }
 
 enum err spec_required(const char *spec, const struct spec_field *field, struct why *why)
@@ -152,27 +168,64 @@ enum err spec_real(const char *spec, const struct spec_field *field, double low,
     return OK;
 }
 
+/* What follows the numbers: nothing, or a comma and fields. */
+static enum err rest_read(const char *spec, const char *rest, struct spec_field *fields,
+                          size_t count, struct why *why)
+{
+    if (*rest == '\0')
+        return OK;
+    if (count == 0)
+        return why_fail(why, ERR_USAGE, "%s: nothing may follow the sizes", spec);
+    return fields_read(spec, rest + 1, fields, count, why);
+}
+
 enum err spec_sizes(const char *spec, uint32_t *sizes, uint32_t *count, uint32_t most,
-                    struct why *why)
+                    struct spec_field *fields, size_t field_count, struct why *why)
 {
     const char *at = spec_parameters(spec);
     uint64_t product = 1;
     for (*count = 0;;) {
         uint64_t size;
         char *end;
-        if (!uint_read(at, &end, &size) || (*end && *end != 'x'))
+        if (!uint_read(at, &end, &size) || (*end && *end != 'x' && *end != ','))
             return why_fail(why, ERR_USAGE, "%s: expected sizes such as 3x3x3", spec);
         if (size == 0)
             return why_fail(why, ERR_USAGE, "%s: a size of 0; sizes start at 1", spec);
         if (*count == most)
-            return why_fail(why, ERR_USAGE, "%s: more than %u axes", spec, most);
+            return why_fail(why, ERR_USAGE, "%s: more than %u %s", spec, most,
+                            most == 1 ? "size" : "sizes");
         if (size > GRAPH_NODE_MAX || product * size > GRAPH_NODE_MAX)
             return why_fail(why, ERR_USAGE, "%s: more than the %u nodes that fit", spec,
                             GRAPH_NODE_MAX);
         product *= size;
         sizes[(*count)++] = (uint32_t)size;
-        if (!*end)
-            return OK;
+        if (*end != 'x')
+            return rest_read(spec, end, fields, field_count, why);
         at = end + 1;
     }
+}
+
+enum err spec_numbers(const char *spec, uint32_t *numbers, uint32_t count, const char *form,
+                      struct spec_field *fields, size_t field_count, struct why *why)
+{
+    const char *at = spec_parameters(spec);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t number;
+        char *end;
+        bool last = i + 1 == count;
+        if (!uint_read(at, &end, &number) || number > UINT32_MAX ||
+            (*end != ',' && !(last && *end == '\0')))
+            return why_fail(why, ERR_USAGE, "%s: expected %s", spec, form);
+        numbers[i] = (uint32_t)number;
+        at = last ? end : end + 1;
+    }
+    return rest_read(spec, at, fields, field_count, why);
+}
+
+void spec_write_sizes(char *text, const char *name, const uint32_t *sizes, uint32_t count)
+{
+    size_t used = (size_t)snprintf(text, SPEC_SIZE, "%s:%u", name, sizes[0]);
+    for (uint32_t i = 1; i < count; i++)
+        used += (size_t)snprintf(text + used, SPEC_SIZE - used, "x%u", sizes[i]);
+    assert(used < SPEC_SIZE);
 }

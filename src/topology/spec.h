@@ -36,7 +36,17 @@ MUST_CHECK enum err spec_real(const char *spec, const struct spec_field *field, 
 MUST_CHECK enum err spec_required(const char *spec, const struct spec_field *field,
                                   struct why *why);
 
-/* Reads "3x4x5": 1 to `most` sizes, each at least 1. Refuses a product above
+/* Reads sizes such as "3x4x5", 1 to `most` of them, each at least 1, and the
+ * fields that may follow them after a comma. Refuses a product above
  * GRAPH_NODE_MAX. */
 MUST_CHECK enum err spec_sizes(const char *spec, uint32_t *sizes, uint32_t *count, uint32_t most,
-                               struct why *why);
+                               struct spec_field *fields, size_t field_count, struct why *why);
+
+/* Reads exactly `count` numbers, as in "50,7,2", and the fields after them;
+ * `form` says in a refusal what was expected. */
+MUST_CHECK enum err spec_numbers(const char *spec, uint32_t *numbers, uint32_t count,
+                                 const char *form, struct spec_field *fields, size_t field_count,
+                                 struct why *why);
+
+/* Writes "name:3x4x5" to a text of SPEC_SIZE, the canonical form of sizes. */
+void spec_write_sizes(char *text, const char *name, const uint32_t *sizes, uint32_t count);

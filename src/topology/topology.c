@@ -37,6 +37,13 @@ void topology_fini(struct topology *topology)
     *topology = (struct topology){0};
 }
 
+void topology_set_servers(struct topology *topology, uint32_t servers)
+{
+    for (uint32_t v = 0; v < topology->graph.node_count && !topology->direct; v++)
+        topology->sites[v].servers = servers;
+    topology_count_servers(topology);
+}
+
 void topology_count_servers(struct topology *topology)
 {
     uint64_t sum = 0;

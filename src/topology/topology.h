@@ -66,6 +66,9 @@ MUST_CHECK enum err topology_init(struct topology *topology, enum topology_kind 
                                   uint32_t node_count, const struct link *links,
                                   uint32_t link_count, struct why *why);
 
+/* Hangs as many servers on every switch; a direct network stays as it is. */
+void topology_set_servers(struct topology *topology, uint32_t servers);
+
 /* Sums the sites into server_count; called once they are filled in. */
 void topology_count_servers(struct topology *topology);
 

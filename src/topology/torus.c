@@ -1,3 +1,5 @@
+/* torus: rings along every axis. Nothing is random and nothing can fail but
+ * memory and the words themselves. */
 #include "topology/torus.h"
 
 #include <stdlib.h>
@@ -30,7 +32,7 @@ uint32_t torus_links(const uint32_t *axis_size, uint32_t axis_count, struct link
 enum err torus_build(struct topology *topology, const char *spec, struct why *why)
 {
     uint32_t size[AXIS_MAX], axes, nodes = 1;
-    enum err err = spec_sizes(spec, size, &axes, AXIS_MAX, why);
+    enum err err = spec_sizes(spec, size, &axes, AXIS_MAX, NULL, 0, why);
     if (err)
         return err;
     for (uint32_t axis = 0; axis < axes; axis++)
@@ -45,6 +47,6 @@ enum err torus_build(struct topology *topology, const char *spec, struct why *wh
         return err;
     topology->axis_count = axes;
     memcpy(topology->axis_size, size, axes * sizeof *size);
-    strcpy(topology->spec, spec);
+    spec_write_sizes(topology->spec, "torus", size, axes);
     return OK;
 }
