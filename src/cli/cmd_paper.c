@@ -7,6 +7,7 @@
 #include "cli/call.h"
 #include "cli/commands.h"
 #include "cli/file.h"
+#include "cli/parallel.h"
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "paper/figure.h"
@@ -87,6 +88,7 @@ const struct command command_paper_list = {
 struct session {
     struct call *call;
     struct figure_call figure_call;
+    uint32_t threads;
     const char *folder;   /* of the output files; NULL: none */
     const char *title;    /* of the figure that runs now, for the progress bar */
     struct json json;     /* only with --json */
@@ -104,7 +106,8 @@ static void session_progress(void *context, uint64_t done, uint64_t total)
 static enum err session_distances(void *context, struct distance_tally *tally,
                                   const struct topology *topology, struct why *why)
 {
-    return distance_tally_add(tally, topology, 0, topology->graph.node_count, why);
+    const struct session *session = context;
+    return parallel_distances(tally, topology, session->threads, why);
 }
 
 /* folder/name + ending */
@@ -260,6 +263,8 @@ static enum err session_run(struct call *call, const struct figure *const *list,
         .distances = session_distances,
     };
     enum err err = call_uint(call, "seed", 0, UINT64_MAX, &session.figure_call.seed, why);
+    if (!err)
+        err = parallel_threads(call, &session.threads, why);
     if (!err && session.folder)
         err = file_make_folder(session.folder, why);
     if (err)
@@ -298,6 +303,7 @@ static const struct option run_options[] = {
     {"quick", NULL, "smaller sizes: a second or so for each figure"},
     {"out", "DIR", "write NAME.csv, NAME.json, NAME.gp and NAME.svg into this folder"},
     {"seed", "N", "of everything random; 1 if not given"},
+    {"threads", "N", "how many work at once; all cores if not given"},
     {0},
 };
 

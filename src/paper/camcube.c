@@ -21,7 +21,7 @@ static enum err hops_row(struct figure_result *result, struct figure_table *tabl
 {
     char spec[48];
     snprintf(spec, sizeof spec, "torus:%ux%ux%u", k, k, k);
-    enum err err = figure_measure(call, spec, distances, why);
+    enum err err = figure_measure_spec(call, spec, distances, why);
     if (err)
         return err;
     double servers = distances->nodes;
@@ -71,8 +71,8 @@ static enum err hops_run(struct figure_result *result, const struct figure_call 
 }
 
 static const struct figure_series hops_series[] = {
-    {"maximum", "servers", "diameter", NULL, NULL, false},
-    {"mean", "servers", "mean_path", NULL, NULL, false},
+    {"maximum", "servers", "diameter", NULL, NULL, STYLE_BOTH},
+    {"mean", "servers", "mean_path", NULL, NULL, STYLE_BOTH},
     {0},
 };
 

@@ -93,23 +93,44 @@ void figure_progress(const struct figure_call *call, uint64_t done, uint64_t tot
         call->progress(call->context, done, total);
 }
 
-enum err figure_measure(const struct figure_call *call, const char *spec,
+static void shares_sum(struct figure_distances *distances, const struct distance_tally *tally,
+                       const struct topology *topology)
+{
+    uint32_t ends = topology->direct ? 0 : 2;
+    double pairs = (double)distances->servers * (distances->servers - 1.0), within = 0;
+    for (uint32_t hops = 0; hops <= FIGURE_HOP_MAX; hops++) {
+        if (hops >= ends && hops - ends < tally->length)
+            within += (double)tally->servers[hops - ends];
+        distances->server_share[hops] = within / pairs;
+    }
+}
+
+enum err figure_measure(const struct figure_call *call, const struct topology *topology,
                         struct figure_distances *distances, struct why *why)
 {
-    struct topology topology;
     struct distance_tally tally = {0};
-    enum err err = topology_build(&topology, spec, why);
-    if (err)
-        return err;
-    err = call->distances(call->context, &tally, &topology, why);
-    if (!err)
+    enum err err = call->distances(call->context, &tally, topology, why);
+    if (!err) {
         *distances = (struct figure_distances){
-            .nodes = topology.graph.node_count,
-            .servers = topology.server_count,
+            .nodes = topology->graph.node_count,
+            .servers = topology->server_count,
             .diameter = distance_diameter(&tally),
             .mean = distance_mean(&tally),
         };
+        shares_sum(distances, &tally, topology);
+    }
     distance_tally_fini(&tally);
+    return err;
+}
+
+enum err figure_measure_spec(const struct figure_call *call, const char *spec,
+                             struct figure_distances *distances, struct why *why)
+{
+    struct topology topology;
+    enum err err = topology_build(&topology, spec, why);
+    if (err)
+        return err;
+    err = figure_measure(call, &topology, distances, why);
     topology_fini(&topology);
     return err;
 }

@@ -31,6 +31,7 @@ enum relation {
     RELATION_EQUAL,
     RELATION_ABOVE,
     RELATION_BELOW,
+    RELATION_AT_MOST,
     RELATION_BETWEEN,
 };
 
@@ -87,13 +88,19 @@ struct figure_call {
                           const struct topology *topology, struct why *why);
 };
 
+enum figure_style {
+    STYLE_BOTH, /* a line with a mark at each number */
+    STYLE_LINE,
+    STYLE_POINTS,
+};
+
 /* A curve: two columns of a table, of all rows or of those where column `key`
  * holds the word or number `value`. */
 struct figure_series {
     const char *title; /* NULL ends a list */
     const char *x, *y;
     const char *key, *value; /* NULL: all rows */
-    bool points;             /* without a line */
+    enum figure_style style;
 };
 
 struct figure_plot {
@@ -143,12 +150,22 @@ void figure_claim(struct figure_result *result, struct claim claim);
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total);
 
-/* Builds a topology from its words and measures all pairs. */
+#define FIGURE_HOP_MAX 15
+
 struct figure_distances {
     uint32_t nodes;
     uint32_t servers;
     uint32_t diameter;
     double mean; /* between distinct nodes */
+    /* [h]: share of the pairs of distinct servers that are at most h hops
+     * apart, cables between servers and switches included */
+    double server_share[FIGURE_HOP_MAX + 1];
 };
-MUST_CHECK enum err figure_measure(const struct figure_call *call, const char *spec,
+
+/* Measures all pairs of a topology. */
+MUST_CHECK enum err figure_measure(const struct figure_call *call, const struct topology *topology,
                                    struct figure_distances *distances, struct why *why);
+
+/* The same of one that is built from its words. */
+MUST_CHECK enum err figure_measure_spec(const struct figure_call *call, const char *spec,
+                                        struct figure_distances *distances, struct why *why);

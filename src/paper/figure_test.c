@@ -27,6 +27,8 @@ static void verdicts_follow_from_the_numbers(void **state)
     assert_int_equal(judged(RELATION_ABOVE, 99.5, 0, 99.51), VERDICT_AGREES);
     assert_int_equal(judged(RELATION_BELOW, 2.7, 0, 2.65), VERDICT_AGREES);
     assert_int_equal(judged(RELATION_BELOW, 2.7, 0, 2.7), VERDICT_DIFFERS);
+    assert_int_equal(judged(RELATION_AT_MOST, 6, 0, 6), VERDICT_AGREES);
+    assert_int_equal(judged(RELATION_AT_MOST, 6, 0, 7), VERDICT_DIFFERS);
     assert_int_equal(judged(RELATION_BETWEEN, 15, 0.5, 20.4), VERDICT_AGREES);
     assert_int_equal(judged(RELATION_BETWEEN, 15, 0.5, 20.6), VERDICT_DIFFERS);
     assert_int_equal(judged(RELATION_BETWEEN, 15, 0.5, 14.4), VERDICT_DIFFERS);
@@ -65,8 +67,8 @@ static enum err sample_run(struct figure_result *result, const struct figure_cal
 }
 
 static const struct figure_series sample_series[] = {
-    {"plain \"ones\"", "size", "size", "name", "plain", false},
-    {"none", "size", "size", "name", "nobody", true},
+    {"plain \"ones\"", "size", "size", "name", "plain", STYLE_BOTH},
+    {"none", "size", "size", "name", "nobody", STYLE_POINTS},
     {0},
 };
 

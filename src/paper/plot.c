@@ -21,6 +21,12 @@ static size_t column_find(const struct figure_table *table, const char *name)
     assert_unreachable();
 }
 
+static const char *const style_word[] = {
+    [STYLE_BOTH] = "linespoints",
+    [STYLE_LINE] = "lines",
+    [STYLE_POINTS] = "points",
+};
+
 /* Inside gnuplot's double quotes a backslash and a quote need a backslash. */
 static void quoted(struct text *out, const char *string)
 {
@@ -78,8 +84,7 @@ void plot_script(struct text *out, const struct figure *figure, const struct fig
         if (series_data(out, table, series, i) == 0)
             continue; /* gnuplot refuses an empty block */
         text_printf(&curves, "%s$curve%d with %s linewidth 1.5 pointtype %d title ",
-                    curves.size ? ", \\\n  " : "", i, series->points ? "points" : "linespoints",
-                    4 + i);
+                    curves.size ? ", \\\n  " : "", i, style_word[series->style], 4 + i);
         quoted(&curves, series->title);
         text_puts(&curves, " noenhanced");
     }

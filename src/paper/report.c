@@ -9,10 +9,8 @@
 #define VALUE_SIZE 64
 
 static const char *const relation_word[] = {
-    [RELATION_EQUAL] = "",
-    [RELATION_ABOVE] = "> ",
-    [RELATION_BELOW] = "< ",
-    [RELATION_BETWEEN] = "",
+    [RELATION_EQUAL] = "",           [RELATION_ABOVE] = "> ", [RELATION_BELOW] = "< ",
+    [RELATION_AT_MOST] = "at most ", [RELATION_BETWEEN] = "",
 };
 
 /* Five figures, but whole numbers in full. */

@@ -20,6 +20,9 @@ enum verdict verdict_of(const struct claim *claim)
     case RELATION_BELOW:
         holds = found < claim->paper + slack;
         break;
+    case RELATION_AT_MOST:
+        holds = found <= claim->paper + slack;
+        break;
     case RELATION_BETWEEN:
         holds = found >= claim->paper - slack && found <= claim->paper_high + slack;
         break;
@@ -49,6 +52,8 @@ const char *relation_text(enum relation relation)
         return "above";
     case RELATION_BELOW:
         return "below";
+    case RELATION_AT_MOST:
+        return "at_most";
     case RELATION_BETWEEN:
         return "between";
     }

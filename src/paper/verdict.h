@@ -10,5 +10,5 @@ enum verdict verdict_of(const struct claim *claim);
 /* "agrees", "differs", "cannot be reproduced". */
 const char *verdict_text(enum verdict verdict);
 
-/* "equal", "above", "below", "between". */
+/* "equal", "above", "below", "at_most", "between". */
 const char *relation_text(enum relation relation);
