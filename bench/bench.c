@@ -38,10 +38,10 @@ void bench_start(struct bench *bench, int count, char **words)
     }
 }
 
-double bench_seconds(void)
+double bench_seconds(const struct bench *bench)
 {
     struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
+    clock_gettime(bench->cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
@@ -65,9 +65,9 @@ void bench_run(struct bench *bench, const char *what, const struct bench_side *s
     assert(count > 0 && count <= SIDE_MAX && rounds > 0 && rounds <= ROUND_MAX);
     for (int round = 0; round < rounds; round++)
         for (size_t i = 0; i < count; i++) {
-            double started = bench_seconds();
+            double started = bench_seconds(bench);
             sides[i].run(sides[i].context);
-            times[i][round] = bench_seconds() - started;
+            times[i][round] = bench_seconds(bench) - started;
         }
     for (size_t i = 0; i < count; i++)
         values[i] = (struct bench_value){sides[i].name, median(times[i], rounds)};

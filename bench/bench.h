@@ -26,6 +26,7 @@ struct bench_row {
 struct bench {
     bool quick; /* sizes for a glance, not for a claim */
     bool json;
+    bool cpu; /* count processor time, not the clock on the wall: for one thread that computes */
     struct bench_row rows[BENCH_ROW_MAX];
     size_t row_count;
 };
@@ -40,7 +41,7 @@ struct bench_side {
 /* Reads [--quick] [--json]; anything else ends the program with its usage. */
 void bench_start(struct bench *bench, int count, char **words);
 
-double bench_seconds(void);
+double bench_seconds(const struct bench *bench);
 
 /* Runs each side once per round, in turn, and adds a row of their medians in
  * seconds; of two sides also the ratio, second to first. */

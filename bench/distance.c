@@ -134,6 +134,7 @@ int main(int count, char **words)
 {
     static struct bench bench;
     bench_start(&bench, count, words);
+    bench.cpu = true;
     alone(&bench, bench.quick ? 10000 : 100000, 3);
     compare(&bench, bench.quick ? 2000 : 10000, 3);
     return bench_finish(&bench);

@@ -1,25 +1,43 @@
 /* weft topo build */
-#include "base/json.h"
 #include "cli/call.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/topology_out.h"
 
 static enum err build_run(struct call *call, struct why *why)
 {
     struct topology topology;
-    enum err err = load_topology(&topology, call->arguments[0], why);
+    enum format format;
+    enum err err = topology_out_format(call, FORMAT_JSON, &format, why);
+    if (!err)
+        err = load_topology(&topology, call->arguments[0], why);
     if (err)
         return err;
-    text_printf(&call->out, "%s: %u nodes, %u links, %u servers\n", topology.spec,
-                topology.graph.node_count, topology.graph.link_count, topology.server_count);
+    err = topology_out_write(call, &topology, format, why);
     topology_fini(&topology);
-    return OK;
+    return err;
 }
+
+static const struct option build_options[] = {
+    {"out", "FILE", "write the topology here; the ending says in which format"},
+    {"format", "FORMAT", "json, edgelist, dot, graphml or anynet; json if nothing says"},
+    {0},
+};
 
 const struct command command_topo_build = {
     .name = "topo build",
     .arguments = "SPEC|FILE",
     .summary = "construct a topology and write it to a file",
-    .description = "Constructs a topology.",
+    .description =
+        "Constructs the topology that SPEC names, or reads it from FILE (- is standard input), "
+        "and writes it: to the file of --out, or, without --out, to standard output.\n\n"
+        "The file is node-link JSON as networkx reads it, unless --format or the ending of the "
+        "file's name (.json, .edgelist, .edges, .txt, .dot, .gv, .graphml, .anynet) says "
+        "otherwise. weft-topology-file(5) tells what each format keeps.\n\n"
+        "With --out it prints one line about what was written, or with --json one object: file, "
+        "format, kind, spec, nodes, servers, switches, links.",
+    .options = build_options,
+    .examples = "  weft topo build torus:3x3x3 --out cube.json\n"
+                "  weft topo build cube.json --format dot | neato -Tsvg -o cube.svg",
     .run = build_run,
 };

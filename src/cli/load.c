@@ -1,8 +1,49 @@
 #include "cli/load.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "cli/file.h"
+#include "topology/format.h"
+#include "topology/spec.h"
+
+/* Does it look like the words of a generator, `name:`? */
+static bool looks_like_spec(const char *word)
+{
+    size_t size = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return size > 0 && word[0] >= 'a' && word[0] <= 'z' && word[size] == ':';
+}
+
+static enum err no_such_generator(const char *word, struct why *why)
+{
+    struct text all = {0};
+    for (size_t i = 0; spec_generator_name(i); i++)
+        text_printf(&all, "%s%s", i ? ", " : "", spec_generator_name(i));
+    enum err err = why_fail(why, ERR_USAGE, "no such topology: %.80s; there are %s", word,
+                            text_ok(&all) ? all.data : "those in the manual");
+    text_fini(&all);
+    return err;
+}
+
 enum err load_topology(struct topology *topology, const char *word, struct why *why)
 {
+    struct stat info;
+    bool input = strcmp(word, "-") == 0;
     if (topology_is_spec(word))
         return topology_build(topology, word, why);
-    return why_fail(why, ERR_USAGE, "%s: neither a topology such as torus:3x3x3 nor a file", word);
+    if (!input && stat(word, &info) != 0 && looks_like_spec(word))
+        return no_such_generator(word, why);
+    char *data;
+    size_t size;
+    enum err err = file_read(word, &data, &size, why);
+    if (err)
+        return err;
+    enum format format;
+    if (input || !format_of_name(word, &format))
+        format = format_of_content(data, size);
+    err = format_read(topology, format, input ? "standard input" : word, data, size, why);
+    free(data);
+    return err;
 }

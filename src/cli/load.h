@@ -4,4 +4,8 @@
 #include "base/err.h"
 #include "topology/topology.h"
 
+/* Words such as torus:3x3x3 are built; anything else is the path of a file in
+ * one of the formats of weft-topology-file(5), "-" being standard input. The
+ * ending of the path says which format, or else the content does. The caller
+ * calls topology_fini. */
 MUST_CHECK enum err load_topology(struct topology *topology, const char *word, struct why *why);

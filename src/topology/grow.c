@@ -27,6 +27,8 @@ struct grower {
     struct rewire rewire;
     struct bridges bridges;
     struct rng rng;
+    uint32_t *open; /* nodes that had a free port when last looked at; old nodes gain none */
+    uint32_t open_count;
 };
 
 /* Defaults. */
@@ -147,8 +149,7 @@ static enum err cable_break(struct grower *grower, uint32_t node, uint32_t cable
 
 static bool partner_suits(const struct rewire *rewire, uint32_t node, uint32_t other)
 {
-    return other != node && rewire_room(rewire, other) &&
-           wiring_find(&rewire->wiring, node, other) == CABLE_NONE &&
+    return other != node && wiring_find(&rewire->wiring, node, other) == CABLE_NONE &&
            rewire_joins(rewire, node, other);
 }
 
@@ -156,10 +157,16 @@ static bool partner_suits(const struct rewire *rewire, uint32_t node, uint32_t o
 static uint32_t partner_pick(struct grower *grower, uint32_t node)
 {
     const struct rewire *rewire = &grower->rewire;
-    uint32_t suitable = 0, chosen = NODE_NONE;
-    for (uint32_t v = 0; v < rewire->wiring.node_count; v++)
-        if (partner_suits(rewire, node, v) && rng_below(&grower->rng, ++suitable) == 0)
-            chosen = v;
+    uint32_t suitable = 0, chosen = NODE_NONE, kept = 0;
+    for (uint32_t i = 0; i < grower->open_count; i++) {
+        uint32_t other = grower->open[i];
+        if (rewire_room(rewire, other) == 0)
+            continue;
+        grower->open[kept++] = other;
+        if (partner_suits(rewire, node, other) && rng_below(&grower->rng, ++suitable) == 0)
+            chosen = other;
+    }
+    grower->open_count = kept;
     return chosen;
 }
 
@@ -194,11 +201,16 @@ static enum err node_connect(struct grower *grower, uint32_t node, struct why *w
  * the network is larger. */
 static enum err nodes_connect(struct grower *grower, uint32_t first, struct why *why)
 {
+    for (uint32_t v = 0; v < first; v++)
+        if (rewire_room(&grower->rewire, v))
+            grower->open[grower->open_count++] = v;
     for (int turn = 0; turn < 2; turn++) {
         for (uint32_t v = first; v < grower->rewire.wiring.node_count; v++) {
             enum err err = node_connect(grower, v, why);
             if (err)
                 return err;
+            if (turn == 0 && rewire_room(&grower->rewire, v))
+                grower->open[grower->open_count++] = v;
         }
     }
     for (uint32_t v = first; v < grower->rewire.wiring.node_count; v++)
@@ -239,32 +251,34 @@ static enum err cables_grow(struct rewire *rewire, const struct topology *topolo
     uint32_t nodes = graph->node_count + order->count;
     uint32_t *limit = array_new(nodes, sizeof *limit), *slots = NULL;
     struct grower grower = {.rng = rng_make(order->seed, GROW_STREAM)};
-    enum err err = OK;
     for (uint32_t v = 0; limit && v < nodes; v++)
         limit[v] = v < graph->node_count ? graph_degree(graph, v) + topology_free_ports(topology, v)
                                          : order->ports - (topology->direct ? 0 : order->servers);
     if (limit)
         slots = array_copy(limit, nodes, sizeof *limit);
-    if (!slots) {
-        free(limit);
-        return why_memory(why);
-    }
+    grower.open = array_new(nodes, sizeof *grower.open);
+    enum err err = slots && grower.open ? OK : why_memory(why);
+    if (err)
+        goto done;
     rewire_cover(slots, graph, NULL);
     err = rewire_init(&grower.rewire, nodes, limit, slots, NULL, graph->links, graph->link_count,
                       why);
-    if (!err)
-        err = bridges_init(&grower.bridges, &grower.rewire.wiring, why);
+    if (err)
+        goto done;
+    err = bridges_init(&grower.bridges, &grower.rewire.wiring, why);
     if (!err)
         err = nodes_connect(&grower, graph->node_count, why);
     if (!err && order->count > 1)
         err = plan_straighten(&grower.rewire, limit, slots, topology, why);
-    bridges_fini(&grower.bridges);
-    free(limit);
-    free(slots);
     if (err)
         rewire_fini(&grower.rewire);
     else
         *rewire = grower.rewire;
+done:
+    bridges_fini(&grower.bridges);
+    free(grower.open);
+    free(limit);
+    free(slots);
     return err;
 }
 

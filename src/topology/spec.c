@@ -61,6 +61,11 @@ enum err topology_build(struct topology *topology, const char *spec, struct why 
     return generator->build(topology, spec, why);
 }
 
+const char *spec_generator_name(size_t index)
+{
+    return index < GENERATOR_COUNT ? generators[index].name : NULL;
+}
+
 const char *spec_parameters(const char *spec)
 {
     const char *colon = strchr(spec, ':');

@@ -13,7 +13,8 @@
 #include "base/check.h"
 #include "topology/transition_impl.h"
 
-#define DEPTH_MAX     3
+#define DEPTH_NARROW  64
+#define DEPTH_WIDE    3
 #define GREEDY_STARTS 8
 #define BUDGET_WORK   4000000u /* nodes and cables looked at, roughly, in one search */
 #define BUDGET_MIN    64u
@@ -22,7 +23,8 @@ struct together {
     struct transition *transition;
     uint32_t parts;  /* how many there are now; no step may leave more */
     uint32_t budget; /* searches through the network still allowed */
-    uint32_t *labels[DEPTH_MAX + 1];
+    bool wide;       /* also wants that lack both ports, if they close a gap */
+    uint32_t *labels[DEPTH_WIDE + 1];
     uint32_t *queue;
 };
 
@@ -114,20 +116,65 @@ static enum err want_force(struct together *together, uint32_t index, uint32_t d
     return OK;
 }
 
+/* Is the want worth trying while the network is torn? A narrow search follows
+ * the free ports from want to want; a wide one looks for any that closes a
+ * gap, by the labels. */
+static enum err want_worth(const struct together *together, const struct want *want,
+                           const uint32_t *label, uint32_t blocked, bool *worth, struct why *why)
+{
+    const struct rewire *rewire = together->transition->rewire;
+    bool reaches = false;
+    *worth = false;
+    if (want->done || want_blocked(together->transition, want) != blocked)
+        return OK;
+    if (together->wide)
+        *worth = want_closes(want, label);
+    else if (blocked == 1)
+        *worth = true;
+    else if (blocked == 0) {
+        enum err err = wiring_reaches(&rewire->wiring, want->cable.a, want->cable.b, CABLE_NONE,
+                                      &reaches, why);
+        *worth = !err && !reaches && rewire_joins(rewire, want->cable.a, want->cable.b);
+        return err;
+    }
+    return OK;
+}
+
 static enum err mend(struct together *together, uint32_t depth, bool *done, struct why *why)
 {
     struct transition *transition = together->transition;
     *done = together_whole(together);
     if (*done || together->budget == 0 || transition->rewire->parts - together->parts > depth)
         return OK;
-    uint32_t *label = together->labels[depth];
+    uint32_t *label = together->wide ? together->labels[depth] : NULL;
     together->budget--;
-    rewire_label(transition->rewire, label, together->queue);
-    for (uint32_t blocked = 0; blocked <= 2; blocked++) {
+    if (label)
+        rewire_label(transition->rewire, label, together->queue);
+    for (uint32_t blocked = 0; blocked <= (together->wide ? 2 : 1); blocked++) {
+        for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
+            bool worth;
+            enum err err = want_worth(together, &transition->wants[i], label, blocked, &worth, why);
+            if (!err && worth)
+                err = want_force(together, i, depth, done, why);
+            if (err || *done || together->budget == 0)
+                return err;
+        }
+    }
+    return OK;
+}
+
+/* All beginnings, those with one port missing first. */
+static enum err search_try(struct together *together, uint32_t depth, bool *done, struct why *why)
+{
+    struct transition *transition = together->transition;
+    const struct wiring *wiring = &transition->rewire->wiring;
+    together->budget = BUDGET_WORK / (wiring->node_count + wiring->cable_count + 1);
+    if (together->budget < BUDGET_MIN)
+        together->budget = BUDGET_MIN;
+    for (uint32_t blocked = 1; blocked <= 2; blocked++) {
         for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
             const struct want *want = &transition->wants[i];
-            if (want->done || !want_closes(want, label) ||
-                want_blocked(transition, want) != blocked)
+            if (want->done || want_blocked(transition, want) != blocked)
                 continue;
             enum err err = want_force(together, i, depth, done, why);
             if (err || *done || together->budget == 0)
@@ -137,25 +184,15 @@ static enum err mend(struct together *together, uint32_t depth, bool *done, stru
     return OK;
 }
 
-static enum err search_try(struct together *together, bool *done, struct why *why)
+static enum err searches_try(struct together *together, bool *done, struct why *why)
 {
-    struct transition *transition = together->transition;
-    const struct wiring *wiring = &transition->rewire->wiring;
-    for (uint32_t depth = 2; depth <= DEPTH_MAX; depth++) {
-        together->budget = BUDGET_WORK / (wiring->node_count + wiring->cable_count + 1);
-        if (together->budget < BUDGET_MIN)
-            together->budget = BUDGET_MIN;
-        for (uint32_t blocked = 1; blocked <= 2; blocked++) {
-            for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
-                const struct want *want = &transition->wants[i];
-                if (want->done || want_blocked(transition, want) != blocked)
-                    continue;
-                enum err err = want_force(together, i, depth, done, why);
-                if (err || *done)
-                    return err;
-                if (together->budget == 0)
-                    break;
-            }
+    for (int wide = 0; wide < 2; wide++) {
+        together->wide = wide;
+        for (uint32_t depth = 2; depth <= (wide ? DEPTH_WIDE : DEPTH_NARROW);
+             depth += 1 + depth / 4) {
+            enum err err = search_try(together, depth, done, why);
+            if (err || *done)
+                return err;
         }
     }
     return OK;
@@ -186,20 +223,35 @@ static enum err want_push_in(struct together *together, uint32_t index, struct w
     return transition_plug(transition, index, why);
 }
 
-/* The want with the fewest ports missing that closes a gap, else one that
- * leads to a new node. */
+/* Would making room at this node tear the network further? */
+static bool relief_tears(const struct transition *transition, uint32_t node)
+{
+    const struct wiring *wiring = &transition->rewire->wiring;
+    if (rewire_room(transition->rewire, node))
+        return false;
+    for (uint64_t port = wiring->first[node]; port < wiring->first[node + 1]; port++)
+        if (transition->going[port] && !bridges_has(&transition->bridges, wiring->cable_at[port]))
+            return false;
+    return true;
+}
+
+/* The want that closes a gap and tears the fewest new ones; among those, the
+ * one with the fewest ports missing; one that only leads to a new node last. */
 static bool closing_want(struct together *together, uint32_t *found)
 {
-    const struct transition *transition = together->transition;
+    struct transition *transition = together->transition;
     uint32_t *label = together->labels[0], best = UINT32_MAX;
     rewire_label(transition->rewire, label, together->queue);
+    bridges_find(&transition->bridges, &transition->rewire->wiring);
     for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
         const struct want *want = &transition->wants[i];
         if (want->done || !want_closes(want, label))
             continue;
-        uint32_t cost = want_blocked(transition, want);
+        uint32_t tears =
+            relief_tears(transition, want->cable.a) + relief_tears(transition, want->cable.b);
+        uint32_t cost = 3 * tears + want_blocked(transition, want);
         if (label[want->cable.a] == NODE_NONE || label[want->cable.b] == NODE_NONE)
-            cost += 3;
+            cost += 9;
         if (cost < best) {
             best = cost;
             *found = i;
@@ -275,15 +327,15 @@ enum err together_step(struct transition *transition, bool *done, struct why *wh
 {
     struct together together = {.transition = transition, .parts = transition->rewire->parts};
     size_t nodes = transition->rewire->wiring.node_count;
-    uint32_t *scratch = array_new((DEPTH_MAX + 2) * nodes, sizeof *scratch);
+    uint32_t *scratch = array_new((DEPTH_WIDE + 2) * nodes, sizeof *scratch);
     if (!scratch)
         return why_memory(why);
-    for (size_t level = 0; level <= DEPTH_MAX; level++)
+    for (size_t level = 0; level <= DEPTH_WIDE; level++)
         together.labels[level] = scratch + level * nodes;
-    together.queue = scratch + (DEPTH_MAX + 1) * nodes;
+    together.queue = scratch + (DEPTH_WIDE + 1) * nodes;
     enum err err = pairs_try(&together, done, why);
     if (!err && !*done)
-        err = search_try(&together, done, why);
+        err = searches_try(&together, done, why);
     if (!err && !*done)
         err = greedy_try(&together, done, why);
     free(scratch);

@@ -28,6 +28,7 @@ def graph_of(spec):
         names = range(first, min(count, first + NODES_AT_ONCE))
         for node in weft("topo", "show", spec, *names, "--json").json["shown"]:
             for link in node["links"]:
+                graph.nodes[node["name"]]["servers"] = node["servers"]
                 # each cable is seen from both ends and added from one
                 if (int(node["name"]), link["port"]) < (int(link["to"]), link["to_port"]):
                     graph.add_edge(node["name"], link["to"])
@@ -46,6 +47,17 @@ def histogram(graph):
             pairs[hops] = pairs.get(hops, 0) + 1
     pairs.pop(0)
     return {hops: count // 2 for hops, count in pairs.items()}
+
+
+def server_histogram(graph):
+    """Pairs of servers on switches: two cables more than between the switches."""
+    pairs = {}
+    servers = {name: graph.nodes[name]["servers"] for name in graph}
+    for one, lengths in networkx.all_pairs_shortest_path_length(graph):
+        for other, hops in lengths.items():
+            count = servers[one] * (servers[other] - (one == other))
+            pairs[hops + 2] = pairs.get(hops + 2, 0) + count
+    return {hops: count // 2 for hops, count in pairs.items() if count}
 
 
 def shown(rows):
@@ -68,8 +80,28 @@ class Measure(unittest.TestCase):
             self.assertEqual(shown(found["histogram"]), histogram(graph), spec)
             self.assertEqual(found["server_histogram"], found["histogram"], spec)
 
+    def test_servers_on_switches_agree_with_networkx(self):
+        for spec in (
+            "jellyfish:servers=100,switches=20,ports=10,seed=3",  # all alike
+            "jellyfish:servers=70,switches=25,ports=8,seed=4",  # 2 or 3 each
+            "jellyfish:servers=50,ports=10x12+15x5,bare=4,seed=5",  # mixed, and none
+        ):
+            graph, found = graph_of(spec), measure(spec)
+            expected = server_histogram(graph)
+            self.assertEqual(found["switches"], graph.number_of_nodes())
+            self.assertEqual(shown(found["histogram"]), histogram(graph), spec)
+            self.assertEqual(shown(found["server_histogram"]), expected, spec)
+            self.assertEqual(sum(expected.values()), math.comb(found["servers"], 2))
+            self.assertAlmostEqual(
+                found["server_mean_path"],
+                sum(h * n for h, n in expected.items()) / sum(expected.values()), 12, spec)
+            self.assertEqual(found["server_diameter"], max(expected))
+            self.assertIn("pairs of servers", weft("topo", "measure", spec).out)
+
     def test_connectivity_agrees_with_networkx(self):
-        for spec in ("torus:3x4", "torus:2x2x2", "torus:5x2", "torus:4x4x3"):
+        for spec in ("torus:3x4", "torus:2x2x2", "torus:5x2", "torus:4x4x3",
+                     "jellyfish:servers=30,ports=12x6+8x3,seed=1",
+                     "jellyfish:n=30,degree=5,seed=2"):
             graph, found = networkx.Graph(graph_of(spec)), measure(spec, "--connectivity")
             self.assertEqual(found["edge_connectivity"], networkx.edge_connectivity(graph), spec)
             self.assertEqual(found["vertex_connectivity"], networkx.node_connectivity(graph), spec)

@@ -1,0 +1,50 @@
+/* weft topo export */
+#include "cli/call.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/topology_out.h"
+
+static enum err export_run(struct call *call, struct why *why)
+{
+    struct topology topology;
+    enum format format;
+    const char *path = call_option(call, "out");
+    if (!call_has(call, "format") && !(path && format_of_name(path, &format)))
+        return why_fail(why, ERR_USAGE,
+                        "topo export: which format? say --format json, edgelist, dot, graphml or "
+                        "anynet");
+    enum err err = topology_out_format(call, FORMAT_JSON, &format, why);
+    if (!err)
+        err = load_topology(&topology, call->arguments[0], why);
+    if (err)
+        return err;
+    err = topology_out_write(call, &topology, format, why);
+    topology_fini(&topology);
+    return err;
+}
+
+static const struct option export_options[] = {
+    {"format", "FORMAT", "json, edgelist, dot, graphml or anynet"},
+    {"out", "FILE", "write here instead of to standard output"},
+    {0},
+};
+
+const struct command command_topo_export = {
+    .name = "topo export",
+    .arguments = "SPEC|FILE",
+    .summary = "write a topology in another program's format",
+    .description =
+        "Reads or constructs a topology and writes it in the format asked for by --format, or by "
+        "the ending of --out:\n\n"
+        "  json       node-link JSON of networkx and D3     .json\n"
+        "  edgelist   one link per line                     .edgelist .edges .txt\n"
+        "  dot        graphviz                              .dot .gv\n"
+        "  graphml    GraphML                               .graphml\n"
+        "  anynet     network file of the BookSim simulator .anynet\n\n"
+        "anynet keeps routers, servers and links only, and cannot hold two cables between the "
+        "same routers. weft-topology-file(5) has the details.",
+    .options = export_options,
+    .examples = "  weft topo export torus:8x8 --format anynet --out torus88.anynet\n"
+                "  weft topo export network.graphml --format edgelist",
+    .run = export_run,
+};

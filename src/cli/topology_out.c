@@ -1,0 +1,62 @@
+#include "cli/topology_out.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/file.h"
+
+enum err topology_out_format(const struct call *call, enum format fallback, enum format *format,
+                             struct why *why)
+{
+    const char *path = call_option(call, "out");
+    int choice = fallback;
+    if (path && format_of_name(path, format))
+        choice = *format;
+    enum err err = call_choice(call, "format", format_words, &choice, why);
+    *format = (enum format)choice;
+    return err;
+}
+
+static void report(struct call *call, const struct topology *topology, enum format format,
+                   const char *path)
+{
+    const struct graph *graph = &topology->graph;
+    if (!call->json) {
+        text_printf(&call->out, "%s: %s, %u nodes, %u links, %u servers, as %s\n", path,
+                    topology->spec[0] ? topology->spec : topology_kind_name(topology->kind),
+                    graph->node_count, graph->link_count, topology->server_count,
+                    format_words[format]);
+        return;
+    }
+    struct json json = json_make(&call->out, true);
+    json_object(&json);
+    json_put_string(&json, "file", path);
+    json_put_string(&json, "format", format_words[format]);
+    json_put_string(&json, "kind", topology_kind_name(topology->kind));
+    json_put_string(&json, "spec", topology->spec);
+    json_put_uint(&json, "nodes", graph->node_count);
+    json_put_uint(&json, "servers", topology->server_count);
+    json_put_uint(&json, "switches", topology_switch_count(topology));
+    json_put_uint(&json, "links", graph->link_count);
+    json_end(&json, '}');
+}
+
+enum err topology_out_write(struct call *call, const struct topology *topology, enum format format,
+                            struct why *why)
+{
+    const char *path = call_option(call, "out");
+    if (!path || strcmp(path, "-") == 0) {
+        if (call->json && format != FORMAT_JSON)
+            return why_fail(why, ERR_USAGE, "%s: --json reports on a file, which needs --out FILE",
+                            call->command->name);
+        return format_write(&call->out, format, topology, why);
+    }
+    struct text text = {0};
+    enum err err = format_write(&text, format, topology, why);
+    if (!err)
+        err = file_write(path, &text, why);
+    text_fini(&text);
+    if (!err)
+        report(call, topology, format, path);
+    return err;
+}

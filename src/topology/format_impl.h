@@ -1,0 +1,126 @@
+#pragma once
+/* format_impl: what the five formats share. Never included outside topology.
+ *
+ * A reader fills a draft: nodes by name, links with the line they stand on,
+ * attributes as they come. draft_finish turns names into ids, pairs arcs,
+ * checks meaning and makes the topology, so that every format refuses the same
+ * nonsense in the same words. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/name_index.h"
+#include "base/text.h"
+#include "topology/topology.h"
+
+#define DRAFT_NAME_MAX 1000  /* bytes of a node's name */
+#define DRAFT_PORT_MAX 65535 /* unless the node has more links than that */
+
+/* What may be said of a node; unset fields keep the network's default. */
+struct draft_site {
+    struct site site;
+    bool has_servers;
+};
+
+struct draft_node {
+    struct draft_site site;
+    uint32_t declared; /* line on which it stands as a node; 0: only links name it */
+    uint32_t named;    /* line of its first mention */
+};
+
+struct draft_link {
+    struct link link;
+    uint32_t line;
+};
+
+/* What two links between the same nodes mean. */
+enum draft_repeat {
+    REPEAT_PARALLEL, /* two cables */
+    REPEAT_SAME,     /* one cable, listed twice */
+    REPEAT_REFUSED,
+};
+
+struct draft {
+    const char *name; /* borrowed: the file */
+    struct why *why;  /* borrowed */
+    struct name_index names;
+    struct draft_node *nodes; /* one per name */
+    size_t node_capacity;
+    struct draft_link *links;
+    size_t link_capacity;
+    uint32_t link_count;
+    bool directed; /* each cable is two arcs */
+    bool declare;  /* a link may only name declared nodes */
+    enum draft_repeat repeat;
+    bool direct_said, direct;
+    char spec[SPEC_SIZE];
+    uint32_t axis_count;
+    uint32_t axis_size[AXIS_MAX];
+};
+
+void draft_fini(struct draft *draft);
+
+/* ERR_INPUT with the line. */
+MUST_CHECK enum err draft_fail(const struct draft *draft, uint32_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The node of that name, new or not. draft_declare refuses a second time. */
+MUST_CHECK enum err draft_mention(struct draft *draft, const char *name, size_t size, uint32_t line,
+                                  uint32_t *node);
+MUST_CHECK enum err draft_declare(struct draft *draft, const char *name, size_t size, uint32_t line,
+                                  uint32_t *node);
+
+MUST_CHECK enum err draft_add_link(struct draft *draft, const struct link *link, uint32_t line);
+
+/* A link without port numbers yet. */
+#define DRAFT_LINK_NEW ((struct link){.a_port = PORT_ANY, .b_port = PORT_ANY})
+
+/* A site with nothing said. */
+#define DRAFT_SITE_NEW ((struct draft_site){.site = {.group = GROUP_NONE}})
+
+/* Takes an attribute if it is one of ours, ignores it if not. Values are
+ * text, as all formats but JSON write them. */
+MUST_CHECK enum err draft_set_graph(struct draft *draft, const char *key, const char *value,
+                                    uint32_t line);
+MUST_CHECK enum err draft_set_site(const struct draft *draft, struct draft_site *site,
+                                   const char *key, const char *value, uint32_t line);
+MUST_CHECK enum err draft_set_link(const struct draft *draft, struct link *link, const char *key,
+                                   const char *value, uint32_t line);
+
+/* Makes the topology. `line` is the file's last, for what is missing. */
+MUST_CHECK enum err draft_finish(struct draft *draft, uint32_t line, struct topology *out);
+
+/* If rebuilding `spec` gives this very topology, it becomes its kind and spec;
+ * else nothing happens. Only memory can fail. */
+MUST_CHECK enum err format_trust_spec(struct topology *topology, const char *spec, struct why *why);
+
+/* Do two nodes have more than one cable between them? */
+MUST_CHECK enum err format_find_parallel(const struct topology *topology, bool *parallel,
+                                         struct why *why);
+
+/* "3x3x3" */
+#define FORMAT_AXES_SIZE (AXIS_MAX * 11)
+void format_print_axes(const struct topology *topology, char buffer[FORMAT_AXES_SIZE]);
+
+/* One pair each. Readers take bytes that need not end in zero. */
+MUST_CHECK enum err json_format_read(struct draft *draft, const char *data, size_t size,
+                                     uint32_t *line);
+MUST_CHECK enum err json_format_write(struct text *out, const struct topology *topology,
+                                      struct why *why);
+MUST_CHECK enum err edgelist_format_read(struct draft *draft, const char *data, size_t size,
+                                         uint32_t *line);
+MUST_CHECK enum err edgelist_format_write(struct text *out, const struct topology *topology,
+                                          struct why *why);
+MUST_CHECK enum err dot_format_read(struct draft *draft, const char *data, size_t size,
+                                    uint32_t *line);
+MUST_CHECK enum err dot_format_write(struct text *out, const struct topology *topology,
+                                     struct why *why);
+MUST_CHECK enum err graphml_format_read(struct draft *draft, const char *data, size_t size,
+                                        uint32_t *line);
+MUST_CHECK enum err graphml_format_write(struct text *out, const struct topology *topology,
+                                         struct why *why);
+MUST_CHECK enum err anynet_format_read(struct draft *draft, const char *data, size_t size,
+                                       uint32_t *line);
+MUST_CHECK enum err anynet_format_write(struct text *out, const struct topology *topology,
+                                        struct why *why);
