@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "topology/spec.h"
 
 enum value_kind {
-    VALUE_OTHER, /* a number, a topology in words: nothing to offer */
+    VALUE_OTHER, /* a number: nothing to offer */
     VALUE_CHOICE,
+    VALUE_SPEC, /* a topology in words, or a file */
     VALUE_FILE,
     VALUE_FOLDER,
     VALUE_FIGURE,
@@ -15,6 +17,8 @@ enum value_kind {
 
 static enum value_kind value_kind(const char *placeholder)
 {
+    if (strstr(placeholder, "SPEC"))
+        return VALUE_SPEC;
     if (strstr(placeholder, "FILE") || strstr(placeholder, "PLAN") ||
         strstr(placeholder, "OBSERVED"))
         return VALUE_FILE;
@@ -39,6 +43,13 @@ static void choices_print(struct text *out, const char *placeholder)
         else if (!strchr("[].", *at))
             text_add(out, at, 1);
     }
+}
+
+/* "torus:", whose parameters follow without a space. */
+static void generators_print(struct text *out, const char *end)
+{
+    for (size_t i = 0; spec_generator_name(i); i++)
+        text_printf(out, "%s:%s", spec_generator_name(i), end);
 }
 
 static void first_words(struct text *out)
@@ -66,6 +77,17 @@ static void bash_reply(struct text *out, const char *placeholder, const char *in
         text_printf(out, "%sCOMPREPLY=($(compgen -W '", indent);
         choices_print(out, placeholder);
         text_puts(out, "' -- \"$word\"))\n");
+        break;
+    case VALUE_SPEC:
+        text_printf(out, "%sCOMPREPLY=($(compgen -W '", indent);
+        generators_print(out, " ");
+        text_printf(out,
+                    "' -- \"$word\"))\n"
+                    "%s[[ ${COMPREPLY[0]} == *: ]] && compopt -o nospace 2> /dev/null\n"
+                    "%slocal IFS=$'\\n'\n"
+                    "%scompopt -o filenames 2> /dev/null\n"
+                    "%sCOMPREPLY+=($(compgen -f -- \"$word\"))\n",
+                    indent, indent, indent, indent);
         break;
     case VALUE_FILE:
     case VALUE_FOLDER: /* names may hold spaces, so only a newline ends one */
@@ -183,6 +205,11 @@ static void fish_value(struct text *out, const char *placeholder)
     case VALUE_CHOICE:
         text_puts(out, " -x -a '");
         choices_print(out, placeholder);
+        text_puts(out, "'");
+        break;
+    case VALUE_SPEC:
+        text_puts(out, " -r -F -a '");
+        generators_print(out, " ");
         text_puts(out, "'");
         break;
     case VALUE_FILE:

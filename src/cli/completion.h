@@ -4,7 +4,8 @@
  *
  * What a value may be is read off its placeholder in the table: lower-case
  * words with bars between them (svg|dot) are the choices, DIR is a folder,
- * a name with FILE in it a file, FIGURE an entry of `weft paper list`. */
+ * a name with FILE in it a file, one with SPEC in it also the start of a
+ * topology's words, FIGURE an entry of `weft paper list`. */
 
 #include <stdbool.h>
 

@@ -142,7 +142,7 @@ const struct figure figure_jelly_fig1c = {
     .what = "server pairs within so many hops, 686 servers",
     .size = "fat-tree of k = 14 and 20 graphs of 245 switches; k = 4 and 200 graphs of 20",
     .size_quick = "fat-tree of k = 14 and 3 graphs of 245 switches; k = 4 and 20 graphs of 20",
-    .seconds = 0.2,
+    .seconds = 0.1,
     .seconds_quick = 0.1,
     .choice = "Hops are cables, the two between the servers and their switches included.",
     .plot = &fig1c_plot,
@@ -305,8 +305,8 @@ const struct figure figure_jelly_fig5 = {
     .what = "mean path and diameter, from scratch and grown",
     .size = "RRG(N, 48, 36), 12 sizes from N = 100 to 3200",
     .size_quick = "RRG(N, 48, 36), N = 100, 400, 3200",
-    .seconds = 2,
-    .seconds_quick = 1,
+    .seconds = 0.5,
+    .seconds_quick = 0.3,
     .choice = "\"Close to identical\" is taken as a difference of at most 1 % in the mean path.",
     .plot = &fig5_plot,
     .run = fig5_run,
@@ -467,8 +467,8 @@ const struct figure figure_jelly_cabling = {
     .what = "cables saved, and bundles between containers",
     .size = "by formula for 16 to 64 ports; one network of 100,000 servers",
     .size_quick = "by formula for 16 to 64 ports; one network of 100,000 servers",
-    .seconds = 1,
-    .seconds_quick = 1,
+    .seconds = 0.1,
+    .seconds_quick = 0.1,
     .choice = "The number of switches is the smallest at full bisection by Bollobas' bound, with "
               "switches of as many ports as the fat-tree's. The paper does not say which switches "
               "make up the 100,000 servers: they have 48 ports here, and no cable stays inside a "

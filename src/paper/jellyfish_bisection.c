@@ -180,8 +180,8 @@ const struct figure figure_jelly_fig2a = {
     .what = "bisection against servers for the same equipment",
     .size = "by formula; one cut searched for, N = 720",
     .size_quick = "by formula; one cut searched for, N = 60",
-    .seconds = 5,
-    .seconds_quick = 1,
+    .seconds = 2,
+    .seconds_quick = 0.3,
     .choice = "None of the three curves drawn has 16,000 servers as a fat-tree: that is k = 40. "
               "Servers are spread evenly, and the bound is taken at the mean number of link ports.",
     .plot = &fig2a_plot,

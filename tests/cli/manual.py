@@ -110,6 +110,8 @@ class Completion(unittest.TestCase):
                 open(f"{folder}/{name}", "w").close()
             self.assertEqual(self.complete("topo", "build", "pl", cwd=folder),
                              ["plan one.json", "plan two.json"])
+            self.assertEqual(self.complete("topo", "build", "nov", cwd=folder), ["novacube:"])
+            self.assertIn("other", self.complete("topo", "build", "", cwd=folder))
             os.mkdir(folder + "/plan folder")
             self.assertEqual(self.complete("paper", "all", "--out", "pl", cwd=folder),
                              ["plan folder"])
