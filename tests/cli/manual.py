@@ -1,5 +1,6 @@
 """The manual pages and the shells' completion say what the table of commands says."""
 
+import functools
 import glob
 import os
 import re
@@ -13,16 +14,24 @@ sys.path.insert(0, sys.path[0] + "/..")
 from tap import main, weft
 
 
+@functools.cache
 def names():
     return [line[2:20].strip() for line in weft("help").out.splitlines() if line.startswith("  ")]
 
 
+@functools.cache
 def groups():
     return sorted({name.split()[0] for name in names() if " " in name})
 
 
+@functools.cache
 def options(name):
     return re.findall(r"^  --([a-z0-9-]+)", weft("help", *name.split()).out, re.M)
+
+
+@functools.cache
+def bash_script():
+    return weft("completion", "bash").out
 
 
 def run(*words, stdin=None):
@@ -35,10 +44,11 @@ def formatted(page):
 
 
 class Manual(unittest.TestCase):
-    def pages(self):
-        yield "weft", weft("help", "--man").out
-        for group in groups():
-            yield "weft-" + group, weft("help", "--man", group).out
+    @staticmethod
+    @functools.cache
+    def pages():
+        pages = {"weft-" + group: weft("help", "--man", group).out for group in groups()}
+        return list({"weft": weft("help", "--man").out, **pages}.items())
 
     @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
     def test_every_page_is_set_without_a_warning(self):
@@ -78,7 +88,7 @@ class Manual(unittest.TestCase):
 class Completion(unittest.TestCase):
     def complete(self, *words, cwd=None):
         """What bash offers for the last of these words."""
-        script = (weft("completion", "bash").out +
+        script = (bash_script() +
                   '\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weft\n'
                   'printf "%s\\n" "${COMPREPLY[@]}"\n')
         path = os.path.dirname(os.environ["WEFT"]) + ":" + os.environ["PATH"]
