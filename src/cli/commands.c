@@ -5,13 +5,13 @@
 /* clang-format off: a line each */
 const struct command *const commands[] = {
     &command_topo_build,
-    &command_topo_draw,
     &command_topo_cable,
+    &command_topo_diff,
+    &command_topo_draw,
+    &command_topo_export,
+    &command_topo_grow,
     &command_topo_measure,
     &command_topo_show,
-    &command_topo_export,
-    &command_topo_diff,
-    &command_topo_grow,
     &command_paper_list,
     &command_paper_run,
     &command_paper_all,

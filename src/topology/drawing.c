@@ -5,9 +5,12 @@
 
 #include "base/check.h"
 
-#define MARGIN   36.0
-#define FOOT     44.0 /* room for the caption */
-#define SIDE_MAX 1400.0
+#define MARGIN         36.0
+#define FOOT           44.0 /* room for the caption */
+#define SIDE_MAX       1400.0
+#define BULGE          0.14 /* how far a wraparound cable bends, in its length ... */
+#define BULGE_SHORT    0.22 /* ... and a short one, to clear the node between */
+#define CAPTION_LETTER 7.0  /* width of one, at 13 px */
 
 /* Okabe and Ito's colours: told apart also by the colour-blind. */
 static const char *const axis_colour[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"};
@@ -22,13 +25,14 @@ struct canvas {
     double scale;  /* from the layout's units to the picture's */
     double radius; /* of a node */
     double width, height;
+    double margin; /* around the nodes */
 };
 
 static struct point place(const struct canvas *canvas, uint32_t node)
 {
     struct point at = canvas->layout.at[node];
-    return (struct point){MARGIN + (at.x - canvas->layout.low.x) * canvas->scale,
-                          MARGIN + (at.y - canvas->layout.low.y) * canvas->scale};
+    return (struct point){canvas->margin + (at.x - canvas->layout.low.x) * canvas->scale,
+                          canvas->margin + (at.y - canvas->layout.low.y) * canvas->scale};
 }
 
 static void put_escaped(struct text *out, const char *string)
@@ -100,17 +104,18 @@ static void put_path(const struct canvas *canvas, const struct link *link, const
         if (axis == topology->axis_count) {
             *colour = JUMP_COLOUR;
             *dashed = true;
-        } else {
-            *colour = axis_colour[axis % AXIS_COLOURS];
+            put_curve(canvas, a, b, 0.1); /* a straight one would cross nodes on the diagonal */
+            return;
         }
+        *colour = axis_colour[axis % AXIS_COLOURS];
         if (wraps) { /* outwards: up for rows, left for columns */
             bool forward = a.x < b.x || (a.x == b.x && a.y > b.y);
             put_curve(canvas, forward ? a : b, forward ? b : a,
-                      topology->axis_size[axis] < 4 ? 0.22 : 0.14);
+                      topology->axis_size[axis] < 4 ? BULGE_SHORT : BULGE);
             return;
         }
     } else if (canvas->layout.kind == LAYOUT_CIRCLE) {
-        struct point middle = {canvas->width / 2, (canvas->height - FOOT + MARGIN / 2) / 2};
+        struct point middle = {canvas->width / 2, (canvas->height - FOOT) / 2};
         struct point half = {(a.x + b.x) / 2, (a.y + b.y) / 2};
         /* Chords lean to the centre, so that they part from the rim at once. */
         text_printf(canvas->out, "M%.1f %.1fQ%.1f %.1f %.1f %.1f", a.x, a.y,
@@ -213,24 +218,18 @@ static void put_nodes(const struct canvas *canvas)
     text_puts(canvas->out, "</g>\n");
 }
 
-static void put_caption(const struct canvas *canvas)
+static void caption_write(struct text *caption, const struct topology *topology)
 {
-    const struct topology *topology = canvas->topology;
-    text_printf(canvas->out,
-                "<text x=\"%.0f\" y=\"%.0f\" font-family=\"sans-serif\" "
-                "font-size=\"13\" fill=\"#20303c\">",
-                MARGIN / 2, canvas->height - FOOT / 3);
-    put_escaped(canvas->out,
-                topology->spec[0] ? topology->spec : topology_kind_name(topology->kind));
-    text_printf(canvas->out, ": %u servers, ", topology->server_count);
+    put_escaped(caption, topology->spec[0] ? topology->spec : topology_kind_name(topology->kind));
+    text_printf(caption, ": %u servers, ", topology->server_count);
     if (!topology->direct)
-        text_printf(canvas->out, "%u switches, ", topology_switch_count(topology));
-    text_printf(canvas->out, "%u links</text>\n", topology->graph.link_count);
+        text_printf(caption, "%u switches, ", topology_switch_count(topology));
+    text_printf(caption, "%u links", topology->graph.link_count);
 }
 
 /* Chooses the scale: nodes not crowded, the picture not larger than a screen
  * unless it must be. */
-static void canvas_size(struct canvas *canvas)
+static void canvas_size(struct canvas *canvas, size_t caption_size)
 {
     const struct layout *layout = &canvas->layout;
     double wide = layout->high.x - layout->low.x, high = layout->high.y - layout->low.y;
@@ -238,8 +237,12 @@ static void canvas_size(struct canvas *canvas)
     double fitting = SIDE_MAX / fmax(fmax(wide, high), 1e-9);
     canvas->scale = fmin(roomy, fitting);
     canvas->radius = fmax(1.2, fmin(14, canvas->scale * layout->spacing * 0.25));
-    canvas->width = fmax(360, wide * canvas->scale + 2 * MARGIN);
-    canvas->height = high * canvas->scale + 2 * MARGIN + FOOT;
+    canvas->margin = MARGIN;
+    if (layout->kind == LAYOUT_GRID) /* wraparound cables bend outwards */
+        canvas->margin += BULGE / 2 * fmax(wide, high) * canvas->scale;
+    canvas->width =
+        fmax((double)caption_size * CAPTION_LETTER, wide * canvas->scale) + 2 * canvas->margin;
+    canvas->height = high * canvas->scale + 2 * canvas->margin + FOOT;
 }
 
 enum err drawing_svg(struct text *out, const struct topology *topology, enum layout_kind kind,
@@ -254,7 +257,9 @@ enum err drawing_svg(struct text *out, const struct topology *topology, enum lay
     enum err err = layout_make(&canvas.layout, topology, kind, why);
     if (err)
         return err;
-    canvas_size(&canvas);
+    struct text caption = {0};
+    caption_write(&caption, topology);
+    canvas_size(&canvas, caption.size);
     text_printf(out,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
                 "viewBox=\"0 0 %.0f %.0f\">\n<rect width=\"100%%\" height=\"100%%\" "
@@ -262,8 +267,12 @@ enum err drawing_svg(struct text *out, const struct topology *topology, enum lay
                 canvas.width, canvas.height, canvas.width, canvas.height);
     put_links(&canvas);
     put_nodes(&canvas);
-    put_caption(&canvas);
-    text_puts(out, "</svg>\n");
+    text_printf(out,
+                "<text x=\"%.0f\" y=\"%.0f\" font-family=\"sans-serif\" font-size=\"13\" "
+                "fill=\"#20303c\">%s</text>\n</svg>\n",
+                MARGIN / 2, canvas.height - FOOT / 3, text_ok(&caption) ? caption.data : "");
     layout_fini(&canvas.layout);
-    return text_ok(out) ? OK : why_memory(why);
+    bool complete = text_ok(out) && text_ok(&caption);
+    text_fini(&caption);
+    return complete ? OK : why_memory(why);
 }
