@@ -11,7 +11,10 @@ static enum err help_run(struct call *call, struct why *why)
     char name[128] = "";
     bool manual = call_has(call, "man");
     if (call->argument_count == 0 && !manual) {
-        help_overview(&call->out);
+        if (call->json)
+            help_json(&call->out, NULL);
+        else
+            help_overview(&call->out);
         return OK;
     }
     for (int i = 0; i < call->argument_count; i++) {
@@ -30,7 +33,10 @@ static enum err help_run(struct call *call, struct why *why)
                         name);
     for (int i = 0; commands[i]; i++) {
         if (strcmp(commands[i]->name, name) == 0) {
-            help_command(&call->out, commands[i]);
+            if (call->json)
+                help_json(&call->out, commands[i]);
+            else
+                help_command(&call->out, commands[i]);
             return OK;
         }
     }

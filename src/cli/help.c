@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/json.h"
+
 bool help_in_group(const struct command *command, const char *word)
 {
     size_t size = strlen(word);
@@ -28,6 +30,45 @@ void help_overview(struct text *out)
     }
     text_puts(out, "'weft help COMMAND' explains one. All take --json where they print a "
                    "result.\n");
+}
+
+static void options_json(struct json *json, const struct option *options)
+{
+    for (; options && options->name; options++) {
+        json_object(json);
+        json_put_string(json, "name", options->name);
+        if (options->value)
+            json_put_string(json, "value", options->value);
+        json_put_string(json, "help", options->help);
+        json_end(json, '}');
+    }
+}
+
+void help_json(struct text *out, const struct command *only)
+{
+    struct json json = json_make(out, true);
+    json_object(&json);
+    json_key(&json, "commands");
+    json_array(&json);
+    for (int i = 0; commands[i]; i++) {
+        const struct command *command = commands[i];
+        if (only && command != only)
+            continue;
+        json_object(&json);
+        json_put_string(&json, "name", command->name);
+        json_put_string(&json, "arguments", command->arguments);
+        json_put_string(&json, "summary", command->summary);
+        json_put_string(&json, "description", command->description);
+        json_key(&json, "options");
+        json_array(&json);
+        options_json(&json, command->options);
+        options_json(&json, common_options);
+        json_end(&json, ']');
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+    text_puts(out, "\n");
 }
 
 bool help_is_group(const char *word)

@@ -7,6 +7,9 @@
 #include "cli/command.h"
 
 void help_overview(struct text *out);
+
+/* The whole table as one JSON object, or only the command given. */
+void help_json(struct text *out, const struct command *only);
 void help_command(struct text *out, const struct command *command);
 
 /* All commands whose first word this is, a line each; false if there is none. */

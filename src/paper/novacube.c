@@ -470,8 +470,8 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
     snprintf(claim.where, sizeof claim.where, "section IV.B.4");
     snprintf(claim.what, sizeof claim.what, "NovaCube of k = 12: more paths than in the torus");
     snprintf(claim.reason, sizeof claim.reason,
-             "over a jump the two are %u hops apart instead of 12, and there are fewer shortest "
-             "paths of that length; longer paths are indeed more numerous",
+             "over a jump the two are %u hops apart instead of 12, and of the shortest paths there "
+             "are fewer; only with longer ones can they be more",
              nova[12].distance);
     claim.found = (double)nova[12].count;
     figure_claim(result, claim);

@@ -78,6 +78,15 @@ class Manual(unittest.TestCase):
             for option in options(name):
                 self.assertIn("--" + option, page, name)
 
+    def test_the_table_is_printed_as_json(self):
+        table = weft("help", "--json").json["commands"]
+        self.assertEqual([command["name"] for command in table], names())
+        for command in table:
+            self.assertEqual([option["name"] for option in command["options"]],
+                             options(command["name"]))
+        self.assertEqual(weft("help", "version", "--json").json["commands"],
+                         [command for command in table if command["name"] == "version"])
+
     def test_a_page_that_is_not_there_is_bad_usage(self):
         for words in (["nonsense"], ["topo", "build"]):
             done = weft("help", "--man", *words)
