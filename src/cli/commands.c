@@ -2,7 +2,8 @@
 
 #include <stddef.h>
 
-/* clang-format off: a line each */
+/* One line each, for those who add one. */
+/* clang-format off */
 const struct command *const commands[] = {
     &command_topo_build,
     &command_topo_cable,

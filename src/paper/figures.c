@@ -2,7 +2,8 @@
 
 #include <stddef.h>
 
-/* clang-format off: a line each */
+/* One line each, for those who add one. */
+/* clang-format off */
 const struct figure *const figures[] = {
     &figure_cam_hops,    &figure_nova_build, &figure_nova_eq3,      &figure_nova_eq4,
     &figure_nova_eq8,    &figure_nova_eq10,  &figure_jelly_fig1c,   &figure_jelly_fig2a,

@@ -398,7 +398,7 @@ static enum err bundles_claims(struct figure_result *result, struct figure_table
     enum { CONTAINERS = 40, SERVERS = 100000, PORTS = 48 };
     struct cable_count count = {0};
     struct topology topology;
-    struct container_tally tally;
+    struct container_tally tally = {0};
     char spec[SPEC_SIZE];
     if (!cable_count_jellyfish(PORTS, SERVERS, &count))
         return why_fail(why, ERR_USAGE, "no full bisection with %d ports", PORTS);

@@ -218,7 +218,7 @@ static enum err eq3_case(struct figure_result *result, struct figure_table *tabl
     enum err err = figure_measure_spec(call, spec, &found, why);
     if (err)
         return err;
-    uint32_t printed = eq3_printed(k, n);
+    uint32_t printed = eq3_printed(k, n), torus = k / 2 * n;
     bool odd = k & 1;
     score_add(odd ? &scores->odd : &scores->even, found.diameter == printed);
     double difference = (double)found.diameter - printed;
@@ -230,7 +230,7 @@ static enum err eq3_case(struct figure_result *result, struct figure_table *tabl
                (struct figure_cell[]){figure_number(k), figure_number(n),
                                       figure_word(odd ? "odd" : "even"), figure_number(printed),
                                       figure_number(found.diameter), figure_number(difference),
-                                      figure_number((double)(k / 2) * n)});
+                                      figure_number(torus)});
     return OK;
 }
 
@@ -403,24 +403,30 @@ static double factorial(uint32_t number)
     return product;
 }
 
+struct eq8_count {
+    uint32_t distance;
+    double paths;
+};
+
 static enum err eq8_case(struct figure_result *result, struct figure_table *table, const char *kind,
-                         uint32_t k, struct shortest_paths *paths, struct why *why)
+                         uint32_t k, struct eq8_count *count, struct why *why)
 {
     char spec[SPEC_SIZE];
     struct topology topology;
+    struct shortest_paths paths;
     cube_spec(spec, kind, k, 3);
     enum err err = topology_build(&topology, spec, why);
     if (err)
         return err;
     uint32_t to = topology_node_at(&topology, eq8_offset);
-    err = shortest_paths_count(paths, &topology.graph, 0, to, why);
+    err = shortest_paths_count(&paths, &topology.graph, 0, to, why);
     topology_fini(&topology);
     if (err)
         return err;
+    *count = (struct eq8_count){.distance = paths.distance, .paths = (double)paths.count};
     figure_row(result, table,
                (struct figure_cell[]){figure_word(kind), figure_number(k),
-                                      figure_number(paths->distance),
-                                      figure_number((double)paths->count)});
+                                      figure_number(count->distance), figure_number(count->paths)});
     return OK;
 }
 
@@ -429,7 +435,7 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
 {
     enum { FIRST = 6, LAST = 18 };
     struct figure_table *table = figure_table_add(result, "paths", eq8_columns);
-    struct shortest_paths torus[LAST + 1], nova[LAST + 1];
+    struct eq8_count torus[LAST + 1], nova[LAST + 1];
     for (uint32_t k = FIRST; k <= LAST; k++) {
         enum err err = eq8_case(result, table, "torus", k, &torus[k], why);
         if (!err)
@@ -448,14 +454,14 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
 
     snprintf(claim.what, sizeof claim.what, "torus of k = 11, no way round is as short");
     snprintf(claim.reason, sizeof claim.reason, "counted in the network");
-    claim.found = (double)torus[11].count;
+    claim.found = torus[11].paths;
     figure_claim(result, claim);
 
     snprintf(claim.what, sizeof claim.what, "torus of k = 10, where 5 is half-way round");
     snprintf(claim.reason, sizeof claim.reason,
              "an axis crossed by exactly k/2 can be crossed both ways, which equation 8 does not "
              "count");
-    claim.found = (double)torus[10].count;
+    claim.found = torus[10].paths;
     figure_claim(result, claim);
 
     snprintf(claim.what, sizeof claim.what, "torus of k = 8, where 5 is 3 the other way");
@@ -463,7 +469,7 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
              "|a - b| = 5 is 3 hops round an axis of 8, and 4 is half-way: the distance is %u, "
              "not 12",
              torus[8].distance);
-    claim.found = (double)torus[8].count;
+    claim.found = torus[8].paths;
     figure_claim(result, claim);
 
     claim.relation = RELATION_ABOVE;
@@ -473,7 +479,7 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
              "over a jump the two are %u hops apart instead of 12, and of the shortest paths there "
              "are fewer; only with longer ones can they be more",
              nova[12].distance);
-    claim.found = (double)nova[12].count;
+    claim.found = nova[12].paths;
     figure_claim(result, claim);
     return OK;
 }
