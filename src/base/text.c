@@ -70,3 +70,24 @@ void text_printf(struct text *text, const char *format, ...)
     }
     va_end(again);
 }
+
+void text_wrap(struct text *text, const char *string, size_t size, int indent, int width)
+{
+    int column = 0;
+    for (size_t at = 0; at < size;) {
+        size_t end = at;
+        while (end < size && string[end] != ' ' && string[end] != '\n')
+            end++;
+        int length = (int)(end - at);
+        if (length) {
+            bool breaks = column > 0 && column + 1 + length > width;
+            if (breaks)
+                text_puts(text, "\n");
+            column = column == 0 || breaks ? indent + length : column + 1 + length;
+            text_printf(text, "%*s%.*s", column == indent + length ? indent : 1, "", length,
+                        string + at);
+        }
+        at = end + 1;
+    }
+    text_puts(text, column ? "\n" : "");
+}

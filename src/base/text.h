@@ -24,3 +24,7 @@ void text_add(struct text *text, const char *data, size_t size);
 void text_puts(struct text *text, const char *string);
 void text_wide(struct text *text, uint128 value); /* in decimal */
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The words of a string, spaces and newlines between them, as a paragraph:
+ * lines of at most `width` columns (a longer word stands alone), each indented. */
+void text_wrap(struct text *text, const char *string, size_t size, int indent, int width);

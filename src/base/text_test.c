@@ -39,6 +39,19 @@ static void a_refused_allocation_is_remembered(void **state)
     text_fini(&text);
 }
 
+static void paragraphs_are_wrapped_between_words(void **state)
+{
+    struct text text = {0};
+    const char *words = "one two\nthree  four unbreakable_word five";
+    text_wrap(&text, words, strlen(words), 2, 11);
+    assert_string_equal(text.data, "  one two\n  three\n  four\n  unbreakable_word\n  five\n");
+    text_fini(&text);
+    text_wrap(&text, words, 7, 0, 80);
+    text_wrap(&text, "", 0, 4, 80);
+    assert_string_equal(text.data, "one two\n");
+    text_fini(&text);
+}
+
 static void wide_numbers_are_decimal(void **state)
 {
     struct text text = {0};
@@ -53,4 +66,5 @@ static void wide_numbers_are_decimal(void **state)
 }
 
 TEST_MAIN(TEST(pieces_are_joined), TEST(a_long_piece_is_not_cut),
-          TEST(a_refused_allocation_is_remembered), TEST(wide_numbers_are_decimal))
+          TEST(a_refused_allocation_is_remembered), TEST(paragraphs_are_wrapped_between_words),
+          TEST(wide_numbers_are_decimal))

@@ -4,12 +4,17 @@
 #include "cli/call.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 
 static enum err help_run(struct call *call, struct why *why)
 {
     char name[128] = "";
-    if (call->argument_count == 0) {
-        help_overview(&call->out);
+    bool manual = call_has(call, "man");
+    if (call->argument_count == 0 && !manual) {
+        if (call->json)
+            help_json(&call->out, NULL);
+        else
+            help_overview(&call->out);
         return OK;
     }
     for (int i = 0; i < call->argument_count; i++) {
@@ -19,9 +24,19 @@ static enum err help_run(struct call *call, struct why *why)
             strcat(name, " ");
         strcat(name, call->arguments[i]);
     }
+    if (manual && manual_page(&call->out, name))
+        return OK;
+    if (manual)
+        return why_fail(why, ERR_USAGE,
+                        "help: no manual page of '%s'; there is one for each group of commands, "
+                        "such as topo",
+                        name);
     for (int i = 0; commands[i]; i++) {
         if (strcmp(commands[i]->name, name) == 0) {
-            help_command(&call->out, commands[i]);
+            if (call->json)
+                help_json(&call->out, commands[i]);
+            else
+                help_command(&call->out, commands[i]);
             return OK;
         }
     }
@@ -30,13 +45,20 @@ static enum err help_run(struct call *call, struct why *why)
     return why_fail(why, ERR_USAGE, "help: no command '%s'; 'weft help' lists them", name);
 }
 
+static const struct option help_options[] = {
+    {"man", NULL, "print the manual page of weft, or of a group of commands, in roff"},
+    {0},
+};
+
 const struct command command_help = {
     .name = "help",
     .arguments = "[COMMAND...]",
     .summary = "what weft can do, or how one command works",
-    .description = "Without words it lists all commands; with the name of one it explains that "
+    .description = "Without words it lists all commands; with the name of one it explains that\n"
                    "one.",
-    .examples = "  weft help topo measure",
+    .options = help_options,
+    .examples = "  weft help topo measure\n"
+                "  weft help --man topo | man -l -",
     .run = help_run,
 };
 

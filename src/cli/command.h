@@ -28,5 +28,13 @@ struct command {
     enum err (*run)(struct call *call, struct why *why);
 };
 
+/* Commands of two words share their first: "topo", "paper". */
+struct command_group {
+    const char *name;    /* "topo"; "" holds the commands of one word; NULL ends the list */
+    const char *title;   /* over its commands in the overview */
+    const char *summary; /* one line for the manual, no full stop */
+};
+
 extern const struct command *const commands[]; /* ends with NULL */
+extern const struct command_group command_groups[];
 extern const struct option common_options[];

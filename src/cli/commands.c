@@ -2,6 +2,8 @@
 
 #include <stddef.h>
 
+/* One line each, for those who add one. */
+/* clang-format off */
 const struct command *const commands[] = {
     &command_topo_build,
     &command_topo_export,
@@ -12,9 +14,21 @@ const struct command *const commands[] = {
     &command_topo_diff,
     &command_topo_cable,
     &command_topo_check,
+    &command_paper_list,
+    &command_paper_run,
+    &command_paper_all,
     &command_help,
+    &command_completion,
     &command_version,
     NULL,
+};
+/* clang-format on */
+
+const struct command_group command_groups[] = {
+    {"topo", "topologies", "plan a network: build, measure, grow, wire and draw a topology"},
+    {"paper", "the papers", "reproduce the figures of the papers weft is built on"},
+    {"", "weft itself", "plan, run and program a cluster without switches"},
+    {0},
 };
 
 const struct option common_options[] = {

@@ -2,9 +2,13 @@
 
 #include <string.h>
 
-static bool in_group(const struct command *command, const char *word)
+#include "base/json.h"
+
+bool help_in_group(const struct command *command, const char *word)
 {
     size_t size = strlen(word);
+    if (size == 0)
+        return !strchr(command->name, ' ');
     return strncmp(command->name, word, size) == 0 && command->name[size] == ' ';
 }
 
@@ -17,16 +21,62 @@ void help_overview(struct text *out)
 {
     text_puts(out, "weft: plan, run and program a cluster without switches\n\n"
                    "usage: weft COMMAND ...\n\n");
-    for (int i = 0; commands[i]; i++)
-        help_line(out, commands[i]);
-    text_puts(out, "\n'weft help COMMAND' explains one. All take --json where they print a "
+    for (const struct command_group *group = command_groups; group->name; group++) {
+        text_printf(out, "%s\n", group->title);
+        for (int i = 0; commands[i]; i++)
+            if (help_in_group(commands[i], group->name))
+                help_line(out, commands[i]);
+        text_puts(out, "\n");
+    }
+    text_puts(out, "'weft help COMMAND' explains one. All take --json where they print a "
                    "result.\n");
+}
+
+static void options_json(struct json *json, const struct option *options)
+{
+    for (; options && options->name; options++) {
+        json_object(json);
+        json_put_string(json, "name", options->name);
+        if (options->value)
+            json_put_string(json, "value", options->value);
+        json_put_string(json, "help", options->help);
+        json_end(json, '}');
+    }
+}
+
+void help_json(struct text *out, const struct command *only)
+{
+    struct json json = json_make(out, true);
+    json_object(&json);
+    json_key(&json, "commands");
+    json_array(&json);
+    for (int i = 0; commands[i]; i++) {
+        const struct command *command = commands[i];
+        if (only && command != only)
+            continue;
+        json_object(&json);
+        json_put_string(&json, "name", command->name);
+        json_put_string(&json, "arguments", command->arguments);
+        json_put_string(&json, "summary", command->summary);
+        json_put_string(&json, "description", command->description);
+        json_key(&json, "options");
+        json_array(&json);
+        options_json(&json, command->options);
+        options_json(&json, common_options);
+        json_end(&json, ']');
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+    text_puts(out, "\n");
 }
 
 bool help_is_group(const char *word)
 {
+    if (!*word)
+        return false;
     for (int i = 0; commands[i]; i++)
-        if (in_group(commands[i], word))
+        if (help_in_group(commands[i], word))
             return true;
     return false;
 }
@@ -37,7 +87,7 @@ bool help_group(struct text *out, const char *word)
         return false;
     text_printf(out, "usage: weft %s COMMAND ...\n\n", word);
     for (int i = 0; commands[i]; i++)
-        if (in_group(commands[i], word))
+        if (help_in_group(commands[i], word))
             help_line(out, commands[i]);
     text_printf(out, "\n'weft help %s COMMAND' explains one.\n", word);
     return true;
@@ -56,12 +106,29 @@ static void help_options(struct text *out, const struct option *options)
     }
 }
 
+/* Prose is wrapped for the terminal; examples stand as they are. */
+static void help_description(struct text *out, const char *text)
+{
+    while (*text) {
+        size_t size = strcspn(text, "\n");
+        if (size == 0 || strncmp(text, "  ", 2) == 0) {
+            text_printf(out, "%.*s\n", (int)size, text);
+        } else {
+            while (text[size] && text[size + 1] != '\n' && strncmp(text + size + 1, "  ", 2) != 0)
+                size += 1 + strcspn(text + size + 1, "\n");
+            text_wrap(out, text, size, 0, 80);
+        }
+        text += size + (text[size] == '\n');
+    }
+}
+
 void help_command(struct text *out, const struct command *command)
 {
-    text_printf(out, "usage: weft %s%s%s%s\n\n%s\n\noptions:\n", command->name,
-                *command->arguments ? " " : "", command->arguments,
-                command->options && command->options->name ? " [--option ...]" : "",
-                command->description);
+    text_printf(out, "usage: weft %s%s%s%s\n\n", command->name, *command->arguments ? " " : "",
+                command->arguments,
+                command->options && command->options->name ? " [--option ...]" : "");
+    help_description(out, command->description);
+    text_puts(out, "\noptions:\n");
     help_options(out, command->options);
     help_options(out, common_options);
     if (command->examples)

@@ -7,8 +7,14 @@
 #include "cli/command.h"
 
 void help_overview(struct text *out);
+
+/* The whole table as one JSON object, or only the command given. */
+void help_json(struct text *out, const struct command *only);
 void help_command(struct text *out, const struct command *command);
 
 /* All commands whose first word this is, a line each; false if there is none. */
 bool help_group(struct text *out, const char *word);
 bool help_is_group(const char *word);
+
+/* Is it one of the group's? The group "" holds the commands of one word. */
+bool help_in_group(const struct command *command, const char *word);

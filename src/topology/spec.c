@@ -14,7 +14,6 @@
 #include "topology/jellyfish.h"
 #include "topology/novacube.h"
 #include "topology/swdc.h"
-#include "topology/jellyfish.h"
 #include "topology/topology.h"
 #include "topology/torus.h"
 

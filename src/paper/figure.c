@@ -1,0 +1,136 @@
+#include "paper/figure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "paper/verdict.h"
+
+const struct figure *figure_find(const char *name)
+{
+    for (int i = 0; figures[i]; i++)
+        if (strcmp(figures[i]->name, name) == 0)
+            return figures[i];
+    return NULL;
+}
+
+void figure_result_fini(struct figure_result *result)
+{
+    for (size_t i = 0; i < result->table_count; i++)
+        free(result->tables[i].cells);
+    free(result->claims);
+    *result = (struct figure_result){0};
+}
+
+enum err figure_run(const struct figure *figure, struct figure_result *result,
+                    const struct figure_call *call, struct why *why)
+{
+    *result = (struct figure_result){0};
+    enum err err = figure->run(result, call, why);
+    if (!err && result->failed)
+        err = why_memory(why);
+    if (err)
+        figure_result_fini(result);
+    assert(err || result->claim_count > 0);
+    return err;
+}
+
+struct figure_table *figure_table_add(struct figure_result *result, const char *name,
+                                      const struct figure_column *columns)
+{
+    assert(result->table_count < FIGURE_TABLE_MAX);
+    struct figure_table *table = &result->tables[result->table_count++];
+    *table = (struct figure_table){.name = name, .columns = columns};
+    while (columns[table->column_count].name)
+        table->column_count++;
+    assert(table->column_count <= FIGURE_COLUMN_MAX);
+    return table;
+}
+
+void figure_row(struct figure_result *result, struct figure_table *table,
+                const struct figure_cell *cells)
+{
+    size_t used = table->row_count * table->column_count;
+    if (result->failed || !array_reserve(&table->cells, &table->capacity,
+                                         used + table->column_count, sizeof *cells)) {
+        result->failed = true;
+        return;
+    }
+    memcpy(table->cells + used, cells, table->column_count * sizeof *cells);
+    table->row_count++;
+}
+
+struct figure_cell figure_number(double number)
+{
+    return (struct figure_cell){.number = number};
+}
+
+struct figure_cell figure_word(const char *word)
+{
+    struct figure_cell cell = {.number = NAN};
+    assert(strlen(word) < sizeof cell.word);
+    strcpy(cell.word, word);
+    return cell;
+}
+
+void figure_claim(struct figure_result *result, struct claim claim)
+{
+    claim.verdict = verdict_of(&claim);
+    assert(claim.verdict == VERDICT_AGREES || claim.reason[0]);
+    if (result->failed || !array_reserve(&result->claims, &result->claim_capacity,
+                                         result->claim_count + 1, sizeof claim)) {
+        result->failed = true;
+        return;
+    }
+    result->claims[result->claim_count++] = claim;
+}
+
+void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total)
+{
+    if (call->progress)
+        call->progress(call->context, done, total);
+}
+
+static void shares_sum(struct figure_distances *distances, const struct distance_tally *tally,
+                       const struct topology *topology)
+{
+    uint32_t ends = topology->direct ? 0 : 2;
+    double pairs = (double)distances->servers * (distances->servers - 1.0), within = 0;
+    for (uint32_t hops = 0; hops <= FIGURE_HOP_MAX; hops++) {
+        if (hops >= ends && hops - ends < tally->length)
+            within += (double)tally->servers[hops - ends];
+        distances->server_share[hops] = within / pairs;
+    }
+}
+
+enum err figure_measure(const struct figure_call *call, const struct topology *topology,
+                        struct figure_distances *distances, struct why *why)
+{
+    struct distance_tally tally = {0};
+    enum err err = call->distances(call->context, &tally, topology, why);
+    if (!err) {
+        *distances = (struct figure_distances){
+            .nodes = topology->graph.node_count,
+            .servers = topology->server_count,
+            .diameter = distance_diameter(&tally),
+            .mean = distance_mean(&tally),
+        };
+        shares_sum(distances, &tally, topology);
+    }
+    distance_tally_fini(&tally);
+    return err;
+}
+
+enum err figure_measure_spec(const struct figure_call *call, const char *spec,
+                             struct figure_distances *distances, struct why *why)
+{
+    struct topology topology;
+    enum err err = topology_build(&topology, spec, why);
+    if (err)
+        return err;
+    err = figure_measure(call, &topology, distances, why);
+    topology_fini(&topology);
+    return err;
+}

@@ -1,0 +1,171 @@
+#pragma once
+/* figure: one entry of a paper, computed anew.
+ *
+ * A figure is a pure function that fills a result: tables of numbers, and
+ * claims, each of which puts the paper's number beside ours. Whether the two
+ * agree is computed from the numbers (verdict.c), never written by hand.
+ * Files, plots, threads and the terminal are the caller's.
+ *
+ * A result owns everything in it. Running out of memory while filling it is
+ * remembered in `failed` and reported once, by figure_run. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "topology/distance.h"
+
+#define FIGURE_TABLE_MAX  4
+#define FIGURE_COLUMN_MAX 12
+#define FIGURE_WORD_SIZE  48
+
+enum verdict {
+    VERDICT_AGREES,
+    VERDICT_DIFFERS, /* the claim's reason says why */
+    VERDICT_MISSING, /* cannot be reproduced; the claim's reason says what is missing */
+};
+
+/* How the paper states its number. */
+enum relation {
+    RELATION_EQUAL,
+    RELATION_ABOVE,
+    RELATION_BELOW,
+    RELATION_AT_MOST,
+    RELATION_BETWEEN,
+};
+
+struct claim {
+    char where[24]; /* in the paper: "eq 3", "fig 1c", "section 6.2" */
+    char what[96];
+    const char *unit; /* "%", "hops"; NULL for a plain number */
+    enum relation relation;
+    double paper;      /* the printed number; the low end of RELATION_BETWEEN */
+    double paper_high; /* the high end of RELATION_BETWEEN */
+    double tolerance;  /* absolute: what the rounding of the printed number allows */
+    double found;      /* ours; NaN if it could not be computed */
+    char reason[320];  /* shown unless it agrees */
+    enum verdict verdict;
+};
+
+struct figure_column {
+    const char *name; /* snake_case; NULL ends a list */
+    const char *unit; /* "" for a plain number or a word */
+};
+
+/* A word if there is one, else a number; NaN is an empty cell. */
+struct figure_cell {
+    char word[FIGURE_WORD_SIZE];
+    double number;
+};
+
+struct figure_table {
+    const char *name;
+    const struct figure_column *columns; /* borrowed, constant */
+    size_t column_count;
+    struct figure_cell *cells; /* row_count times column_count */
+    size_t row_count;
+    size_t capacity; /* of cells */
+};
+
+struct figure_result {
+    struct figure_table tables[FIGURE_TABLE_MAX];
+    size_t table_count;
+    struct claim *claims;
+    size_t claim_count;
+    size_t claim_capacity;
+    bool failed; /* memory ran out */
+};
+
+/* What the caller gives a figure. */
+struct figure_call {
+    bool quick;    /* the small sizes */
+    uint64_t seed; /* of everything random */
+    void *context;
+    void (*progress)(void *context, uint64_t done, uint64_t total);
+    /* All pairs of a topology; the caller may spread them over threads. */
+    enum err (*distances)(void *context, struct distance_tally *tally,
+                          const struct topology *topology, struct why *why);
+};
+
+enum figure_style {
+    STYLE_BOTH, /* a line with a mark at each number */
+    STYLE_LINE,
+    STYLE_POINTS,
+};
+
+/* A curve: two columns of a table, of all rows or of those where column `key`
+ * holds the word or number `value`. */
+struct figure_series {
+    const char *title; /* NULL ends a list */
+    const char *x, *y;
+    const char *key, *value; /* NULL: all rows */
+    enum figure_style style;
+};
+
+struct figure_plot {
+    const char *table; /* which one */
+    const char *x_label, *y_label;
+    bool log_x, log_y;
+    const struct figure_series *series;
+};
+
+struct figure {
+    const char *name;  /* "nova-eq3" */
+    const char *paper; /* "NovaCube" */
+    const char *what;  /* one line, no full stop */
+    const char *size;  /* what is computed ... */
+    const char *size_quick;
+    double seconds; /* ... and about how long that takes on one core */
+    double seconds_quick;
+    const char *choice; /* what the paper leaves open, and how it is filled in; or NULL */
+    const struct figure_plot *plot;
+    enum err (*run)(struct figure_result *result, const struct figure_call *call, struct why *why);
+};
+
+extern const struct figure *const figures[]; /* in order of paper; ends with NULL */
+
+/* By name, or NULL. */
+const struct figure *figure_find(const char *name);
+
+/* Fills an empty result; on failure nothing is kept. */
+MUST_CHECK enum err figure_run(const struct figure *figure, struct figure_result *result,
+                               const struct figure_call *call, struct why *why);
+void figure_result_fini(struct figure_result *result);
+
+/* --- for the figures --- */
+
+/* A new table; `columns` ends with a NULL name and must outlive the result. */
+struct figure_table *figure_table_add(struct figure_result *result, const char *name,
+                                      const struct figure_column *columns);
+
+/* Appends a row of as many cells as the table has columns. */
+void figure_row(struct figure_result *result, struct figure_table *table,
+                const struct figure_cell *cells);
+struct figure_cell figure_number(double number);
+struct figure_cell figure_word(const char *word);
+
+/* Computes the verdict and appends the claim. */
+void figure_claim(struct figure_result *result, struct claim claim);
+
+void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total);
+
+#define FIGURE_HOP_MAX 15
+
+struct figure_distances {
+    uint32_t nodes;
+    uint32_t servers;
+    uint32_t diameter;
+    double mean; /* between distinct nodes */
+    /* [h]: share of the pairs of distinct servers that are at most h hops
+     * apart, cables between servers and switches included */
+    double server_share[FIGURE_HOP_MAX + 1];
+};
+
+/* Measures all pairs of a topology. */
+MUST_CHECK enum err figure_measure(const struct figure_call *call, const struct topology *topology,
+                                   struct figure_distances *distances, struct why *why);
+
+/* The same of one that is built from its words. */
+MUST_CHECK enum err figure_measure_spec(const struct figure_call *call, const char *spec,
+                                        struct figure_distances *distances, struct why *why);

@@ -1,0 +1,163 @@
+#include "paper/figure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/test.h"
+#include "paper/plot.h"
+#include "paper/report.h"
+#include "paper/verdict.h"
+
+static enum verdict judged(enum relation relation, double paper, double tolerance, double found)
+{
+    struct claim claim = {.relation = relation,
+                          .paper = paper,
+                          .paper_high = paper + 5,
+                          .tolerance = tolerance,
+                          .found = found};
+    return verdict_of(&claim);
+}
+
+static void verdicts_follow_from_the_numbers(void **state)
+{
+    assert_int_equal(judged(RELATION_EQUAL, 7.5, 0.05, 7.52), VERDICT_AGREES);
+    assert_int_equal(judged(RELATION_EQUAL, 7.5, 0.05, 7.44), VERDICT_DIFFERS);
+    assert_int_equal(judged(RELATION_EQUAL, 6, 0, 6), VERDICT_AGREES);
+    assert_int_equal(judged(RELATION_ABOVE, 99.5, 0, 99.5), VERDICT_DIFFERS);
+    assert_int_equal(judged(RELATION_ABOVE, 99.5, 0, 99.51), VERDICT_AGREES);
+    assert_int_equal(judged(RELATION_BELOW, 2.7, 0, 2.65), VERDICT_AGREES);
+    assert_int_equal(judged(RELATION_BELOW, 2.7, 0, 2.7), VERDICT_DIFFERS);
+    assert_int_equal(judged(RELATION_AT_MOST, 6, 0, 6), VERDICT_AGREES);
+    assert_int_equal(judged(RELATION_AT_MOST, 6, 0, 7), VERDICT_DIFFERS);
+    assert_int_equal(judged(RELATION_BETWEEN, 15, 0.5, 20.4), VERDICT_AGREES);
+    assert_int_equal(judged(RELATION_BETWEEN, 15, 0.5, 20.6), VERDICT_DIFFERS);
+    assert_int_equal(judged(RELATION_BETWEEN, 15, 0.5, 14.4), VERDICT_DIFFERS);
+    for (int relation = RELATION_EQUAL; relation <= RELATION_BETWEEN; relation++)
+        assert_int_equal(judged(relation, 1, 1, NAN), VERDICT_MISSING);
+}
+
+/* --- a figure of our own --- */
+
+static const struct figure_column sample_columns[] = {{"name", ""}, {"size", "m"}, {0}};
+
+static enum err sample_run(struct figure_result *result, const struct figure_call *call,
+                           struct why *why)
+{
+    struct figure_table *table = figure_table_add(result, "sizes", sample_columns);
+    for (uint64_t i = 0; i < call->seed; i++)
+        figure_row(result, table,
+                   (struct figure_cell[]){figure_word(i % 2 ? "a \"b\", c" : "plain"),
+                                          figure_number(i == 2 ? NAN : (double)i / 2)});
+    figure_claim(result, (struct claim){.where = "fig 1",
+                                        .what = "rows",
+                                        .paper = 3,
+                                        .found = (double)table->row_count,
+                                        .reason = "the seed says otherwise"});
+    figure_claim(result, (struct claim){.where = "fig 2",
+                                        .what = "share",
+                                        .unit = "%",
+                                        .relation = RELATION_BETWEEN,
+                                        .paper = 15,
+                                        .paper_high = 20,
+                                        .found = NAN,
+                                        .reason = "the traces were never published"});
+    if (call->quick)
+        return why_fail(why, ERR_INPUT, "sample: refused");
+    return OK;
+}
+
+static const struct figure_series sample_series[] = {
+    {"plain \"ones\"", "size", "size", "name", "plain", STYLE_BOTH},
+    {"none", "size", "size", "name", "nobody", STYLE_POINTS},
+    {0},
+};
+
+static const struct figure_plot sample_plot = {
+    .table = "sizes", .x_label = "x", .y_label = "y", .series = sample_series};
+
+static const struct figure sample = {
+    .name = "sample",
+    .paper = "Paper",
+    .what = "a sample",
+    .size = "all",
+    .size_quick = "some",
+    .plot = &sample_plot,
+    .run = sample_run,
+};
+
+static struct figure_result sample_result(uint64_t seed)
+{
+    struct figure_result result;
+    struct why why = {""};
+    assert_int_equal(figure_run(&sample, &result, &(struct figure_call){.seed = seed}, &why), OK);
+    return result;
+}
+
+static void tables_become_csv(void **state)
+{
+    struct figure_result result = sample_result(4);
+    struct text csv = {0};
+    report_csv(&csv, &result.tables[0]);
+    assert_string_equal(csv.data, "name,size (m)\nplain,0\n\"a \"\"b\"\", c\",0.5\nplain,\n"
+                                  "\"a \"\"b\"\", c\",1.5\n");
+    text_fini(&csv);
+    figure_result_fini(&result);
+}
+
+static void reasons_show_only_where_needed(void **state)
+{
+    struct text agrees = {0}, differs = {0};
+    struct figure_result result = sample_result(3);
+    report_claims(&agrees, &sample, &result);
+    figure_result_fini(&result);
+    assert_null(strstr(agrees.data, "the seed says otherwise"));
+    assert_non_null(strstr(agrees.data, "paper 15 to 20 %  weft -  cannot be reproduced\n"
+                                        "      the traces were never published\n"));
+    result = sample_result(2);
+    report_claims(&differs, &sample, &result);
+    figure_result_fini(&result);
+    assert_non_null(strstr(differs.data, "differs\n      the seed says otherwise\n"));
+    text_fini(&agrees);
+    text_fini(&differs);
+}
+
+static void plots_carry_their_data(void **state)
+{
+    struct figure_result result = sample_result(5);
+    struct text script = {0};
+    plot_script(&script, &sample, &result);
+    /* rows 0 and 4 are plain and have a number; the second curve is empty */
+    assert_non_null(strstr(script.data, "$curve0 << END\n0 0\n2 2\nEND\n"));
+    assert_non_null(strstr(script.data, "title \"plain \\\"ones\\\"\""));
+    assert_null(strstr(script.data, "\"none\""));
+    text_fini(&script);
+    figure_result_fini(&result);
+}
+
+static void a_failed_run_keeps_nothing(void **state)
+{
+    struct figure_result result;
+    struct why why = {""};
+    struct figure_call call = {.quick = true, .seed = 9};
+    assert_int_equal(figure_run(&sample, &result, &call, &why), ERR_INPUT);
+    assert_string_equal(why.text, "sample: refused");
+    assert_int_equal(result.table_count, 0);
+    assert_null(result.claims);
+}
+
+static void every_figure_is_whole(void **state)
+{
+    for (int i = 0; figures[i]; i++) {
+        const struct figure *figure = figures[i];
+        assert_ptr_equal(figure_find(figure->name), figure);
+        assert_true(*figure->paper && *figure->what && *figure->size && *figure->size_quick);
+        assert_true(figure->seconds > 0 && figure->seconds_quick > 0);
+        assert_non_null(figure->plot);
+        assert_non_null(figure->run);
+    }
+    assert_null(figure_find("nonsense"));
+}
+
+TEST_MAIN(TEST(verdicts_follow_from_the_numbers), TEST(tables_become_csv),
+          TEST(reasons_show_only_where_needed), TEST(plots_carry_their_data),
+          TEST(a_failed_run_keeps_nothing), TEST(every_figure_is_whole))

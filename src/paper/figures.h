@@ -1,0 +1,16 @@
+#pragma once
+/* figures: every figure there is; the table in figures.c lists them. */
+
+#include "paper/figure.h"
+
+extern const struct figure figure_cam_hops;
+extern const struct figure figure_jelly_cabling;
+extern const struct figure figure_jelly_fig1c;
+extern const struct figure figure_jelly_fig2a;
+extern const struct figure figure_jelly_fig2b;
+extern const struct figure figure_jelly_fig5;
+extern const struct figure figure_nova_build;
+extern const struct figure figure_nova_eq10;
+extern const struct figure figure_nova_eq3;
+extern const struct figure figure_nova_eq4;
+extern const struct figure figure_nova_eq8;

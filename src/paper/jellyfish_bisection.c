@@ -1,0 +1,287 @@
+/* jellyfish_bisection: the figures of the Jellyfish paper (jellyfish.c names
+ * it) that follow from Bollobas' bound on the bisection of random graphs.
+ *
+ * A switch of k ports gives s to servers and r = k - s to other switches. With
+ * N switches that is full bisection if the bound on N nodes of degree r is at
+ * least half of the servers. A number of servers that is no multiple of N is
+ * spread evenly; r is then the mean. */
+#include <math.h>
+#include <stdio.h>
+
+#include "flow/bisection.h"
+#include "paper/figures.h"
+#include "topology/cable_count.h"
+#include "topology/topology.h"
+
+/* The bound, divided by what the servers of one half can send. */
+static double normalised(double switches, double ports, double servers)
+{
+    return bisection_bollobas(switches, ports - servers / switches) / (servers / 2);
+}
+
+/* The most servers at full bisection: the bound falls as they rise. */
+static uint64_t servers_full(uint32_t switches, uint32_t ports)
+{
+    uint64_t low = 0, high = (uint64_t)switches * ports; /* low fits, high does not */
+    while (low + 1 < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (normalised(switches, ports, (double)middle) >= 1)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The same with equally many on every switch. */
+static uint64_t servers_full_whole(uint32_t switches, uint32_t ports)
+{
+    uint32_t each = 0;
+    while (each + 1 < ports && normalised(switches, ports, (double)(each + 1) * switches) >= 1)
+        each++;
+    return (uint64_t)each * switches;
+}
+
+static uint32_t fattree_switches(uint32_t k)
+{
+    return (uint32_t)cable_count_fattree(k).switches;
+}
+
+static uint32_t fattree_servers(uint32_t k)
+{
+    return (uint32_t)cable_count_fattree(k).servers;
+}
+
+/* --- jelly-fig2a --- */
+
+static const struct figure_column fig2a_columns[] = {
+    {"network", ""}, {"switches", ""}, {"ports", ""}, {"servers", ""}, {"bisection", ""}, {0},
+};
+
+/* The curve of one set of equipment, and the fat-tree's point. */
+static void fig2a_curve(struct figure_result *result, struct figure_table *table, uint32_t k)
+{
+    uint32_t switches = fattree_switches(k);
+    char network[FIGURE_WORD_SIZE];
+    snprintf(network, sizeof network, "Jellyfish k=%u", k);
+    for (uint32_t eighth = 8; eighth <= 4 * k; eighth++) {
+        double servers = eighth / 8.0 * switches, value = normalised(switches, k, servers);
+        if (value < 0.2 || value > 1.6)
+            continue;
+        figure_row(result, table,
+                   (struct figure_cell[]){figure_word(network), figure_number(switches),
+                                          figure_number(k), figure_number(floor(servers)),
+                                          figure_number(value)});
+    }
+    figure_row(result, table,
+               (struct figure_cell[]){figure_word("fat-tree"), figure_number(switches),
+                                      figure_number(k), figure_number(fattree_servers(k)),
+                                      figure_number(1)});
+}
+
+static void fig2a_claim(struct figure_result *result, const char *where, const char *what,
+                        double paper, double found, const char *reason)
+{
+    struct claim claim = {
+        .unit = "servers", .relation = RELATION_ABOVE, .paper = paper, .found = found};
+    snprintf(claim.where, sizeof claim.where, "%s", where);
+    snprintf(claim.what, sizeof claim.what, "%s", what);
+    snprintf(claim.reason, sizeof claim.reason, "%s", reason);
+    figure_claim(result, claim);
+}
+
+/* The bound is of almost every graph; one that we build may break it. */
+static enum err fig2a_measured(struct figure_result *result, const struct figure_call *call,
+                               struct why *why)
+{
+    uint32_t ports = 24, switches = call->quick ? 60 : 720;
+    uint64_t servers = servers_full_whole(switches, ports);
+    uint32_t degree = ports - (uint32_t)(servers / switches);
+    char spec[SPEC_SIZE];
+    struct topology topology;
+    struct bisection bisection;
+    snprintf(spec, sizeof spec, "jellyfish:servers=%llu,switches=%u,ports=%u,seed=%llu",
+             (unsigned long long)servers, switches, ports, (unsigned long long)call->seed);
+    enum err err = topology_build(&topology, spec, why);
+    if (err)
+        return err;
+    err = bisection_find(&bisection, &topology, call->seed, why);
+    topology_fini(&topology);
+    if (err)
+        return err;
+    struct claim claim = {.where = "section 4.1",
+                          .unit = "cables",
+                          .relation = RELATION_ABOVE,
+                          .paper = bisection_bollobas(switches, degree),
+                          .found = (double)bisection.upper,
+                          .reason = "the bound holds for almost every graph, and this is not one"};
+    snprintf(claim.what, sizeof claim.what, "best cut found in a graph of N = %u, r = %u", switches,
+             degree);
+    figure_claim(result, claim);
+    bisection_fini(&bisection);
+    return OK;
+}
+
+static enum err fig2a_run(struct figure_result *result, const struct figure_call *call,
+                          struct why *why)
+{
+    static const uint32_t drawn[] = {48, 32, 24};
+    struct figure_table *table = figure_table_add(result, "bisection", fig2a_columns);
+    for (size_t i = 0; i < 3; i++) {
+        char what[96];
+        uint32_t k = drawn[i], switches = fattree_switches(k);
+        fig2a_curve(result, table, k);
+        snprintf(what, sizeof what, "N = %u, k = %u: full bisection for more than the fat-tree",
+                 switches, k);
+        fig2a_claim(result, "fig 2a", what, fattree_servers(k), (double)servers_full(switches, k),
+                    "the bound falls below full bisection before the fat-tree's size");
+    }
+    uint32_t switches = fattree_switches(40);
+    fig2a_claim(result, "section 4.1", "equipment of the 16,000-server fat-tree: N = 2000, k = 40",
+                20000, (double)servers_full(switches, 40), "the bound does not reach 20,000");
+    uint64_t whole = servers_full_whole(switches, 40);
+    char reason[320];
+    snprintf(reason, sizeof reason,
+             "%llu servers on each switch are exactly %llu, and one more on each is below full "
+             "bisection: more than 20,000 needs switches with unequal numbers, for which the "
+             "bound, of regular graphs, is an interpolation",
+             (unsigned long long)(whole / switches), (unsigned long long)whole);
+    fig2a_claim(result, "section 4.1", "the same, equally many servers on every switch", 20000,
+                (double)whole, reason);
+    figure_claim(result, (struct claim){.where = "section 4.1",
+                                        .what = "bisection over the fat-tree's as k grows (10^6)",
+                                        .paper = 2,
+                                        .tolerance = 0.01,
+                                        .found = normalised(5e12 / 4, 1e6, 1e18 / 4),
+                                        .reason = "the limit is another"});
+    return fig2a_measured(result, call, why);
+}
+
+static const struct figure_series fig2a_series[] = {
+    {"Jellyfish, N = 2880, k = 48", "servers", "bisection", "network", "Jellyfish k=48",
+     STYLE_LINE},
+    {"Jellyfish, N = 1280, k = 32", "servers", "bisection", "network", "Jellyfish k=32",
+     STYLE_LINE},
+    {"Jellyfish, N = 720, k = 24", "servers", "bisection", "network", "Jellyfish k=24", STYLE_LINE},
+    {"fat-tree", "servers", "bisection", "network", "fat-tree", STYLE_POINTS},
+    {0},
+};
+
+static const struct figure_plot fig2a_plot = {
+    .table = "bisection",
+    .x_label = "servers",
+    .y_label = "normalised bisection",
+    .series = fig2a_series,
+};
+
+const struct figure figure_jelly_fig2a = {
+    .name = "jelly-fig2a",
+    .paper = "Jellyfish",
+    .what = "bisection against servers for the same equipment",
+    .size = "by formula; one cut searched for, N = 720",
+    .size_quick = "by formula; one cut searched for, N = 60",
+    .seconds = 2,
+    .seconds_quick = 0.3,
+    .choice = "None of the three curves drawn has 16,000 servers as a fat-tree: that is k = 40. "
+              "Servers are spread evenly, and the bound is taken at the mean number of link ports.",
+    .plot = &fig2a_plot,
+    .run = fig2a_run,
+};
+
+/* --- jelly-fig2b --- */
+
+static const struct figure_column fig2b_columns[] = {
+    {"network", ""},
+    {"ports", ""},
+    {"servers", ""},
+    {"switches", ""},
+    {"total_ports", "ports"},
+    {"ports_per_server", ""},
+    {0},
+};
+
+static double fig2b_row(struct figure_result *result, struct figure_table *table,
+                        const char *network, uint32_t k, const struct cable_count *count)
+{
+    double ports = (double)count->switches * k, each = ports / (double)count->servers;
+    figure_row(result, table,
+               (struct figure_cell[]){figure_word(network), figure_number(k),
+                                      figure_number((double)count->servers),
+                                      figure_number((double)count->switches), figure_number(ports),
+                                      figure_number(each)});
+    return each;
+}
+
+static enum err fig2b_run(struct figure_result *result, const struct figure_call *call,
+                          struct why *why)
+{
+    static const uint32_t drawn[] = {24, 32, 48};
+    enum { STEP = 2000, LAST = 80000 };
+    struct figure_table *table = figure_table_add(result, "cost", fig2b_columns);
+    double each[3] = {NAN, NAN, NAN}, tree = NAN;
+    for (size_t i = 0; i < 3; i++) {
+        char network[FIGURE_WORD_SIZE];
+        snprintf(network, sizeof network, "Jellyfish k=%u", drawn[i]);
+        for (uint32_t servers = STEP; servers <= LAST; servers += STEP) {
+            struct cable_count count;
+            if (cable_count_jellyfish(drawn[i], servers, &count))
+                each[i] = fig2b_row(result, table, network, drawn[i], &count);
+        }
+    }
+    for (uint32_t k = 24; k <= 64; k += 8) {
+        struct cable_count count = cable_count_fattree(k);
+        tree = fig2b_row(result, table, "fat-tree", k, &count);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        struct claim claim = {.where = "fig 2b",
+                              .unit = "ports",
+                              .relation = RELATION_BELOW,
+                              .paper = tree,
+                              .found = each[i],
+                              .reason = "it costs as much as the fat-tree"};
+        snprintf(claim.what, sizeof claim.what,
+                 "%u-port switches: fewer ports a server than the fat-tree", drawn[i]);
+        figure_claim(result, claim);
+    }
+    for (size_t i = 1; i < 3; i++) {
+        struct claim claim = {.where = "section 4.1",
+                              .unit = "ports",
+                              .relation = RELATION_BELOW,
+                              .paper = each[i - 1],
+                              .found = each[i],
+                              .reason = "more ports a switch do not make it cheaper"};
+        snprintf(claim.what, sizeof claim.what, "%u-port switches are cheaper than %u-port ones",
+                 drawn[i], drawn[i - 1]);
+        figure_claim(result, claim);
+    }
+    return OK;
+}
+
+static const struct figure_series fig2b_series[] = {
+    {"Jellyfish, 24 ports", "servers", "total_ports", "network", "Jellyfish k=24", STYLE_LINE},
+    {"Jellyfish, 32 ports", "servers", "total_ports", "network", "Jellyfish k=32", STYLE_LINE},
+    {"Jellyfish, 48 ports", "servers", "total_ports", "network", "Jellyfish k=48", STYLE_LINE},
+    {"fat-tree, 24 to 64 ports", "servers", "total_ports", "network", "fat-tree", STYLE_POINTS},
+    {0},
+};
+
+static const struct figure_plot fig2b_plot = {
+    .table = "cost",
+    .x_label = "servers at full bisection",
+    .y_label = "switch ports",
+    .series = fig2b_series,
+};
+
+const struct figure figure_jelly_fig2b = {
+    .name = "jelly-fig2b",
+    .paper = "Jellyfish",
+    .what = "cost in ports against servers at full bisection",
+    .size = "by formula, to 80,000 servers",
+    .size_quick = "by formula, to 80,000 servers",
+    .seconds = 0.1,
+    .seconds_quick = 0.1,
+    .choice = "The cost is the number of switch ports, used or not; the fat-tree exists only at "
+              "k^3 / 4 servers and has 5 ports a server at any size.",
+    .plot = &fig2b_plot,
+    .run = fig2b_run,
+};

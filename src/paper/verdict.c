@@ -1,0 +1,61 @@
+#include "paper/verdict.h"
+
+#include <math.h>
+
+#include "base/check.h"
+
+enum verdict verdict_of(const struct claim *claim)
+{
+    double found = claim->found, slack = claim->tolerance;
+    bool holds = false;
+    if (isnan(found))
+        return VERDICT_MISSING;
+    switch (claim->relation) {
+    case RELATION_EQUAL:
+        holds = fabs(found - claim->paper) <= slack;
+        break;
+    case RELATION_ABOVE:
+        holds = found > claim->paper - slack;
+        break;
+    case RELATION_BELOW:
+        holds = found < claim->paper + slack;
+        break;
+    case RELATION_AT_MOST:
+        holds = found <= claim->paper + slack;
+        break;
+    case RELATION_BETWEEN:
+        holds = found >= claim->paper - slack && found <= claim->paper_high + slack;
+        break;
+    }
+    return holds ? VERDICT_AGREES : VERDICT_DIFFERS;
+}
+
+const char *verdict_text(enum verdict verdict)
+{
+    switch (verdict) {
+    case VERDICT_AGREES:
+        return "agrees";
+    case VERDICT_DIFFERS:
+        return "differs";
+    case VERDICT_MISSING:
+        return "cannot be reproduced";
+    }
+    assert_unreachable();
+}
+
+const char *relation_text(enum relation relation)
+{
+    switch (relation) {
+    case RELATION_EQUAL:
+        return "equal";
+    case RELATION_ABOVE:
+        return "above";
+    case RELATION_BELOW:
+        return "below";
+    case RELATION_AT_MOST:
+        return "at_most";
+    case RELATION_BETWEEN:
+        return "between";
+    }
+    assert_unreachable();
+}

@@ -1,0 +1,149 @@
+"""The manual pages and the shells' completion say what the table of commands says."""
+
+import functools
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, sys.path[0] + "/..")
+from tap import main, weft
+
+
+@functools.cache
+def names():
+    return [line[2:20].strip() for line in weft("help").out.splitlines() if line.startswith("  ")]
+
+
+@functools.cache
+def groups():
+    return sorted({name.split()[0] for name in names() if " " in name})
+
+
+@functools.cache
+def options(name):
+    return re.findall(r"^  --([a-z0-9-]+)", weft("help", *name.split()).out, re.M)
+
+
+@functools.cache
+def bash_script():
+    return weft("completion", "bash").out
+
+
+def run(*words, stdin=None):
+    return subprocess.run(words, input=stdin, capture_output=True, text=True,
+                          env={**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8"})
+
+
+def formatted(page):
+    return run("groff", "-man", "-ww", "-rHY=0", "-Tascii", "-P-cbou", stdin=page)
+
+
+class Manual(unittest.TestCase):
+    @staticmethod
+    @functools.cache
+    def pages():
+        pages = {"weft-" + group: weft("help", "--man", group).out for group in groups()}
+        return list({"weft": weft("help", "--man").out, **pages}.items())
+
+    @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
+    def test_every_page_is_set_without_a_warning(self):
+        for name, page in self.pages():
+            done = formatted(page)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), name)
+            self.assertIn(name.upper() + "(1)", done.stdout)
+
+    @unittest.skipUnless(shutil.which("man"), "man is not installed")
+    def test_man_warns_of_no_page_made_or_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, page in self.pages():
+                with open(f"{folder}/{name}.1", "w") as file:
+                    file.write(page)
+            written = os.environ.get("MAN_FOLDER", "")
+            for path in glob.glob(folder + "/*.1") + glob.glob(written + "/*.[0-9]"):
+                done = run("man", "--warnings", "-E", "UTF-8", "-l", path)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), path)
+
+    @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
+    def test_the_pages_name_every_command_and_option(self):
+        text = {name: formatted(page).stdout for name, page in self.pages()}
+        for name in names():
+            page = text["weft-" + name.split()[0] if " " in name else "weft"]
+            self.assertIn("weft " + name, page)
+            self.assertIn("weft " + name, text["weft"])
+            for option in options(name):
+                self.assertIn("--" + option, page, name)
+
+    def test_the_table_is_printed_as_json(self):
+        table = weft("help", "--json").json["commands"]
+        self.assertEqual([command["name"] for command in table], names())
+        for command in table:
+            self.assertEqual([option["name"] for option in command["options"]],
+                             options(command["name"]))
+        self.assertEqual(weft("help", "version", "--json").json["commands"],
+                         [command for command in table if command["name"] == "version"])
+
+    def test_a_page_that_is_not_there_is_bad_usage(self):
+        for words in (["nonsense"], ["topo", "build"]):
+            done = weft("help", "--man", *words)
+            self.assertEqual((done.code, done.out), (2, ""))
+            self.assertRegex(done.err, r"^weft: help: no manual page [^\n]+\n$")
+
+
+class Completion(unittest.TestCase):
+    def complete(self, *words, cwd=None):
+        """What bash offers for the last of these words."""
+        script = (bash_script() +
+                  '\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _weft\n'
+                  'printf "%s\\n" "${COMPREPLY[@]}"\n')
+        path = os.path.dirname(os.environ["WEFT"]) + ":" + os.environ["PATH"]
+        done = subprocess.run(["bash", "-c", script, "bash", "weft", *words], cwd=cwd,
+                              capture_output=True, text=True, env={**os.environ, "PATH": path})
+        self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+        return sorted(done.stdout.split("\n")[:-1]) if done.stdout != "\n" else []
+
+    def test_first_and_second_words(self):
+        firsts = sorted({name.split()[0] for name in names()})
+        self.assertEqual(self.complete(""), firsts)
+        self.assertEqual(self.complete("help", ""), firsts)
+        self.assertEqual(self.complete("ver"), ["version"])
+        for group in groups():
+            seconds = sorted(name.split()[1] for name in names() if name.startswith(group + " "))
+            self.assertEqual(self.complete(group, ""), seconds)
+            self.assertEqual(self.complete("help", group, ""), seconds)
+
+    def test_options_of_every_command(self):
+        for name in names():
+            self.assertEqual(self.complete(*name.split(), "--"),
+                             sorted("--" + option for option in options(name)), name)
+
+    def test_choices_and_files(self):
+        self.assertEqual(self.complete("completion", ""), ["bash", "fish", "zsh"])
+        self.assertEqual(self.complete("paper", "run", "--quick", "cam-"), ["cam-hops"])
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("plan one.json", "plan two.json", "other"):
+                open(f"{folder}/{name}", "w").close()
+            self.assertEqual(self.complete("topo", "build", "pl", cwd=folder),
+                             ["plan one.json", "plan two.json"])
+            self.assertEqual(self.complete("topo", "build", "nov", cwd=folder), ["novacube:"])
+            self.assertIn("other", self.complete("topo", "build", "", cwd=folder))
+            os.mkdir(folder + "/plan folder")
+            self.assertEqual(self.complete("paper", "all", "--out", "pl", cwd=folder),
+                             ["plan folder"])
+
+    def test_the_scripts_are_read_by_their_shells(self):
+        for shell in ("bash", "zsh", "fish"):
+            script = weft("completion", shell).out
+            self.assertIn("weft", script)
+            if shutil.which(shell):
+                done = run(shell, "-n", stdin=script)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), shell)
+        done = weft("completion", "csh")
+        self.assertEqual((done.code, done.out), (2, ""))
+
+
+main()
