@@ -1,4 +1,4 @@
-#include "topology/format_test.h"
+#include "topology/format_cases.h"
 
 static void booksim_files_are_read(void **state)
 {

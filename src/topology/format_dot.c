@@ -136,6 +136,8 @@ static enum err node_read(struct dot_input *input, const struct draft_site *defa
 static enum err range_unique(struct dot_input *input, struct dot_range *range)
 {
     uint32_t nodes = input->draft->names.count, kept = 0;
+    if (range->count == 0)
+        return OK;
     uint32_t *members = input->members + range->from;
     if (!array_reserve(&input->stamp, &input->stamp_capacity, nodes, sizeof *input->stamp))
         return why_memory(input->draft->why);

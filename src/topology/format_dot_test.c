@@ -1,4 +1,4 @@
-#include "topology/format_test.h"
+#include "topology/format_cases.h"
 
 static void the_language_of_graphviz_is_read(void **state)
 {
@@ -12,6 +12,7 @@ static void the_language_of_graphviz_is_read(void **state)
         {"graph { \"a \\\" b\" -- \"c\" + \"d\"; <i<b>> -- -1.5 }",
          "ok: 4 4 d a \" b-cd:0-0 <i<b>>--1.5:0-0"},
         {"graph { {a b} -- {c; d; c} }", "ok: 4 4 d a-c:0-0 a-d:1-0 b-c:0-1 b-d:1-1"},
+        {"graph { {a a b a} -- c }", "ok: 3 3 d a-c:0-0 b-c:0-1"},
         {"graph { subgraph x { a -- b } -- subgraph { c } }", "ok: 3 3 d a-b:0-0 a-c:1-0 b-c:1-1"},
         {"graph { node [servers=2]; a; subgraph { node [servers=5] b } c [servers=0] }",
          "ok: 3 7 s"},

@@ -48,9 +48,10 @@ struct graphml_input {
     struct name_index key_ids;
     struct graphml_key *keys;
     size_t key_capacity;
-    uint32_t key_open;  /* the <key> or <data>'s key that is open, or NAME_NONE */
-    struct text *value; /* where letters go, or NULL */
-    struct text letters;
+    uint32_t key_open;    /* the <key> that is open, or NAME_NONE */
+    uint32_t value_depth; /* of the open <data> or <default> that we read; 0 if none */
+    uint32_t value_key;   /* whose value that is */
+    struct text letters;  /* the value so far */
 };
 
 static uint32_t line_now(const struct graphml_input *input)
@@ -113,6 +114,17 @@ static enum err key_begin(struct graphml_input *input, const char **attributes)
         input->keys[key].owner = OWNER_NONE;
     input->key_open = key;
     return OK;
+}
+
+/* Collects letters until the element at this depth ends. */
+static void value_begin(struct graphml_input *input, uint32_t key)
+{
+    if (input->value_depth)
+        return; /* something inside a value is part of it */
+    input->value_depth = input->depth;
+    input->value_key = key;
+    input->letters.size = 0;
+    text_add(&input->letters, "", 0);
 }
 
 static enum err value_set(struct graphml_input *input, const struct graphml_key *key,
@@ -201,14 +213,11 @@ static enum err data_begin(struct graphml_input *input, const char **attributes)
     const char *id = attribute(attributes, "key");
     if (!id)
         return draft_fail(input->draft, line_now(input), "data without a key");
-    input->key_open = name_index_find(&input->key_ids, id, strlen(id));
-    if (input->key_open == NAME_NONE)
+    uint32_t key = name_index_find(&input->key_ids, id, strlen(id));
+    if (key == NAME_NONE)
         return draft_fail(input->draft, line_now(input), "no key '%.60s' is declared", id);
-    if (input->keys[input->key_open].owner == input->owner) {
-        input->letters.size = 0;
-        text_add(&input->letters, "", 0);
-        input->value = &input->letters;
-    }
+    if (input->keys[key].owner == input->owner)
+        value_begin(input, key);
     return OK;
 }
 
@@ -225,9 +234,7 @@ static enum err tag_begin(struct graphml_input *input, const char *tag, const ch
     if (strcmp(name, "graph") == 0)
         return graph_begin(input, attributes);
     if (strcmp(name, "default") == 0 && input->depth == 3 && input->key_open != NAME_NONE) {
-        input->letters.size = 0;
-        text_add(&input->letters, "", 0);
-        input->value = &input->letters;
+        value_begin(input, input->key_open);
         return OK;
     }
     if (!input->graph_depth)
@@ -263,26 +270,26 @@ static const char *letters_trim(struct text *letters)
     return from + strspn(from, " \t\r\n");
 }
 
+static enum err value_end(struct graphml_input *input, bool data)
+{
+    struct graphml_key *key = &input->keys[input->value_key];
+    input->value_depth = 0;
+    if (!text_ok(&input->letters))
+        return why_memory(input->draft->why);
+    const char *value = letters_trim(&input->letters);
+    if (data)
+        return value_set(input, key, value, line_now(input));
+    key->has_fallback = strlen(value) < sizeof key->fallback;
+    if (key->has_fallback)
+        strcpy(key->fallback, value);
+    return OK;
+}
+
 static enum err tag_end(struct graphml_input *input, const char *name)
 {
-    if (input->value && !text_ok(input->value))
-        return why_memory(input->draft->why);
-    if (strcmp(name, "data") == 0 && input->value) {
-        struct text *value = input->value;
-        input->value = NULL;
-        return value_set(input, &input->keys[input->key_open], letters_trim(value),
-                         line_now(input));
-    }
-    if (strcmp(name, "default") == 0 && input->value) {
-        struct graphml_key *key = &input->keys[input->key_open];
-        const char *value = letters_trim(input->value);
-        input->value = NULL;
-        key->has_fallback = strlen(value) < sizeof key->fallback;
-        if (key->has_fallback)
-            strcpy(key->fallback, value);
-        return OK;
-    }
-    if (strcmp(name, "key") == 0)
+    if (input->value_depth == input->depth)
+        return value_end(input, strcmp(name, "data") == 0);
+    if (input->depth == 2)
         input->key_open = NAME_NONE;
     if (input->graph_depth && input->depth == input->graph_depth + 1) {
         enum owner owner = input->owner;
@@ -307,8 +314,8 @@ static void XMLCALL on_end(void *user, const char *tag)
 static void XMLCALL on_letters(void *user, const char *data, int size)
 {
     struct graphml_input *input = user;
-    if (input->value && !input->err)
-        text_add(input->value, data, (size_t)size);
+    if (input->value_depth && !input->err)
+        text_add(&input->letters, data, (size_t)size);
 }
 
 static void XMLCALL on_entity(void *user, const char *name, int is_parameter, const char *value,

@@ -1,4 +1,4 @@
-#include "topology/format_test.h"
+#include "topology/format_cases.h"
 
 #define HEAD                                                                                       \
     "<graphml><key id=\"d0\" for=\"node\" attr.name=\"servers\" attr.type=\"long\"/>"              \

@@ -1,4 +1,4 @@
-#include "topology/format_test.h"
+#include "topology/format_cases.h"
 
 #define NODES "\"nodes\": [{\"id\": 0}, {\"id\": 1}, {\"id\": 2}]"
 

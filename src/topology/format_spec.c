@@ -39,6 +39,21 @@ static bool key_is(const char *key, size_t size, const char *word)
     return strlen(word) == size && memcmp(key, word, size) == 0;
 }
 
+/* "14", or so many switches with so many ports, "10x24+5x48". */
+static bool ports_plausible(const char *value, const char *end, uint64_t nodes, uint64_t widest)
+{
+    while (value < end) {
+        if (*value < '0' || *value > '9') {
+            value++;
+            continue;
+        }
+        uint64_t number = number_read(&value);
+        if (number > (*value == 'x' ? nodes : widest))
+            return false;
+    }
+    return true;
+}
+
 /* Could `key=value` belong to this topology? Products of sizes count as nodes;
  * a fat-tree of parameter k has 5k^2/4. */
 static bool field_plausible(const char *key, size_t key_size, const char *value, const char *end,
@@ -47,7 +62,9 @@ static bool field_plausible(const char *key, size_t key_size, const char *value,
     if (key_is(key, key_size, "seed") || key_is(key, key_size, "servers"))
         return true; /* cost nothing to build */
     uint64_t most = nodes > widest ? nodes : widest;
-    if (key_is(key, key_size, "degree") || key_is(key, key_size, "ports"))
+    if (key_is(key, key_size, "ports"))
+        return ports_plausible(value, end, nodes, widest);
+    if (key_is(key, key_size, "degree"))
         most = widest;
     while (value < end) {
         if (*value < '0' || *value > '9') {

@@ -314,6 +314,17 @@ class Broken(Folder):
         self.assertEqual(len(weft("topo", "build", "taurus:3x3", cwd=self.folder).json["links"]), 1)
 
 
+class Manual(Folder):
+    def test_the_examples_of_the_manual_are_read(self):
+        page = os.path.join(os.path.dirname(__file__), "../../man/weft-topology-file.5")
+        with open(page) as file:
+            examples = re.findall(r"^\.EX\n(.*?)^\.EE$", file.read(), re.M | re.S)
+        examples = [text.replace("\\-", "-") for text in examples if not text.startswith("weft:")]
+        self.assertEqual(len(examples), len(FORMATS))
+        nodes = [len(self.good("topo", "build", "-", stdin=text).json["nodes"]) for text in examples]
+        self.assertEqual(nodes, [3, 2, 3, 2, 3])
+
+
 class Commands(Folder):
     def test_the_ending_of_the_name_says_the_format(self):
         for ending, form in [("json", "json"), ("edges", "edgelist"), ("txt", "edgelist"), ("gv", "dot"),

@@ -1,5 +1,5 @@
 #pragma once
-/* format_test: a table of files with what a reader makes of them, for the
+/* format_cases: a table of files with what a reader makes of them, for the
  * tests of the single formats. */
 
 #include <stdio.h>
