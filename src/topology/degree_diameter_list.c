@@ -1,8 +1,9 @@
 /* degree_diameter_list: the graphs, in order of diameter, then degree.
  *
  * Voltages and generators were found by random search: for a lift, annealing
- * on the number of pairs farther apart than the diameter; for a Cayley graph,
- * generators at random. Nothing else is special about them. */
+ * on the number of pairs farther apart than the diameter (the trivial group
+ * gives a graph without symmetry); for a Cayley graph, generators at random.
+ * Those of 19,383 nodes are Loz's. */
 #include "topology/degree_diameter_impl.h"
 
 #define LENGTH(array) (sizeof array / sizeof *array)
@@ -31,6 +32,19 @@ static const struct lift_edge edges_24[] = {
     {7, 3, 0}, {2, 1, 1}, {4, 5, 0}, {6, 3, 1}, {4, 0, 0}, {7, 0, 2},
 };
 static const struct lift_graph lift_24 = {3, 8, edges_24, LENGTH(edges_24)};
+
+static const struct lift_edge edges_38[] = {
+    {0, 15, 0},  {34, 25, 0}, {10, 5, 0},  {37, 19, 0}, {27, 23, 0}, {37, 32, 0}, {1, 26, 0},
+    {16, 5, 0},  {12, 32, 0}, {37, 6, 0},  {24, 6, 0},  {2, 8, 0},   {9, 7, 0},   {2, 22, 0},
+    {9, 18, 0},  {27, 13, 0}, {6, 18, 0},  {14, 28, 0}, {0, 17, 0},  {10, 22, 0}, {1, 14, 0},
+    {11, 23, 0}, {31, 33, 0}, {3, 4, 0},   {33, 3, 0},  {11, 30, 0}, {1, 13, 0},  {21, 17, 0},
+    {36, 28, 0}, {0, 29, 0},  {2, 4, 0},   {36, 18, 0}, {30, 4, 0},  {34, 32, 0}, {15, 24, 0},
+    {22, 20, 0}, {21, 31, 0}, {19, 16, 0}, {33, 19, 0}, {11, 34, 0}, {10, 7, 0},  {14, 5, 0},
+    {9, 29, 0},  {29, 35, 0}, {15, 25, 0}, {35, 26, 0}, {31, 27, 0}, {30, 28, 0}, {12, 26, 0},
+    {24, 8, 0},  {3, 35, 0},  {8, 13, 0},  {21, 20, 0}, {12, 20, 0}, {16, 25, 0}, {7, 23, 0},
+    {17, 36, 0},
+};
+static const struct lift_graph lift_38 = {1, 38, edges_38, LENGTH(edges_38)};
 
 static const struct lift_edge edges_70[] = {
     {4, 0, 5}, {3, 9, 2}, {2, 9, 1}, {8, 5, 2}, {4, 0, 1}, {6, 1, 4}, {3, 4, 1}, {8, 5, 0},
@@ -88,6 +102,7 @@ const struct degree_diameter_entry degree_diameter_list[] = {
     {.size = {585, 9, 3}, .from = FROM_QUADRANGLE, .q = 8},
     {.size = {650, 10, 3}, .from = FROM_QUADRANGLE, .q = 8, .copies = 1},
     {.size = {715, 11, 3}, .from = FROM_QUADRANGLE, .q = 8, .copies = 2},
+    {.size = {38, 3, 4}, .from = FROM_LIFT, .lift = &lift_38},
     {.size = {98, 4, 4}, .from = FROM_LIFT, .lift = &lift_98},
     {.size = {70, 3, 5}, .from = FROM_LIFT, .lift = &lift_70},
     {.size = {364, 4, 5}, .from = FROM_HEXAGON},
