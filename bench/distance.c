@@ -105,7 +105,7 @@ static void compare(struct bench *bench, uint32_t nodes, int rounds)
     bench_run(bench, what,
               (const struct bench_side[]){{"weft", run_weft, &pair},
                                           {"igraph", run_igraph_histogram, &pair}},
-              2, rounds);
+              2, 1);
     agree(&pair, what);
     distance_tally_fini(&pair.tally);
     igraph_destroy(&pair.graph);
