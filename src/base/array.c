@@ -8,6 +8,8 @@
 void *array_new(size_t count, size_t size)
 {
     assert(size > 0);
+    if (count > PTRDIFF_MAX / size)
+        return NULL; /* calloc would say so too, but sanitizers end the program there */
     return calloc(count ? count : 1, size);
 }
 
@@ -30,6 +32,8 @@ bool array_reserve(void *items, size_t *capacity, size_t needed, size_t size)
             return false;
         wanted *= 2;
     }
+    if (wanted > PTRDIFF_MAX / size)
+        return false;
     void *old, *grown;
     memcpy(&old, items, sizeof old); /* a void ** would break the aliasing rules */
     grown = reallocarray(old, wanted, size);
