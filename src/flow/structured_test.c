@@ -30,7 +30,7 @@ static void hyperplanes_halve_tori(void **state)
     assert_int_equal(cut_of("torus:5x5x5", true), 62);
 }
 
-static void diagonals_halve_novacubes(void **state)
+static void novacubes_are_halved_across_no_jump(void **state)
 {
     assert_int_equal(cut_of("novacube:14x14", true), 56);
     assert_int_equal(cut_of("novacube:8x8x8", true), 256);
@@ -43,5 +43,5 @@ static void without_coordinates_there_is_none(void **state)
     assert_int_equal(cut_of("torus:6x6", false), UINT64_MAX);
 }
 
-TEST_MAIN(TEST(hyperplanes_halve_tori), TEST(diagonals_halve_novacubes),
+TEST_MAIN(TEST(hyperplanes_halve_tori), TEST(novacubes_are_halved_across_no_jump),
           TEST(without_coordinates_there_is_none))
