@@ -55,4 +55,28 @@ static void a_missing_cable_is_noticed(void **state)
     topology_fini(&torus);
 }
 
-TEST_MAIN(TEST(tori_have_classes_by_axis_and_a_closed_form), TEST(a_missing_cable_is_noticed))
+/* Two cables of a torus exchange an end: every node has as many as before. */
+static void a_crossed_cable_is_noticed(void **state)
+{
+    struct topology torus, crossed;
+    struct cayley cayley;
+    struct link links[32];
+    example_spec(&torus, "torus:4x4");
+    memcpy(links, torus.graph.links, sizeof links);
+    for (uint32_t e = 0; e < 32; e++)
+        links[e].a_port = links[e].b_port = PORT_ANY;
+    uint32_t end = links[20].b;
+    links[20].b = links[2].b;
+    links[2].b = end;
+    example_make(&crossed, 16, links, 32);
+    crossed.axis_count = 2;
+    crossed.axis_size[0] = crossed.axis_size[1] = 4;
+    assert_int_equal(cayley_init(&cayley, &crossed, NULL), OK);
+    assert_false(cayley.holds);
+    cayley_fini(&cayley);
+    topology_fini(&crossed);
+    topology_fini(&torus);
+}
+
+TEST_MAIN(TEST(tori_have_classes_by_axis_and_a_closed_form), TEST(a_missing_cable_is_noticed),
+          TEST(a_crossed_cable_is_noticed))
