@@ -111,7 +111,7 @@ static enum err value_read(struct cable_cost *cost, size_t index, struct word va
                            const struct place *place, struct why *why)
 {
     const struct key *key = &keys[index];
-    char copy[64], *end = copy;
+    char copy[64] = "", *end = copy;
     double number = NAN;
     if (value.size > 0 && value.size < sizeof copy) {
         memcpy(copy, value.at, value.size);

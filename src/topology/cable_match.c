@@ -14,6 +14,12 @@
 
 #define EXCHANGE_TRIES 4096 /* per missing cable; a limit on work, not on the result's size */
 
+/* A surplus cable, its smaller end first. */
+struct sorted {
+    struct cable_ends ends;
+    uint32_t cable;
+};
+
 struct matcher {
     const struct cable_ends *missing, *surplus;
     uint32_t missing_count, surplus_count;
@@ -28,7 +34,7 @@ struct matcher {
     uint32_t *at;
 
     /* Surplus cables ordered by their ends, to find one by both. */
-    uint32_t *by_ends;
+    struct sorted *by_ends;
 
     /* breadth-first search */
     uint32_t *queue; /* surplus cables */
@@ -98,37 +104,36 @@ static struct cable_ends ends_ordered(struct cable_ends ends)
     return (struct cable_ends){{ends.end[1], ends.end[0]}};
 }
 
-static int ends_compare(struct cable_ends a, struct cable_ends b)
+/* Of ordered ends. */
+static int ends_compare(const struct cable_ends *a, const struct cable_ends *b)
 {
-    a = ends_ordered(a);
-    b = ends_ordered(b);
-    if (a.end[0] != b.end[0])
-        return a.end[0] < b.end[0] ? -1 : 1;
-    return a.end[1] < b.end[1] ? -1 : a.end[1] > b.end[1];
+    if (a->end[0] != b->end[0])
+        return a->end[0] < b->end[0] ? -1 : 1;
+    return a->end[1] < b->end[1] ? -1 : a->end[1] > b->end[1];
 }
 
-static int surplus_compare(const void *left, const void *right, void *context)
+static int sorted_compare(const void *left, const void *right)
 {
-    const struct cable_ends *surplus = context;
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    int order = ends_compare(surplus[a], surplus[b]);
-    return order ? order : a < b ? -1 : a > b;
+    const struct sorted *a = left, *b = right;
+    int order = ends_compare(&a->ends, &b->ends);
+    return order ? order : a->cable < b->cable ? -1 : a->cable > b->cable;
 }
 
 /* An unmatched surplus cable with these ends, other than `except`. */
 static uint32_t surplus_find(const struct matcher *matcher, struct cable_ends ends, uint32_t except)
 {
     uint32_t low = 0, high = matcher->surplus_count;
+    ends = ends_ordered(ends);
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (ends_compare(matcher->surplus[matcher->by_ends[middle]], ends) < 0)
+        if (ends_compare(&matcher->by_ends[middle].ends, &ends) < 0)
             low = middle + 1;
         else
             high = middle;
     }
     for (; low < matcher->surplus_count; low++) {
-        uint32_t cable = matcher->by_ends[low];
-        if (ends_compare(matcher->surplus[cable], ends) != 0)
+        uint32_t cable = matcher->by_ends[low].cable;
+        if (ends_compare(&matcher->by_ends[low].ends, &ends) != 0)
             break;
         if (cable != except && matcher->owner[cable] == MATCH_NONE)
             return cable;
@@ -249,7 +254,7 @@ enum err cable_match(const struct cable_ends *missing, uint32_t missing_count,
         .keys = array_new(ends, sizeof(uint64_t)),
         .first = array_new(ends + 1, sizeof(uint32_t)),
         .at = array_new(ends, sizeof(uint32_t)),
-        .by_ends = array_new(surplus_count, sizeof(uint32_t)),
+        .by_ends = array_new(surplus_count, sizeof(struct sorted)),
         .queue = array_new((size_t)surplus_count + 1, sizeof(uint32_t)),
         .from = array_new(missing_count, sizeof(uint32_t)),
         .seen = array_new(ends, 1),
@@ -265,10 +270,9 @@ enum err cable_match(const struct cable_ends *missing, uint32_t missing_count,
         partner[i] = MATCH_NONE;
     for (uint32_t s = 0; s < surplus_count; s++) {
         matcher.owner[s] = MATCH_NONE;
-        matcher.by_ends[s] = s;
+        matcher.by_ends[s] = (struct sorted){ends_ordered(surplus[s]), s};
     }
-    qsort_r(matcher.by_ends, surplus_count, sizeof *matcher.by_ends, surplus_compare,
-            (void *)(uintptr_t)surplus);
+    qsort(matcher.by_ends, surplus_count, sizeof *matcher.by_ends, sorted_compare);
     exchanges_match(&matcher);
     for (uint32_t i = 0; i < missing_count; i++)
         matcher.from[i] = MATCH_NONE;

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/check.h"
@@ -92,20 +93,23 @@ static enum err groups_rank(const struct topology *topology, uint32_t *ranks, ui
 {
     uint32_t nodes = topology->graph.node_count, used = 0;
     uint32_t *values = array_new(nodes, sizeof *values);
+    *count = 0;
+    for (uint32_t v = 0; v < nodes; v++)
+        ranks[v] = GROUP_NONE;
     if (!values)
         return why_memory(why);
     for (uint32_t v = 0; v < nodes; v++)
         if (topology->sites[v].group != GROUP_NONE)
             values[used++] = topology->sites[v].group;
     qsort(values, used, sizeof *values, uint_compare);
-    *count = 0;
     for (uint32_t i = 0; i < used; i++)
         if (i == 0 || values[i] != values[i - 1])
             values[(*count)++] = values[i];
     for (uint32_t v = 0; v < nodes; v++) {
         const uint32_t *found =
             bsearch(&topology->sites[v].group, values, *count, sizeof *values, uint_compare);
-        ranks[v] = found ? (uint32_t)(found - values) : GROUP_NONE;
+        if (found)
+            ranks[v] = (uint32_t)(found - values);
     }
     free(values);
     return OK;
@@ -382,6 +386,7 @@ static enum err containers_place(struct floor_plan *plan, const struct cable_cos
                                  struct why *why)
 {
     uint32_t most = 0;
+    assert(cost->container_racks > 0);
     for (uint32_t first = 0, end = 0; first < plan->rack_count; first = end) {
         while (end < plan->rack_count && plan->racks[end].container == plan->racks[first].container)
             end++;
@@ -411,22 +416,23 @@ static enum err order_gather(uint32_t *order, const uint32_t *ranks, uint32_t no
 {
     uint32_t *next = array_new((size_t)rank_count + 2, sizeof *next);
     uint32_t *sorted = array_new(nodes, sizeof *sorted);
-    enum err err = next && sorted ? OK : why_memory(why);
-    if (!err) {
-        for (uint32_t i = 0; i < nodes; i++)
-            next[(ranks[i] < rank_count ? ranks[i] : rank_count) + 1]++;
-        for (uint32_t r = 0; r < rank_count; r++)
-            next[r + 1] += next[r];
-        for (uint32_t i = 0; i < nodes; i++) {
-            uint32_t rank = ranks[order[i]] < rank_count ? ranks[order[i]] : rank_count;
-            sorted[next[rank]++] = order[i];
-        }
-        for (uint32_t i = 0; i < nodes; i++)
-            order[i] = sorted[i];
+    if (!next || !sorted) {
+        free(next);
+        free(sorted);
+        return why_memory(why);
     }
+    for (uint32_t i = 0; i < nodes; i++)
+        next[(ranks[i] < rank_count ? ranks[i] : rank_count) + 1]++;
+    for (uint32_t r = 0; r < rank_count; r++)
+        next[r + 1] += next[r];
+    for (uint32_t i = 0; i < nodes; i++) {
+        uint32_t rank = ranks[order[i]] < rank_count ? ranks[order[i]] : rank_count;
+        sorted[next[rank]++] = order[i];
+    }
+    memcpy(order, sorted, nodes * sizeof *order);
     free(next);
     free(sorted);
-    return err;
+    return OK;
 }
 
 static enum err containers_fill(struct filler *filler, const uint32_t *order,
@@ -447,7 +453,7 @@ static enum err plan_fill(struct filler *filler, uint32_t *order, uint32_t *rank
 {
     struct floor_plan *plan = filler->plan;
     const struct topology *topology = filler->topology;
-    uint32_t nodes = topology->graph.node_count, count;
+    uint32_t nodes = topology->graph.node_count, count = 0;
     enum err err = plan->layout == FLOOR_CONTAINERS
                        ? floor_containers(topology, filler->cost, ranks, &count, why)
                        : groups_rank(topology, ranks, &count, why);

@@ -21,11 +21,10 @@ static bool port_is_jump(const struct topology *topology, uint32_t port)
 
 const char *port_label(const struct topology *topology, uint32_t port, char buffer[PORT_LABEL_SIZE])
 {
-    if (!port_label_directed(topology))
-        snprintf(buffer, PORT_LABEL_SIZE, "%u", port);
-    else if (port_is_jump(topology, port))
+    bool directed = port_label_directed(topology);
+    if (directed && port_is_jump(topology, port))
         snprintf(buffer, PORT_LABEL_SIZE, "jump(%u)", port);
-    else if (port < 2 * topology->axis_count)
+    else if (directed && port < 2 * topology->axis_count)
         snprintf(buffer, PORT_LABEL_SIZE, "%c%c(%u)", port & 1 ? '-' : '+', axes[port / 2], port);
     else
         snprintf(buffer, PORT_LABEL_SIZE, "%u", port);

@@ -192,15 +192,19 @@ static enum err moves_emit(struct planner *planner, struct why *why)
 {
     uint8_t *done = array_new(planner->move_count, 1);
     uint32_t *path = array_new(planner->move_count, sizeof *path);
-    enum err err = done && path ? OK : why_memory(why);
-    if (!err && planner->move_count)
+    if (!done || !path) {
+        free(done);
+        free(path);
+        return why_memory(why);
+    }
+    if (planner->move_count)
         qsort(planner->moves, planner->move_count, sizeof *planner->moves, move_by_source);
-    for (uint32_t i = 0; !err && i < planner->move_count; i++)
+    for (uint32_t i = 0; i < planner->move_count; i++)
         if (!done[i])
             chain_emit(planner, i, done, path);
     free(done);
     free(path);
-    return err;
+    return OK;
 }
 
 enum err repair_make(struct repair *repair, const struct inspection *inspection,
