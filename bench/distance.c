@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "bench.h"
-#include "topology/distance.h"
+#include "topology/measure/distance.h"
 #include "topology/topology.h"
 
 #define DEGREE 24

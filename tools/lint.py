@@ -31,7 +31,8 @@ def layers_read(path):
     return table
 
 
-def layer_findings(path, layer, lines, table):
+def layer_findings(path, folder, lines, table):
+    layer = folder.parts[0]
     first = None
     for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
@@ -46,10 +47,10 @@ def layer_findings(path, layer, lines, table):
             yield number, f'include "{name}" is of no layer in tools/layers.txt'
         elif target != layer and target not in table[layer]:
             yield number, f"{layer} may not include {target}"
-        elif name.endswith("_impl.h") and target != layer:
+        elif name.endswith("_impl.h") and pathlib.PurePath(name).parent != folder:
             yield number, f'"{name}" does not leave its folder'
-    own = f"{layer}/{path.stem}.h"
-    if path.suffix == ".c" and (path.parent / f"{path.stem}.h").exists() and first and first[1] != own:
+    own = str(folder / f"{path.stem}.h")
+    if path.suffix == ".c" and path.with_suffix(".h").exists() and first and first[1] != own:
         yield first[0], f'includes "{first[1]}" before its own header "{own}"'
 
 
@@ -77,11 +78,11 @@ def main():
     sources = sorted((root / "src").rglob("*.[ch]"))
     for path in sources:
         lines = path.read_text().splitlines()
-        layer = path.relative_to(root / "src").parts[0]
-        if layer not in table:
-            findings = [(1, f"layer {layer} is not in tools/layers.txt")]
+        folder = path.relative_to(root / "src").parent
+        if folder.parts[0] not in table:
+            findings = [(1, f"layer {folder.parts[0]} is not in tools/layers.txt")]
         else:
-            findings = [*layer_findings(path, layer, lines, table), *size_findings(lines)]
+            findings = [*layer_findings(path, folder, lines, table), *size_findings(lines)]
         for number, reason in findings:
             print(f"{path.relative_to(root)}:{number}: {reason}")
             count += 1

@@ -9,8 +9,8 @@
 #include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/load.h"
-#include "topology/cable_cost.h"
-#include "topology/cabling.h"
+#include "topology/cabling/cable_cost.h"
+#include "topology/cabling/cabling.h"
 
 /* A network laid out, with the few figures its table shows. */
 struct laid {

@@ -6,10 +6,10 @@
 #include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/load.h"
-#include "topology/inspection.h"
-#include "topology/neighbour_report.h"
-#include "topology/port_label.h"
-#include "topology/repair.h"
+#include "topology/cabling/inspection.h"
+#include "topology/cabling/neighbour_report.h"
+#include "topology/cabling/port_label.h"
+#include "topology/cabling/repair.h"
 
 /* Everything a result is printed from. */
 struct findings {

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/steps.h"
-#include "topology/difference.h"
+#include "topology/change/difference.h"
 
 /* Both topologies, what differs, and names for its nodes. */
 struct comparison {

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/load.h"
-#include "topology/drawing.h"
+#include "topology/draw/drawing.h"
 
 static enum err draw_deliver(struct call *call, const struct text *picture, struct why *why)
 {

@@ -9,7 +9,7 @@
 #include "cli/load.h"
 #include "cli/steps.h"
 #include "cli/topology_out.h"
-#include "topology/grow.h"
+#include "topology/change/grow.h"
 
 #define ADD_MAX  1000000
 #define PORT_MAX 1000000

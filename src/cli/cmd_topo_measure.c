@@ -8,8 +8,8 @@
 #include "cli/measure_report.h"
 #include "cli/parallel.h"
 #include "cli/progress.h"
-#include "topology/connectivity.h"
-#include "topology/failure.h"
+#include "topology/measure/connectivity.h"
+#include "topology/measure/failure.h"
 
 /* Replaces the topology by what the failures leave of it. */
 static enum err measure_failures(const struct call *call, struct measurement *found,

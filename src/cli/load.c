@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "cli/file.h"
-#include "topology/format.h"
+#include "topology/format/format.h"
 #include "topology/spec.h"
 
 /* Does it look like the words of a generator, `name:`? */

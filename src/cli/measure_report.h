@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "flow/bisection.h"
-#include "topology/distance.h"
-#include "topology/shortest_paths.h"
+#include "flow/bisection/bisection.h"
+#include "topology/measure/distance.h"
+#include "topology/measure/shortest_paths.h"
 #include "topology/topology.h"
 
 struct measurement {

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "cli/call.h"
-#include "topology/distance.h"
+#include "topology/measure/distance.h"
 
 #define PARALLEL_THREADS_MAX 256
 

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "topology/rewire.h"
+#include "topology/change/rewire.h"
 #include "topology/topology.h"
 
 /* Whose names the plan's nodes have: those of `before`, then, by their numbers

@@ -5,7 +5,7 @@
 
 #include "base/err.h"
 #include "cli/call.h"
-#include "topology/format.h"
+#include "topology/format/format.h"
 #include "topology/topology.h"
 
 /* The format of --format, else of the ending of --out, else `fallback`. */

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "topology/distance.h"
+#include "topology/measure/distance.h"
 
 #define FIGURE_TABLE_MAX  4
 #define FIGURE_COLUMN_MAX 12

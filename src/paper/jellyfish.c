@@ -10,8 +10,8 @@
 
 #include "base/array.h"
 #include "paper/figures.h"
-#include "topology/cable_count.h"
-#include "topology/grow.h"
+#include "topology/cabling/cable_count.h"
+#include "topology/change/grow.h"
 
 static void rrg_spec(char spec[SPEC_SIZE], uint32_t servers, uint32_t switches, uint32_t ports,
                      uint64_t seed)

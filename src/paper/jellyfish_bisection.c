@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "flow/bisection.h"
+#include "flow/bisection/bisection.h"
 #include "paper/figures.h"
-#include "topology/cable_count.h"
+#include "topology/cabling/cable_count.h"
 #include "topology/topology.h"
 
 /* The bound, divided by what the servers of one half can send. */

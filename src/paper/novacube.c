@@ -2,16 +2,16 @@
  * Torus-Based Network Architecture for Data Centers".
  *
  * k is the size of every axis and n their number, as in the paper. */
-#include "topology/novacube.h"
+#include "topology/generate/novacube.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/bisection.h"
+#include "flow/bisection/bisection.h"
 #include "paper/figures.h"
-#include "topology/shortest_paths.h"
+#include "topology/measure/shortest_paths.h"
 
 #define N_MAX 3 /* axes, in the sweeps over all k and n */
 

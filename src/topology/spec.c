@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "topology/degree_diameter.h"
-#include "topology/fattree.h"
-#include "topology/jellyfish.h"
-#include "topology/novacube.h"
-#include "topology/swdc.h"
+#include "topology/generate/degree_diameter.h"
+#include "topology/generate/fattree.h"
+#include "topology/generate/jellyfish.h"
+#include "topology/generate/novacube.h"
+#include "topology/generate/swdc.h"
+#include "topology/generate/torus.h"
 #include "topology/topology.h"
-#include "topology/torus.h"
 
 struct generator {
     const char *name;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "topology/format.h"
+#include "topology/format/format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

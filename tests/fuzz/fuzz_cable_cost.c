@@ -1,7 +1,7 @@
 /* The cost model: refused in one line, or written and read again the same. */
 #include "base/text.h"
 #include "fuzz.h"
-#include "topology/cable_cost.h"
+#include "topology/cabling/cable_cost.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

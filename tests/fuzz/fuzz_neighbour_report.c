@@ -1,9 +1,9 @@
 /* Neighbour reports against a small plan: refused in one line, or inspected
  * and given a repair that costs what its header says. */
 #include "fuzz.h"
-#include "topology/inspection.h"
-#include "topology/neighbour_report.h"
-#include "topology/repair.h"
+#include "topology/cabling/inspection.h"
+#include "topology/cabling/neighbour_report.h"
+#include "topology/cabling/repair.h"
 
 static void inspect(const struct topology *plan, const struct neighbour_reports *reports,
                     bool ports)

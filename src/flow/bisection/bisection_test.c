@@ -1,0 +1,253 @@
+#include "flow/bisection/bisection.h"
+
+#include <math.h>
+
+#include "base/test.h"
+#include "flow/bisection/example.h"
+
+static void bracket_check(struct topology *topology, uint64_t lower, uint64_t upper)
+{
+    struct bisection bisection;
+    assert_int_equal(bisection_find(&bisection, topology, 7, NULL), OK);
+    assert_int_equal(bisection.lower, lower);
+    assert_int_equal(bisection.upper, upper);
+    assert_int_equal(bisection_cut(topology, bisection.side), upper);
+    bisection_fini(&bisection);
+    topology_fini(topology);
+}
+
+static void spec_check(const char *spec, uint64_t lower, uint64_t upper)
+{
+    struct topology topology;
+    example_spec(&topology, spec);
+    bracket_check(&topology, lower, upper);
+}
+
+static void even_tori_are_known_exactly(void **state)
+{
+    spec_check("torus:4x4", 8, 8);
+    spec_check("torus:6x6", 12, 12);
+    spec_check("torus:8x8x8", 128, 128);
+    spec_check("torus:4x6x8", 48, 48);
+    spec_check("torus:40x30", 60, 60);
+    spec_check("torus:26", 2, 2);
+    spec_check("torus:2x2x2", 4, 4);
+    spec_check("torus:2x2x2x2x2x2x2", 64, 64);
+    spec_check("torus:32x32x32", 2048, 2048);
+}
+
+/* Half of the layers, half of the layer between, and so on down the axes cuts
+ * 2 (k^n - 1) / (k - 1) cables. The search must find no worse and the proof
+ * come near. */
+static void odd_tori_are_cut_best(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint64_t cut;
+    } known[] = {{"torus:3x3", 8},      {"torus:5x5", 12},   {"torus:9x9", 20},
+                 {"torus:3x3x3", 26},   {"torus:5x5x5", 62}, {"torus:7x7x7", 114},
+                 {"torus:3x3x3x3", 80}, {"torus:25", 2}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct topology topology;
+        struct bisection bisection;
+        example_spec(&topology, known[i].spec);
+        assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+        assert_int_equal(bisection.upper, known[i].cut);
+        assert_true(bisection.lower <= known[i].cut && bisection.lower > 0.6 * known[i].cut);
+        bisection_fini(&bisection);
+        topology_fini(&topology);
+    }
+}
+
+/* A 4-ary n-NovaCube is a folded 2n-cube. For larger even sizes the smallest
+ * cut found is 4 k^(n-1), across which no jump leads. */
+static void novacubes_are_cut_across_no_jumps(void **state)
+{
+    spec_check("novacube:4x4", 16, 16);
+    spec_check("novacube:4x4x4", 64, 64);
+    static const struct {
+        const char *spec;
+        uint64_t cut;
+    } known[] = {{"novacube:6x6", 24},
+                 {"novacube:8x8", 32},
+                 {"novacube:12x12", 48},
+                 {"novacube:8x8x8", 256}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct topology topology;
+        struct bisection bisection;
+        example_spec(&topology, known[i].spec);
+        assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+        assert_true(bisection.upper <= known[i].cut);
+        assert_true(bisection.lower <= bisection.upper && 2 * bisection.lower > bisection.upper);
+        bisection_fini(&bisection);
+        topology_fini(&topology);
+    }
+}
+
+static void fat_trees_have_half_their_servers_across(void **state)
+{
+    spec_check("fattree:k=2", 1, 1);
+    spec_check("fattree:k=4", 8, 8);
+    spec_check("fattree:k=6", 27, 27);
+    spec_check("fattree:k=8", 64, 64);
+    spec_check("fattree:k=14", 343, 343);
+}
+
+/* Petersen's graph has 5 by trying all halvings; Hoffman and Singleton's has
+ * 50 nodes and second eigenvalue 5, so at least 50 * 5 / 4 = 62.5. */
+static void moore_graphs_are_bracketed(void **state)
+{
+    struct topology topology;
+    struct bisection bisection;
+    spec_check("degree-diameter:10,3,2", 5, 5);
+    example_spec(&topology, "degree-diameter:50,7,2");
+    assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+    assert_int_equal(bisection.lower, 63);
+    assert_true(bisection.upper >= 63 && bisection.upper <= 70);
+    bisection_fini(&bisection);
+    topology_fini(&topology);
+}
+
+static void jellyfish_lie_between(void **state)
+{
+    struct topology topology;
+    struct bisection bisection;
+    example_spec(&topology, "jellyfish:n=200,degree=8,seed=3");
+    assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+    assert_true(fabs(bisection.almost_surely - bisection_bollobas(200, 8)) < 1e-9);
+    assert_true(bisection.lower > 0.5 * bisection.almost_surely);
+    assert_true(bisection.upper > bisection.almost_surely);
+    assert_true(bisection.upper < 1.3 * bisection.almost_surely);
+    bisection_fini(&bisection);
+    topology_fini(&topology);
+    /* 65 servers on 24 switches: some carry one more; not one number of links. */
+    example_spec(&topology, "jellyfish:servers=65,switches=24,ports=9,seed=1");
+    assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+    assert_true(isnan(bisection.almost_surely));
+    assert_true(bisection.lower > 1 && bisection.lower <= bisection.upper);
+    bisection_fini(&bisection);
+    topology_fini(&topology);
+}
+
+static void complete_graphs_are_known_exactly(void **state)
+{
+    for (uint32_t nodes = 1; nodes < 32; nodes += 3) {
+        struct topology topology;
+        example_complete(&topology, nodes);
+        uint64_t cut = (uint64_t)(nodes / 2) * (nodes - nodes / 2);
+        bracket_check(&topology, cut, cut);
+    }
+}
+
+/* Small graphs go the way of large ones here, so that a proof that claims too
+ * much or a cut that is none shows against the definition. */
+static void brackets_of_small_graphs_hold_the_smallest_halving(void **state)
+{
+    print_message("# seed 61\n");
+    struct rng rng = rng_make(61, 0);
+    int solved = 0, rounds = 120;
+    for (int round = 0; round < rounds; round++) {
+        struct topology topology;
+        struct bisection bisection;
+        uint32_t nodes = 2 + (uint32_t)rng_below(&rng, 12);
+        example_random(&topology, nodes, (uint32_t)rng_below(&rng, 4 * nodes), round % 5 != 0,
+                       round % 4, &rng);
+        uint64_t smallest = example_smallest(&topology);
+        assert_int_equal(bisection_bracket(&bisection, &topology, 1, NULL), OK);
+        assert_true(bisection.lower <= smallest);
+        assert_true(bisection.upper >= smallest);
+        assert_int_equal(bisection_cut(&topology, bisection.side), bisection.upper);
+        solved += bisection.upper == smallest;
+        bisection_fini(&bisection);
+        assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+        assert_int_equal(bisection.lower, smallest);
+        assert_int_equal(bisection.upper, smallest);
+        assert_string_equal(bisection.lower_method, "exhaustive");
+        bisection_fini(&bisection);
+        topology_fini(&topology);
+    }
+    assert_true(solved > rounds * 95 / 100);
+}
+
+static void without_cables_nothing_is_cut(void **state)
+{
+    struct topology topology;
+    example_make(&topology, 0, NULL, 0);
+    bracket_check(&topology, 0, 0);
+    example_make(&topology, 1, NULL, 0);
+    bracket_check(&topology, 0, 0);
+    example_make(&topology, 50, NULL, 0);
+    bracket_check(&topology, 0, 0);
+}
+
+/* Two rings side by side need not be cut; of three, one must. */
+static void networks_in_parts_may_need_no_cut(void **state)
+{
+    struct link links[45];
+    struct topology topology;
+    for (uint32_t v = 0; v < 45; v++)
+        links[v] = (struct link){v, v % 15 == 14 ? v - 14 : v + 1, PORT_ANY, PORT_ANY};
+    example_make(&topology, 30, links, 30);
+    bracket_check(&topology, 0, 0);
+    example_make(&topology, 45, links, 45);
+    bracket_check(&topology, 0, 2);
+}
+
+/* All servers on one switch of many: it is a half, and the rest stays with it. */
+static void one_heavy_node_needs_no_cut(void **state)
+{
+    struct topology topology;
+    example_spec(&topology, "torus:6x6");
+    for (uint32_t v = 0; v < 36; v++)
+        topology.sites[v].servers = v == 8 ? 5 : 0;
+    topology.direct = false;
+    topology_count_servers(&topology);
+    bracket_check(&topology, 0, 0);
+}
+
+static void parallel_cables_each_count(void **state)
+{
+    struct link links[150];
+    struct topology topology;
+    for (uint32_t i = 0; i < 150; i++) /* a ring of 30 whose cables are five each */
+        links[i] = (struct link){i % 30, (i + 1) % 30, PORT_ANY, PORT_ANY};
+    example_make(&topology, 30, links, 150);
+    bracket_check(&topology, 10, 10);
+}
+
+static void a_seed_repeats_the_result(void **state)
+{
+    struct topology topology;
+    struct bisection one, other;
+    struct rng rng = rng_make(71, 0);
+    example_random(&topology, 120, 400, true, 3, &rng);
+    assert_int_equal(bisection_find(&one, &topology, 5, NULL), OK);
+    assert_int_equal(bisection_find(&other, &topology, 5, NULL), OK);
+    assert_int_equal(one.lower, other.lower);
+    assert_int_equal(one.upper, other.upper);
+    assert_memory_equal(one.side, other.side, 120);
+    bisection_fini(&one);
+    bisection_fini(&other);
+    topology_fini(&topology);
+}
+
+static void bollobas_has_his_formula(void **state)
+{
+    assert_true(fabs(bisection_bollobas(1000, 10) - 1183.5) < 1);
+    struct topology topology;
+    struct bisection bisection;
+    example_spec(&topology, "torus:4x4");
+    assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+    assert_true(isnan(bisection.almost_surely)); /* regular, but not random */
+    bisection_fini(&bisection);
+    topology_fini(&topology);
+}
+
+TEST_MAIN(TEST(even_tori_are_known_exactly), TEST(odd_tori_are_cut_best),
+          TEST(novacubes_are_cut_across_no_jumps), TEST(fat_trees_have_half_their_servers_across),
+          TEST(moore_graphs_are_bracketed), TEST(jellyfish_lie_between),
+          TEST(complete_graphs_are_known_exactly),
+          TEST(brackets_of_small_graphs_hold_the_smallest_halving),
+          TEST(without_cables_nothing_is_cut), TEST(networks_in_parts_may_need_no_cut),
+          TEST(one_heavy_node_needs_no_cut), TEST(parallel_cables_each_count),
+          TEST(a_seed_repeats_the_result), TEST(bollobas_has_his_formula))

@@ -1,0 +1,83 @@
+#include "flow/bisection/clos.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "base/test.h"
+#include "flow/bisection/example.h"
+
+static bool whole_of(const struct topology *topology)
+{
+    bool whole = false;
+    assert_int_equal(clos_check(topology, &whole, NULL), OK);
+    return whole;
+}
+
+static void fat_trees_are_whole(void **state)
+{
+    static const char *specs[] = {"fattree:k=2", "fattree:k=4", "fattree:k=6", "fattree:k=14"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct topology topology;
+        example_spec(&topology, specs[i]);
+        assert_true(whole_of(&topology));
+        topology_fini(&topology);
+    }
+}
+
+static void without_any_one_cable_they_are_not(void **state)
+{
+    struct topology tree, broken;
+    uint8_t keep[32];
+    example_spec(&tree, "fattree:k=4");
+    assert_int_equal(tree.graph.link_count, 32);
+    for (uint32_t e = 0; e < 32; e++) {
+        memset(keep, 1, sizeof keep);
+        keep[e] = 0;
+        assert_int_equal(topology_copy(&broken, &tree, NULL), OK);
+        graph_fini(&broken.graph);
+        assert_int_equal(graph_without(&broken.graph, &tree.graph, keep, NULL, NULL), OK);
+        assert_int_equal(broken.kind, TOPOLOGY_FATTREE);
+        assert_false(whole_of(&broken));
+        topology_fini(&broken);
+    }
+    topology_fini(&tree);
+}
+
+/* Two core cables exchanged between the planes: all degrees are right, but no
+ * core reaches the same aggregation switches as its neighbours. */
+static void crossed_cables_are_noticed(void **state)
+{
+    struct topology tree, crossed;
+    struct link links[32];
+    example_spec(&tree, "fattree:k=4");
+    memcpy(links, tree.graph.links, sizeof links);
+    struct link *one = &links[16], *other = &links[19]; /* of two switches of pod 0 */
+    assert_int_equal(tree.sites[one->a].group, tree.sites[other->a].group);
+    assert_true(one->a != other->a && one->b != other->b);
+    uint32_t core = one->b;
+    one->b = other->b;
+    other->b = core;
+    assert_int_equal(topology_copy(&crossed, &tree, NULL), OK);
+    graph_fini(&crossed.graph);
+    assert_int_equal(graph_make(&crossed.graph, tree.graph.node_count, links, 32, NULL), OK);
+    assert_false(whole_of(&crossed));
+    topology_fini(&crossed);
+    topology_fini(&tree);
+}
+
+static void too_many_servers_block(void **state)
+{
+    struct topology tree;
+    example_spec(&tree, "fattree:k=4");
+    tree.sites[3].servers++;
+    topology_count_servers(&tree);
+    assert_false(whole_of(&tree));
+    for (uint32_t v = 0; v < tree.graph.node_count; v++)
+        tree.sites[v].servers = 0;
+    topology_count_servers(&tree);
+    assert_false(whole_of(&tree)); /* nodes are counted then, and they are not paired */
+    topology_fini(&tree);
+}
+
+TEST_MAIN(TEST(fat_trees_are_whole), TEST(without_any_one_cable_they_are_not),
+          TEST(crossed_cables_are_noticed), TEST(too_many_servers_block))

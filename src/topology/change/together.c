@@ -1,0 +1,348 @@
+/* together: steps of several actions, where no single one leaves the network
+ * whole.
+ *
+ * Three tries, from the smallest step up. (1) One cable out, one in: the new
+ * one bridges the gap the old one leaves. (2) A search, deeper and deeper up
+ * to a few new cables, within a budget. (3) Greedy: begin somewhere and close
+ * gaps until none is left, from several beginnings, the shortest wins. If the
+ * wanted network is connected, (3) always ends: two pieces of the network are
+ * joined in the end by cables that stay or are wanted. */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "topology/change/transition_impl.h"
+
+#define DEPTH_NARROW  64
+#define DEPTH_WIDE    3
+#define GREEDY_STARTS 8
+#define BUDGET_WORK   4000000u /* nodes and cables looked at, roughly, in one search */
+#define BUDGET_MIN    64u
+#define BUDGET_MAX    2000u
+
+struct together {
+    struct transition *transition;
+    uint32_t parts;  /* how many there are now; no step may leave more */
+    uint32_t budget; /* searches through the network still allowed */
+    bool wide;       /* also wants that lack both ports, if they close a gap */
+    uint32_t *labels[DEPTH_WIDE + 1];
+    uint32_t *queue;
+};
+
+static bool together_whole(const struct together *together)
+{
+    return together->transition->rewire->parts <= together->parts;
+}
+
+/* (1) */
+static enum err pair_try(struct together *together, uint32_t index, bool *done, struct why *why)
+{
+    struct transition *transition = together->transition;
+    const struct wiring *wiring = &transition->rewire->wiring;
+    const struct want *want = &transition->wants[index];
+    uint32_t node = want_blocked_end(transition, want);
+    for (uint64_t port = wiring->first[node]; port < wiring->first[node + 1]; port++) {
+        if (!transition->going[port] || !bridges_part(&transition->bridges, wiring->cable_at[port],
+                                                      want->cable.a, want->cable.b))
+            continue;
+        size_t count = transition->rewire->plan.count;
+        enum err err = transition_unplug(transition, port, why);
+        if (!err)
+            err = transition_plug(transition, index, why);
+        *done = !err && together_whole(together);
+        if (err || *done)
+            return err;
+        transition_undo(transition, count);
+        bridges_find(&transition->bridges, wiring); /* cables have moved to other numbers */
+    }
+    return OK;
+}
+
+static enum err pairs_try(struct together *together, bool *done, struct why *why)
+{
+    const struct transition *transition = together->transition;
+    for (uint32_t i = transition->want_cursor; i < transition->want_count && !*done; i++) {
+        const struct want *want = &transition->wants[i];
+        if (want->done || want_blocked(transition, want) != 1 ||
+            !transition->rewire->attached[want->cable.a] ||
+            !transition->rewire->attached[want->cable.b])
+            continue;
+        enum err err = pair_try(together, i, done, why);
+        if (err)
+            return err;
+    }
+    return OK;
+}
+
+/* A want that closes a gap, or leads out to a node that nothing reaches yet. */
+static bool want_closes(const struct want *want, const uint32_t *label)
+{
+    return label[want->cable.a] != label[want->cable.b];
+}
+
+/* (2) mend and want_force call each other; every pair of calls spends one of
+ * `depth`, or returns. */
+static enum err mend(struct together *together, uint32_t depth, bool *done, struct why *why);
+
+/* Plugs the want, unplugging what is in its way in every possible manner, and
+ * mends what that tore. */
+static enum err want_force(struct together *together, uint32_t index, uint32_t depth, bool *done,
+                           struct why *why)
+{
+    struct transition *transition = together->transition;
+    const struct want *want = &transition->wants[index];
+    size_t count = transition->rewire->plan.count;
+    enum err err;
+    if (want_blocked(transition, want) == 0) {
+        err = transition_plug(transition, index, why);
+        if (!err)
+            err = mend(together, depth - 1, done, why);
+        if (!err && !*done)
+            transition_undo(transition, count);
+        return err;
+    }
+    uint32_t node = want_blocked_end(transition, want);
+    const uint64_t *first = transition->rewire->wiring.first;
+    for (uint64_t port = first[node]; port < first[node + 1] && together->budget; port++) {
+        if (!transition->going[port])
+            continue;
+        together->budget--;
+        err = transition_unplug(transition, port, why);
+        if (!err)
+            err = want_force(together, index, depth, done, why);
+        if (err || *done)
+            return err;
+        transition_undo(transition, count);
+    }
+    return OK;
+}
+
+/* Is the want worth trying while the network is torn? A narrow search follows
+ * the free ports from want to want; a wide one looks for any that closes a
+ * gap, by the labels. */
+static enum err want_worth(const struct together *together, const struct want *want,
+                           const uint32_t *label, uint32_t blocked, bool *worth, struct why *why)
+{
+    const struct rewire *rewire = together->transition->rewire;
+    bool reaches = false;
+    *worth = false;
+    if (want->done || want_blocked(together->transition, want) != blocked)
+        return OK;
+    if (together->wide)
+        *worth = want_closes(want, label);
+    else if (blocked == 1)
+        *worth = true;
+    else if (blocked == 0) {
+        enum err err = wiring_reaches(&rewire->wiring, want->cable.a, want->cable.b, CABLE_NONE,
+                                      &reaches, why);
+        *worth = !err && !reaches && rewire_joins(rewire, want->cable.a, want->cable.b);
+        return err;
+    }
+    return OK;
+}
+
+static enum err mend(struct together *together, uint32_t depth, bool *done, struct why *why)
+{
+    struct transition *transition = together->transition;
+    *done = together_whole(together);
+    if (*done || together->budget == 0 || transition->rewire->parts - together->parts > depth)
+        return OK;
+    uint32_t *label = together->wide ? together->labels[depth] : NULL;
+    together->budget--;
+    if (label)
+        rewire_label(transition->rewire, label, together->queue);
+    for (uint32_t blocked = 0; blocked <= (together->wide ? 2 : 1); blocked++) {
+        for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
+            bool worth;
+            enum err err = want_worth(together, &transition->wants[i], label, blocked, &worth, why);
+            if (!err && worth)
+                err = want_force(together, i, depth, done, why);
+            if (err || *done || together->budget == 0)
+                return err;
+        }
+    }
+    return OK;
+}
+
+/* All beginnings, those with one port missing first. */
+static enum err search_try(struct together *together, uint32_t depth, bool *done, struct why *why)
+{
+    struct transition *transition = together->transition;
+    const struct wiring *wiring = &transition->rewire->wiring;
+    together->budget = BUDGET_WORK / (wiring->node_count + wiring->cable_count + 1);
+    if (together->budget > BUDGET_MAX)
+        together->budget = BUDGET_MAX;
+    if (together->budget < BUDGET_MIN)
+        together->budget = BUDGET_MIN;
+    for (uint32_t blocked = 1; blocked <= 2; blocked++) {
+        for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
+            const struct want *want = &transition->wants[i];
+            if (want->done || want_blocked(transition, want) != blocked)
+                continue;
+            enum err err = want_force(together, i, depth, done, why);
+            if (err || *done || together->budget == 0)
+                return err;
+        }
+    }
+    return OK;
+}
+
+static enum err searches_try(struct together *together, bool *done, struct why *why)
+{
+    for (int wide = 0; wide < 2; wide++) {
+        together->wide = wide;
+        for (uint32_t depth = 2; depth <= (wide ? DEPTH_WIDE : DEPTH_NARROW);
+             depth += 1 + depth / 4) {
+            enum err err = search_try(together, depth, done, why);
+            if (err || *done)
+                return err;
+        }
+    }
+    return OK;
+}
+
+/* (3) */
+static enum err want_push_in(struct together *together, uint32_t index, struct why *why)
+{
+    struct transition *transition = together->transition;
+    const struct want *want = &transition->wants[index];
+    const uint64_t *first = transition->rewire->wiring.first;
+    while (want_blocked(transition, want)) {
+        uint32_t node = want_blocked_end(transition, want);
+        uint64_t any = UINT64_MAX;
+        bool gone = false;
+        for (uint64_t port = first[node]; port < first[node + 1] && !gone; port++) {
+            if (!transition->going[port])
+                continue;
+            any = port;
+            enum err err = transition_unplug_safely(transition, port, &gone, why);
+            if (err)
+                return err;
+        }
+        enum err err = gone ? OK : transition_unplug(transition, any, why);
+        if (err)
+            return err;
+    }
+    return transition_plug(transition, index, why);
+}
+
+/* Would making room at this node tear the network further? */
+static bool relief_tears(const struct transition *transition, uint32_t node)
+{
+    const struct wiring *wiring = &transition->rewire->wiring;
+    if (rewire_room(transition->rewire, node))
+        return false;
+    for (uint64_t port = wiring->first[node]; port < wiring->first[node + 1]; port++)
+        if (transition->going[port] && !bridges_has(&transition->bridges, wiring->cable_at[port]))
+            return false;
+    return true;
+}
+
+/* The want that closes a gap and tears the fewest new ones; among those, the
+ * one with the fewest ports missing; one that only leads to a new node last. */
+static bool closing_want(struct together *together, uint32_t *found)
+{
+    struct transition *transition = together->transition;
+    uint32_t *label = together->labels[0], best = UINT32_MAX;
+    rewire_label(transition->rewire, label, together->queue);
+    bridges_find(&transition->bridges, &transition->rewire->wiring);
+    for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
+        const struct want *want = &transition->wants[i];
+        if (want->done || !want_closes(want, label))
+            continue;
+        uint32_t tears =
+            relief_tears(transition, want->cable.a) + relief_tears(transition, want->cable.b);
+        uint32_t cost = 3 * tears + want_blocked(transition, want);
+        if (label[want->cable.a] == NODE_NONE || label[want->cable.b] == NODE_NONE)
+            cost += 9;
+        if (cost < best) {
+            best = cost;
+            *found = i;
+        }
+    }
+    return best != UINT32_MAX;
+}
+
+/* A cable of a piece in which all nodes are leaving: nothing will join it to
+ * the rest again, so it is taken down in the same step. The labels are those
+ * of closing_want. */
+static bool stranded_port(struct together *together, uint64_t *port)
+{
+    const struct transition *transition = together->transition;
+    const struct wiring *wiring = &transition->rewire->wiring;
+    const uint32_t *label = together->labels[0];
+    uint32_t *stays = together->queue; /* per piece; there are no more pieces than nodes */
+    for (uint32_t v = 0; v < wiring->node_count; v++)
+        stays[v] = 0;
+    for (uint32_t v = 0; v < wiring->node_count; v++)
+        if (label[v] != NODE_NONE && !transition->rewire->leaving[v])
+            stays[label[v]] = 1;
+    for (uint32_t i = 0; i < transition->going_count; i++) {
+        *port = transition->going_ports[i];
+        if (transition->going[*port] && !stays[label[wiring->cables[wiring->cable_at[*port]].a]])
+            return true;
+    }
+    return false;
+}
+
+static enum err greedy_run(struct together *together, uint32_t start, bool *done, struct why *why)
+{
+    uint32_t index = start;
+    uint64_t port;
+    enum err err = want_push_in(together, index, why);
+    while (!err && !together_whole(together)) {
+        if (closing_want(together, &index))
+            err = want_push_in(together, index, why);
+        else if (stranded_port(together, &port))
+            err = transition_unplug(together->transition, port, why);
+        else
+            break;
+    }
+    *done = !err && together_whole(together);
+    return err;
+}
+
+static enum err greedy_try(struct together *together, bool *done, struct why *why)
+{
+    struct transition *transition = together->transition;
+    size_t count = transition->rewire->plan.count, shortest = SIZE_MAX;
+    uint32_t best = 0;
+    int starts = 0;
+    for (uint32_t i = transition->want_cursor; i < transition->want_count && starts < GREEDY_STARTS;
+         i++) {
+        if (transition->wants[i].done || !want_blocked(transition, &transition->wants[i]))
+            continue;
+        bool whole;
+        enum err err = greedy_run(together, i, &whole, why);
+        if (err)
+            return err;
+        if (whole && transition->rewire->plan.count - count < shortest) {
+            shortest = transition->rewire->plan.count - count;
+            best = i;
+        }
+        transition_undo(transition, count);
+        starts++;
+    }
+    return shortest == SIZE_MAX ? OK : greedy_run(together, best, done, why);
+}
+
+enum err together_step(struct transition *transition, bool *done, struct why *why)
+{
+    struct together together = {.transition = transition, .parts = transition->rewire->parts};
+    size_t nodes = transition->rewire->wiring.node_count;
+    uint32_t *scratch = array_new((DEPTH_WIDE + 2) * nodes, sizeof *scratch);
+    if (!scratch)
+        return why_memory(why);
+    for (size_t level = 0; level <= DEPTH_WIDE; level++)
+        together.labels[level] = scratch + level * nodes;
+    together.queue = scratch + (DEPTH_WIDE + 1) * nodes;
+    enum err err = pairs_try(&together, done, why);
+    if (!err && !*done)
+        err = searches_try(&together, done, why);
+    if (!err && !*done)
+        err = greedy_try(&together, done, why);
+    free(scratch);
+    if (!err && *done)
+        transition_commit(transition);
+    return err;
+}

@@ -1,0 +1,68 @@
+#pragma once
+/* The state of a transition under way, shared by transition.c (single steps)
+ * and together.c (steps of several actions). */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topology/change/bridges.h"
+#include "topology/change/rewire.h"
+
+/* A cable to be plugged. */
+struct want {
+    struct link cable;
+    bool done;
+    bool in_ready, in_near;
+};
+
+/* Wants to look at soon; each at most once. */
+struct want_stack {
+    uint32_t *items;
+    uint32_t count;
+};
+
+struct transition {
+    struct rewire *rewire; /* borrowed */
+    struct want *wants;
+    uint32_t want_count;
+    uint32_t want_left;
+    uint32_t want_cursor;  /* all before are done */
+    uint32_t *wants_first; /* node_count + 1: wants of node v are wants_of[first[v] ..] */
+    uint32_t *wants_of;
+    struct want_stack ready; /* may have both ports */
+    struct want_stack near;  /* may lack one port */
+
+    uint8_t *going;        /* per port of the wiring: its cable is to be unplugged */
+    uint64_t *going_ports; /* one port of each such cable, done or not */
+    uint32_t going_count;
+    uint32_t going_left;
+
+    uint32_t *plugged; /* wants plugged since the last commit, in order */
+    uint32_t plugged_count;
+
+    struct bridges bridges;
+};
+
+/* How many ends of the want have no room. */
+uint32_t want_blocked(const struct transition *transition, const struct want *want);
+
+/* The want's first end without room; asserts that there is one. */
+uint32_t want_blocked_end(const struct transition *transition, const struct want *want);
+
+/* Actions on the wiring, with the transition's own books kept. */
+MUST_CHECK enum err transition_plug(struct transition *transition, uint32_t want, struct why *why);
+MUST_CHECK enum err transition_unplug(struct transition *transition, uint64_t port,
+                                      struct why *why);
+MUST_CHECK enum err transition_unplug_safely(struct transition *transition, uint64_t port,
+                                             bool *done, struct why *why);
+
+/* Makes a step of the actions since the last one. */
+void transition_commit(struct transition *transition);
+
+/* Takes uncommitted actions back until the plan has `count` of them. */
+void transition_undo(struct transition *transition, size_t count);
+
+/* A step of several actions that leaves no more parts than there are; the
+ * bridges are up to date. Commits it, or does nothing if none was found. */
+MUST_CHECK enum err together_step(struct transition *transition, bool *done, struct why *why);

@@ -1,0 +1,18 @@
+#pragma once
+/* drawing: a topology as an SVG picture, readable to a few hundred nodes.
+ *
+ * Cables along different axes have different colours, wraparound cables bend
+ * around the grid, jumps are dashed; servers of a switch are small dots beside
+ * it. Every node and cable tells its name and ports to a pointer that rests
+ * on it. */
+
+#include "base/err.h"
+#include "base/text.h"
+#include "topology/draw/layout.h"
+#include "topology/topology.h"
+
+#define DRAWING_NODE_MAX 5000
+#define DRAWING_LINK_MAX 100000
+
+MUST_CHECK enum err drawing_svg(struct text *out, const struct topology *topology,
+                                enum layout_kind kind, struct why *why);

@@ -1,0 +1,135 @@
+/* format: which of the five it is, and the way in and out of each. */
+#include "topology/format/format.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/check.h"
+#include "topology/format/format_impl.h"
+
+const char *const format_words[FORMAT_COUNT + 1] = {"json",    "edgelist", "dot",
+                                                    "graphml", "anynet",   NULL};
+
+bool format_of_name(const char *name, enum format *format)
+{
+    static const struct {
+        const char *ending;
+        enum format format;
+    } endings[] = {
+        {".json", FORMAT_JSON},       {".edgelist", FORMAT_EDGELIST}, {".edges", FORMAT_EDGELIST},
+        {".txt", FORMAT_EDGELIST},    {".dot", FORMAT_DOT},           {".gv", FORMAT_DOT},
+        {".graphml", FORMAT_GRAPHML}, {".anynet", FORMAT_ANYNET},
+    };
+    size_t size = strlen(name);
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        size_t ending = strlen(endings[i].ending);
+        if (size > ending && strcasecmp(name + size - ending, endings[i].ending) == 0) {
+            *format = endings[i].format;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool word_is(const char *data, size_t size, const char *word)
+{
+    size_t length = strlen(word);
+    return size > length && strncasecmp(data, word, length) == 0 &&
+           (is_space(data[length]) || data[length] == '{' || data[length] == '"');
+}
+
+static size_t bom_size(const char *data, size_t size)
+{
+    return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
+enum format format_of_content(const char *data, size_t size)
+{
+    const char *at = data + bom_size(data, size), *end = data + size;
+    for (;;) {
+        while (at < end && is_space(*at))
+            at++;
+        if (at == end || *at != '#')
+            break;
+        while (at < end && *at != '\n') /* a comment, in DOT and edge lists */
+            at++;
+    }
+    size_t left = (size_t)(end - at);
+    if (left == 0)
+        return FORMAT_EDGELIST;
+    if (*at == '{' || *at == '[')
+        return FORMAT_JSON;
+    if (*at == '<')
+        return FORMAT_GRAPHML;
+    if (word_is(at, left, "graph") || word_is(at, left, "digraph") || word_is(at, left, "strict") ||
+        (left > 1 && at[0] == '/' && (at[1] == '/' || at[1] == '*')))
+        return FORMAT_DOT;
+    if (word_is(at, left, "router") || word_is(at, left, "node"))
+        return FORMAT_ANYNET;
+    return FORMAT_EDGELIST;
+}
+
+enum err format_read(struct topology *out, enum format format, const char *name, const char *data,
+                     size_t size, struct why *why)
+{
+    struct draft draft = {.name = name, .why = why};
+    uint32_t line = 1;
+    enum err err = OK;
+    size_t skip = bom_size(data, size);
+    data += skip;
+    size -= skip;
+    switch (format) { /* no default: the compiler names a forgotten format */
+    case FORMAT_JSON:
+        err = json_format_read(&draft, data, size, &line);
+        break;
+    case FORMAT_EDGELIST:
+        err = edgelist_format_read(&draft, data, size, &line);
+        break;
+    case FORMAT_DOT:
+        err = dot_format_read(&draft, data, size, &line);
+        break;
+    case FORMAT_GRAPHML:
+        err = graphml_format_read(&draft, data, size, &line);
+        break;
+    case FORMAT_ANYNET:
+        err = anynet_format_read(&draft, data, size, &line);
+        break;
+    }
+    if (!err)
+        err = draft_finish(&draft, line, out);
+    draft_fini(&draft);
+    if (!err)
+        assert_slow((topology_check(out), true));
+    return err;
+}
+
+enum err format_write(struct text *out, enum format format, const struct topology *topology,
+                      struct why *why)
+{
+    enum err err = OK;
+    switch (format) {
+    case FORMAT_JSON:
+        err = json_format_write(out, topology, why);
+        break;
+    case FORMAT_EDGELIST:
+        err = edgelist_format_write(out, topology, why);
+        break;
+    case FORMAT_DOT:
+        err = dot_format_write(out, topology, why);
+        break;
+    case FORMAT_GRAPHML:
+        err = graphml_format_write(out, topology, why);
+        break;
+    case FORMAT_ANYNET:
+        err = anynet_format_write(out, topology, why);
+        break;
+    }
+    if (!err && !text_ok(out))
+        err = why_memory(why);
+    return err;
+}

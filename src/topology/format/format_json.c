@@ -1,0 +1,444 @@
+/* format_json: node-link JSON, as networkx writes and reads it.
+ *
+ *   {"directed": false, "multigraph": false,
+ *    "graph": {"weft": 1, "direct": true, "spec": "torus:3x3x3", "axes": [3, 3, 3]},
+ *    "nodes": [{"id": 0, "servers": 1, "ports": 6, "group": 2, "level": 1}, ...],
+ *    "links": [{"source": 0, "target": 1, "source_port": 0, "target_port": 1}, ...]}
+ *
+ * The keys stand in any order, "edges" is as good as "links", and what we do
+ * not know is passed over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json.h"
+#include "base/json_reader.h"
+#include "topology/format/format_impl.h"
+
+struct json_input {
+    struct json_reader reader;
+    struct draft *draft;
+    struct text name;  /* a node's name while it is put together */
+    struct text other; /* the second of a link's two */
+    bool has_nodes, has_links;
+};
+
+static uint32_t line_of(const struct json_input *input)
+{
+    unsigned long line = input->reader.line;
+    return line < UINT32_MAX ? (uint32_t)line : UINT32_MAX;
+}
+
+/* A string inside a tuple, as Python prints it. */
+static void python_string(struct text *out, const struct text *value)
+{
+    bool single = memchr(value->data, '\'', value->size) != NULL;
+    char quote = single && !memchr(value->data, '"', value->size) ? '"' : '\'';
+    text_add(out, &quote, 1);
+    for (size_t i = 0; i < value->size; i++) {
+        unsigned char c = (unsigned char)value->data[i];
+        if (c == quote || c == '\\')
+            text_printf(out, "\\%c", c);
+        else if (c == '\n' || c == '\r' || c == '\t')
+            text_printf(out, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
+        else if (c < ' ' || c == 0x7f)
+            text_printf(out, "\\x%02x", c);
+        else
+            text_add(out, &value->data[i], 1);
+    }
+    text_add(out, &quote, 1);
+}
+
+/* networkx writes a tuple as an array; its name is what Python would print.
+ * The reader bounds how deep arrays can stand in each other. */
+static enum err tuple_read(struct json_input *input, struct text *name)
+{
+    struct json_reader *reader = &input->reader;
+    text_puts(name, "(");
+    for (uint32_t count = 0;; count++) {
+        enum err err = json_reader_next(reader);
+        if (err)
+            return err;
+        if (reader->event == JSON_ARRAY_END) {
+            text_puts(name, count == 1 ? ",)" : ")");
+            return OK;
+        }
+        if (count)
+            text_puts(name, ", ");
+        if (reader->event == JSON_ARRAY)
+            err = tuple_read(input, name);
+        else if (reader->event == JSON_STRING)
+            python_string(name, &reader->text);
+        else if (reader->event == JSON_NUMBER)
+            text_add(name, reader->text.data, reader->text.size);
+        else if (reader->event == JSON_TRUE || reader->event == JSON_FALSE)
+            text_puts(name, reader->event == JSON_TRUE ? "True" : "False");
+        else if (reader->event == JSON_NULL)
+            text_puts(name, "None");
+        else
+            err = json_reader_fail(reader, "a node's name holds something that cannot be a name");
+        if (err)
+            return err;
+    }
+}
+
+/* The value of "id", "source" or "target". */
+static enum err name_read(struct json_input *input, const char *what, struct text *name)
+{
+    struct json_reader *reader = &input->reader;
+    enum err err = json_reader_next(reader);
+    name->size = 0;
+    if (err)
+        return err;
+    if (reader->event == JSON_STRING || reader->event == JSON_NUMBER)
+        text_add(name, reader->text.data, reader->text.size);
+    else if (reader->event == JSON_ARRAY)
+        err = tuple_read(input, name);
+    else
+        err = json_reader_fail(reader, "%s should be a number, a string or an array", what);
+    if (!err && !text_ok(name))
+        err = why_memory(input->draft->why);
+    return err;
+}
+
+/* The value of an attribute that must be a whole number, for the draft's
+ * setters; null counts as not given. */
+static enum err number_text(struct json_input *input, const char *key, bool *given)
+{
+    enum err err = json_reader_next(&input->reader);
+    if (err)
+        return err;
+    *given = input->reader.event != JSON_NULL;
+    if (*given && input->reader.event != JSON_NUMBER)
+        return json_reader_fail(&input->reader, "%s should be a whole number", key);
+    return OK;
+}
+
+static const char *own_key(const struct json_reader *reader, const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (json_reader_is(reader, *keys))
+            return *keys;
+    return NULL;
+}
+
+static enum err value_skip(struct json_reader *reader)
+{
+    enum err err = json_reader_next(reader);
+    return err ? err : json_reader_skip(reader);
+}
+
+static enum err node_read(struct json_input *input)
+{
+    static const char *const keys[] = {"servers", "ports", "group", "level", NULL};
+    struct json_reader *reader = &input->reader;
+    struct draft_site site = DRAFT_SITE_NEW;
+    uint32_t line = line_of(input), node;
+    bool named = false, given;
+    if (reader->event != JSON_OBJECT)
+        return json_reader_fail(reader, "a node should be an object");
+    for (;;) {
+        enum err err = json_reader_next(reader);
+        if (err)
+            return err;
+        if (reader->event == JSON_OBJECT_END)
+            break;
+        const char *key = own_key(reader, keys);
+        if (json_reader_is(reader, "id")) {
+            err = name_read(input, "id", &input->name);
+            named = true;
+        } else if (key) {
+            err = number_text(input, key, &given);
+            if (!err && given)
+                err = draft_set_site(input->draft, &site, key, reader->text.data, line_of(input));
+        } else {
+            err = value_skip(reader);
+        }
+        if (err)
+            return err;
+    }
+    if (!named)
+        return draft_fail(input->draft, line, "a node without an id");
+    enum err err = draft_declare(input->draft, input->name.data, input->name.size, line, &node);
+    if (!err)
+        input->draft->nodes[node].site = site;
+    return err;
+}
+
+static enum err link_read(struct json_input *input)
+{
+    static const char *const keys[] = {"source_port", "target_port", NULL};
+    struct json_reader *reader = &input->reader;
+    struct draft *draft = input->draft;
+    struct link link = DRAFT_LINK_NEW;
+    uint32_t line = line_of(input);
+    bool source = false, target = false, given;
+    if (reader->event != JSON_OBJECT)
+        return json_reader_fail(reader, "a link should be an object");
+    for (;;) {
+        enum err err = json_reader_next(reader);
+        if (err)
+            return err;
+        if (reader->event == JSON_OBJECT_END)
+            break;
+        const char *key = own_key(reader, keys);
+        if (json_reader_is(reader, "source")) {
+            err = name_read(input, "source", &input->name);
+            source = true;
+        } else if (json_reader_is(reader, "target")) {
+            err = name_read(input, "target", &input->other);
+            target = true;
+        } else if (key) {
+            err = number_text(input, key, &given);
+            if (!err && given)
+                err = draft_set_link(draft, &link, key, reader->text.data, line_of(input));
+        } else {
+            err = value_skip(reader);
+        }
+        if (err)
+            return err;
+    }
+    if (!source || !target)
+        return draft_fail(draft, line, "a link without a %s", source ? "target" : "source");
+    enum err err = draft_mention(draft, input->name.data, input->name.size, line, &link.a);
+    if (!err)
+        err = draft_mention(draft, input->other.data, input->other.size, line, &link.b);
+    return err ? err : draft_add_link(draft, &link, line);
+}
+
+static enum err list_read(struct json_input *input, const char *what, bool *seen,
+                          enum err (*item_read)(struct json_input *input))
+{
+    struct json_reader *reader = &input->reader;
+    if (*seen)
+        return json_reader_fail(reader, "%s a second time", what);
+    *seen = true;
+    enum err err = json_reader_expect(reader, JSON_ARRAY, what);
+    while (!err) {
+        err = json_reader_next(reader);
+        if (!err && reader->event == JSON_ARRAY_END)
+            return OK;
+        if (!err)
+            err = item_read(input);
+    }
+    return err;
+}
+
+static enum err axes_read(struct json_input *input)
+{
+    struct draft *draft = input->draft;
+    draft->axis_count = 0;
+    enum err err = json_reader_expect(&input->reader, JSON_ARRAY, "axes");
+    while (!err) {
+        err = json_reader_next(&input->reader);
+        if (err || input->reader.event == JSON_ARRAY_END)
+            break;
+        struct draft one = {.name = draft->name, .why = draft->why};
+        if (input->reader.event != JSON_NUMBER || draft->axis_count == AXIS_MAX)
+            return json_reader_fail(&input->reader, "axes should be 1 to %d sizes", AXIS_MAX);
+        err = draft_set_graph(&one, "axes", input->reader.text.data, line_of(input));
+        draft->axis_size[draft->axis_count++] = one.axis_size[0];
+    }
+    return err;
+}
+
+/* The "graph" object; old networkx wrote a list there, which we pass over. */
+static enum err graph_read(struct json_input *input)
+{
+    struct json_reader *reader = &input->reader;
+    enum err err = json_reader_next(reader);
+    if (err || reader->event != JSON_OBJECT)
+        return err ? err : json_reader_skip(reader);
+    for (;;) {
+        err = json_reader_next(reader);
+        if (err || reader->event == JSON_OBJECT_END)
+            return err;
+        if (json_reader_is(reader, "axes")) {
+            err = axes_read(input);
+        } else if (json_reader_is(reader, "direct")) {
+            err = json_reader_bool(reader, "direct", &input->draft->direct);
+            input->draft->direct_said = true;
+        } else if (json_reader_is(reader, "spec")) {
+            err = json_reader_expect(reader, JSON_STRING, "spec");
+            if (!err)
+                err = draft_set_graph(input->draft, "spec", reader->text.data, line_of(input));
+        } else if (json_reader_is(reader, "weft")) {
+            err = json_reader_expect(reader, JSON_NUMBER, "weft");
+            if (!err)
+                err = draft_set_graph(input->draft, "weft", reader->text.data, line_of(input));
+        } else {
+            err = value_skip(reader);
+        }
+        if (err)
+            return err;
+    }
+}
+
+static enum err top_read(struct json_input *input)
+{
+    struct json_reader *reader = &input->reader;
+    bool multigraph = true;
+    enum err err = json_reader_expect(reader, JSON_OBJECT, "the file");
+    while (!err) {
+        err = json_reader_next(reader);
+        if (err || reader->event == JSON_OBJECT_END)
+            break;
+        if (json_reader_is(reader, "directed"))
+            err = json_reader_bool(reader, "directed", &input->draft->directed);
+        else if (json_reader_is(reader, "multigraph"))
+            err = json_reader_bool(reader, "multigraph", &multigraph);
+        else if (json_reader_is(reader, "graph"))
+            err = graph_read(input);
+        else if (json_reader_is(reader, "nodes"))
+            err = list_read(input, "nodes", &input->has_nodes, node_read);
+        else if (json_reader_is(reader, "links") || json_reader_is(reader, "edges"))
+            err = list_read(input, "links", &input->has_links, link_read);
+        else
+            err = value_skip(reader);
+    }
+    input->draft->repeat = multigraph ? REPEAT_PARALLEL : REPEAT_REFUSED;
+    if (!err)
+        err = json_reader_next(reader); /* nothing may follow */
+    if (!err && !input->has_nodes)
+        err = json_reader_fail(reader, "there is no list of \"nodes\"");
+    if (!err && !input->has_links)
+        err = json_reader_fail(reader, "there is no list of \"links\" or \"edges\"");
+    return err;
+}
+
+enum err json_format_read(struct draft *draft, const char *data, size_t size, uint32_t *line)
+{
+    struct json_input input = {.draft = draft};
+    draft->declare = true;
+    json_reader_init(&input.reader, draft->name, data, size, draft->why);
+    enum err err = top_read(&input);
+    *line = line_of(&input);
+    json_reader_fini(&input.reader);
+    text_fini(&input.name);
+    text_fini(&input.other);
+    return err;
+}
+
+static void name_write(struct json *json, const struct topology *topology, uint32_t node)
+{
+    if (topology->names)
+        json_string(json, topology->names[node]);
+    else
+        json_uint(json, node);
+}
+
+/* An object that stands on one line of its own in an indented list. */
+static void line_open(struct json *json)
+{
+    json_object(json);
+    json->indent = false;
+}
+
+static void line_close(struct json *json)
+{
+    json_end(json, '}');
+    json->indent = true;
+}
+
+static void graph_write(struct json *json, const struct topology *topology)
+{
+    json_key(json, "graph");
+    line_open(json);
+    json_put_uint(json, "weft", 1);
+    json_put_bool(json, "direct", topology->direct);
+    if (topology->spec[0])
+        json_put_string(json, "spec", topology->spec);
+    if (topology->axis_count) {
+        json_key(json, "axes");
+        json_array(json);
+        for (uint32_t axis = 0; axis < topology->axis_count; axis++)
+            json_uint(json, topology->axis_size[axis]);
+        json_end(json, ']');
+    }
+    line_close(json);
+}
+
+static void node_write(struct json *json, const struct topology *topology, uint32_t node)
+{
+    const struct site *site = &topology->sites[node];
+    line_open(json);
+    json_key(json, "id");
+    name_write(json, topology, node);
+    json_put_uint(json, "servers", site->servers);
+    if (site->ports)
+        json_put_uint(json, "ports", site->ports);
+    if (site->group != GROUP_NONE)
+        json_put_uint(json, "group", site->group);
+    if (site->level)
+        json_put_uint(json, "level", site->level);
+    line_close(json);
+}
+
+static void link_write(struct json *json, const struct topology *topology, const struct link *link)
+{
+    line_open(json);
+    json_key(json, "source");
+    name_write(json, topology, link->a);
+    json_key(json, "target");
+    name_write(json, topology, link->b);
+    json_put_uint(json, "source_port", link->a_port);
+    json_put_uint(json, "target_port", link->b_port);
+}
+
+/* keys[e] says the how-many-eth cable between its two nodes link e is: in a
+ * multigraph networkx tells them apart by it. */
+static enum err keys_count(const struct graph *graph, uint32_t **keys, struct why *why)
+{
+    uint32_t *count = array_new(graph->node_count, sizeof *count);
+    *keys = array_new(graph->link_count, sizeof **keys);
+    if (!count || !*keys) {
+        free(count);
+        free(*keys);
+        return why_memory(why);
+    }
+    for (uint32_t v = 0; v < graph->node_count; v++) {
+        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
+            uint32_t other = graph->to[slot];
+            if (v < other)
+                (*keys)[graph->channel[slot] / 2] = count[other]++;
+        }
+        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++)
+            count[graph->to[slot]] = 0;
+    }
+    free(count);
+    return OK;
+}
+
+enum err json_format_write(struct text *out, const struct topology *topology, struct why *why)
+{
+    const struct graph *graph = &topology->graph;
+    bool parallel;
+    uint32_t *keys = NULL;
+    enum err err = format_find_parallel(topology, &parallel, why);
+    if (!err && parallel)
+        err = keys_count(graph, &keys, why);
+    if (err)
+        return err;
+    struct json json = json_make(out, true);
+    json_object(&json);
+    json_put_bool(&json, "directed", false);
+    json_put_bool(&json, "multigraph", parallel);
+    graph_write(&json, topology);
+    json_key(&json, "nodes");
+    json_array(&json);
+    for (uint32_t v = 0; v < graph->node_count; v++)
+        node_write(&json, topology, v);
+    json_end(&json, ']');
+    json_key(&json, "links");
+    json_array(&json);
+    for (uint32_t e = 0; e < graph->link_count; e++) {
+        link_write(&json, topology, &graph->links[e]);
+        if (keys)
+            json_put_uint(&json, "key", keys[e]);
+        line_close(&json);
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+    free(keys);
+    return OK;
+}

@@ -1,0 +1,131 @@
+/* format_spec: may the words in a file be believed?
+ *
+ * A file can say `torus:3x3x3` and hold something else. The words are built
+ * again and compared; only then do they count. A small file must not make us
+ * build a large network for nothing, so words that cannot give this many nodes
+ * are not built at all: every number in them is held against the topology. */
+#include "topology/format/format_impl.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "topology/spec.h"
+
+static uint64_t widest_node(const struct topology *topology)
+{
+    uint64_t widest = 0;
+    for (uint32_t v = 0; v < topology->graph.node_count; v++) {
+        const struct site *site = &topology->sites[v];
+        uint64_t used = graph_degree(&topology->graph, v);
+        used += topology->direct ? 0 : site->servers;
+        uint64_t width = used > site->ports ? used : site->ports;
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+/* The whole number at *at, saturated; moves past its digits. */
+static uint64_t number_read(const char **at)
+{
+    uint64_t value = 0;
+    for (; **at >= '0' && **at <= '9'; ++*at)
+        if (value < (uint64_t)1 << 40)
+            value = value * 10 + (uint64_t)(**at - '0');
+    return value;
+}
+
+static bool key_is(const char *key, size_t size, const char *word)
+{
+    return strlen(word) == size && memcmp(key, word, size) == 0;
+}
+
+/* "14", or so many switches with so many ports, "10x24+5x48". */
+static bool ports_plausible(const char *value, const char *end, uint64_t nodes, uint64_t widest)
+{
+    while (value < end) {
+        if (*value < '0' || *value > '9') {
+            value++;
+            continue;
+        }
+        uint64_t number = number_read(&value);
+        if (number > (*value == 'x' ? nodes : widest))
+            return false;
+    }
+    return true;
+}
+
+/* Could `key=value` belong to this topology? Products of sizes count as nodes;
+ * a fat-tree of parameter k has 5k^2/4. */
+static bool field_plausible(const char *key, size_t key_size, const char *value, const char *end,
+                            uint64_t nodes, uint64_t widest)
+{
+    if (key_is(key, key_size, "seed") || key_is(key, key_size, "servers"))
+        return true; /* cost nothing to build */
+    uint64_t most = nodes > widest ? nodes : widest;
+    if (key_is(key, key_size, "ports"))
+        return ports_plausible(value, end, nodes, widest);
+    if (key_is(key, key_size, "degree"))
+        most = widest;
+    while (value < end) {
+        if (*value < '0' || *value > '9') {
+            value++;
+            continue;
+        }
+        uint64_t number = number_read(&value);
+        while (*value == 'x' && value[1] >= '0' && value[1] <= '9') {
+            value++;
+            uint64_t factor = number_read(&value);
+            if (number > most)
+                return false;
+            number = factor && number > most / factor ? most + 1 : number * factor;
+        }
+        if (*value == '.') {
+            value++; /* a share such as 0.25: its digits are no size */
+            number_read(&value);
+        }
+        if (number > most || (key_is(key, key_size, "k") && number * number > nodes))
+            return false;
+    }
+    return true;
+}
+
+static bool spec_plausible(const struct topology *topology, const char *spec)
+{
+    uint64_t nodes = topology->graph.node_count, widest = widest_node(topology);
+    for (const char *at = spec_parameters(spec); *at;) {
+        size_t size = strcspn(at, ",");
+        const char *equals = memchr(at, '=', size);
+        size_t key_size = equals ? (size_t)(equals - at) : 0;
+        if (!field_plausible(at, key_size, equals ? equals + 1 : at, at + size, nodes, widest))
+            return false;
+        at += size;
+        at += *at == ',';
+    }
+    return true;
+}
+
+static bool same_sites(const struct topology *one, const struct topology *other)
+{
+    static_assert(sizeof(struct site) == 4 * sizeof(uint32_t), "no padding to compare");
+    return one->direct == other->direct &&
+           memcmp(one->sites, other->sites, one->graph.node_count * sizeof *one->sites) == 0;
+}
+
+enum err format_trust_spec(struct topology *topology, const char *spec, struct why *why)
+{
+    struct topology built;
+    struct why ignored;
+    if (!topology_is_spec(spec) || !spec_plausible(topology, spec))
+        return OK;
+    enum err err = topology_build(&built, spec, &ignored);
+    if (err)
+        return err == ERR_MEMORY ? why_memory(why) : OK;
+    if (graph_equal(&topology->graph, &built.graph) && same_sites(topology, &built)) {
+        topology->kind = built.kind;
+        memcpy(topology->spec, built.spec, sizeof built.spec);
+        topology->axis_count = built.axis_count;
+        memcpy(topology->axis_size, built.axis_size, sizeof built.axis_size);
+    }
+    topology_fini(&built);
+    return OK;
+}
