@@ -1,5 +1,6 @@
 #include "base/err.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/check.h"
@@ -27,43 +28,27 @@ static void why_clean(struct why *why)
             *at = '?';
 }
 
-enum err why_fail(struct why *why, enum err err, const char *format, ...)
+void why_set(struct why *why, const char *format, ...)
 {
-    assert(err != OK);
-    if (why) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(why->text, sizeof why->text, format, args);
-        va_end(args);
-        why_clean(why);
-    }
-    return err;
-}
-
-enum err why_fail_line_list(struct why *why, const char *name, unsigned long line,
-                            const char *format, va_list args)
-{
-    if (why) {
-        /* A long path must not push the reason off the line. */
-        int used = snprintf(why->text, sizeof why->text, "%.200s: line %lu: ", name, line);
-        assert(used > 0 && (size_t)used < sizeof why->text);
-        vsnprintf(why->text + used, sizeof why->text - (size_t)used, format, args);
-        why_clean(why);
-    }
-    return ERR_INPUT;
-}
-
-enum err why_fail_line(struct why *why, const char *name, unsigned long line, const char *format,
-                       ...)
-{
+    if (!why)
+        return;
     va_list args;
     va_start(args, format);
-    enum err err = why_fail_line_list(why, name, line, format, args);
+    vsnprintf(why->text, sizeof why->text, format, args);
     va_end(args);
-    return err;
+    why_clean(why);
 }
 
-enum err why_memory(struct why *why)
+void why_set_line(struct why *why, const char *name, unsigned long line, const char *format, ...)
 {
-    return why_fail(why, ERR_MEMORY, "not enough memory");
+    if (!why)
+        return;
+    /* A long path must not push the reason off the line. */
+    int used = snprintf(why->text, sizeof why->text, "%.200s: line %lu: ", name, line);
+    assert(used > 0 && (size_t)used < sizeof why->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why->text + used, sizeof why->text - (size_t)used, format, args);
+    va_end(args);
+    why_clean(why);
 }

@@ -6,8 +6,6 @@
  * `struct why` that the caller owns. The first to fail writes the line; those
  * above pass it on. Only the command line prints it. */
 
-#include <stdarg.h>
-
 #define ERR_LIST(X)                                                                                \
     X(ERR_USAGE, "bad usage")           /* asked for something that cannot be */                   \
     X(ERR_INPUT, "bad input")           /* data from outside is broken */                          \
@@ -32,18 +30,21 @@ struct why {
 /* The general text of a code, for a caller that has no better line. */
 const char *err_text(enum err err);
 
-/* Writes the reason and returns the code, so that a failing function ends in
- * one statement. A NULL why is allowed: the caller does not care. */
-MUST_CHECK enum err why_fail(struct why *why, enum err err, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* Writes the reason. A NULL why is allowed: the caller does not care. */
+void why_set(struct why *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ERR_INPUT with "name: line N: " before the reason: what every reader of a
- * file says. */
-MUST_CHECK enum err why_fail_line(struct why *why, const char *name, unsigned long line,
-                                  const char *format, ...) __attribute__((format(printf, 4, 5)));
-MUST_CHECK enum err why_fail_line_list(struct why *why, const char *name, unsigned long line,
-                                       const char *format, va_list args)
-    __attribute__((format(printf, 4, 0)));
+/* The same with "name: line N: " before it: what every reader of a file says. */
+void why_set_line(struct why *why, const char *name, unsigned long line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Write the reason and yield the code, so that a failing function ends in one
+ * statement. Macros, so that compilers and analysers see that it is never OK. */
+#define why_fail(why, err, ...) (why_set((why), __VA_ARGS__), (err))
+#define why_fail_line(why, name, line, ...)                                                        \
+    (why_set_line((why), (name), (line), __VA_ARGS__), ERR_INPUT)
 
 /* ERR_MEMORY with its usual line. */
-MUST_CHECK enum err why_memory(struct why *why);
+MUST_CHECK static inline enum err why_memory(struct why *why)
+{
+    return why_fail(why, ERR_MEMORY, "not enough memory");
+}

@@ -24,15 +24,6 @@ void json_reader_fini(struct json_reader *reader)
     text_fini(&reader->text);
 }
 
-enum err json_reader_fail(struct json_reader *reader, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    enum err err = why_fail_line_list(reader->why, reader->name, reader->line, format, args);
-    va_end(args);
-    return err;
-}
-
 static void space_skip(struct json_reader *reader)
 {
     for (; reader->at < reader->end; reader->at++) {

@@ -71,5 +71,5 @@ MUST_CHECK enum err json_reader_uint(struct json_reader *reader, const char *wha
 MUST_CHECK enum err json_reader_bool(struct json_reader *reader, const char *what, bool *value);
 
 /* ERR_INPUT, "name: line N: reason" with the line of the last event. */
-MUST_CHECK enum err json_reader_fail(struct json_reader *reader, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+#define json_reader_fail(reader, ...)                                                              \
+    why_fail_line((reader)->why, (reader)->name, (reader)->line, __VA_ARGS__)

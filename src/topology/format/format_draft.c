@@ -18,15 +18,6 @@ void draft_fini(struct draft *draft)
     free(draft->links);
 }
 
-enum err draft_fail(const struct draft *draft, uint32_t line, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    enum err err = why_fail_line_list(draft->why, draft->name, line, format, args);
-    va_end(args);
-    return err;
-}
-
 /* Names must survive in every format and on one line of a terminal: no control
  * characters, none of the two code points XML excludes. */
 static enum err name_check(const struct draft *draft, const char *name, size_t size, uint32_t line)

@@ -62,8 +62,7 @@ struct draft {
 void draft_fini(struct draft *draft);
 
 /* ERR_INPUT with the line. */
-MUST_CHECK enum err draft_fail(const struct draft *draft, uint32_t line, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define draft_fail(draft, line, ...) why_fail_line((draft)->why, (draft)->name, line, __VA_ARGS__)
 
 /* The node of that name, new or not. draft_declare refuses a second time. */
 MUST_CHECK enum err draft_mention(struct draft *draft, const char *name, size_t size, uint32_t line,
