@@ -35,8 +35,9 @@ static void histogram_json(struct json *json, const char *key, const uint64_t *p
             continue;
         json_object(json);
         json_put_uint(json, "hops", d + cables);
-        json_put_uint(json, "pairs", pairs[d] / 2);
-        json_put_number(json, "share", (double)(pairs[d] / 2) / (double)all);
+        uint64_t once = pairs[d] / 2; /* the tally counts both directions */
+        json_put_uint(json, "pairs", once);
+        json_put_number(json, "share", (double)once / (double)all);
         json_end(json, '}');
     }
     json_end(json, ']');
@@ -244,11 +245,12 @@ static void histogram_text(struct text *out, const char *label, const uint64_t *
     if (all == 0)
         return;
     text_printf(out, "\n  hops %20s   share\n", label);
-    for (uint32_t d = 0; d < length; d++)
-        if (pairs[d])
-            text_printf(out, "  %4u %20llu %6.2f %%\n", d + cables,
-                        (unsigned long long)pairs[d] / 2,
-                        100 * (double)(pairs[d] / 2) / (double)all);
+    for (uint32_t d = 0; d < length; d++) {
+        uint64_t once = pairs[d] / 2;
+        if (once)
+            text_printf(out, "  %4u %20llu %6.2f %%\n", d + cables, (unsigned long long)once,
+                        100 * (double)once / (double)all);
+    }
 }
 
 static void bisection_text(struct text *out, const struct bisection *bisection)

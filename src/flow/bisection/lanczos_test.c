@@ -21,7 +21,8 @@ static void the_least_eigenvalue_of_a_line_is_found(void **state)
         double wanted = 2 - 2 * cos(M_PI / (size + 1));
         assert_true(fabs(value - wanted) < 1e-8);
         /* The vector is sin(i pi / (n+1)) up to a factor. */
-        double factor = vector[size / 2] / sin(M_PI * (size / 2 + 1) / (size + 1));
+        uint32_t middle = size / 2;
+        double factor = vector[middle] / sin(M_PI * (middle + 1) / (size + 1));
         for (uint32_t i = 0; i < size; i++)
             assert_true(fabs(vector[i] - factor * sin(M_PI * (i + 1) / (size + 1))) < 1e-3);
     }

@@ -58,7 +58,7 @@ static void both_players_of_a_game_agree(void **state)
     print_message("# seed 81\n");
     struct rng rng = rng_make(81, 0);
     for (int round = 0; round < 200; round++) {
-        double matrix[400];
+        double matrix[400] = {0};
         uint32_t rows = 1 + (uint32_t)rng_below(&rng, 20);
         uint32_t columns = 1 + (uint32_t)rng_below(&rng, 20);
         for (uint32_t i = 0; i < rows * columns; i++)

@@ -37,6 +37,7 @@ enum err start_grown(const struct graph *graph, const struct halving *halving, s
     for (uint32_t v = 0; v < nodes; v++)
         side[v] = 1;
     uint64_t weight = 0;
+    assert(nodes > 0 || halving->total == 0);
     while (2 * weight < halving->total) {
         if (head == tail) { /* the start, or a component is used up */
             uint32_t v = (uint32_t)rng_below(rng, nodes);

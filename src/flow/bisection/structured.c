@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/check.h"
 #include "flow/bisection/start.h"
 
 #define NONZERO_MAX 3u
@@ -87,6 +88,7 @@ enum err structured_search(struct search *search, struct why *why)
     uint64_t nodes = 1;
     for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
         uint64_t size = topology->axis_size[axis];
+        assert(size > 0);
         nodes *= size;
         family.turn *= size / common_divisor(family.turn, size);
     }

@@ -77,6 +77,7 @@ static enum err pairs_try(struct together *together, bool *done, struct why *why
 /* A want that closes a gap, or leads out to a node that nothing reaches yet. */
 static bool want_closes(const struct want *want, const uint32_t *label)
 {
+    assert(label); /* a wide search has labelled the parts */
     return label[want->cable.a] != label[want->cable.b];
 }
 

@@ -143,7 +143,7 @@ static enum err numeral_read(struct dot_lexer *lexer)
     while (is_digit(look(lexer, 0)))
         lexer->at++;
     size_t size = (size_t)(lexer->at - from);
-    if (is_letter(look(lexer, 0)) || !memchr("0123456789", lexer->at[-1], 10))
+    if (is_letter(look(lexer, 0)) || !is_digit(lexer->at[-1]))
         if (is_letter(look(lexer, 0)) || size < 2 || !is_digit(lexer->at[-2]))
             return why_fail_line(lexer->why, lexer->name, lexer->line_at,
                                  "'%.*s' is neither a number nor a name",

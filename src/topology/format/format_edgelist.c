@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/check.h"
 #include "topology/format/format_impl.h"
 
 struct edgelist_input {
@@ -82,6 +83,7 @@ static enum err node_of_word(struct edgelist_input *input, struct rest word, uin
 {
     uint32_t alias = name_index_find(&input->aliases, word.at, rest_size(word));
     if (alias != NAME_NONE) {
+        assert(input->alias_node);
         *node = input->alias_node[alias];
         return OK;
     }

@@ -6,7 +6,7 @@
  * Those of 19,383 nodes are Loz's. */
 #include "topology/generate/degree_diameter_impl.h"
 
-#define LENGTH(array) (sizeof array / sizeof *array)
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
 
 static const struct lift_edge edges_10[] = {
     {0, 0, 1},

@@ -35,6 +35,7 @@ static uint32_t fattree_links(uint32_t half, struct link *links)
 static void fattree_sites(struct topology *topology, uint32_t half)
 {
     uint32_t per_level = 2 * half * half;
+    assert(per_level > 0);
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
         uint32_t level = v / per_level;
         topology->sites[v] = (struct site){

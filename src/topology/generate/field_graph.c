@@ -134,7 +134,7 @@ enum err field_graph_quadrangle(struct link_list *list, uint32_t q, uint32_t cop
                                 struct why *why)
 {
     struct finite_field field;
-    uint32_t on_line[FINITE_FIELD_ORDER_MAX + 1];
+    uint32_t on_line[FINITE_FIELD_ORDER_MAX + 1] = {0};
     enum err err = finite_field_init(&field, q, why);
     if (err)
         return err;
@@ -197,7 +197,7 @@ enum err field_graph_mms(struct link_list *list, uint32_t q, struct why *why)
     enum err err = finite_field_init(&field, q, why);
     if (err)
         return err;
-    if (q % 4 > 1)
+    if (q < 4 || q % 4 > 1)
         return why_fail(why, ERR_USAGE, "no such graph over GF(%u): q must be 0 or 1 mod 4", q);
     for (uint32_t half = 0; half < 2; half++) {
         for (uint32_t node = half * q * q; node < (half + 1) * q * q; node++) {

@@ -70,6 +70,7 @@ static enum err lattice_validate(const struct lattice *lattice, const char *spec
 static uint32_t hex_links(const uint32_t *size, struct link *links)
 {
     uint32_t row = size[0], layer = size[0] * size[1], count = 0;
+    assert(row > 0 && size[1] > 0 && layer > 0);
     for (uint32_t node = 0; node < layer * size[2]; node++) {
         uint32_t a = node % row, b = node / row % size[1], c = node / layer;
         uint32_t next = a + 1 < row ? node + 1 : node - a;

@@ -46,9 +46,10 @@ enum err closed_form_torus(uint32_t k, uint32_t n, struct closed_form *form, str
     enum err err = node_count(k, n, &nodes, why);
     if (err)
         return err;
-    double ring = (double)((uint64_t)k * k / 4);
+    uint64_t ring = (uint64_t)k * k / 4; /* the sum of one node's distances on an axis */
+    uint64_t rings = nodes / k;
     form->diameter = k == 1 ? 0 : n * (k / 2);
-    form->mean_path = nodes == 1 ? NAN : n * ring * (double)(nodes / k) / (double)(nodes - 1);
+    form->mean_path = nodes == 1 ? NAN : n * (double)ring * (double)rings / (double)(nodes - 1);
     return OK;
 }
 
