@@ -63,7 +63,7 @@ enum err parallel_run(const struct parallel_job *job, uint32_t threads, struct w
 {
     assert(threads > 0 && threads <= PARALLEL_THREADS_MAX && job->step > 0);
     struct run run = {.job = job, .lock = PTHREAD_MUTEX_INITIALIZER};
-    struct worker workers[PARALLEL_THREADS_MAX];
+    struct worker workers[PARALLEL_THREADS_MAX] = {{0}};
     uint32_t started = 1;
     progress_show(job->title, 0, job->total);
     for (uint32_t i = 0; i < threads; i++)

@@ -39,7 +39,7 @@ static enum layout_kind layout_suiting(const struct topology *topology)
  * hiding the links of the row behind. */
 static void layout_grid(struct layout *layout, const struct topology *topology)
 {
-    struct point step[AXIS_MAX];
+    struct point step[AXIS_MAX] = {{0, 0}};
     double width = 1, height = 1;
     for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
         double reach = topology->axis_size[axis] - 1.0;

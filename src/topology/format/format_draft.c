@@ -51,7 +51,8 @@ enum err draft_mention(struct draft *draft, const char *name, size_t size, uint3
                        sizeof *draft->nodes) ||
         !name_index_add(&draft->names, name, size, node))
         return why_memory(draft->why);
-    draft->nodes[*node] = (struct draft_node){.site = DRAFT_SITE_NEW, .named = line};
+    draft->nodes[*node] = (struct draft_node){.named = line};
+    draft->nodes[*node].site = DRAFT_SITE_NEW;
     return OK;
 }
 
