@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/divisor.h"
 #include "flow/bisection/start.h"
 
 #define NONZERO_MAX 3u
@@ -15,16 +16,6 @@ struct family {
     double work;          /* what is left to spend */
     int factor[AXIS_MAX];
 };
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 static uint64_t node_phase(const struct family *family, uint32_t node)
 {
@@ -88,7 +79,7 @@ enum err structured_search(struct search *search, struct why *why)
     for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
         uint64_t size = topology->axis_size[axis];
         nodes *= size;
-        family.turn *= size / common_divisor(family.turn, size);
+        family.turn *= size / divisor_common(family.turn, size);
     }
     if (topology->axis_count == 0 || nodes != topology->graph.node_count || family.turn > 1u << 20)
         return OK;
