@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "paper/figures.h"
+#include "paper/score.h"
 
 #define N_MAX 3 /* axes, in the sweeps over all k and n */
 
@@ -16,30 +17,6 @@ static uint64_t power(uint64_t base, uint32_t exponent)
     while (exponent-- > 0)
         product *= base;
     return product;
-}
-
-/* How often something held, of how many cases. */
-struct score {
-    uint32_t cases;
-    uint32_t held;
-};
-
-static void score_add(struct score *score, bool holds)
-{
-    score->cases++;
-    score->held += holds;
-}
-
-/* A claim about all cases of a sweep; `reason` if it fails in one. */
-static struct claim score_claim(const char *where, const char *what, const struct score *score,
-                                const char *reason)
-{
-    return (struct claim){.where = where,
-                          .what = what,
-                          .unit = "cases",
-                          .paper = score->cases,
-                          .found = score->held,
-                          .reason = reason};
 }
 
 /* --- nova-build --- */
