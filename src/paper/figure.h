@@ -41,13 +41,13 @@ struct claim {
     const char *what;
     const char *unit; /* "%", "hops"; NULL for a plain number */
     enum relation relation;
-    double paper;       /* the printed number; the low end of RELATION_BETWEEN */
-    double paper_high;  /* the high end of RELATION_BETWEEN */
-    double tolerance;   /* absolute: what the rounding of the printed number allows */
-    double found;       /* ours; NaN if it could not be computed */
-    double at;          /* x of the printed number in the plot; 0: it is not marked there */
-    const char *reason; /* shown unless it agrees */
-    enum verdict verdict;
+    enum verdict verdict; /* set by figure_claim */
+    double paper;         /* the printed number; the low end of RELATION_BETWEEN */
+    double paper_high;    /* the high end of RELATION_BETWEEN */
+    double tolerance;     /* absolute: what the rounding of the printed number allows */
+    double found;         /* ours; NaN if it could not be computed */
+    double at;            /* x of the printed number in the plot; 0: it is not marked there */
+    const char *reason;   /* shown unless it agrees */
 };
 
 struct figure_column {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/check.h"
 #include "base/divisor.h"
 #include "flow/bisection/start.h"
 
@@ -79,6 +80,7 @@ enum err structured_search(struct search *search, struct why *why)
     for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
         uint64_t size = topology->axis_size[axis];
         nodes *= size;
+        assert(size > 0);
         family.turn *= size / divisor_common(family.turn, size);
     }
     if (topology->axis_count == 0 || nodes != topology->graph.node_count || family.turn > 1u << 20)
