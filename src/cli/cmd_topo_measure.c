@@ -124,6 +124,8 @@ static enum err measure_all(const struct call *call, struct measurement *found,
     if (!err && call_has(call, "bisection")) {
         err = bisection_find(&found->bisection, found->topology, found->seed, why);
         found->has_bisection = !err;
+        if (!err)
+            err = bisection_raise(&found->bisection, found->topology, &found->tally, why);
     }
     if (!err && call_has(call, "connectivity"))
         err = measure_connectivity(found, why);

@@ -1,7 +1,5 @@
 /* camcube: figures of Costa, Donnelly, O'Shea, Rowstron, "CamCubeOS: A
  * Key-based Network Stack for 3D Torus Cluster Topologies" (HPDC 2013). */
-#include <stdio.h>
-
 #include "paper/figures.h"
 
 static const struct figure_column hops_columns[] = {
@@ -19,8 +17,8 @@ static enum err hops_row(struct figure_result *result, struct figure_table *tabl
                          const struct figure_call *call, uint32_t k,
                          struct figure_distances *distances, struct why *why)
 {
-    char spec[48];
-    snprintf(spec, sizeof spec, "torus:%ux%ux%u", k, k, k);
+    char spec[SPEC_SIZE];
+    figure_cube_spec(spec, "torus", k, 3);
     enum err err = figure_measure_spec(call, spec, distances, why);
     if (err)
         return err;
@@ -31,6 +29,21 @@ static enum err hops_row(struct figure_result *result, struct figure_table *tabl
                                       figure_number(distances->mean),
                                       figure_number(distances->mean * (servers - 1) / servers)});
     return OK;
+}
+
+static void hops_claim(struct figure_result *result, const char *what, double paper,
+                       double tolerance, double found, double servers, const char *reason)
+{
+    figure_claim(result, (struct claim){
+                             .where = "section 4.2.2",
+                             .what = what,
+                             .unit = "hops",
+                             .paper = paper,
+                             .tolerance = tolerance,
+                             .found = found,
+                             .at = servers,
+                             .reason = reason,
+                         });
 }
 
 static enum err hops_run(struct figure_result *result, const struct figure_call *call,
@@ -45,43 +58,17 @@ static enum err hops_run(struct figure_result *result, const struct figure_call 
             return err;
         figure_progress(call, k, last);
     }
-    char reason[320];
-    snprintf(reason, sizeof reason,
-             "those are the hops of a 4x4x4 torus (maximum %u, mean %.4g); an axis of 8 is up to "
-             "4 hops across, not 2",
-             at[4].diameter, at[4].mean);
-    struct claim claim = {.where = "section 4.2.2", .unit = "hops"};
-
-    snprintf(claim.reason, sizeof claim.reason, "measured over all pairs of servers");
-    snprintf(claim.what, sizeof claim.what, "10x10x10: maximum");
-    claim.paper = 15, claim.found = at[10].diameter;
-    figure_claim(result, claim);
-    snprintf(claim.what, sizeof claim.what, "10x10x10: mean");
-    claim.paper = 7.5, claim.found = at[10].mean, claim.tolerance = 0.05;
-    figure_claim(result, claim);
-
-    snprintf(claim.reason, sizeof claim.reason, "%s", reason);
-    snprintf(claim.what, sizeof claim.what, "8x8x8: maximum");
-    claim.paper = 6, claim.found = at[8].diameter, claim.tolerance = 0;
-    figure_claim(result, claim);
-    snprintf(claim.what, sizeof claim.what, "8x8x8: mean");
-    claim.paper = 3, claim.found = at[8].mean, claim.tolerance = 0.05;
-    figure_claim(result, claim);
+    const char *measured = "measured over all pairs of servers";
+    const char *smaller = figure_text(result,
+                                      "those are the hops of a 4x4x4 torus (maximum %u, mean "
+                                      "%.4g); an axis of 8 is up to 4 hops across, not 2",
+                                      at[4].diameter, at[4].mean);
+    hops_claim(result, "10x10x10: maximum", 15, 0, at[10].diameter, 1000, measured);
+    hops_claim(result, "10x10x10: mean", 7.5, 0.05, at[10].mean, 1000, measured);
+    hops_claim(result, "8x8x8: maximum", 6, 0, at[8].diameter, 512, smaller);
+    hops_claim(result, "8x8x8: mean", 3, 0.05, at[8].mean, 512, smaller);
     return OK;
 }
-
-static const struct figure_series hops_series[] = {
-    {"maximum", "servers", "diameter", NULL, NULL, STYLE_BOTH},
-    {"mean", "servers", "mean_path", NULL, NULL, STYLE_BOTH},
-    {0},
-};
-
-static const struct figure_plot hops_plot = {
-    .table = "hops",
-    .x_label = "servers",
-    .y_label = "hops",
-    .series = hops_series,
-};
 
 const struct figure figure_cam_hops = {
     .name = "cam-hops",
@@ -91,6 +78,13 @@ const struct figure figure_cam_hops = {
     .size_quick = "cubes of 2 to 10 servers a side",
     .seconds = 0.1,
     .seconds_quick = 0.1,
-    .plot = &hops_plot,
+    .plot.table = "hops",
+    .plot.x_label = "servers",
+    .plot.y_label = "hops",
+    .plot.series =
+        {
+            {"maximum", "servers", "diameter", NULL, NULL, STYLE_BOTH},
+            {"mean", "servers", "mean_path", NULL, NULL, STYLE_BOTH},
+        },
     .run = hops_run,
 };

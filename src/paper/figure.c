@@ -1,6 +1,8 @@
 #include "paper/figure.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,9 @@ void figure_result_fini(struct figure_result *result)
 {
     for (size_t i = 0; i < result->table_count; i++)
         free(result->tables[i].cells);
+    for (size_t i = 0; i < result->text_count; i++)
+        free(result->texts[i]);
+    free(result->texts);
     free(result->claims);
     *result = (struct figure_result){0};
 }
@@ -75,16 +80,42 @@ struct figure_cell figure_word(const char *word)
     return cell;
 }
 
+const char *figure_text(struct figure_result *result, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
+    char *text = NULL;
+    if (array_reserve(&result->texts, &result->text_capacity, result->text_count + 1, sizeof text))
+        text = array_new(size, 1);
+    if (text) {
+        vsnprintf(text, size, format, again);
+        result->texts[result->text_count++] = text;
+    } else {
+        result->failed = true;
+    }
+    va_end(again);
+    va_end(arguments);
+    return text ? text : "";
+}
+
 void figure_claim(struct figure_result *result, struct claim claim)
 {
     claim.verdict = verdict_of(&claim);
-    assert(claim.verdict == VERDICT_AGREES || claim.reason[0]);
+    assert(claim.verdict == VERDICT_AGREES || claim.reason);
     if (result->failed || !array_reserve(&result->claims, &result->claim_capacity,
                                          result->claim_count + 1, sizeof claim)) {
         result->failed = true;
         return;
     }
     result->claims[result->claim_count++] = claim;
+}
+
+void figure_claims(struct figure_result *result, const struct claim *claims, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        figure_claim(result, claims[i]);
 }
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total)
@@ -133,4 +164,11 @@ enum err figure_measure_spec(const struct figure_call *call, const char *spec,
     err = figure_measure(call, &topology, distances, why);
     topology_fini(&topology);
     return err;
+}
+
+void figure_cube_spec(char spec[SPEC_SIZE], const char *kind, uint32_t k, uint32_t n)
+{
+    int used = snprintf(spec, SPEC_SIZE, "%s:%u", kind, k);
+    for (uint32_t axis = 1; axis < n; axis++)
+        used += snprintf(spec + used, SPEC_SIZE - (size_t)used, "x%u", k);
 }

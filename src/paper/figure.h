@@ -18,6 +18,7 @@
 
 #define FIGURE_TABLE_MAX  4
 #define FIGURE_COLUMN_MAX 12
+#define FIGURE_SERIES_MAX 6
 #define FIGURE_WORD_SIZE  48
 
 enum verdict {
@@ -36,16 +37,17 @@ enum relation {
 };
 
 struct claim {
-    char where[24]; /* in the paper: "eq 3", "fig 1c", "section 6.2" */
-    char what[96];
+    const char *where; /* in the paper: "eq 3", "fig 1c", "section 6.2" */
+    const char *what;
     const char *unit; /* "%", "hops"; NULL for a plain number */
     enum relation relation;
-    double paper;      /* the printed number; the low end of RELATION_BETWEEN */
-    double paper_high; /* the high end of RELATION_BETWEEN */
-    double tolerance;  /* absolute: what the rounding of the printed number allows */
-    double found;      /* ours; NaN if it could not be computed */
-    char reason[320];  /* shown unless it agrees */
-    enum verdict verdict;
+    enum verdict verdict; /* set by figure_claim */
+    double paper;         /* the printed number; the low end of RELATION_BETWEEN */
+    double paper_high;    /* the high end of RELATION_BETWEEN */
+    double tolerance;     /* absolute: what the rounding of the printed number allows */
+    double found;         /* ours; NaN if it could not be computed */
+    double at;            /* x of the printed number in the plot; 0: it is not marked there */
+    const char *reason;   /* shown unless it agrees */
 };
 
 struct figure_column {
@@ -74,6 +76,9 @@ struct figure_result {
     struct claim *claims;
     size_t claim_count;
     size_t claim_capacity;
+    char **texts; /* made by figure_text */
+    size_t text_count;
+    size_t text_capacity;
     bool failed; /* memory ran out */
 };
 
@@ -92,6 +97,7 @@ enum figure_style {
     STYLE_BOTH, /* a line with a mark at each number */
     STYLE_LINE,
     STYLE_POINTS,
+    STYLE_PAPER, /* what the paper prints: black, hollow marks */
 };
 
 /* A curve: two columns of a table, of all rows or of those where column `key`
@@ -107,7 +113,8 @@ struct figure_plot {
     const char *table; /* which one */
     const char *x_label, *y_label;
     bool log_x, log_y;
-    const struct figure_series *series;
+    double x_step; /* between the numbers at the axis; 0: gnuplot's choice */
+    struct figure_series series[FIGURE_SERIES_MAX + 1]; /* the last has no title */
 };
 
 struct figure {
@@ -119,7 +126,7 @@ struct figure {
     double seconds; /* ... and about how long that takes on one core */
     double seconds_quick;
     const char *choice; /* what the paper leaves open, and how it is filled in; or NULL */
-    const struct figure_plot *plot;
+    struct figure_plot plot;
     enum err (*run)(struct figure_result *result, const struct figure_call *call, struct why *why);
 };
 
@@ -145,8 +152,14 @@ void figure_row(struct figure_result *result, struct figure_table *table,
 struct figure_cell figure_number(double number);
 struct figure_cell figure_word(const char *word);
 
-/* Computes the verdict and appends the claim. */
+/* A text that lives as long as the result; "" when memory has run out. */
+__attribute__((format(printf, 2, 3))) const char *figure_text(struct figure_result *result,
+                                                              const char *format, ...);
+
+/* Computes the verdict and appends the claim. Its texts must outlive the
+ * result: constants, or made by figure_text. */
 void figure_claim(struct figure_result *result, struct claim claim);
+void figure_claims(struct figure_result *result, const struct claim *claims, size_t count);
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total);
 
@@ -169,3 +182,6 @@ MUST_CHECK enum err figure_measure(const struct figure_call *call, const struct 
 /* The same of one that is built from its words. */
 MUST_CHECK enum err figure_measure_spec(const struct figure_call *call, const char *spec,
                                         struct figure_distances *distances, struct why *why);
+
+/* The words of a cube of n axes of size k: "novacube:4x4x4". */
+void figure_cube_spec(char spec[SPEC_SIZE], const char *kind, uint32_t k, uint32_t n);

@@ -48,11 +48,12 @@ static enum err sample_run(struct figure_result *result, const struct figure_cal
         figure_row(result, table,
                    (struct figure_cell[]){figure_word(i % 2 ? "a \"b\", c" : "plain"),
                                           figure_number(i == 2 ? NAN : (double)i / 2)});
-    figure_claim(result, (struct claim){.where = "fig 1",
-                                        .what = "rows",
-                                        .paper = 3,
-                                        .found = (double)table->row_count,
-                                        .reason = "the seed says otherwise"});
+    figure_claim(result,
+                 (struct claim){.where = "fig 1",
+                                .what = "rows",
+                                .paper = 3,
+                                .found = (double)table->row_count,
+                                .reason = figure_text(result, "the seed says %s", "otherwise")});
     figure_claim(result, (struct claim){.where = "fig 2",
                                         .what = "share",
                                         .unit = "%",
@@ -60,20 +61,12 @@ static enum err sample_run(struct figure_result *result, const struct figure_cal
                                         .paper = 15,
                                         .paper_high = 20,
                                         .found = NAN,
+                                        .at = 2,
                                         .reason = "the traces were never published"});
     if (call->quick)
         return why_fail(why, ERR_INPUT, "sample: refused");
     return OK;
 }
-
-static const struct figure_series sample_series[] = {
-    {"plain \"ones\"", "size", "size", "name", "plain", STYLE_BOTH},
-    {"none", "size", "size", "name", "nobody", STYLE_POINTS},
-    {0},
-};
-
-static const struct figure_plot sample_plot = {
-    .table = "sizes", .x_label = "x", .y_label = "y", .series = sample_series};
 
 static const struct figure sample = {
     .name = "sample",
@@ -81,7 +74,14 @@ static const struct figure sample = {
     .what = "a sample",
     .size = "all",
     .size_quick = "some",
-    .plot = &sample_plot,
+    .plot.table = "sizes",
+    .plot.x_label = "x",
+    .plot.y_label = "y",
+    .plot.series =
+        {
+            {"plain \"ones\"", "size", "size", "name", "plain", STYLE_BOTH},
+            {"none", "size", "size", "name", "nobody", STYLE_POINTS},
+        },
     .run = sample_run,
 };
 
@@ -130,6 +130,9 @@ static void plots_carry_their_data(void **state)
     assert_non_null(strstr(script.data, "$curve0 << END\n0 0\n2 2\nEND\n"));
     assert_non_null(strstr(script.data, "title \"plain \\\"ones\\\"\""));
     assert_null(strstr(script.data, "\"none\""));
+    /* the claim that has a place, at both ends of its range */
+    assert_non_null(strstr(script.data, "$paper0 << END\n2 15\n2 20\nEND\n"));
+    assert_non_null(strstr(script.data, "title \"printed in the paper\""));
     text_fini(&script);
     figure_result_fini(&result);
 }
@@ -152,7 +155,7 @@ static void every_figure_is_whole(void **state)
         assert_ptr_equal(figure_find(figure->name), figure);
         assert_true(*figure->paper && *figure->what && *figure->size && *figure->size_quick);
         assert_true(figure->seconds > 0 && figure->seconds_quick > 0);
-        assert_non_null(figure->plot);
+        assert_non_null(figure->plot.series[0].title);
         assert_non_null(figure->run);
     }
     assert_null(figure_find("nonsense"));

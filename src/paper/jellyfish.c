@@ -1,14 +1,11 @@
 /* jellyfish: figures of Singla, Hong, Popa, Godfrey, "Jellyfish: Networking
- * Data Centers Randomly" (NSDI 2012) about paths and cables. Those about
- * bisection are in jellyfish_bisection.c.
+ * Data Centers Randomly" (NSDI 2012) about paths. Those about bisection are in
+ * jellyfish_bisection.c, those about cables in jellyfish_cabling.c.
  *
  * RRG(N, k, r) is a random graph of N switches of k ports, r of them for links. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/array.h"
 #include "paper/figures.h"
 #include "topology/cabling/cable_count.h"
 #include "topology/change/grow.h"
@@ -70,71 +67,87 @@ static void shares_rows(struct figure_result *result, struct figure_table *table
     }
 }
 
+static void fig1c_claims(struct figure_result *result, const struct shares *large,
+                         const struct shares *small, uint32_t graphs)
+{
+    double others = (large->servers - 1) / 100.0, few = (small->servers - 1) / 100.0;
+    const char *single = figure_text(result,
+                                     "the paper shows one server of one graph; this is the mean "
+                                     "over all servers of %u graphs",
+                                     graphs);
+    const struct claim claims[] = {
+        {
+            .where = "fig 1c",
+            .what = "Jellyfish, 686 servers: pairs within 5 hops",
+            .unit = "%",
+            .relation = RELATION_ABOVE,
+            .paper = 99.5,
+            .found = large->jelly[5],
+            .at = 5,
+            .reason = "the mean of several graphs is lower",
+        },
+        {
+            .where = "fig 1c",
+            .what = "fat-tree, 686 servers: pairs within 5 hops",
+            .unit = "%",
+            .paper = 7.5,
+            .tolerance = 0.05,
+            .found = large->tree[5],
+            .at = 5,
+            .reason =
+                figure_text(result,
+                            "a server of the fat-tree of k = 14 has %.0f others on its "
+                            "switch and %.0f in its pod, of %u in all",
+                            large->tree[2] * others, large->tree[5] * others, large->servers - 1),
+        },
+        {
+            .where = "fig 1a",
+            .what = "fat-tree, 16 servers: others within 5 hops",
+            .unit = "servers",
+            .paper = 3,
+            .tolerance = 0.5,
+            .found = small->tree[5] * few,
+            .reason = single,
+        },
+        {
+            .where = "fig 1b",
+            .what = "Jellyfish, 16 servers: others within 5 hops",
+            .unit = "servers",
+            .paper = 12,
+            .tolerance = 0.5,
+            .found = small->jelly[5] * few,
+            .reason = single,
+        },
+        {
+            .where = "fig 1b",
+            .what = "Jellyfish, 16 servers: others within 4 hops",
+            .unit = "servers",
+            .paper = 6,
+            .tolerance = 0.5,
+            .found = small->jelly[4] * few,
+            .reason = single,
+        },
+    };
+    figure_claims(result, claims, sizeof claims / sizeof *claims);
+}
+
 static enum err fig1c_run(struct figure_result *result, const struct figure_call *call,
                           struct why *why)
 {
     struct figure_table *table = figure_table_add(result, "hops", fig1c_columns);
     struct figure_table *small_table = figure_table_add(result, "small", fig1c_columns);
     struct shares large, small;
+    uint32_t graphs = call->quick ? 20 : 200; /* of the small network */
     enum err err = shares_measure(call, 14, call->quick ? 3 : 20, &large, why);
     if (!err)
-        err = shares_measure(call, 4, call->quick ? 20 : 200, &small, why);
+        err = shares_measure(call, 4, graphs, &small, why);
     if (err)
         return err;
     shares_rows(result, table, &large);
     shares_rows(result, small_table, &small);
-
-    figure_claim(result, (struct claim){.where = "fig 1c",
-                                        .what = "Jellyfish, 686 servers: pairs within 5 hops",
-                                        .unit = "%",
-                                        .relation = RELATION_ABOVE,
-                                        .paper = 99.5,
-                                        .found = large.jelly[5],
-                                        .reason = "the mean of several graphs is lower"});
-    struct claim tree = {.where = "fig 1c",
-                         .what = "fat-tree, 686 servers: pairs within 5 hops",
-                         .unit = "%",
-                         .paper = 7.5,
-                         .tolerance = 0.05,
-                         .found = large.tree[5]};
-    snprintf(tree.reason, sizeof tree.reason,
-             "a server of the fat-tree of k = 14 has %.0f others on its switch and %.0f in its "
-             "pod, of %u in all",
-             large.tree[2] / 100 * (large.servers - 1), large.tree[5] / 100 * (large.servers - 1),
-             large.servers - 1);
-    figure_claim(result, tree);
-
-    double others = (small.servers - 1) / 100.0;
-    struct claim count = {.where = "fig 1a", .unit = "servers", .tolerance = 0.5};
-    snprintf(count.reason, sizeof count.reason,
-             "the paper shows one server of one graph; this is the mean over all servers of "
-             "%d graphs",
-             call->quick ? 20 : 200);
-    snprintf(count.what, sizeof count.what, "fat-tree, 16 servers: others within 5 hops");
-    count.paper = 3, count.found = small.tree[5] * others;
-    figure_claim(result, count);
-    snprintf(count.where, sizeof count.where, "fig 1b");
-    snprintf(count.what, sizeof count.what, "Jellyfish, 16 servers: others within 5 hops");
-    count.paper = 12, count.found = small.jelly[5] * others;
-    figure_claim(result, count);
-    snprintf(count.what, sizeof count.what, "Jellyfish, 16 servers: others within 4 hops");
-    count.paper = 6, count.found = small.jelly[4] * others;
-    figure_claim(result, count);
+    fig1c_claims(result, &large, &small, graphs);
     return OK;
 }
-
-static const struct figure_series fig1c_series[] = {
-    {"Jellyfish", "hops", "share", "network", "Jellyfish", STYLE_BOTH},
-    {"fat-tree", "hops", "share", "network", "fat-tree", STYLE_BOTH},
-    {0},
-};
-
-static const struct figure_plot fig1c_plot = {
-    .table = "hops",
-    .x_label = "hops between two servers, at most",
-    .y_label = "share of pairs (%)",
-    .series = fig1c_series,
-};
 
 const struct figure figure_jelly_fig1c = {
     .name = "jelly-fig1c",
@@ -145,7 +158,15 @@ const struct figure figure_jelly_fig1c = {
     .seconds = 0.1,
     .seconds_quick = 0.1,
     .choice = "Hops are cables, the two between the servers and their switches included.",
-    .plot = &fig1c_plot,
+    .plot.table = "hops",
+    .plot.x_label = "hops between two servers, at most",
+    .plot.x_step = 1,
+    .plot.y_label = "share of pairs (%)",
+    .plot.series =
+        {
+            {"Jellyfish", "hops", "share", "network", "Jellyfish", STYLE_BOTH},
+            {"fat-tree", "hops", "share", "network", "fat-tree", STYLE_BOTH},
+        },
     .run = fig1c_run,
 };
 
@@ -225,36 +246,46 @@ static enum err fig5_size(struct figure_result *result, struct figure_table *tab
 
 static void fig5_claims(struct figure_result *result, const struct fig5_summary *summary)
 {
-    figure_claim(result, (struct claim){.where = "section 4.1",
-                                        .what = "RRG(3200, 48, 36): mean path between switches",
-                                        .unit = "hops",
-                                        .relation = RELATION_BELOW,
-                                        .paper = 2.7,
-                                        .found = summary->mean_last,
-                                        .reason = "measured over all pairs"});
-    figure_claim(result,
-                 (struct claim){.where = "fig 5",
-                                .what = "mean path, grown against from scratch: largest difference",
-                                .unit = "%",
-                                .paper = 0,
-                                .tolerance = 1,
-                                .found = summary->difference,
-                                .reason = "growing makes longer paths than building anew"});
-    figure_claim(result, (struct claim){.where = "fig 5",
-                                        .what = "sizes at which both have the same diameter",
-                                        .unit = "sizes",
-                                        .paper = summary->sizes,
-                                        .found = summary->same_diameter,
-                                        .reason = "a single pair of switches decides the diameter, "
-                                                  "and near the size where it steps up the two "
-                                                  "networks may be on different sides"});
-    figure_claim(result, (struct claim){.where = "section 4",
-                                        .what = "diameter between switches; a fat-tree's is 4",
-                                        .unit = "hops",
-                                        .relation = RELATION_AT_MOST,
-                                        .paper = 4,
-                                        .found = summary->diameter_max,
-                                        .reason = "a Jellyfish of some size has a larger one"});
+    const struct claim claims[] = {
+        {
+            .where = "section 4.1",
+            .what = "RRG(3200, 48, 36): mean path between switches",
+            .unit = "hops",
+            .relation = RELATION_BELOW,
+            .paper = 2.7,
+            .found = summary->mean_last,
+            .at = 3200 * FIG5_SERVERS,
+            .reason = "measured over all pairs",
+        },
+        {
+            .where = "fig 5",
+            .what = "mean path, grown against from scratch: largest difference",
+            .unit = "%",
+            .paper = 0,
+            .tolerance = 1,
+            .found = summary->difference,
+            .reason = "growing makes longer paths than building anew",
+        },
+        {
+            .where = "fig 5",
+            .what = "sizes at which both have the same diameter",
+            .unit = "sizes",
+            .paper = summary->sizes,
+            .found = summary->same_diameter,
+            .reason = "a single pair of switches decides the diameter, and near the size where it "
+                      "steps up the two networks may be on different sides",
+        },
+        {
+            .where = "section 4",
+            .what = "diameter between switches; a fat-tree's is 4",
+            .unit = "hops",
+            .relation = RELATION_AT_MOST,
+            .paper = 4,
+            .found = summary->diameter_max,
+            .reason = "a Jellyfish of some size has a larger one",
+        },
+    };
+    figure_claims(result, claims, sizeof claims / sizeof *claims);
 }
 
 static enum err fig5_run(struct figure_result *result, const struct figure_call *call,
@@ -284,21 +315,6 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
     return err;
 }
 
-static const struct figure_series fig5_series[] = {
-    {"mean path, from scratch", "servers", "mean_path", "built", "from scratch", STYLE_BOTH},
-    {"mean path, grown", "servers", "mean_path", "built", "grown", STYLE_POINTS},
-    {"diameter, from scratch", "servers", "diameter", "built", "from scratch", STYLE_BOTH},
-    {"diameter, grown", "servers", "diameter", "built", "grown", STYLE_POINTS},
-    {0},
-};
-
-static const struct figure_plot fig5_plot = {
-    .table = "paths",
-    .x_label = "servers",
-    .y_label = "hops between switches",
-    .series = fig5_series,
-};
-
 const struct figure figure_jelly_fig5 = {
     .name = "jelly-fig5",
     .paper = "Jellyfish",
@@ -308,171 +324,16 @@ const struct figure figure_jelly_fig5 = {
     .seconds = 0.5,
     .seconds_quick = 0.3,
     .choice = "\"Close to identical\" is taken as a difference of at most 1 % in the mean path.",
-    .plot = &fig5_plot,
+    .plot.table = "paths",
+    .plot.x_label = "servers",
+    .plot.y_label = "hops between switches",
+    .plot.series =
+        {
+            {"mean path, from scratch", "servers", "mean_path", "built", "from scratch",
+             STYLE_BOTH},
+            {"mean path, grown", "servers", "mean_path", "built", "grown", STYLE_POINTS},
+            {"diameter, from scratch", "servers", "diameter", "built", "from scratch", STYLE_BOTH},
+            {"diameter, grown", "servers", "diameter", "built", "grown", STYLE_POINTS},
+        },
     .run = fig5_run,
-};
-
-/* --- jelly-cabling --- */
-
-static const struct figure_column cables_columns[] = {
-    {"ports", ""},
-    {"servers", ""},
-    {"fattree_switches", ""},
-    {"fattree_cables", ""},
-    {"jellyfish_switches", ""},
-    {"jellyfish_cables", ""},
-    {"fewer", "%"},
-    {"fewer_between_switches", "%"},
-    {0},
-};
-
-static const struct figure_column bundles_columns[] = {
-    {"containers", ""},
-    {"servers", ""},
-    {"switches", ""},
-    {"cables_between", ""},
-    {"bundles", ""},
-    {"mean_bundle", "cables"},
-    {"largest_bundle", "cables"},
-    {0},
-};
-
-static double cables_row(struct figure_result *result, struct figure_table *table, uint32_t k)
-{
-    struct cable_count tree = cable_count_fattree(k), jelly;
-    if (!cable_count_jellyfish(k, tree.servers, &jelly))
-        return NAN;
-    double tree_cables = (double)(tree.server_cables + tree.link_cables);
-    double jelly_cables = (double)(jelly.server_cables + jelly.link_cables);
-    double fewer = 100 * (1 - jelly_cables / tree_cables);
-    double fewer_links = 100 * (1 - (double)jelly.link_cables / (double)tree.link_cables);
-    figure_row(
-        result, table,
-        (struct figure_cell[]){figure_number(k), figure_number((double)tree.servers),
-                               figure_number((double)tree.switches), figure_number(tree_cables),
-                               figure_number((double)jelly.switches), figure_number(jelly_cables),
-                               figure_number(fewer), figure_number(fewer_links)});
-    return fewer;
-}
-
-static void cables_claims(struct figure_result *result, struct figure_table *table)
-{
-    static const uint32_t ports[] = {16, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64};
-    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-        double fewer = cables_row(result, table, ports[i]);
-        if (ports[i] != 24 && ports[i] != 32 && ports[i] != 48)
-            continue;
-        struct claim claim = {
-            .where = "section 6.2",
-            .unit = "%",
-            .relation = RELATION_BETWEEN,
-            .paper = 15,
-            .paper_high = 20,
-            .tolerance = 0.5,
-            .found = fewer,
-            .reason = "the saving grows with the number of ports, and the paper does not say at "
-                      "which sizes it is 15 to 20 %"};
-        snprintf(claim.what, sizeof claim.what, "fewer cables for the same servers, %u ports",
-                 ports[i]);
-        figure_claim(result, claim);
-    }
-}
-
-static enum err bundles_tally(const struct topology *topology, uint32_t containers,
-                              struct container_tally *tally, struct why *why)
-{
-    uint32_t nodes = topology->graph.node_count;
-    uint32_t *container = array_new(nodes, sizeof *container);
-    if (!container)
-        return why_memory(why);
-    for (uint32_t node = 0; node < nodes; node++)
-        container[node] = topology->sites[node].group;
-    enum err err = container_tally_make(tally, &topology->graph, container, containers, why);
-    free(container);
-    return err;
-}
-
-static enum err bundles_claims(struct figure_result *result, struct figure_table *table,
-                               const struct figure_call *call, struct why *why)
-{
-    enum { CONTAINERS = 40, SERVERS = 100000, PORTS = 48 };
-    struct cable_count count = {0};
-    struct topology topology;
-    struct container_tally tally = {0};
-    char spec[SPEC_SIZE];
-    if (!cable_count_jellyfish(PORTS, SERVERS, &count))
-        return why_fail(why, ERR_USAGE, "no full bisection with %d ports", PORTS);
-    snprintf(spec, sizeof spec,
-             "jellyfish:servers=%d,switches=%llu,ports=%d,containers=%d,local=0,seed=%llu", SERVERS,
-             (unsigned long long)count.switches, PORTS, CONTAINERS, (unsigned long long)call->seed);
-    enum err err = topology_build(&topology, spec, why);
-    if (err)
-        return err;
-    err = bundles_tally(&topology, CONTAINERS, &tally, why);
-    topology_fini(&topology);
-    if (err)
-        return err;
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_number(CONTAINERS), figure_number(SERVERS),
-                   figure_number((double)count.switches), figure_number((double)tally.global),
-                   figure_number((double)tally.bundles), figure_number(tally.bundle_mean),
-                   figure_number((double)tally.bundle_max)});
-    struct claim claim = {.where = "section 6.3"};
-    snprintf(claim.what, sizeof claim.what, "bundles between %d containers", CONTAINERS);
-    snprintf(claim.reason, sizeof claim.reason, "not every pair of containers has a cable");
-    claim.paper = 800, claim.tolerance = 50, claim.found = (double)tally.bundles;
-    figure_claim(result, claim);
-    claim.unit = "cables", claim.relation = RELATION_BELOW, claim.paper = 200, claim.tolerance = 0;
-    snprintf(claim.what, sizeof claim.what, "cables in a bundle, mean");
-    snprintf(claim.reason, sizeof claim.reason, "more switch ports would be needed");
-    claim.found = tally.bundle_mean;
-    figure_claim(result, claim);
-    snprintf(claim.what, sizeof claim.what, "cables in a bundle, largest");
-    snprintf(claim.reason, sizeof claim.reason,
-             "the mean is below 200, but the bundles of a random graph differ, and \"each with "
-             "fewer than 200\" is not true of the largest of %llu",
-             (unsigned long long)tally.bundles);
-    claim.found = (double)tally.bundle_max;
-    figure_claim(result, claim);
-    return OK;
-}
-
-static enum err cabling_run(struct figure_result *result, const struct figure_call *call,
-                            struct why *why)
-{
-    struct figure_table *cables = figure_table_add(result, "cables", cables_columns);
-    struct figure_table *bundles = figure_table_add(result, "bundles", bundles_columns);
-    cables_claims(result, cables);
-    return bundles_claims(result, bundles, call, why);
-}
-
-static const struct figure_series cabling_series[] = {
-    {"all cables", "servers", "fewer", NULL, NULL, STYLE_BOTH},
-    {"cables between switches", "servers", "fewer_between_switches", NULL, NULL, STYLE_BOTH},
-    {0},
-};
-
-static const struct figure_plot cabling_plot = {
-    .table = "cables",
-    .x_label = "servers",
-    .y_label = "fewer cables than the fat-tree (%)",
-    .log_x = true,
-    .series = cabling_series,
-};
-
-const struct figure figure_jelly_cabling = {
-    .name = "jelly-cabling",
-    .paper = "Jellyfish",
-    .what = "cables saved, and bundles between containers",
-    .size = "by formula for 16 to 64 ports; one network of 100,000 servers",
-    .size_quick = "by formula for 16 to 64 ports; one network of 100,000 servers",
-    .seconds = 0.1,
-    .seconds_quick = 0.1,
-    .choice = "The number of switches is the smallest at full bisection by Bollobas' bound, with "
-              "switches of as many ports as the fat-tree's. The paper does not say which switches "
-              "make up the 100,000 servers: they have 48 ports here, and no cable stays inside a "
-              "container.",
-    .plot = &cabling_plot,
-    .run = cabling_run,
 };

@@ -82,12 +82,15 @@ static void fig2a_curve(struct figure_result *result, struct figure_table *table
 static void fig2a_claim(struct figure_result *result, const char *where, const char *what,
                         double paper, double found, const char *reason)
 {
-    struct claim claim = {
-        .unit = "servers", .relation = RELATION_ABOVE, .paper = paper, .found = found};
-    snprintf(claim.where, sizeof claim.where, "%s", where);
-    snprintf(claim.what, sizeof claim.what, "%s", what);
-    snprintf(claim.reason, sizeof claim.reason, "%s", reason);
-    figure_claim(result, claim);
+    figure_claim(result, (struct claim){
+                             .where = where,
+                             .what = what,
+                             .unit = "servers",
+                             .relation = RELATION_ABOVE,
+                             .paper = paper,
+                             .found = found,
+                             .reason = reason,
+                         });
 }
 
 /* The bound is of almost every graph; one that we build may break it. */
@@ -109,15 +112,17 @@ static enum err fig2a_measured(struct figure_result *result, const struct figure
     topology_fini(&topology);
     if (err)
         return err;
-    struct claim claim = {.where = "section 4.1",
-                          .unit = "cables",
-                          .relation = RELATION_ABOVE,
-                          .paper = bisection_bollobas(switches, degree),
-                          .found = (double)bisection.upper,
-                          .reason = "the bound holds for almost every graph, and this is not one"};
-    snprintf(claim.what, sizeof claim.what, "best cut found in a graph of N = %u, r = %u", switches,
-             degree);
-    figure_claim(result, claim);
+    figure_claim(result,
+                 (struct claim){
+                     .where = "section 4.1",
+                     .what = figure_text(result, "best cut found in a graph of N = %u, r = %u",
+                                         switches, degree),
+                     .unit = "cables",
+                     .relation = RELATION_ABOVE,
+                     .paper = bisection_bollobas(switches, degree),
+                     .found = (double)bisection.upper,
+                     .reason = "the bound holds for almost every graph, and this is not one",
+                 });
     bisection_fini(&bisection);
     return OK;
 }
@@ -128,26 +133,25 @@ static enum err fig2a_run(struct figure_result *result, const struct figure_call
     static const uint32_t drawn[] = {48, 32, 24};
     struct figure_table *table = figure_table_add(result, "bisection", fig2a_columns);
     for (size_t i = 0; i < 3; i++) {
-        char what[96];
         uint32_t k = drawn[i], switches = fattree_switches(k);
         fig2a_curve(result, table, k);
-        snprintf(what, sizeof what, "N = %u, k = %u: full bisection for more than the fat-tree",
-                 switches, k);
-        fig2a_claim(result, "fig 2a", what, fattree_servers(k), (double)servers_full(switches, k),
+        fig2a_claim(result, "fig 2a",
+                    figure_text(result, "N = %u, k = %u: full bisection for more than the fat-tree",
+                                switches, k),
+                    fattree_servers(k), (double)servers_full(switches, k),
                     "the bound falls below full bisection before the fat-tree's size");
     }
     uint32_t switches = fattree_switches(40);
     fig2a_claim(result, "section 4.1", "equipment of the 16,000-server fat-tree: N = 2000, k = 40",
                 20000, (double)servers_full(switches, 40), "the bound does not reach 20,000");
     uint64_t whole = servers_full_whole(switches, 40);
-    char reason[320];
-    snprintf(reason, sizeof reason,
-             "%llu servers on each switch are exactly %llu, and one more on each is below full "
-             "bisection: more than 20,000 needs switches with unequal numbers, for which the "
-             "bound, of regular graphs, is an interpolation",
-             (unsigned long long)(whole / switches), (unsigned long long)whole);
     fig2a_claim(result, "section 4.1", "the same, equally many servers on every switch", 20000,
-                (double)whole, reason);
+                (double)whole,
+                figure_text(result,
+                            "%llu servers on each switch are exactly %llu, and one more on each "
+                            "is below full bisection: more than 20,000 needs switches with unequal "
+                            "numbers, for which the bound, of regular graphs, is an interpolation",
+                            (unsigned long long)(whole / switches), (unsigned long long)whole));
     figure_claim(result, (struct claim){.where = "section 4.1",
                                         .what = "bisection over the fat-tree's as k grows (10^6)",
                                         .paper = 2,
@@ -156,23 +160,6 @@ static enum err fig2a_run(struct figure_result *result, const struct figure_call
                                         .reason = "the limit is another"});
     return fig2a_measured(result, call, why);
 }
-
-static const struct figure_series fig2a_series[] = {
-    {"Jellyfish, N = 2880, k = 48", "servers", "bisection", "network", "Jellyfish k=48",
-     STYLE_LINE},
-    {"Jellyfish, N = 1280, k = 32", "servers", "bisection", "network", "Jellyfish k=32",
-     STYLE_LINE},
-    {"Jellyfish, N = 720, k = 24", "servers", "bisection", "network", "Jellyfish k=24", STYLE_LINE},
-    {"fat-tree", "servers", "bisection", "network", "fat-tree", STYLE_POINTS},
-    {0},
-};
-
-static const struct figure_plot fig2a_plot = {
-    .table = "bisection",
-    .x_label = "servers",
-    .y_label = "normalised bisection",
-    .series = fig2a_series,
-};
 
 const struct figure figure_jelly_fig2a = {
     .name = "jelly-fig2a",
@@ -184,7 +171,19 @@ const struct figure figure_jelly_fig2a = {
     .seconds_quick = 0.3,
     .choice = "None of the three curves drawn has 16,000 servers as a fat-tree: that is k = 40. "
               "Servers are spread evenly, and the bound is taken at the mean number of link ports.",
-    .plot = &fig2a_plot,
+    .plot.table = "bisection",
+    .plot.x_label = "servers",
+    .plot.y_label = "normalised bisection",
+    .plot.series =
+        {
+            {"Jellyfish, N = 2880, k = 48", "servers", "bisection", "network", "Jellyfish k=48",
+             STYLE_LINE},
+            {"Jellyfish, N = 1280, k = 32", "servers", "bisection", "network", "Jellyfish k=32",
+             STYLE_LINE},
+            {"Jellyfish, N = 720, k = 24", "servers", "bisection", "network", "Jellyfish k=24",
+             STYLE_LINE},
+            {"fat-tree", "servers", "bisection", "network", "fat-tree", STYLE_POINTS},
+        },
     .run = fig2a_run,
 };
 
@@ -212,6 +211,21 @@ static double fig2b_row(struct figure_result *result, struct figure_table *table
     return each;
 }
 
+/* Fewer ports a server than something else. */
+static void fig2b_claim(struct figure_result *result, const char *where, const char *what,
+                        double than, double found, const char *reason)
+{
+    figure_claim(result, (struct claim){
+                             .where = where,
+                             .what = what,
+                             .unit = "ports",
+                             .relation = RELATION_BELOW,
+                             .paper = than,
+                             .found = found,
+                             .reason = reason,
+                         });
+}
+
 static enum err fig2b_run(struct figure_result *result, const struct figure_call *call,
                           struct why *why)
 {
@@ -232,45 +246,18 @@ static enum err fig2b_run(struct figure_result *result, const struct figure_call
         struct cable_count count = cable_count_fattree(k);
         tree = fig2b_row(result, table, "fat-tree", k, &count);
     }
-    for (size_t i = 0; i < 3; i++) {
-        struct claim claim = {.where = "fig 2b",
-                              .unit = "ports",
-                              .relation = RELATION_BELOW,
-                              .paper = tree,
-                              .found = each[i],
-                              .reason = "it costs as much as the fat-tree"};
-        snprintf(claim.what, sizeof claim.what,
-                 "%u-port switches: fewer ports a server than the fat-tree", drawn[i]);
-        figure_claim(result, claim);
-    }
-    for (size_t i = 1; i < 3; i++) {
-        struct claim claim = {.where = "section 4.1",
-                              .unit = "ports",
-                              .relation = RELATION_BELOW,
-                              .paper = each[i - 1],
-                              .found = each[i],
-                              .reason = "more ports a switch do not make it cheaper"};
-        snprintf(claim.what, sizeof claim.what, "%u-port switches are cheaper than %u-port ones",
-                 drawn[i], drawn[i - 1]);
-        figure_claim(result, claim);
-    }
+    for (size_t i = 0; i < 3; i++)
+        fig2b_claim(result, "fig 2b",
+                    figure_text(result, "%u-port switches: fewer ports a server than the fat-tree",
+                                drawn[i]),
+                    tree, each[i], "it costs as much as the fat-tree");
+    for (size_t i = 1; i < 3; i++)
+        fig2b_claim(result, "section 4.1",
+                    figure_text(result, "%u-port switches are cheaper than %u-port ones", drawn[i],
+                                drawn[i - 1]),
+                    each[i - 1], each[i], "more ports a switch do not make it cheaper");
     return OK;
 }
-
-static const struct figure_series fig2b_series[] = {
-    {"Jellyfish, 24 ports", "servers", "total_ports", "network", "Jellyfish k=24", STYLE_LINE},
-    {"Jellyfish, 32 ports", "servers", "total_ports", "network", "Jellyfish k=32", STYLE_LINE},
-    {"Jellyfish, 48 ports", "servers", "total_ports", "network", "Jellyfish k=48", STYLE_LINE},
-    {"fat-tree, 24 to 64 ports", "servers", "total_ports", "network", "fat-tree", STYLE_POINTS},
-    {0},
-};
-
-static const struct figure_plot fig2b_plot = {
-    .table = "cost",
-    .x_label = "servers at full bisection",
-    .y_label = "switch ports",
-    .series = fig2b_series,
-};
 
 const struct figure figure_jelly_fig2b = {
     .name = "jelly-fig2b",
@@ -282,6 +269,19 @@ const struct figure figure_jelly_fig2b = {
     .seconds_quick = 0.1,
     .choice = "The cost is the number of switch ports, used or not; the fat-tree exists only at "
               "k^3 / 4 servers and has 5 ports a server at any size.",
-    .plot = &fig2b_plot,
+    .plot.table = "cost",
+    .plot.x_label = "servers at full bisection",
+    .plot.y_label = "switch ports",
+    .plot.series =
+        {
+            {"Jellyfish, 24 ports", "servers", "total_ports", "network", "Jellyfish k=24",
+             STYLE_LINE},
+            {"Jellyfish, 32 ports", "servers", "total_ports", "network", "Jellyfish k=32",
+             STYLE_LINE},
+            {"Jellyfish, 48 ports", "servers", "total_ports", "network", "Jellyfish k=48",
+             STYLE_LINE},
+            {"fat-tree, 24 to 64 ports", "servers", "total_ports", "network", "fat-tree",
+             STYLE_POINTS},
+        },
     .run = fig2b_run,
 };

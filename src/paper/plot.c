@@ -21,11 +21,19 @@ static size_t column_find(const struct figure_table *table, const char *name)
     assert_unreachable();
 }
 
-static const char *const style_word[] = {
-    [STYLE_BOTH] = "linespoints",
-    [STYLE_LINE] = "lines",
-    [STYLE_POINTS] = "points",
+/* Ours in colour; what the paper prints in black, hollow and a little larger,
+ * so that ours shows inside where the two agree. */
+static const char *const style_words[] = {
+    [STYLE_BOTH] = "linespoints linewidth 1.5 pointsize 0.6",
+    [STYLE_LINE] = "lines linewidth 1.5",
+    [STYLE_POINTS] = "points linewidth 1.5",
+    [STYLE_PAPER] = "points linecolor \"black\" linewidth 1.5 pointsize 1.4",
 };
+
+/* Marks in gnuplot's numbers: filled for ours, hollow for the paper's. */
+static const int marks_ours[] = {7, 5, 9, 13, 11};
+static const int marks_paper[] = {6, 4, 8, 12, 10};
+#define MARK_COUNT 5
 
 /* Inside gnuplot's double quotes a backslash and a quote need a backslash. */
 static void quoted(struct text *out, const char *string)
@@ -58,36 +66,78 @@ static size_t series_data(struct text *out, const struct figure_table *table,
     return rows;
 }
 
+/* Appends a curve to the list of what is plotted. */
+static void curve_append(struct text *curves, const char *block, int number, const char *style,
+                         int mark, const char *title)
+{
+    text_printf(curves, "%s$%s%d with %s pointtype %d title ", curves->size ? ", \\\n  " : "",
+                block, number, style, mark);
+    quoted(curves, title);
+    text_puts(curves, " noenhanced");
+}
+
+/* The printed numbers of the claims that have a place in the plot; returns how
+ * many there are. */
+static size_t claims_data(struct text *out, const struct figure_result *result)
+{
+    size_t marked = 0;
+    text_puts(out, "$paper0 << END\n");
+    for (size_t i = 0; i < result->claim_count; i++) {
+        const struct claim *claim = &result->claims[i];
+        if (claim->at == 0)
+            continue;
+        text_printf(out, "%.10g %.10g\n", claim->at, claim->paper);
+        if (claim->relation == RELATION_BETWEEN)
+            text_printf(out, "%.10g %.10g\n", claim->at, claim->paper_high);
+        marked++;
+    }
+    text_puts(out, "END\n");
+    return marked;
+}
+
+/* Axes fit the data, with a little room for the marks at the edges; what is
+ * not logarithmic begins at 0. */
+static void axes_print(struct text *out, const struct figure_plot *plot)
+{
+    text_puts(out, "set xlabel ");
+    quoted(out, plot->x_label);
+    text_puts(out, " noenhanced\nset ylabel ");
+    quoted(out, plot->y_label);
+    text_puts(out, " noenhanced\n");
+    text_puts(out, plot->log_x ? "set logscale x\n"
+                               : "set autoscale xfix\nset offsets graph 0.03, graph 0.03, 0, 0\n");
+    text_puts(out, plot->log_y ? "set logscale y\n" : "set yrange [0:*]\n");
+    if (plot->x_step > 0)
+        text_printf(out, "set xtics %g\n", plot->x_step);
+}
+
 void plot_script(struct text *out, const struct figure *figure, const struct figure_result *result)
 {
-    const struct figure_plot *plot = figure->plot;
+    const struct figure_plot *plot = &figure->plot;
     const struct figure_table *table = table_find(result, plot->table);
     text_printf(
         out,
         "# gnuplot %s.gp > %s.svg\n"
-        "set terminal svg size 720,480 dynamic font \"sans-serif,13\" background \"white\"\n"
-        "set encoding utf8\nset key outside bottom center horizontal\nset grid\n"
-        "set border 3\nset tics nomirror\nset offsets graph 0.02, graph 0.02, "
-        "graph 0.05, graph 0.05\n",
+        "set terminal svg size 860,480 dynamic font \"sans-serif,13\" background \"white\"\n"
+        "set encoding utf8\nset key outside right center vertical Left reverse\nset grid\n"
+        "set border 3\nset tics nomirror\nset title ",
         figure->name, figure->name);
-    text_puts(out, "set title ");
     quoted(out, figure->what);
-    text_puts(out, " noenhanced\nset xlabel ");
-    quoted(out, plot->x_label);
-    text_puts(out, " noenhanced\nset ylabel ");
-    quoted(out, plot->y_label);
-    text_printf(out, " noenhanced\n%s%s", plot->log_x ? "set logscale x\n" : "",
-                plot->log_y ? "set logscale y\n" : "");
+    text_puts(out, " noenhanced\n");
+    axes_print(out, plot);
     struct text curves = {0};
+    int ours = 0, printed = 0;
     for (int i = 0; plot->series[i].title; i++) {
         const struct figure_series *series = &plot->series[i];
         if (series_data(out, table, series, i) == 0)
             continue; /* gnuplot refuses an empty block */
-        text_printf(&curves, "%s$curve%d with %s linewidth 1.5 pointtype %d title ",
-                    curves.size ? ", \\\n  " : "", i, style_word[series->style], 4 + i);
-        quoted(&curves, series->title);
-        text_puts(&curves, " noenhanced");
+        int mark = series->style == STYLE_PAPER ? marks_paper[printed++ % MARK_COUNT]
+                                                : marks_ours[ours++ % MARK_COUNT];
+        curve_append(&curves, "curve", i, style_words[series->style], mark, series->title);
     }
+    if (claims_data(out, result) > 0)
+        curve_append(&curves, "paper", 0, style_words[STYLE_PAPER],
+                     marks_paper[printed % MARK_COUNT], "printed in the paper");
     if (!text_ok(&curves))
         out->failed = true;
     else if (curves.size)

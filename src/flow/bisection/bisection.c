@@ -19,6 +19,7 @@
 #include "flow/bisection/embedding.h"
 #include "flow/bisection/exhaustive.h"
 #include "flow/bisection/halving.h"
+#include "flow/bisection/reach.h"
 #include "flow/bisection/search.h"
 #include "flow/bisection/spectral.h"
 #include "flow/bisection/start.h"
@@ -215,4 +216,21 @@ enum err bisection_bracket(struct bisection *bisection, const struct topology *t
                            uint64_t seed, struct why *why)
 {
     return find(bisection, topology, seed, 0, why);
+}
+
+enum err bisection_raise(struct bisection *bisection, const struct topology *topology,
+                         const struct distance_tally *tally, struct why *why)
+{
+    struct halving halving;
+    enum err err = halving_init(&halving, topology, why);
+    if (err)
+        return err;
+    uint64_t bound = reach_lower(topology, &halving, tally);
+    assert(bound <= bisection->upper);
+    if (bound > bisection->lower) {
+        bisection->lower = bound;
+        bisection->lower_method = "distances";
+    }
+    halving_fini(&halving);
+    return OK;
 }

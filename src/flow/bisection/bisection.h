@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "topology/measure/distance.h"
 #include "topology/topology.h"
 
 struct bisection {
@@ -29,6 +30,12 @@ MUST_CHECK enum err bisection_find(struct bisection *bisection, const struct top
 MUST_CHECK enum err bisection_bracket(struct bisection *bisection, const struct topology *topology,
                                       uint64_t seed, struct why *why);
 void bisection_fini(struct bisection *bisection);
+
+/* Raises the lower bound to what the distances of all pairs prove
+ * (flow/bisection/reach.h), if that is more: so it is where a network is too
+ * large for other proofs. For callers who have measured them anyway. */
+MUST_CHECK enum err bisection_raise(struct bisection *bisection, const struct topology *topology,
+                                    const struct distance_tally *tally, struct why *why);
 
 /* Cables between the sides. */
 uint64_t bisection_cut(const struct topology *topology, const uint8_t *side);

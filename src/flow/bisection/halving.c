@@ -9,21 +9,12 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "base/divisor.h"
 
 static int by_falling_weight(const void *left, const void *right)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     return a > b ? -1 : a < b;
-}
-
-static uint32_t greatest_divisor(uint32_t a, uint32_t b)
-{
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 /* Sorts the nodes into classes. */
@@ -48,7 +39,7 @@ static enum err classes_make(struct halving *halving, const uint32_t *weight, st
     halving->uniform = distinct <= 1;
     for (uint32_t c = 0; c < distinct; c++) {
         halving->classes[c].weight = sorted[c];
-        halving->unit = greatest_divisor(sorted[c], halving->unit);
+        halving->unit = (uint32_t)divisor_common(sorted[c], halving->unit);
     }
     for (uint32_t v = 0; v < nodes; v++) {
         const uint32_t *found =

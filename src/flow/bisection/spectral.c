@@ -8,8 +8,11 @@
 #include "flow/bisection/chebyshev.h"
 #include "flow/bisection/cholesky.h"
 #include "flow/bisection/lanczos.h"
+#include "flow/bisection/walks.h"
 
 #define VISITS_MAX        4e10  /* cable ends visited by all steps of the polynomials */
+#define STEPS_MIN         4u    /* of a polynomial; with fewer it proves next to nothing */
+#define LINES_MAX         4e9   /* cache lines read for counting walks */
 #define WEIGHTED_NODE_MAX 3000u /* with unequal weights: two factors and many solutions */
 
 double spectral_bound(const struct halving *halving, double sigma, double tau)
@@ -196,13 +199,27 @@ static void negative_multiply(const void *context, const double *in, double *out
         out[v] = -out[v];
 }
 
+/* The same polynomial for all graphs of a degree, but in whole numbers. */
+static enum err lower_by_walks(const struct graph *graph, const struct halving *halving,
+                               double *bound, struct why *why)
+{
+    double second = 0;
+    uint32_t steps = walks_steps(graph, LINES_MAX);
+    enum err err = steps < STEPS_MIN ? OK : walks_second(graph, steps, &second, why);
+    if (!err)
+        *bound = spectral_bound(halving, second, second) * (1 - 1e-12);
+    return err;
+}
+
 static enum err lower_by_polynomial(const struct graph *graph, const struct halving *halving,
                                     double sigma, uint64_t seed, double *bound, struct why *why)
 {
     double visits = 2.0 * graph->link_count * graph->node_count;
     double steps = VISITS_MAX / visits;
-    if (!halving->uniform || steps < 4)
+    if (!halving->uniform)
         return OK;
+    if (steps < STEPS_MIN)
+        return lower_by_walks(graph, halving, bound, why);
     double last, second, *vector = array_new(graph->node_count, sizeof *vector);
     if (!vector)
         return why_memory(why);

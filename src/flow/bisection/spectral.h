@@ -37,6 +37,6 @@ MUST_CHECK enum err spectral_prove(const struct graph *graph, const struct halvi
 
 /* The best proved bound near an estimate of sigma; 0 if none was proved. Beyond
  * SPECTRAL_NODE_MAX nodes, with equal weights, polynomials take the place of
- * the factorisation (flow/chebyshev.h) while their work is bearable. */
+ * the factorisation (chebyshev.h, then walks.h) while their work is bearable. */
 MUST_CHECK enum err spectral_lower(const struct graph *graph, const struct halving *halving,
                                    double sigma, uint64_t seed, double *bound, struct why *why);

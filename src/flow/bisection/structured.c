@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "base/divisor.h"
 #include "flow/bisection/start.h"
 
 #define NONZERO_MAX 3u
@@ -16,16 +17,6 @@ struct family {
     double work;          /* what is left to spend */
     int factor[AXIS_MAX];
 };
-
-static uint64_t common_divisor(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
 
 static uint64_t node_phase(const struct family *family, uint32_t node)
 {
@@ -90,7 +81,8 @@ enum err structured_search(struct search *search, struct why *why)
         uint64_t size = topology->axis_size[axis];
         assert(size > 0);
         nodes *= size;
-        family.turn *= size / common_divisor(family.turn, size);
+        assert(size > 0);
+        family.turn *= size / divisor_common(family.turn, size);
     }
     if (topology->axis_count == 0 || nodes != topology->graph.node_count || family.turn > 1u << 20)
         return OK;

@@ -24,6 +24,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "base/divisor.h"
 #include "base/wide.h"
 
 #define LANE_COUNT     4  /* of 16 bytes: the widest register every machine has */
@@ -230,16 +231,6 @@ static void search_level(struct search *search, uint64_t found)
         pull_dense(search);
 }
 
-static uint32_t greatest_divisor(uint32_t a, uint32_t b)
-{
-    while (b) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Servers per node as base + unit * something small: in a fat-tree 0 and one
  * unit, in a Jellyfish with servers spread evenly base and base + 1. */
 static void search_weigh(struct search *search)
@@ -251,7 +242,7 @@ static void search_weigh(struct search *search)
             least = topology->sites[v].servers;
     for (uint32_t v = 0; v < nodes; v++) {
         uint32_t excess = topology->sites[v].servers - least;
-        unit = greatest_divisor(unit, excess);
+        unit = (uint32_t)divisor_common(unit, excess);
         most = excess > most ? excess : most;
     }
     search->base = least;

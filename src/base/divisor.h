@@ -1,0 +1,15 @@
+#pragma once
+/* divisor: Euclid's algorithm. */
+
+#include <stdint.h>
+
+/* The greatest number that divides both; of 0 and b that is b. */
+static inline uint64_t divisor_common(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}

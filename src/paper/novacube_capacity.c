@@ -1,0 +1,261 @@
+/* novacube_capacity: the figures of the NovaCube paper (novacube.c names it)
+ * about how much leads from one place to another: the cables between two
+ * halves, and the shortest paths between two nodes. */
+#include <math.h>
+#include <stdio.h>
+
+#include "flow/bisection/bisection.h"
+#include "paper/figures.h"
+#include "paper/score.h"
+#include "topology/measure/shortest_paths.h"
+
+/* --- nova-eq4 --- */
+
+static const struct figure_column eq4_columns[] = {
+    {"k", ""},
+    {"n", ""},
+    {"printed", "channels"},
+    {"best_cut", "channels"},
+    {"lower_bound", "channels"},
+    {"found_by", ""},
+    {"torus", "channels"},
+    {0},
+};
+
+/* "NovaCube effectively increases the bisection bandwidth by at least k/4 >= 25 %". */
+struct eq4_scores {
+    struct score quarter; /* ... by k/4: the best cut found allows it */
+    struct score percent; /* ... by 25 %: proved */
+};
+
+static enum err eq4_case(struct figure_result *result, struct figure_table *table,
+                         const struct figure_call *call, uint32_t k, uint32_t n,
+                         struct eq4_scores *scores, struct why *why)
+{
+    char spec[SPEC_SIZE];
+    struct topology topology;
+    struct bisection bisection;
+    figure_cube_spec(spec, "novacube", k, n);
+    enum err err = topology_build(&topology, spec, why);
+    if (err)
+        return err;
+    err = bisection_find(&bisection, &topology, call->seed, why);
+    topology_fini(&topology);
+    if (err)
+        return err;
+    double printed = pow(k, n) + 4 * pow(k, n - 1.0);
+    double torus = 4 * pow(k, n - 1.0);
+    double upper = 2.0 * (double)bisection.upper, lower = 2.0 * (double)bisection.lower;
+    figure_claim(
+        result,
+        (struct claim){
+            .where = "eq 4",
+            .what = figure_text(result, "k = %u, n = %u: the smallest halving, at least %.0f", k, n,
+                                lower),
+            .unit = "channels",
+            .paper = printed,
+            .found = upper,
+            .reason = "the printed number is that of a plane across one axis, which parts every "
+                      "jump cable; a halving that parts fewer channels was found",
+        });
+    score_add(&scores->quarter, upper >= torus * (1 + k / 4.0));
+    score_add(&scores->percent, lower >= torus * 1.25);
+    char method[FIGURE_WORD_SIZE];
+    snprintf(method, sizeof method, "%s", bisection.upper_method);
+    figure_row(result, table,
+               (struct figure_cell[]){figure_number(k), figure_number(n), figure_number(printed),
+                                      figure_number(upper), figure_number(lower),
+                                      figure_word(method), figure_number(torus)});
+    bisection_fini(&bisection);
+    return OK;
+}
+
+static enum err eq4_run(struct figure_result *result, const struct figure_call *call,
+                        struct why *why)
+{
+    static const uint32_t cases[][2] = {{4, 2},  {6, 2}, {8, 2}, {10, 2}, {12, 2},
+                                        {16, 2}, {4, 3}, {6, 3}, {8, 3}, /* quick until here */
+                                        {10, 3}, {12, 3}};
+    struct figure_table *table = figure_table_add(result, "bisection", eq4_columns);
+    struct eq4_scores scores = {0};
+    size_t count = call->quick ? 9 : sizeof cases / sizeof *cases;
+    for (size_t i = 0; i < count; i++) {
+        enum err err = eq4_case(result, table, call, cases[i][0], cases[i][1], &scores, why);
+        if (err)
+            return err;
+        figure_progress(call, i + 1, count);
+    }
+    figure_claim(result, score_claim("section IV.B.2", "at least k/4 more channels than the torus",
+                                     &scores.quarter,
+                                     "it follows from the printed number; the halvings found leave "
+                                     "twice the torus's channels at most, whatever k is"));
+    figure_claim(result,
+                 score_claim("section IV.B.2", "at least 25 % more channels than the torus, proved",
+                             &scores.percent, "the proved bound is lower"));
+    return OK;
+}
+
+const struct figure figure_nova_eq4 = {
+    .name = "nova-eq4",
+    .paper = "NovaCube",
+    .what = "the bisection against equation 4, even k",
+    .size = "even k to 16 for n = 2, to 12 for n = 3",
+    .size_quick = "even k to 16 for n = 2, to 8 for n = 3",
+    .seconds = 1,
+    .seconds_quick = 0.2,
+    .choice = "A cable is two channels. \"At least\" is proved; \"agrees\" means that the search "
+              "found no smaller cut than the printed one.",
+    .plot.table = "bisection",
+    .plot.x_label = "k",
+    .plot.x_step = 2,
+    .plot.y_label = "channels",
+    .plot.log_y = true,
+    .plot.series =
+        {
+            {"eq 4, n = 2", "k", "printed", "n", "2", STYLE_PAPER},
+            {"best cut found, n = 2", "k", "best_cut", "n", "2", STYLE_BOTH},
+            {"lower bound, n = 2", "k", "lower_bound", "n", "2", STYLE_BOTH},
+            {"eq 4, n = 3", "k", "printed", "n", "3", STYLE_PAPER},
+            {"best cut found, n = 3", "k", "best_cut", "n", "3", STYLE_BOTH},
+            {"lower bound, n = 3", "k", "lower_bound", "n", "3", STYLE_BOTH},
+        },
+    .run = eq4_run,
+};
+
+/* --- nova-eq8 --- */
+
+static const struct figure_column eq8_columns[] = {
+    {"network", ""}, {"k", ""}, {"distance", "hops"}, {"shortest_paths", ""}, {0},
+};
+
+static const uint32_t eq8_offset[3] = {3, 4, 5};
+
+static double factorial(uint32_t number)
+{
+    double product = 1;
+    for (uint32_t i = 2; i <= number; i++)
+        product *= i;
+    return product;
+}
+
+struct eq8_count {
+    uint32_t distance;
+    double paths;
+};
+
+static enum err eq8_case(struct figure_result *result, struct figure_table *table, const char *kind,
+                         uint32_t k, struct eq8_count *count, struct why *why)
+{
+    char spec[SPEC_SIZE];
+    struct topology topology;
+    struct shortest_paths paths;
+    figure_cube_spec(spec, kind, k, 3);
+    enum err err = topology_build(&topology, spec, why);
+    if (err)
+        return err;
+    uint32_t to = topology_node_at(&topology, eq8_offset);
+    err = shortest_paths_count(&paths, &topology.graph, 0, to, why);
+    topology_fini(&topology);
+    if (err)
+        return err;
+    *count = (struct eq8_count){.distance = paths.distance, .paths = (double)paths.count};
+    figure_row(result, table,
+               (struct figure_cell[]){figure_word(kind), figure_number(k),
+                                      figure_number(count->distance), figure_number(count->paths)});
+    return OK;
+}
+
+static enum err eq8_run(struct figure_result *result, const struct figure_call *call,
+                        struct why *why)
+{
+    enum { FIRST = 6, LAST = 18 };
+    struct figure_table *table = figure_table_add(result, "paths", eq8_columns);
+    struct eq8_count torus[LAST + 1], nova[LAST + 1];
+    for (uint32_t k = FIRST; k <= LAST; k++) {
+        enum err err = eq8_case(result, table, "torus", k, &torus[k], why);
+        if (!err)
+            err = eq8_case(result, table, "novacube", k, &nova[k], why);
+        if (err)
+            return err;
+        figure_progress(call, k - FIRST + 1, LAST - FIRST + 1);
+    }
+    double formula = factorial(12) / (factorial(3) * factorial(4) * factorial(5));
+    const struct claim claims[] = {
+        {
+            .where = "eq 8",
+            .what = "the formula at (3, 4, 5)",
+            .unit = "paths",
+            .paper = 27720,
+            .found = formula,
+            .reason = "12! / (3! 4! 5!) is another number",
+        },
+        {
+            .where = "eq 8",
+            .what = "torus of k = 11, no way round is as short",
+            .unit = "paths",
+            .paper = 27720,
+            .found = torus[11].paths,
+            .at = 11,
+            .reason = "counted in the network",
+        },
+        {
+            .where = "eq 8",
+            .what = "torus of k = 10, where 5 is half-way round",
+            .unit = "paths",
+            .paper = 27720,
+            .found = torus[10].paths,
+            .at = 10,
+            .reason = "an axis crossed by exactly k/2 can be crossed both ways, which equation 8 "
+                      "does not count",
+        },
+        {
+            .where = "eq 8",
+            .what = "torus of k = 8, where 5 is 3 the other way",
+            .unit = "paths",
+            .paper = 27720,
+            .found = torus[8].paths,
+            .at = 8,
+            .reason = figure_text(result,
+                                  "|a - b| = 5 is 3 hops round an axis of 8, and 4 is half-way: "
+                                  "the distance is %u, not 12",
+                                  torus[8].distance),
+        },
+        {
+            .where = "section IV.B.4",
+            .what = "NovaCube of k = 12: more paths than in the torus",
+            .unit = "paths",
+            .relation = RELATION_ABOVE,
+            .paper = 27720,
+            .found = nova[12].paths,
+            .at = 12,
+            .reason = figure_text(result,
+                                  "over a jump the two are %u hops apart instead of 12, and of the "
+                                  "shortest paths there are fewer; only with longer ones can they "
+                                  "be more",
+                                  nova[12].distance),
+        },
+    };
+    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    return OK;
+}
+
+const struct figure figure_nova_eq8 = {
+    .name = "nova-eq8",
+    .paper = "NovaCube",
+    .what = "the number of shortest paths to (3, 4, 5)",
+    .size = "torus and NovaCube of n = 3, k from 6 to 18",
+    .size_quick = "torus and NovaCube of n = 3, k from 6 to 18",
+    .seconds = 0.1,
+    .seconds_quick = 0.1,
+    .plot.table = "paths",
+    .plot.x_label = "k",
+    .plot.x_step = 2,
+    .plot.y_label = "shortest paths to (3, 4, 5)",
+    .plot.log_y = true,
+    .plot.series =
+        {
+            {"torus", "k", "shortest_paths", "network", "torus", STYLE_BOTH},
+            {"NovaCube", "k", "shortest_paths", "network", "novacube", STYLE_BOTH},
+        },
+    .run = eq8_run,
+};
