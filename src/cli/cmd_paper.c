@@ -107,7 +107,7 @@ static enum err session_distances(void *context, struct distance_tally *tally,
                                   const struct topology *topology, struct why *why)
 {
     const struct session *session = context;
-    return parallel_distances(tally, topology, session->threads, why);
+    return parallel_distances(tally, topology, session->threads, NULL, why);
 }
 
 /* folder/name + ending */
@@ -195,7 +195,6 @@ static void figure_report(struct session *session, const struct figure *figure)
     struct text *out = &session->call->out;
     session->title = figure->name;
     enum err err = figure_run(figure, &result, &session->figure_call, &why);
-    progress_clear();
     bool ran = !err;
     if (ran && session->folder)
         err = figure_write(session, figure, &result, &why);

@@ -48,7 +48,7 @@ static enum err measure_distances(const struct call *call, struct measurement *f
     if (!err)
         err = connectivity_components(graph, &found->components, why);
     if (!err)
-        err = parallel_distances(&found->tally, found->topology, threads, why);
+        err = parallel_distances(&found->tally, found->topology, threads, "distances", why);
     return err;
 }
 

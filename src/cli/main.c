@@ -20,7 +20,6 @@ static int exit_code(enum err err)
 
 static int refuse(enum err err, const struct why *why)
 {
-    progress_clear();
     fprintf(stderr, "weft: %s\n", why->text[0] ? why->text : err_text(err));
     return exit_code(err);
 }
@@ -68,6 +67,14 @@ static enum err print(const struct text *out, struct why *why)
     return OK;
 }
 
+static enum err work(struct call *call, struct why *why)
+{
+    progress_start(call->command->name);
+    enum err err = call->command->run(call, why);
+    progress_stop();
+    return err;
+}
+
 static int run(const struct command *command, int count, char **words)
 {
     struct why why = {""};
@@ -76,8 +83,7 @@ static int run(const struct command *command, int count, char **words)
     if (!err && call.help)
         help_command(&call.out, command);
     else if (!err)
-        err = command->run(&call, &why);
-    progress_clear();
+        err = work(&call, &why);
     if (!err)
         err = print(&call.out, &why);
     text_fini(&call.out);

@@ -1,6 +1,10 @@
 """The words of the command line are a contract: help, exit codes, one line per refusal."""
 
+import os
+import pty
+import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, sys.path[0] + "/..")
@@ -35,6 +39,48 @@ class Contract(unittest.TestCase):
 
     def test_version_is_printed_both_ways(self):
         self.assertEqual(weft("--version").out.split()[1], weft("version", "--json").json["version"])
+
+
+def on_terminal(*words, stdin, wait_s):
+    """Standard error of a run on a terminal, whose standard input comes after a while."""
+    terminal, end = pty.openpty()
+    run = subprocess.Popen([os.environ["WEFT"], *words], stdin=subprocess.PIPE,
+                           stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    time.sleep(wait_s)
+    run.stdin.write(stdin)
+    run.stdin.close()
+    shown = b""
+    try:
+        while more := os.read(terminal, 4096):
+            shown += more
+    except OSError:  # Linux's way to say that the other end is closed
+        pass
+    os.close(terminal)
+    run.wait()
+    return shown.decode()
+
+
+class Progress(unittest.TestCase):
+    LINK = b"0 1\n"
+
+    def test_a_terminal_sees_that_long_work_goes_on_and_then_nothing_of_it(self):
+        shown = on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=1.5)
+        self.assertIn("\r\033[Ktopo measure: 1 s", shown)
+        self.assertTrue(shown.endswith("\r\033[K"), repr(shown))
+
+    def test_short_work_shows_none(self):
+        self.assertEqual(on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=0), "")
+
+    def test_a_refusal_stands_on_a_line_of_its_own(self):
+        shown = on_terminal("topo", "measure", "-", stdin=b"{", wait_s=1.3)
+        self.assertRegex(shown, r"\r\033\[Kweft: standard input: line 1: [^\n]+\r\n$")
+
+    def test_what_is_no_terminal_sees_nothing(self):
+        run = subprocess.Popen([os.environ["WEFT"], "topo", "measure", "-"], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(1.3)
+        self.assertEqual(run.communicate(self.LINK)[1], b"")
 
 
 main()
