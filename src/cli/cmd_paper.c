@@ -36,7 +36,6 @@ static void list_json(struct text *out)
     }
     json_end(&json, ']');
     json_end(&json, '}');
-    text_puts(out, "\n");
 }
 
 static void seconds_print(struct text *out, double seconds)
@@ -146,7 +145,6 @@ static enum err write_json(const struct session *session, const struct figure *f
     json_object(&json);
     report_json(&json, figure, &session->figure_call, result);
     json_end(&json, '}');
-    text_puts(&text, "\n");
     enum err err = session_write(session, figure->name, ".json", &text, why);
     text_fini(&text);
     return err;
@@ -236,7 +234,6 @@ static void session_close(struct session *session)
         json_put_uint(&session->json, "could_not_run", session->failures);
         json_put_bool(&session->json, "gnuplot_missing", session->plots_missing);
         json_end(&session->json, '}');
-        text_puts(out, "\n");
     } else {
         text_printf(out, "%u claims: %u agree, %u differ, %u cannot be reproduced",
                     verdicts[0] + verdicts[1] + verdicts[2], verdicts[VERDICT_AGREES],

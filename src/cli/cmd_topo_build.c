@@ -20,7 +20,7 @@ static enum err build_run(struct call *call, struct why *why)
 
 static const struct option build_options[] = {
     {"out", "FILE", "write the topology here; the ending says in which format"},
-    {"format", "FORMAT", "json, edgelist, dot, graphml or anynet; json if nothing says"},
+    {"format", FORMAT_CHOICES, "of the file; json if nothing says"},
     {0},
 };
 

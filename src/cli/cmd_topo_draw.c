@@ -50,7 +50,7 @@ static enum err draw_run(struct call *call, struct why *why)
 }
 
 static const struct option draw_options[] = {
-    {"layout", "NAME", "auto, grid, circle, levels or spring (auto)"},
+    {"layout", "auto|grid|circle|levels|spring", "how the nodes stand (default auto)"},
     {"out", "FILE", "write the picture there, not to standard output"},
     {0},
 };

@@ -24,7 +24,7 @@ static enum err export_run(struct call *call, struct why *why)
 }
 
 static const struct option export_options[] = {
-    {"format", "FORMAT", "json, edgelist, dot, graphml or anynet"},
+    {"format", FORMAT_CHOICES, "of the file; the ending of --out if not given"},
     {"out", "FILE", "write here instead of to standard output"},
     {0},
 };

@@ -141,7 +141,7 @@ static const struct option grow_options[] = {
     {"bare", NULL, "new switches without servers"},
     {"seed", "K", "another random choice of cables (default 1)"},
     {"out", "FILE", "write the grown network here; the ending says in which format"},
-    {"format", "FORMAT", "json, edgelist, dot, graphml or anynet; json if nothing says"},
+    {"format", FORMAT_CHOICES, "of the file; json if nothing says"},
     {0},
 };
 

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "cli/call.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 
@@ -90,6 +90,23 @@ static int run(const struct command *command, int count, char **words)
     return err ? refuse(err, &why) : exit_code(call.health);
 }
 
+/* The first word of two, and not the second of any. */
+static int run_group(const char *group, int count, char **words)
+{
+    struct why why;
+    if (count == 0)
+        return refuse(why_fail(&why, ERR_USAGE, "%s: which of its commands? see 'weft help %s'",
+                               group, group),
+                      &why);
+    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
+        char *help[] = {(char *)group};
+        return run(&command_help, 1, help);
+    }
+    return refuse(why_fail(&why, ERR_USAGE, "%s %s: no such command; see 'weft help %s'", group,
+                           words[0], group),
+                  &why);
+}
+
 int main(int argc, char **argv)
 {
     int used;
@@ -108,11 +125,8 @@ int main(int argc, char **argv)
     if (command)
         return run(command, argc - 1 - used, argv + 1 + used);
 
+    if (help_is_group(argv[1]))
+        return run_group(argv[1], argc - 2, argv + 2);
     struct why why;
-    bool group = help_is_group(argv[1]);
-    enum err err = group
-                       ? why_fail(&why, ERR_USAGE, "%s: which of its commands? see 'weft help %s'",
-                                  argv[1], argv[1])
-                       : why_fail(&why, ERR_USAGE, "%s: no such command; see 'weft help'", argv[1]);
-    return refuse(err, &why);
+    return refuse(why_fail(&why, ERR_USAGE, "%s: no such command; see 'weft help'", argv[1]), &why);
 }

@@ -8,6 +8,9 @@
 #include "topology/format/format.h"
 #include "topology/topology.h"
 
+/* What the option --format takes. */
+#define FORMAT_CHOICES "json|edgelist|dot|graphml|anynet"
+
 /* The format of --format, else of the ending of --out, else `fallback`. */
 MUST_CHECK enum err topology_out_format(const struct call *call, enum format fallback,
                                         enum format *format, struct why *why);

@@ -37,6 +37,26 @@ class Contract(unittest.TestCase):
             self.assertEqual(run.out, "")
             self.assertRegex(run.err, r"^weft: [^\n]+\n$")
 
+    def test_a_group_is_explained_in_each_way_of_asking(self):
+        text = weft("help", "topo").out
+        self.assertIn("topo measure", text)
+        for words in (["topo", "--help"], ["topo", "-h"], ["help", "topo"]):
+            run = weft(*words)
+            self.assertEqual((run.code, run.out, run.err), (0, text, ""), words)
+        names = [one["name"] for one in weft("help", "topo", "--json").json["commands"]]
+        self.assertIn("topo measure", names)
+        self.assertTrue(all(name.startswith("topo ") for name in names))
+
+    def test_an_unknown_command_of_a_group_is_named(self):
+        self.assertIn("topo nonsense: no such command", weft("topo", "nonsense").err)
+        self.assertIn("topo: which of its commands?", weft("topo").err)
+
+    def test_objects_end_in_one_newline(self):
+        for words in (["help"], ["help", "topo", "build"], ["completion", "bash"], ["version"],
+                      ["paper", "list"], ["topo", "measure", "torus:3"]):
+            self.assertRegex(weft(*words, "--json").out, r"}\n\Z", words)
+            self.assertNotRegex(weft(*words, "--json").out, r"\n\n\Z", words)
+
     def test_version_is_printed_both_ways(self):
         self.assertEqual(weft("--version").out.split()[1], weft("version", "--json").json["version"])
 
