@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "cli/call.h"
@@ -361,6 +362,9 @@ static enum err cable_run(struct call *call, struct why *why)
         cable_cost_write(&cost, &call->out);
         return OK;
     }
+    const char *path = call_option(call, "out");
+    if (path && strcmp(path, "-") == 0)
+        return why_fail(why, ERR_USAGE, "--out -: the report is printed there; name a file");
     if (call->argument_count == 0)
         return why_fail(why, ERR_USAGE, "topo cable: expected SPEC|FILE, or --print-cost");
     struct laid laid = {0};
