@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/commands.h"
-#include "cli/file.h"
 #include "cli/load.h"
 #include "cli/steps.h"
 #include "cli/topology_out.h"
@@ -82,23 +81,6 @@ static void growth_json(struct text *out, const struct growth *growth,
     json_end(&json, '}');
 }
 
-/* The plan goes to standard output, the network only to a file. */
-static enum err growth_write(const struct call *call, const struct topology *topology,
-                             enum format format, struct why *why)
-{
-    const char *path = call_option(call, "out");
-    struct text text = {0};
-    if (!path)
-        return OK;
-    enum err err = format_write(&text, format, topology, why);
-    if (!err && !text_ok(&text))
-        err = why_memory(why);
-    if (!err)
-        err = file_write(path, &text, why);
-    text_fini(&text);
-    return err;
-}
-
 static enum err grow_run(struct call *call, struct why *why)
 {
     struct topology topology;
@@ -127,7 +109,8 @@ static enum err grow_run(struct call *call, struct why *why)
         growth_json(&call->out, &growth, &order, &names);
     else
         growth_print(&call->out, &growth, topology.direct ? "nodes" : "switches", &names);
-    err = growth_write(call, &growth.topology, format, why);
+    if (path) /* the plan goes to standard output, the network only to a file */
+        err = topology_out_file(path, &growth.topology, format, why);
     growth_fini(&growth);
 done:
     topology_fini(&topology);
