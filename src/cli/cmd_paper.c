@@ -235,11 +235,13 @@ static void session_close(struct session *session)
         json_put_bool(&session->json, "gnuplot_missing", session->plots_missing);
         json_end(&session->json, '}');
     } else {
-        text_printf(out, "%u claims: %u agree, %u differ, %u cannot be reproduced",
-                    verdicts[0] + verdicts[1] + verdicts[2], verdicts[VERDICT_AGREES],
+        text_count(out, verdicts[0] + verdicts[1] + verdicts[2], "claim", "claims");
+        text_printf(out, ": %u agree, %u differ, %u cannot be reproduced", verdicts[VERDICT_AGREES],
                     verdicts[VERDICT_DIFFERS], verdicts[VERDICT_MISSING]);
-        if (session->failures)
-            text_printf(out, "; %u figures failed", session->failures);
+        if (session->failures) {
+            text_puts(out, "; ");
+            text_count(out, session->failures, "figure failed", "figures failed");
+        }
         text_puts(out, "\n");
         if (session->plots_missing)
             text_puts(out, "no plots were drawn: gnuplot is not installed\n");

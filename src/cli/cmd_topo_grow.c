@@ -47,11 +47,12 @@ static void growth_print(struct text *out, const struct growth *growth, const ch
                          const struct steps_names *names)
 {
     const struct topology *topology = &growth->topology;
-    text_printf(out,
-                "%u to %u %s, %u servers: %u cables to unplug and %u to plug for %" PRIu64
-                " new ports",
-                growth->first, topology->graph.node_count, noun, topology->server_count,
-                growth->plan.unplug_count, growth->plan.plug_count, growth->ports_added);
+    text_printf(out, "%u to %u %s, ", growth->first, topology->graph.node_count, noun);
+    text_count(out, topology->server_count, "server", "servers");
+    text_puts(out, ": ");
+    text_count(out, growth->plan.unplug_count, "cable", "cables");
+    text_printf(out, " to unplug and %u to plug for ", growth->plan.plug_count);
+    text_count(out, growth->ports_added, "new port", "new ports");
     if (growth->ports_free)
         text_printf(out, ", of which %" PRIu64 " stay%s free", growth->ports_free,
                     growth->ports_free == 1 ? "s" : "");

@@ -23,10 +23,14 @@ static void report(struct call *call, const struct topology *topology, enum form
 {
     const struct graph *graph = &topology->graph;
     if (!call->json) {
-        text_printf(&call->out, "%s: %s, %u nodes, %u links, %u servers, as %s\n", path,
-                    topology->spec[0] ? topology->spec : topology_kind_name(topology->kind),
-                    graph->node_count, graph->link_count, topology->server_count,
-                    format_words[format]);
+        text_printf(&call->out, "%s: %s, ", path,
+                    topology->spec[0] ? topology->spec : topology_kind_name(topology->kind));
+        text_count(&call->out, graph->node_count, "node", "nodes");
+        text_puts(&call->out, ", ");
+        text_count(&call->out, graph->link_count, "link", "links");
+        text_puts(&call->out, ", ");
+        text_count(&call->out, topology->server_count, "server", "servers");
+        text_printf(&call->out, ", as %s\n", format_words[format]);
         return;
     }
     struct json json = json_make(&call->out, true);
