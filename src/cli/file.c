@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "cli/progress.h"
 
 #define FILE_SIZE_MAX     ((size_t)4 << 30) /* a larger one is no topology */
 #define LINK_MAX_FOLLOWED 40                /* as many as Linux follows */
@@ -31,7 +32,7 @@ static enum err file_slurp(FILE *file, const char *path, char **data, size_t *si
             return why_memory(why);
         size_t got = fread(*data + *size, 1, capacity - *size - 1, file);
         *size += got;
-        if (got == 0)
+        if (got == 0 || feof(file)) /* a terminal would go on after its end */
             break;
     }
     (*data)[*size] = '\0';
@@ -41,7 +42,12 @@ static enum err file_slurp(FILE *file, const char *path, char **data, size_t *si
 enum err file_read(const char *path, char **data, size_t *size, struct why *why)
 {
     if (strcmp(path, "-") == 0) {
+        bool typed = isatty(STDIN_FILENO);
+        if (typed)
+            progress_pause();
         enum err err = file_slurp(stdin, "standard input", data, size, why);
+        if (typed)
+            progress_resume();
         if (err)
             free(*data);
         return err;

@@ -17,6 +17,7 @@ static struct {
     pthread_t thread;
     bool running;
     bool visible;
+    bool paused;
     const char *name; /* of the command */
     long long begun_nsec;
     const char *title; /* of what is being counted; NULL: nothing */
@@ -48,7 +49,7 @@ static void bar_draw(long long now)
 static void line_draw(void)
 {
     long long now = now_nsec();
-    if (now - line.begun_nsec < PATIENCE_NSEC)
+    if (line.paused || now - line.begun_nsec < PATIENCE_NSEC)
         return;
     fputs("\r\033[K", stderr);
     if (line.title && line.done < line.total)
@@ -100,6 +101,24 @@ void progress_show(const char *title, uint64_t done, uint64_t total)
     line.done = done;
     line.total = total;
     pthread_mutex_unlock(&line.lock);
+}
+
+static void pause_set(bool paused)
+{
+    pthread_mutex_lock(&line.lock);
+    line.paused = paused;
+    line.begun_nsec = now_nsec(); /* typing is not working */
+    pthread_mutex_unlock(&line.lock);
+}
+
+void progress_pause(void)
+{
+    pause_set(true);
+}
+
+void progress_resume(void)
+{
+    pause_set(false);
 }
 
 void progress_stop(void)

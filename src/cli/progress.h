@@ -16,5 +16,9 @@ void progress_start(const char *name);
  * call, and told from others by its address. */
 void progress_show(const char *title, uint64_t done, uint64_t total);
 
+/* While somebody types on the terminal, the line must not write over it. */
+void progress_pause(void);
+void progress_resume(void);
+
 /* The command has ended: removes the line, before anything else is printed. */
 void progress_stop(void);

@@ -31,7 +31,8 @@ class Contract(unittest.TestCase):
     def test_unknown_words_are_refused_in_one_line(self):
         for words in (["nonsense"], ["topo"], ["topo", "nonsense"], ["topo", "build"],
                       ["topo", "build", "--nonsense", "torus:3"],
-                      ["topo", "build", "torus:3", "torus:3"], ["help", "nonsense"]):
+                      ["topo", "build", "torus:3", "torus:3"], ["help", "nonsense"],
+                      ["help", "nonsense", "--json"]):
             run = weft(*words)
             self.assertEqual(run.code, 2, words)
             self.assertEqual(run.out, "")
@@ -61,15 +62,19 @@ class Contract(unittest.TestCase):
         self.assertEqual(weft("--version").out.split()[1], weft("version", "--json").json["version"])
 
 
-def on_terminal(*words, stdin, wait_s):
-    """Standard error of a run on a terminal, whose standard input comes after a while."""
+def on_terminal(*words, stdin, wait_s, typed=False):
+    """Standard error of a run on a terminal, whose standard input comes after a while:
+    through a pipe, or typed there."""
     terminal, end = pty.openpty()
-    run = subprocess.Popen([os.environ["WEFT"], *words], stdin=subprocess.PIPE,
+    run = subprocess.Popen([os.environ["WEFT"], *words], stdin=end if typed else subprocess.PIPE,
                            stdout=subprocess.DEVNULL, stderr=end)
     os.close(end)
     time.sleep(wait_s)
-    run.stdin.write(stdin)
-    run.stdin.close()
+    if typed:
+        os.write(terminal, stdin + b"\x04")
+    else:
+        run.stdin.write(stdin)
+        run.stdin.close()
     shown = b""
     try:
         while more := os.read(terminal, 4096):
@@ -88,6 +93,11 @@ class Progress(unittest.TestCase):
         shown = on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=1.5)
         self.assertIn("\r\033[Ktopo measure: 1 s", shown)
         self.assertTrue(shown.endswith("\r\033[K"), repr(shown))
+
+    def test_nothing_is_written_over_what_somebody_types(self):
+        shown = on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=1.3, typed=True)
+        self.assertIn("0 1", shown)  # the terminal's own echo
+        self.assertNotIn("topo measure", shown)
 
     def test_short_work_shows_none(self):
         self.assertEqual(on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=0), "")
