@@ -56,6 +56,10 @@ static void command_json(struct json *json, const struct command *command)
     options_json(json, command->options);
     options_json(json, common_options);
     json_end(json, ']');
+    if (command->examples)
+        json_put_string(json, "examples", command->examples);
+    else
+        json_put_null(json, "examples");
     json_end(json, '}');
 }
 

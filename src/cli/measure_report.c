@@ -243,7 +243,10 @@ static void distances_text(struct text *out, const struct measurement *found)
 static void histogram_text(struct text *out, const char *label, const uint64_t *pairs,
                            uint32_t length, uint32_t cables, uint64_t all)
 {
-    if (all == 0)
+    uint64_t joined = 0;
+    for (uint32_t d = 0; d < length; d++)
+        joined += pairs[d];
+    if (joined == 0)
         return;
     text_printf(out, "\n  hops %20s   share\n", label);
     for (uint32_t d = 0; d < length; d++)

@@ -210,6 +210,11 @@ class Text(unittest.TestCase):
         out = weft("topo", "measure", "-", "--connectivity", stdin="0 1\n1 2\n").out
         self.assertIn("1: the loss of one node can part the network", out)
 
+    def test_without_pairs_there_is_no_table(self):
+        out = weft("topo", "measure", "-", stdin="graph { a; b }").out
+        self.assertIn("NO: 2 parts", out)
+        self.assertNotIn("share", out)
+
     def test_one_is_not_many(self):
         out = weft("topo", "measure", "torus:2", "--bisection").out
         self.assertIn("bisection             1 cable\n", out)
