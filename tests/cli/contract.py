@@ -48,6 +48,11 @@ class Contract(unittest.TestCase):
         self.assertIn("topo measure", names)
         self.assertTrue(all(name.startswith("topo ") for name in names))
 
+    def test_a_generator_without_parameters_is_not_just_a_missing_file(self):
+        run = weft("topo", "measure", "torus")
+        self.assertEqual((run.code, run.out), (2, ""))
+        self.assertRegex(run.err, r"^weft: torus: [^\n]+needs parameters[^\n]+\n\Z")
+
     def test_an_unknown_command_of_a_group_is_named(self):
         self.assertIn("topo nonsense: no such command", weft("topo", "nonsense").err)
         self.assertIn("topo: which of its commands?", weft("topo").err)
