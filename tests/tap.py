@@ -70,7 +70,6 @@ class TapResult(unittest.TestResult):
 
     def addSubTest(self, test, subtest, err):
         super().addSubTest(test, subtest, err)
-        super().addSubTest(test, subtest, err)
         if err:
             self.explain(subtest, err)
             self.broken.add(test.id())

@@ -2,6 +2,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/check.h"
 
@@ -28,13 +30,33 @@ static void why_clean(struct why *why)
             *at = '?';
 }
 
+/* What is quoted comes first and the reason last: of a line too long for both
+ * the middle goes. Without memory for all of it the end is cut after all. */
+__attribute__((format(printf, 3, 0))) static void why_shorten(struct why *why, size_t size,
+                                                              const char *format, va_list args)
+{
+    static const char gap[] = " ... ";
+    const size_t head = sizeof why->text / 3, tail = sizeof why->text - head - sizeof gap;
+    char *whole = malloc(size + 1);
+    if (!whole)
+        return;
+    vsnprintf(whole, size + 1, format, args);
+    memcpy(why->text + head, gap, sizeof gap - 1);
+    memcpy(why->text + head + sizeof gap - 1, whole + size - tail, tail + 1);
+    free(whole);
+}
+
 void why_set(struct why *why, const char *format, ...)
 {
     if (!why)
         return;
-    va_list args;
+    va_list args, again;
     va_start(args, format);
-    vsnprintf(why->text, sizeof why->text, format, args);
+    va_copy(again, args);
+    int size = vsnprintf(why->text, sizeof why->text, format, args);
+    if (size >= (int)sizeof why->text)
+        why_shorten(why, (size_t)size, format, again);
+    va_end(again);
     va_end(args);
     why_clean(why);
 }

@@ -28,6 +28,18 @@ static void a_long_reason_is_cut_not_overrun(void **state)
     assert_int_equal(strlen(why.text), WHY_SIZE - 1);
 }
 
+static void a_long_quotation_leaves_the_reason(void **state)
+{
+    char name[4 * WHY_SIZE];
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    struct why why;
+    assert_int_equal(why_fail(&why, ERR_SYSTEM, "%s: no such file", name), ERR_SYSTEM);
+    assert_int_equal(strlen(why.text), WHY_SIZE - 1);
+    assert_non_null(strstr(why.text, "xx ... xx"));
+    assert_string_equal(why.text + WHY_SIZE - 1 - strlen("x: no such file"), "x: no such file");
+}
+
 static void a_reader_names_the_line_even_under_a_long_path(void **state)
 {
     char name[2 * WHY_SIZE];
@@ -48,5 +60,5 @@ static void every_code_has_a_text(void **state)
 }
 
 TEST_MAIN(TEST(the_first_failure_writes_the_line), TEST(a_reason_is_one_line_whatever_it_quotes),
-          TEST(a_long_reason_is_cut_not_overrun),
+          TEST(a_long_reason_is_cut_not_overrun), TEST(a_long_quotation_leaves_the_reason),
           TEST(a_reader_names_the_line_even_under_a_long_path), TEST(every_code_has_a_text))

@@ -71,6 +71,11 @@ void text_printf(struct text *text, const char *format, ...)
     va_end(again);
 }
 
+void text_count(struct text *text, uint64_t count, const char *one, const char *many)
+{
+    text_printf(text, "%llu %s", (unsigned long long)count, count == 1 ? one : many);
+}
+
 void text_wrap(struct text *text, const char *string, size_t size, int indent, int width)
 {
     int column = 0;

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/wide.h"
 
@@ -24,6 +25,9 @@ void text_add(struct text *text, const char *data, size_t size);
 void text_puts(struct text *text, const char *string);
 void text_wide(struct text *text, uint128 value); /* in decimal */
 void text_printf(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "1 cable", "2 cables". */
+void text_count(struct text *text, uint64_t count, const char *one, const char *many);
 
 /* The words of a string, spaces and newlines between them, as a paragraph:
  * lines of at most `width` columns (a longer word stands alone), each indented. */

@@ -16,7 +16,6 @@ static enum err completion_run(struct call *call, struct why *why)
         json_put_string(&json, "shell", shell);
         json_put_string(&json, "script", script.data);
         json_end(&json, '}');
-        text_puts(&call->out, "\n");
     } else {
         text_add(&call->out, script.data, script.size);
         call->out.failed |= !text_ok(&script);

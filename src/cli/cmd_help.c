@@ -6,17 +6,26 @@
 #include "cli/help.h"
 #include "cli/manual.h"
 
+/* What there is to say about a command, or a group of them; "" is weft. */
+static bool help_text(struct text *out, const char *name)
+{
+    if (!*name) {
+        help_overview(out);
+        return true;
+    }
+    for (int i = 0; commands[i]; i++) {
+        if (strcmp(commands[i]->name, name) == 0) {
+            help_command(out, commands[i]);
+            return true;
+        }
+    }
+    return help_group(out, name);
+}
+
 static enum err help_run(struct call *call, struct why *why)
 {
     char name[128] = "";
     bool manual = call_has(call, "man");
-    if (call->argument_count == 0 && !manual) {
-        if (call->json)
-            help_json(&call->out, NULL);
-        else
-            help_overview(&call->out);
-        return OK;
-    }
     for (int i = 0; i < call->argument_count; i++) {
         if (strlen(name) + strlen(call->arguments[i]) + 2 > sizeof name)
             return why_fail(why, ERR_USAGE, "help: no such command");
@@ -31,16 +40,7 @@ static enum err help_run(struct call *call, struct why *why)
                         "help: no manual page of '%s'; there is one for each group of commands, "
                         "such as topo",
                         name);
-    for (int i = 0; commands[i]; i++) {
-        if (strcmp(commands[i]->name, name) == 0) {
-            if (call->json)
-                help_json(&call->out, commands[i]);
-            else
-                help_command(&call->out, commands[i]);
-            return OK;
-        }
-    }
-    if (help_group(&call->out, name))
+    if (call->json ? help_json(&call->out, name) : help_text(&call->out, name))
         return OK;
     return why_fail(why, ERR_USAGE, "help: no command '%s'; 'weft help' lists them", name);
 }

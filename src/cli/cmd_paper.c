@@ -36,7 +36,6 @@ static void list_json(struct text *out)
     }
     json_end(&json, ']');
     json_end(&json, '}');
-    text_puts(out, "\n");
 }
 
 static void seconds_print(struct text *out, double seconds)
@@ -107,7 +106,7 @@ static enum err session_distances(void *context, struct distance_tally *tally,
                                   const struct topology *topology, struct why *why)
 {
     const struct session *session = context;
-    return parallel_distances(tally, topology, session->threads, why);
+    return parallel_distances(tally, topology, session->threads, NULL, why);
 }
 
 /* folder/name + ending */
@@ -146,7 +145,6 @@ static enum err write_json(const struct session *session, const struct figure *f
     json_object(&json);
     report_json(&json, figure, &session->figure_call, result);
     json_end(&json, '}');
-    text_puts(&text, "\n");
     enum err err = session_write(session, figure->name, ".json", &text, why);
     text_fini(&text);
     return err;
@@ -195,7 +193,6 @@ static void figure_report(struct session *session, const struct figure *figure)
     struct text *out = &session->call->out;
     session->title = figure->name;
     enum err err = figure_run(figure, &result, &session->figure_call, &why);
-    progress_clear();
     bool ran = !err;
     if (ran && session->folder)
         err = figure_write(session, figure, &result, &why);
@@ -237,13 +234,14 @@ static void session_close(struct session *session)
         json_put_uint(&session->json, "could_not_run", session->failures);
         json_put_bool(&session->json, "gnuplot_missing", session->plots_missing);
         json_end(&session->json, '}');
-        text_puts(out, "\n");
     } else {
-        text_printf(out, "%u claims: %u agree, %u differ, %u cannot be reproduced",
-                    verdicts[0] + verdicts[1] + verdicts[2], verdicts[VERDICT_AGREES],
+        text_count(out, verdicts[0] + verdicts[1] + verdicts[2], "claim", "claims");
+        text_printf(out, ": %u agree, %u differ, %u cannot be reproduced", verdicts[VERDICT_AGREES],
                     verdicts[VERDICT_DIFFERS], verdicts[VERDICT_MISSING]);
-        if (session->failures)
-            text_printf(out, "; %u figures failed", session->failures);
+        if (session->failures) {
+            text_puts(out, "; ");
+            text_count(out, session->failures, "figure failed", "figures failed");
+        }
         text_puts(out, "\n");
         if (session->plots_missing)
             text_puts(out, "no plots were drawn: gnuplot is not installed\n");

@@ -1,26 +1,11 @@
 /* weft topo build */
 #include "cli/call.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/topology_out.h"
-
-static enum err build_run(struct call *call, struct why *why)
-{
-    struct topology topology;
-    enum format format;
-    enum err err = topology_out_format(call, FORMAT_JSON, &format, why);
-    if (!err)
-        err = load_topology(&topology, call->arguments[0], why);
-    if (err)
-        return err;
-    err = topology_out_write(call, &topology, format, why);
-    topology_fini(&topology);
-    return err;
-}
 
 static const struct option build_options[] = {
     {"out", "FILE", "write the topology here; the ending says in which format"},
-    {"format", "FORMAT", "json, edgelist, dot, graphml or anynet; json if nothing says"},
+    {"format", FORMAT_CHOICES, "of the file; json if nothing says"},
     {0},
 };
 
@@ -39,5 +24,5 @@ const struct command command_topo_build = {
     .options = build_options,
     .examples = "  weft topo build torus:3x3x3 --out cube.json\n"
                 "  weft topo build cube.json --format dot | neato -Tsvg -o cube.svg",
-    .run = build_run,
+    .run = topology_out_run,
 };

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "cli/call.h"
@@ -258,10 +259,12 @@ static void totals_text(struct text *out, const struct laid *laid)
                 (unsigned long long)totals->copper, (unsigned long long)totals->optical);
     text_printf(out, "  length     %10.0f m", totals->length_total_m);
     if (totals->cables)
-        text_printf(out, " mean %.2f m, longest %.2f m", totals->length_mean_m,
+        text_printf(out, ", mean %.2f m, longest %.2f m", totals->length_mean_m,
                     totals->length_max_m);
-    text_printf(out, "\n  bundles    %10llu   largest %llu cables\n",
-                (unsigned long long)totals->bundles, (unsigned long long)totals->bundle_max);
+    text_printf(out, "\n  bundles    %10llu", (unsigned long long)totals->bundles);
+    if (totals->bundles)
+        text_printf(out, "   largest %llu cables", (unsigned long long)totals->bundle_max);
+    text_puts(out, "\n");
     if (plan->container_count)
         text_printf(out, "             %10llu   of them between containers, largest %llu cables\n",
                     (unsigned long long)totals->container_bundles,
@@ -279,10 +282,18 @@ static void totals_text(struct text *out, const struct laid *laid)
     text_puts(out, "\n");
 }
 
-static void comparison_line(struct text *out, const char *title, double ours, double theirs)
+/* Both numbers and their ratio, where there is one: a network without servers
+ * has no cost per server. */
+static void comparison_line(struct text *out, const char *title, int decimals, double ours,
+                            double theirs)
 {
-    text_printf(out, "  %-18s %12.6g %12.6g", title, ours, theirs);
-    if (theirs > 0)
+    text_printf(out, "  %-18s", title);
+    if (isnan(ours))
+        text_printf(out, " %12s", "-");
+    else
+        text_printf(out, " %12.*f", decimals, ours);
+    text_printf(out, " %12.*f", decimals, theirs);
+    if (theirs > 0 && !isnan(ours))
         text_printf(out, " %9.3f", ours / theirs);
     text_puts(out, "\n");
 }
@@ -299,16 +310,17 @@ static void comparison_text(struct text *out, const struct laid *laid,
     struct yardstick ours = yardstick_make(laid), theirs = yardstick_make(tree);
     text_printf(out, "\nbeside a fat-tree of the same switches, k = %u\n%21s %12s %12s %9s\n",
                 compared->ports, "", "this", "fat-tree", "ratio");
-    comparison_line(out, "switches", topology_switch_count(&laid->topology),
+    comparison_line(out, "switches", 0, topology_switch_count(&laid->topology),
                     topology_switch_count(&tree->topology));
-    comparison_line(out, "servers", laid->topology.server_count, tree->topology.server_count);
-    comparison_line(out, "cables", (double)laid->cabling.totals.cables,
+    comparison_line(out, "servers", 0, laid->topology.server_count, tree->topology.server_count);
+    comparison_line(out, "cables", 0, (double)laid->cabling.totals.cables,
                     (double)tree->cabling.totals.cables);
-    comparison_line(out, "cables per server", ours.cables_per_server, theirs.cables_per_server);
-    comparison_line(out, "mean length, m", ours.length_mean_m, theirs.length_mean_m);
-    comparison_line(out, "optical share", ours.optical_share, theirs.optical_share);
-    comparison_line(out, "cost per server", ours.cost_per_server, theirs.cost_per_server);
-    comparison_line(out, "  at its cheapest", ours.cheapest_per_server, theirs.cheapest_per_server);
+    comparison_line(out, "cables per server", 2, ours.cables_per_server, theirs.cables_per_server);
+    comparison_line(out, "mean length, m", 2, ours.length_mean_m, theirs.length_mean_m);
+    comparison_line(out, "optical, %", 1, 100 * ours.optical_share, 100 * theirs.optical_share);
+    comparison_line(out, "cost per server", 2, ours.cost_per_server, theirs.cost_per_server);
+    comparison_line(out, "  at its cheapest", 2, ours.cheapest_per_server,
+                    theirs.cheapest_per_server);
     text_printf(out, "  %-18s %12s %12s\n", "  in layout", floor_layout_name(laid->cheapest),
                 floor_layout_name(tree->cheapest));
 }
@@ -335,9 +347,13 @@ static enum err laid_report(struct call *call, struct laid *laid, const struct c
     if (!err && call->json) {
         result_json(call, laid, &compared);
     } else if (!err) {
-        text_printf(&call->out, "%s: %u switches, %u servers, layout %s%s\n", call->arguments[0],
-                    topology_switch_count(&laid->topology), laid->topology.server_count,
-                    floor_layout_name(laid->cabling.plan.layout),
+        text_printf(&call->out, "%s: ", call->arguments[0]);
+        if (!laid->topology.direct) {
+            text_count(&call->out, topology_switch_count(&laid->topology), "switch", "switches");
+            text_puts(&call->out, ", ");
+        }
+        text_count(&call->out, laid->topology.server_count, "server", "servers");
+        text_printf(&call->out, ", layout %s%s\n", floor_layout_name(laid->cabling.plan.layout),
                     call_has(call, "layout") ? "" : " (chosen)");
         totals_text(&call->out, laid);
         comparison_text(&call->out, laid, &compared);
@@ -361,6 +377,9 @@ static enum err cable_run(struct call *call, struct why *why)
         cable_cost_write(&cost, &call->out);
         return OK;
     }
+    const char *path = call_option(call, "out");
+    if (path && strcmp(path, "-") == 0)
+        return why_fail(why, ERR_USAGE, "--out -: the report is printed there; name a file");
     if (call->argument_count == 0)
         return why_fail(why, ERR_USAGE, "topo cable: expected SPEC|FILE, or --print-cost");
     struct laid laid = {0};

@@ -106,9 +106,9 @@ static void result_text(struct text *out, const struct findings *findings)
 {
     const struct inspection *seen = &findings->inspection;
     const struct repair *repair = &findings->repair;
-    text_printf(out, "%u cables planned, %u found, %u right; ports %s\n",
-                findings->plan.graph.link_count, seen->found_count, seen->right_count,
-                seen->ports ? "count" : "do not count");
+    text_count(out, findings->plan.graph.link_count, "cable", "cables");
+    text_printf(out, " planned, %u found, %u right; ports %s\n", seen->found_count,
+                seen->right_count, seen->ports ? "count" : "do not count");
     if (inspection_ok(seen)) {
         text_puts(out, "the wiring is the plan\n");
         return;

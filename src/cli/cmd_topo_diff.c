@@ -35,8 +35,9 @@ static void comparison_print(struct text *out, const struct comparison *comparis
     const struct rewire_plan *plan = &difference->plan;
     const struct topology *before = &comparison->before, *after = &comparison->after;
     char name[NODE_NAME_SIZE];
-    text_printf(out, "%u of %u cables to unplug, %u to plug\n", plan->unplug_count,
-                before->graph.link_count, plan->plug_count);
+    text_printf(out, "%u of ", plan->unplug_count);
+    text_count(out, before->graph.link_count, "cable", "cables");
+    text_printf(out, " to unplug, %u to plug\n", plan->plug_count);
     steps_print_verdict(out, plan);
     if (difference->parts_before > 1)
         text_printf(out, "apart: the first network is in %u pieces\n", difference->parts_before);

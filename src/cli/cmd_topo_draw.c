@@ -1,4 +1,6 @@
 /* weft topo draw */
+#include <string.h>
+
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/commands.h"
@@ -9,7 +11,7 @@
 static enum err draw_deliver(struct call *call, const struct text *picture, struct why *why)
 {
     const char *path = call_option(call, "out");
-    if (!path) {
+    if (!path || strcmp(path, "-") == 0) {
         text_add(&call->out, picture->data, picture->size);
         return OK;
     }
@@ -34,8 +36,10 @@ static enum err draw_run(struct call *call, struct why *why)
     enum err err = call_choice(call, "layout", layout_names, &kind, why);
     if (err)
         return err;
-    if (call->json && !call_option(call, "out"))
-        return why_fail(why, ERR_USAGE, "topo draw: --json needs --out: the result is a picture");
+    const char *path = call_option(call, "out");
+    if (call->json && (!path || strcmp(path, "-") == 0))
+        return why_fail(why, ERR_USAGE,
+                        "topo draw: --json needs --out FILE: the result is a picture");
     struct topology topology;
     err = load_topology(&topology, call->arguments[0], why);
     if (err)
@@ -50,7 +54,7 @@ static enum err draw_run(struct call *call, struct why *why)
 }
 
 static const struct option draw_options[] = {
-    {"layout", "NAME", "auto, grid, circle, levels or spring (auto)"},
+    {"layout", "auto|grid|circle|levels|spring", "how the nodes stand (default auto)"},
     {"out", "FILE", "write the picture there, not to standard output"},
     {0},
 };

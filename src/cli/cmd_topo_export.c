@@ -1,30 +1,22 @@
 /* weft topo export */
 #include "cli/call.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/topology_out.h"
 
+/* Nothing but the format distinguishes it from build, so it must be said. */
 static enum err export_run(struct call *call, struct why *why)
 {
-    struct topology topology;
     enum format format;
     const char *path = call_option(call, "out");
     if (!call_has(call, "format") && !(path && format_of_name(path, &format)))
         return why_fail(why, ERR_USAGE,
                         "topo export: which format? say --format json, edgelist, dot, graphml or "
                         "anynet");
-    enum err err = topology_out_format(call, FORMAT_JSON, &format, why);
-    if (!err)
-        err = load_topology(&topology, call->arguments[0], why);
-    if (err)
-        return err;
-    err = topology_out_write(call, &topology, format, why);
-    topology_fini(&topology);
-    return err;
+    return topology_out_run(call, why);
 }
 
 static const struct option export_options[] = {
-    {"format", "FORMAT", "json, edgelist, dot, graphml or anynet"},
+    {"format", FORMAT_CHOICES, "of the file; the ending of --out if not given"},
     {"out", "FILE", "write here instead of to standard output"},
     {0},
 };

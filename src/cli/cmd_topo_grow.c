@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/commands.h"
-#include "cli/file.h"
 #include "cli/load.h"
 #include "cli/steps.h"
 #include "cli/topology_out.h"
@@ -48,11 +47,12 @@ static void growth_print(struct text *out, const struct growth *growth, const ch
                          const struct steps_names *names)
 {
     const struct topology *topology = &growth->topology;
-    text_printf(out,
-                "%u to %u %s, %u servers: %u cables to unplug and %u to plug for %" PRIu64
-                " new ports",
-                growth->first, topology->graph.node_count, noun, topology->server_count,
-                growth->plan.unplug_count, growth->plan.plug_count, growth->ports_added);
+    text_printf(out, "%u to %u %s, ", growth->first, topology->graph.node_count, noun);
+    text_count(out, topology->server_count, "server", "servers");
+    text_puts(out, ": ");
+    text_count(out, growth->plan.unplug_count, "cable", "cables");
+    text_printf(out, " to unplug and %u to plug for ", growth->plan.plug_count);
+    text_count(out, growth->ports_added, "new port", "new ports");
     if (growth->ports_free)
         text_printf(out, ", of which %" PRIu64 " stay%s free", growth->ports_free,
                     growth->ports_free == 1 ? "s" : "");
@@ -80,23 +80,6 @@ static void growth_json(struct text *out, const struct growth *growth,
     json_put_uint(&json, "ports_free", growth->ports_free);
     steps_json(&json, &growth->plan, names);
     json_end(&json, '}');
-}
-
-/* The plan goes to standard output, the network only to a file. */
-static enum err growth_write(const struct call *call, const struct topology *topology,
-                             enum format format, struct why *why)
-{
-    const char *path = call_option(call, "out");
-    struct text text = {0};
-    if (!path)
-        return OK;
-    enum err err = format_write(&text, format, topology, why);
-    if (!err && !text_ok(&text))
-        err = why_memory(why);
-    if (!err)
-        err = file_write(path, &text, why);
-    text_fini(&text);
-    return err;
 }
 
 static enum err grow_run(struct call *call, struct why *why)
@@ -127,7 +110,8 @@ static enum err grow_run(struct call *call, struct why *why)
         growth_json(&call->out, &growth, &order, &names);
     else
         growth_print(&call->out, &growth, topology.direct ? "nodes" : "switches", &names);
-    err = growth_write(call, &growth.topology, format, why);
+    if (path) /* the plan goes to standard output, the network only to a file */
+        err = topology_out_file(path, &growth.topology, format, why);
     growth_fini(&growth);
 done:
     topology_fini(&topology);
@@ -141,7 +125,7 @@ static const struct option grow_options[] = {
     {"bare", NULL, "new switches without servers"},
     {"seed", "K", "another random choice of cables (default 1)"},
     {"out", "FILE", "write the grown network here; the ending says in which format"},
-    {"format", "FORMAT", "json, edgelist, dot, graphml or anynet; json if nothing says"},
+    {"format", FORMAT_CHOICES, "of the file; json if nothing says"},
     {0},
 };
 

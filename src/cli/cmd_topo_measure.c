@@ -48,13 +48,26 @@ static enum err measure_distances(const struct call *call, struct measurement *f
     if (!err)
         err = connectivity_components(graph, &found->components, why);
     if (!err)
-        err = parallel_distances(&found->tally, found->topology, threads, why);
+        err = parallel_distances(&found->tally, found->topology, threads, "distances", why);
     return err;
 }
 
 static void show_progress(void *title, uint64_t done, uint64_t total)
 {
     progress_show(title, done, total);
+}
+
+static void show_stage(void *context, const char *stage, uint64_t done, uint64_t total)
+{
+    progress_show(stage, done, total);
+}
+
+static enum err measure_bisection(struct measurement *found, struct why *why)
+{
+    enum err err = bisection_watch(&found->bisection, found->topology, found->seed,
+                                   (struct bisection_progress){show_stage, NULL}, why);
+    found->has_bisection = !err;
+    return err ? err : bisection_raise(&found->bisection, found->topology, &found->tally, why);
 }
 
 static enum err measure_connectivity(struct measurement *found, struct why *why)
@@ -121,12 +134,8 @@ static enum err measure_all(const struct call *call, struct measurement *found,
         err = measure_paths(call_option(call, "paths"), found, why);
     if (!err)
         err = measure_distances(call, found, why);
-    if (!err && call_has(call, "bisection")) {
-        err = bisection_find(&found->bisection, found->topology, found->seed, why);
-        found->has_bisection = !err;
-        if (!err)
-            err = bisection_raise(&found->bisection, found->topology, &found->tally, why);
-    }
+    if (!err && call_has(call, "bisection"))
+        err = measure_bisection(found, why);
     if (!err && call_has(call, "connectivity"))
         err = measure_connectivity(found, why);
     return err;

@@ -17,10 +17,9 @@ enum value_kind {
 
 static enum value_kind value_kind(const char *placeholder)
 {
-    if (strstr(placeholder, "SPEC"))
+    if (strstr(placeholder, "SPEC") || strstr(placeholder, "PLAN"))
         return VALUE_SPEC;
-    if (strstr(placeholder, "FILE") || strstr(placeholder, "PLAN") ||
-        strstr(placeholder, "OBSERVED"))
+    if (strstr(placeholder, "FILE"))
         return VALUE_FILE;
     if (strstr(placeholder, "DIR"))
         return VALUE_FOLDER;

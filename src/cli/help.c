@@ -44,31 +44,41 @@ static void options_json(struct json *json, const struct option *options)
     }
 }
 
-void help_json(struct text *out, const struct command *only)
+static void command_json(struct json *json, const struct command *command)
 {
+    json_object(json);
+    json_put_string(json, "name", command->name);
+    json_put_string(json, "arguments", command->arguments);
+    json_put_string(json, "summary", command->summary);
+    json_put_string(json, "description", command->description);
+    json_key(json, "options");
+    json_array(json);
+    options_json(json, command->options);
+    options_json(json, common_options);
+    json_end(json, ']');
+    if (command->examples)
+        json_put_string(json, "examples", command->examples);
+    else
+        json_put_null(json, "examples");
+    json_end(json, '}');
+}
+
+bool help_json(struct text *out, const char *name)
+{
+    bool found = false;
     struct json json = json_make(out, true);
     json_object(&json);
     json_key(&json, "commands");
     json_array(&json);
     for (int i = 0; commands[i]; i++) {
-        const struct command *command = commands[i];
-        if (only && command != only)
+        if (*name && strcmp(commands[i]->name, name) != 0 && !help_in_group(commands[i], name))
             continue;
-        json_object(&json);
-        json_put_string(&json, "name", command->name);
-        json_put_string(&json, "arguments", command->arguments);
-        json_put_string(&json, "summary", command->summary);
-        json_put_string(&json, "description", command->description);
-        json_key(&json, "options");
-        json_array(&json);
-        options_json(&json, command->options);
-        options_json(&json, common_options);
-        json_end(&json, ']');
-        json_end(&json, '}');
+        command_json(&json, commands[i]);
+        found = true;
     }
     json_end(&json, ']');
     json_end(&json, '}');
-    text_puts(out, "\n");
+    return found;
 }
 
 bool help_is_group(const char *word)

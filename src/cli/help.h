@@ -8,8 +8,9 @@
 
 void help_overview(struct text *out);
 
-/* The whole table as one JSON object, or only the command given. */
-void help_json(struct text *out, const struct command *only);
+/* The command of this name, or the group's, as one JSON object; "" is all.
+ * False if there is none. */
+bool help_json(struct text *out, const char *name);
 void help_command(struct text *out, const struct command *command);
 
 /* All commands whose first word this is, a line each; false if there is none. */

@@ -27,6 +27,15 @@ static enum err no_such_generator(const char *word, struct why *why)
     return err;
 }
 
+/* "torus" where "torus:4x4" was meant. */
+static bool is_generator(const char *word)
+{
+    for (size_t i = 0; spec_generator_name(i); i++)
+        if (strcmp(spec_generator_name(i), word) == 0)
+            return true;
+    return false;
+}
+
 enum err load_topology(struct topology *topology, const char *word, struct why *why)
 {
     struct stat info;
@@ -35,6 +44,11 @@ enum err load_topology(struct topology *topology, const char *word, struct why *
         return topology_build(topology, word, why);
     if (!input && stat(word, &info) != 0 && looks_like_spec(word))
         return no_such_generator(word, why);
+    if (!input && stat(word, &info) != 0 && is_generator(word))
+        return why_fail(why, ERR_USAGE,
+                        "%s: no such file; as a topology it needs parameters, "
+                        "%s:...; see weft-topology(7)",
+                        word, word);
     char *data;
     size_t size;
     enum err err = file_read(word, &data, &size, why);

@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "cli/call.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 
@@ -20,7 +20,6 @@ static int exit_code(enum err err)
 
 static int refuse(enum err err, const struct why *why)
 {
-    progress_clear();
     fprintf(stderr, "weft: %s\n", why->text[0] ? why->text : err_text(err));
     return exit_code(err);
 }
@@ -68,6 +67,14 @@ static enum err print(const struct text *out, struct why *why)
     return OK;
 }
 
+static enum err work(struct call *call, struct why *why)
+{
+    progress_start(call->command->name);
+    enum err err = call->command->run(call, why);
+    progress_stop();
+    return err;
+}
+
 static int run(const struct command *command, int count, char **words)
 {
     struct why why = {""};
@@ -76,12 +83,28 @@ static int run(const struct command *command, int count, char **words)
     if (!err && call.help)
         help_command(&call.out, command);
     else if (!err)
-        err = command->run(&call, &why);
-    progress_clear();
+        err = work(&call, &why);
     if (!err)
         err = print(&call.out, &why);
     text_fini(&call.out);
     return err ? refuse(err, &why) : exit_code(call.health);
+}
+
+/* The first word of two, and not the second of any. */
+static int run_group(const char *group, int count, char **words)
+{
+    struct why why;
+    if (count == 0)
+        return refuse(why_fail(&why, ERR_USAGE, "%s: which of its commands? see 'weft help %s'",
+                               group, group),
+                      &why);
+    if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
+        char *help[] = {(char *)group};
+        return run(&command_help, 1, help);
+    }
+    return refuse(why_fail(&why, ERR_USAGE, "%s %s: no such command; see 'weft help %s'", group,
+                           words[0], group),
+                  &why);
 }
 
 int main(int argc, char **argv)
@@ -102,11 +125,8 @@ int main(int argc, char **argv)
     if (command)
         return run(command, argc - 1 - used, argv + 1 + used);
 
+    if (help_is_group(argv[1]))
+        return run_group(argv[1], argc - 2, argv + 2);
     struct why why;
-    bool group = help_is_group(argv[1]);
-    enum err err = group
-                       ? why_fail(&why, ERR_USAGE, "%s: which of its commands? see 'weft help %s'",
-                                  argv[1], argv[1])
-                       : why_fail(&why, ERR_USAGE, "%s: no such command; see 'weft help'", argv[1]);
-    return refuse(err, &why);
+    return refuse(why_fail(&why, ERR_USAGE, "%s: no such command; see 'weft help'", argv[1]), &why);
 }

@@ -193,7 +193,9 @@ static void sizes_text(struct text *out, const struct measurement *found)
     }
     line(out, "servers");
     text_printf(out, "%u%s\n", topology->server_count,
-                topology->direct ? ", which forward for each other" : "");
+                !topology->direct             ? ""
+                : topology->server_count == 1 ? ", alone"
+                                              : ", which forward for each other");
     if (!topology->direct) {
         line(out, "switches");
         text_printf(out, "%u\n", topology_switch_count(topology));
@@ -242,7 +244,10 @@ static void distances_text(struct text *out, const struct measurement *found)
 static void histogram_text(struct text *out, const char *label, const uint64_t *pairs,
                            uint32_t length, uint32_t cables, uint64_t all)
 {
-    if (all == 0)
+    uint64_t joined = 0;
+    for (uint32_t d = 0; d < length; d++)
+        joined += pairs[d];
+    if (joined == 0)
         return;
     text_printf(out, "\n  hops %20s   share\n", label);
     for (uint32_t d = 0; d < length; d++) {
@@ -256,11 +261,10 @@ static void histogram_text(struct text *out, const char *label, const uint64_t *
 static void bisection_text(struct text *out, const struct bisection *bisection)
 {
     line(out, "bisection");
-    if (bisection->lower == bisection->upper)
-        text_printf(out, "%llu cables\n", (unsigned long long)bisection->upper);
-    else
-        text_printf(out, "%llu to %llu cables\n", (unsigned long long)bisection->lower,
-                    (unsigned long long)bisection->upper);
+    if (bisection->lower < bisection->upper)
+        text_printf(out, "%llu to ", (unsigned long long)bisection->lower);
+    text_count(out, bisection->upper, "cable", "cables");
+    text_puts(out, "\n");
     text_printf(out, "  %-22slower bound: %s; best cut: %s\n", "", bisection->lower_method,
                 bisection->upper_method);
     if (!isnan(bisection->almost_surely))
@@ -268,16 +272,33 @@ static void bisection_text(struct text *out, const struct bisection *bisection)
                     bisection->almost_surely);
 }
 
+/* What a planner wants to know of it: how many may fail without harm. */
+static void connectivity_text(struct text *out, const char *label, uint32_t nodes,
+                              uint32_t connectivity, const char *one, const char *many)
+{
+    line(out, label);
+    text_printf(out, "%u", connectivity);
+    if (connectivity > 1) {
+        text_puts(out, ": any ");
+        text_count(out, connectivity - 1, one, many);
+        text_puts(out, " may fail and the rest stays connected");
+    } else if (connectivity == 1 && nodes > 2) {
+        text_printf(out, ": the loss of one %s can part the network", one);
+    }
+    text_puts(out, "\n");
+}
+
 static void extras_text(struct text *out, const struct measurement *found)
 {
     char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
+    uint32_t nodes = found->topology->graph.node_count;
     if (found->has_bisection)
         bisection_text(out, &found->bisection);
     if (found->has_connectivity) {
-        line(out, "edge connectivity");
-        text_printf(out, "%u: any smaller number of links may fail\n", found->edge_connectivity);
-        line(out, "vertex connectivity");
-        text_printf(out, "%u: any smaller number of nodes may fail\n", found->vertex_connectivity);
+        connectivity_text(out, "edge connectivity", nodes, found->edge_connectivity, "link",
+                          "links");
+        connectivity_text(out, "vertex connectivity", nodes, found->vertex_connectivity, "node",
+                          "nodes");
     }
     if (!found->has_paths)
         return;

@@ -43,7 +43,8 @@ static void run_report(struct run *run, uint32_t count, enum err err, const stru
         run->why = *why;
     }
     pthread_mutex_unlock(&run->lock);
-    progress_show(run->job->title, done, run->job->total);
+    if (run->job->title)
+        progress_show(run->job->title, done, run->job->total);
 }
 
 static void *worker_main(void *context)
@@ -65,7 +66,8 @@ enum err parallel_run(const struct parallel_job *job, uint32_t threads, struct w
     struct run run = {.job = job, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct worker workers[PARALLEL_THREADS_MAX] = {{0}};
     uint32_t started = 1;
-    progress_show(job->title, 0, job->total);
+    if (job->title)
+        progress_show(job->title, 0, job->total);
     for (uint32_t i = 0; i < threads; i++)
         workers[i] = (struct worker){.run = &run, .index = i};
     /* A refused thread is no failure: those that run do its share. */
@@ -105,7 +107,7 @@ static enum err distances_work(void *context, uint32_t thread, uint32_t first, u
 }
 
 enum err parallel_distances(struct distance_tally *tally, const struct topology *topology,
-                            uint32_t threads, struct why *why)
+                            uint32_t threads, const char *title, struct why *why)
 {
     struct distances all = {.topology = topology};
     uint32_t nodes = topology->graph.node_count;
@@ -113,7 +115,7 @@ enum err parallel_distances(struct distance_tally *tally, const struct topology 
      * step's own arrays do not matter. */
     uint32_t batches = nodes / DISTANCE_BATCH / (16 * threads);
     const struct parallel_job job = {
-        .title = "distances",
+        .title = title,
         .total = nodes,
         .step = DISTANCE_BATCH * (batches ? batches : 1),
         .work = distances_work,

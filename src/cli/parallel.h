@@ -14,7 +14,7 @@
 #define PARALLEL_THREADS_MAX 256
 
 struct parallel_job {
-    const char *title; /* of the progress bar */
+    const char *title; /* of the progress bar; NULL for none */
     uint32_t total;    /* items ... */
     uint32_t step;     /* ... handed out so many at a time */
 
@@ -31,7 +31,7 @@ MUST_CHECK enum err parallel_run(const struct parallel_job *job, uint32_t thread
 /* A command's --threads N; by default all cores. */
 MUST_CHECK enum err parallel_threads(const struct call *call, uint32_t *threads, struct why *why);
 
-/* All pairs of a topology into an empty tally. */
+/* All pairs of a topology into an empty tally; the title is a job's. */
 MUST_CHECK enum err parallel_distances(struct distance_tally *tally,
                                        const struct topology *topology, uint32_t threads,
-                                       struct why *why);
+                                       const char *title, struct why *why);

@@ -1,12 +1,24 @@
 #pragma once
-/* progress: a bar on the terminal for work that takes longer than a second.
- * Silent when standard error is not a terminal. */
+/* progress: a line on the terminal while a command works longer than a second.
+ *
+ * A thread of its own draws it, so that a command that reads, builds or writes
+ * something large without counting its steps is not silent either: then the
+ * line says how long it has been working; where steps are counted it is a bar
+ * with the time left. Nothing is drawn when standard error is not a terminal. */
 
 #include <stdint.h>
 
-/* From any thread. `done` of `total`; draws at most ten times a second, and
- * only once a second has passed since the first call for this title. */
+/* A command begins; its name stands before the time while nothing is counted. */
+void progress_start(const char *name);
+
+/* From any thread: `done` of `total` steps of what `title` says. A total of 0
+ * is work whose steps nobody counts. The title is borrowed until the next
+ * call, and told from others by its address. */
 void progress_show(const char *title, uint64_t done, uint64_t total);
 
-/* Removes the bar; called before anything else is printed. */
-void progress_clear(void);
+/* While somebody types on the terminal, the line must not write over it. */
+void progress_pause(void);
+void progress_resume(void);
+
+/* The command has ended: removes the line, before anything else is printed. */
+void progress_stop(void);

@@ -39,7 +39,8 @@ void steps_print_verdict(struct text *out, const struct rewire_plan *plan)
     else if (plan->apart_count == 0)
         text_puts(out, "; the network is connected after every one\n");
     else
-        text_printf(out, "; %u leave the network in pieces (apart)\n", plan->apart_count);
+        text_printf(out, "; %u leave%s the network in pieces (apart)\n", plan->apart_count,
+                    plan->apart_count == 1 ? "s" : "");
 }
 
 void steps_print(struct text *out, const struct rewire_plan *plan, const struct steps_names *names)

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "cli/file.h"
+#include "cli/load.h"
 
 enum err topology_out_format(const struct call *call, enum format fallback, enum format *format,
                              struct why *why)
@@ -22,10 +23,14 @@ static void report(struct call *call, const struct topology *topology, enum form
 {
     const struct graph *graph = &topology->graph;
     if (!call->json) {
-        text_printf(&call->out, "%s: %s, %u nodes, %u links, %u servers, as %s\n", path,
-                    topology->spec[0] ? topology->spec : topology_kind_name(topology->kind),
-                    graph->node_count, graph->link_count, topology->server_count,
-                    format_words[format]);
+        text_printf(&call->out, "%s: %s, ", path,
+                    topology->spec[0] ? topology->spec : topology_kind_name(topology->kind));
+        text_count(&call->out, graph->node_count, "node", "nodes");
+        text_puts(&call->out, ", ");
+        text_count(&call->out, graph->link_count, "link", "links");
+        text_puts(&call->out, ", ");
+        text_count(&call->out, topology->server_count, "server", "servers");
+        text_printf(&call->out, ", as %s\n", format_words[format]);
         return;
     }
     struct json json = json_make(&call->out, true);
@@ -41,8 +46,19 @@ static void report(struct call *call, const struct topology *topology, enum form
     json_end(&json, '}');
 }
 
-enum err topology_out_write(struct call *call, const struct topology *topology, enum format format,
-                            struct why *why)
+enum err topology_out_file(const char *path, const struct topology *topology, enum format format,
+                           struct why *why)
+{
+    struct text text = {0};
+    enum err err = format_write(&text, format, topology, why);
+    if (!err)
+        err = file_write(path, &text, why);
+    text_fini(&text);
+    return err;
+}
+
+static enum err deliver(struct call *call, const struct topology *topology, enum format format,
+                        struct why *why)
 {
     const char *path = call_option(call, "out");
     if (!path || strcmp(path, "-") == 0) {
@@ -51,12 +67,22 @@ enum err topology_out_write(struct call *call, const struct topology *topology, 
                             call->command->name);
         return format_write(&call->out, format, topology, why);
     }
-    struct text text = {0};
-    enum err err = format_write(&text, format, topology, why);
-    if (!err)
-        err = file_write(path, &text, why);
-    text_fini(&text);
+    enum err err = topology_out_file(path, topology, format, why);
     if (!err)
         report(call, topology, format, path);
+    return err;
+}
+
+enum err topology_out_run(struct call *call, struct why *why)
+{
+    struct topology topology;
+    enum format format;
+    enum err err = topology_out_format(call, FORMAT_JSON, &format, why);
+    if (!err)
+        err = load_topology(&topology, call->arguments[0], why);
+    if (err)
+        return err;
+    err = deliver(call, &topology, format, why);
+    topology_fini(&topology);
     return err;
 }

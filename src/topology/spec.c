@@ -192,7 +192,9 @@ enum err spec_sizes(const char *spec, uint32_t *sizes, uint32_t *count, uint32_t
     for (*count = 0;;) {
         uint64_t size;
         char *end;
-        if (!uint_read(at, &end, &size) || (*end && *end != 'x' && *end != ','))
+        /* A number beyond 64 bits is a size too, and too large. */
+        bool number = uint_read(at, &end, &size) || errno == ERANGE;
+        if (!number || (*end && *end != 'x' && *end != ','))
             return why_fail(why, ERR_USAGE, "%s: expected sizes such as 3x3x3", spec);
         if (size == 0)
             return why_fail(why, ERR_USAGE, "%s: a size of 0; sizes start at 1", spec);

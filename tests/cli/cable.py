@@ -125,6 +125,14 @@ class Comparison(unittest.TestCase):
             if value is not None:
                 self.assertEqual(value, 1, key)
 
+    def test_the_printed_cost_model_has_plain_numbers(self):
+        self.assertNotRegex(weft("topo", "cable", "--print-cost").out, r"= .*e[+-]")
+
+    def test_without_servers_there_is_no_cost_per_server(self):
+        out = weft("topo", "cable", "jellyfish:servers=0,switches=20,ports=4").out
+        self.assertNotIn("nan", out)
+        self.assertRegex(out, r"\n  cost per server +- +\d+\.\d\d\n")
+
     def test_the_largest_fat_tree_of_the_switches_is_taken(self):
         for switches, ports, servers, k in ((245, 14, 245, 14), (244, 14, 700, 12),
                                             (400, 15, 400, 14), (20, 48, 700, 4)):

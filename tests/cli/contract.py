@@ -1,6 +1,10 @@
 """The words of the command line are a contract: help, exit codes, one line per refusal."""
 
+import os
+import pty
+import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, sys.path[0] + "/..")
@@ -27,14 +31,91 @@ class Contract(unittest.TestCase):
     def test_unknown_words_are_refused_in_one_line(self):
         for words in (["nonsense"], ["topo"], ["topo", "nonsense"], ["topo", "build"],
                       ["topo", "build", "--nonsense", "torus:3"],
-                      ["topo", "build", "torus:3", "torus:3"], ["help", "nonsense"]):
+                      ["topo", "build", "torus:3", "torus:3"], ["help", "nonsense"],
+                      ["help", "nonsense", "--json"]):
             run = weft(*words)
             self.assertEqual(run.code, 2, words)
             self.assertEqual(run.out, "")
             self.assertRegex(run.err, r"^weft: [^\n]+\n$")
 
+    def test_a_group_is_explained_in_each_way_of_asking(self):
+        text = weft("help", "topo").out
+        self.assertIn("topo measure", text)
+        for words in (["topo", "--help"], ["topo", "-h"], ["help", "topo"]):
+            run = weft(*words)
+            self.assertEqual((run.code, run.out, run.err), (0, text, ""), words)
+        names = [one["name"] for one in weft("help", "topo", "--json").json["commands"]]
+        self.assertIn("topo measure", names)
+        self.assertTrue(all(name.startswith("topo ") for name in names))
+
+    def test_a_generator_without_parameters_is_not_just_a_missing_file(self):
+        run = weft("topo", "measure", "torus")
+        self.assertEqual((run.code, run.out), (2, ""))
+        self.assertRegex(run.err, r"^weft: torus: [^\n]+needs parameters[^\n]+\n\Z")
+
+    def test_an_unknown_command_of_a_group_is_named(self):
+        self.assertIn("topo nonsense: no such command", weft("topo", "nonsense").err)
+        self.assertIn("topo: which of its commands?", weft("topo").err)
+
+    def test_objects_end_in_one_newline(self):
+        for words in (["help"], ["help", "topo", "build"], ["completion", "bash"], ["version"],
+                      ["paper", "list"], ["topo", "measure", "torus:3"]):
+            self.assertRegex(weft(*words, "--json").out, r"}\n\Z", words)
+            self.assertNotRegex(weft(*words, "--json").out, r"\n\n\Z", words)
+
     def test_version_is_printed_both_ways(self):
         self.assertEqual(weft("--version").out.split()[1], weft("version", "--json").json["version"])
+
+
+def on_terminal(*words, stdin, wait_s, typed=False):
+    """Standard error of a run on a terminal, whose standard input comes after a while:
+    through a pipe, or typed there."""
+    terminal, end = pty.openpty()
+    run = subprocess.Popen([os.environ["WEFT"], *words], stdin=end if typed else subprocess.PIPE,
+                           stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    time.sleep(wait_s)
+    if typed:
+        os.write(terminal, stdin + b"\x04")
+    else:
+        run.stdin.write(stdin)
+        run.stdin.close()
+    shown = b""
+    try:
+        while more := os.read(terminal, 4096):
+            shown += more
+    except OSError:  # Linux's way to say that the other end is closed
+        pass
+    os.close(terminal)
+    run.wait()
+    return shown.decode()
+
+
+class Progress(unittest.TestCase):
+    LINK = b"0 1\n"
+
+    def test_a_terminal_sees_that_long_work_goes_on_and_then_nothing_of_it(self):
+        shown = on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=1.5)
+        self.assertIn("\r\033[Ktopo measure: 1 s", shown)
+        self.assertTrue(shown.endswith("\r\033[K"), repr(shown))
+
+    def test_nothing_is_written_over_what_somebody_types(self):
+        shown = on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=1.3, typed=True)
+        self.assertIn("0 1", shown)  # the terminal's own echo
+        self.assertNotIn("topo measure", shown)
+
+    def test_short_work_shows_none(self):
+        self.assertEqual(on_terminal("topo", "measure", "-", stdin=self.LINK, wait_s=0), "")
+
+    def test_a_refusal_stands_on_a_line_of_its_own(self):
+        shown = on_terminal("topo", "measure", "-", stdin=b"{", wait_s=1.3)
+        self.assertRegex(shown, r"\r\033\[Kweft: standard input: line 1: [^\n]+\r\n$")
+
+    def test_what_is_no_terminal_sees_nothing(self):
+        run = subprocess.Popen([os.environ["WEFT"], "topo", "measure", "-"], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        time.sleep(1.3)
+        self.assertEqual(run.communicate(self.LINK)[1], b"")
 
 
 main()

@@ -184,5 +184,9 @@ class Generators(unittest.TestCase):
             self.assertEqual((run.code, run.out), (2, ""), spec)
             self.assertRegex(run.err, rf"^weft: {re.escape(spec)}: [^\n]+\n$")
 
+    def test_sizes_beyond_64_bits_are_too_large_not_nonsense(self):
+        for words in ("torus:99999999999999999999", "swdc-ring:99999999999999999999"):
+            self.assertIn("nodes that fit", weft("topo", "show", words).err)
+
 
 main()

@@ -135,6 +135,15 @@ class Completion(unittest.TestCase):
             self.assertEqual(self.complete("paper", "all", "--out", "pl", cwd=folder),
                              ["plan folder"])
 
+    def test_the_choices_of_options_are_those_the_command_takes(self):
+        for command, option in (("build", "--format"), ("export", "--format"),
+                                ("grow", "--format"), ("draw", "--layout"),
+                                ("cable", "--layout")):
+            offered = self.complete("topo", command, "torus:3", option, "")
+            said = weft("topo", command, "torus:3", option, "nonsense").err
+            taken = said.strip().split("one of ")[1].split(", ")
+            self.assertEqual(offered, sorted(taken), command)
+
     def test_the_scripts_are_read_by_their_shells(self):
         for shell in ("bash", "zsh", "fish"):
             script = weft("completion", shell).out

@@ -196,6 +196,30 @@ class Measure(unittest.TestCase):
         self.assertRegex(weft("topo", "measure", "torus:3x3").out, r"\nnot measured: .+\n$")
 
 
+class Text(unittest.TestCase):
+    def test_connectivity_says_how_many_may_fail(self):
+        for spec, lines in (
+            ("torus:4x4", ("4: any 3 links may fail and", "4: any 3 nodes may fail and")),
+            ("torus:5", ("2: any 1 link may fail and", "2: any 1 node may fail and")),
+            ("torus:2", ("1\n", "1\n")),
+            ("torus:1", ("0\n", "0\n")),
+        ):
+            out = weft("topo", "measure", spec, "--connectivity").out
+            for label, line in zip(("edge", "vertex"), lines):
+                self.assertIn(f"  {label} connectivity".ljust(24) + line, out, spec)
+        out = weft("topo", "measure", "-", "--connectivity", stdin="0 1\n1 2\n").out
+        self.assertIn("1: the loss of one node can part the network", out)
+
+    def test_without_pairs_there_is_no_table(self):
+        out = weft("topo", "measure", "-", stdin="graph { a; b }").out
+        self.assertIn("NO: 2 parts", out)
+        self.assertNotIn("share", out)
+
+    def test_one_is_not_many(self):
+        out = weft("topo", "measure", "torus:2", "--bisection").out
+        self.assertIn("bisection             1 cable\n", out)
+
+
 class Failures(unittest.TestCase):
     def test_counts_are_what_was_asked(self):
         found = measure("torus:5x6x7", "--fail-links", 0.1, "--seed", 3)

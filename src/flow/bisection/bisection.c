@@ -107,6 +107,7 @@ static enum err spectral_both(struct bisection *bisection, struct search *search
     bool found, provable = !(cayley->holds && halving->uniform); /* else it is known already */
     bool hurried = !provable || graph->node_count > SPECTRAL_NODE_MAX;
     double sigma, bound;
+    stage_tell(&search->progress, "bisection, spectral cut", 0, 0);
     enum err err =
         spectral_estimate(graph, halving, hurried, search->seed, &found, &sigma, vector, why);
     if (!err && found)
@@ -116,7 +117,7 @@ static enum err spectral_both(struct bisection *bisection, struct search *search
     free(vector);
     if (err || !found || !provable || search_done(search))
         return err;
-    err = spectral_lower(graph, halving, sigma, search->seed, &bound, why);
+    err = spectral_lower(graph, halving, sigma, search->seed, search->progress, &bound, why);
     lower_raise(bisection, bound, "spectral");
     search->floor = bisection->lower;
     return err;
@@ -127,12 +128,15 @@ static enum err bracket(struct bisection *bisection, struct search *search,
 {
     const struct topology *topology = search->topology;
     const struct halving *halving = search->halving;
+    stage_tell(&search->progress, "bisection, quick bounds", 0, 0);
     enum err err = lower_quick(bisection, topology, halving, cayley, why);
     search->floor = bisection->lower;
+    stage_tell(&search->progress, "bisection, structured cuts", 0, 0);
     if (!err)
         err = structured_search(search, why);
     if (!err && !search_done(search) && cayley->holds && halving->uniform) {
         double eigenvalue;
+        stage_tell(&search->progress, "bisection, embedding bound", 0, 0);
         err = embedding_eigenvalue(topology, &eigenvalue, why);
         lower_raise(bisection, spectral_bound(halving, eigenvalue, eigenvalue) * (1 - 1e-12),
                     "embedding");
@@ -142,6 +146,7 @@ static enum err bracket(struct bisection *bisection, struct search *search,
         err = spectral_both(bisection, search, cayley, why);
     if (!err && !search_done(search) && !(cayley->holds && halving->uniform)) {
         double bound;
+        stage_tell(&search->progress, "bisection, congestion bound", 0, 0);
         err = congestion_lower(&topology->graph, halving, cayley, &bound, why);
         lower_raise(bisection, bound, "congestion");
         search->floor = bisection->lower;
@@ -152,7 +157,8 @@ static enum err bracket(struct bisection *bisection, struct search *search,
 }
 
 static enum err search_all(struct bisection *bisection, const struct topology *topology,
-                           const struct halving *halving, uint64_t seed, struct why *why)
+                           const struct halving *halving, uint64_t seed,
+                           struct bisection_progress progress, struct why *why)
 {
     struct search search;
     struct cayley cayley;
@@ -161,6 +167,7 @@ static enum err search_all(struct bisection *bisection, const struct topology *t
         return err;
     err = search_init(&search, topology, halving, seed, why);
     if (!err) {
+        search.progress = progress;
         err = bracket(bisection, &search, &cayley, why);
         if (!err) {
             bisection->upper = search.cut;
@@ -174,7 +181,7 @@ static enum err search_all(struct bisection *bisection, const struct topology *t
 }
 
 static enum err find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
-                     uint32_t exhaustive_max, struct why *why)
+                     uint32_t exhaustive_max, struct bisection_progress progress, struct why *why)
 {
     uint32_t nodes = topology->graph.node_count;
     struct halving halving;
@@ -193,7 +200,7 @@ static enum err find(struct bisection *bisection, const struct topology *topolog
         bisection->lower = bisection->upper;
         bisection->lower_method = bisection->upper_method = "exhaustive";
     } else {
-        err = search_all(bisection, topology, &halving, seed, why);
+        err = search_all(bisection, topology, &halving, seed, progress, why);
     }
     if (!err && nodes) {
         assert(halving_holds(&halving, bisection->side));
@@ -209,13 +216,19 @@ static enum err find(struct bisection *bisection, const struct topology *topolog
 enum err bisection_find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
                         struct why *why)
 {
-    return find(bisection, topology, seed, EXHAUSTIVE_NODE_MAX, why);
+    return bisection_watch(bisection, topology, seed, (struct bisection_progress){0}, why);
+}
+
+enum err bisection_watch(struct bisection *bisection, const struct topology *topology,
+                         uint64_t seed, struct bisection_progress progress, struct why *why)
+{
+    return find(bisection, topology, seed, EXHAUSTIVE_NODE_MAX, progress, why);
 }
 
 enum err bisection_bracket(struct bisection *bisection, const struct topology *topology,
                            uint64_t seed, struct why *why)
 {
-    return find(bisection, topology, seed, 0, why);
+    return find(bisection, topology, seed, 0, (struct bisection_progress){0}, why);
 }
 
 enum err bisection_raise(struct bisection *bisection, const struct topology *topology,

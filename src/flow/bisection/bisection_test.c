@@ -231,6 +231,48 @@ static void a_seed_repeats_the_result(void **state)
     topology_fini(&topology);
 }
 
+/* What a watcher has been told: a share never falls within a stage. */
+struct watched {
+    const char *stage;
+    uint64_t done, total, calls, counted;
+};
+
+static void watch(void *context, const char *stage, uint64_t done, uint64_t total)
+{
+    struct watched *watched = context;
+    assert_non_null(stage);
+    if (total)
+        assert_true(done < total);
+    if (watched->stage == stage && watched->total && total) {
+        assert_int_equal(total, watched->total);
+        assert_true(done > watched->done);
+    }
+    watched->calls++;
+    watched->counted += total > 0;
+    watched->stage = stage;
+    watched->done = done;
+    watched->total = total;
+}
+
+static void a_watcher_is_told_and_changes_nothing(void **state)
+{
+    struct topology topology;
+    struct bisection alone, seen;
+    struct watched watched = {0};
+    struct rng rng = rng_make(72, 0);
+    example_random(&topology, 120, 400, true, 3, &rng);
+    assert_int_equal(bisection_find(&alone, &topology, 5, NULL), OK);
+    assert_int_equal(
+        bisection_watch(&seen, &topology, 5, (struct bisection_progress){watch, &watched}, NULL),
+        OK);
+    assert_int_equal(alone.lower, seen.lower);
+    assert_memory_equal(alone.side, seen.side, 120);
+    assert_true(watched.calls > watched.counted && watched.counted > 10);
+    bisection_fini(&alone);
+    bisection_fini(&seen);
+    topology_fini(&topology);
+}
+
 static void bollobas_has_his_formula(void **state)
 {
     assert_true(fabs(bisection_bollobas(1000, 10) - 1183.5) < 1);
@@ -243,10 +285,10 @@ static void bollobas_has_his_formula(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(even_tori_are_known_exactly), TEST(odd_tori_are_cut_best),
-          TEST(novacubes_are_cut_across_no_jumps), TEST(fat_trees_have_half_their_servers_across),
-          TEST(moore_graphs_are_bracketed), TEST(jellyfish_lie_between),
-          TEST(complete_graphs_are_known_exactly),
+TEST_MAIN(TEST(a_watcher_is_told_and_changes_nothing), TEST(even_tori_are_known_exactly),
+          TEST(odd_tori_are_cut_best), TEST(novacubes_are_cut_across_no_jumps),
+          TEST(fat_trees_have_half_their_servers_across), TEST(moore_graphs_are_bracketed),
+          TEST(jellyfish_lie_between), TEST(complete_graphs_are_known_exactly),
           TEST(brackets_of_small_graphs_hold_the_smallest_halving),
           TEST(without_cables_nothing_is_cut), TEST(networks_in_parts_may_need_no_cut),
           TEST(one_heavy_node_needs_no_cut), TEST(parallel_cables_each_count),

@@ -37,6 +37,8 @@ void search_fini(struct search *search)
 
 void search_try(struct search *search, const char *method)
 {
+    if (search->start < search->starts)
+        stage_tell(&search->progress, "bisection, search", search->start++, search->starts);
     uint64_t cut = refine_run(&search->refine, search->trial);
     if (cut >= search->cut)
         return;
@@ -101,9 +103,11 @@ enum err search_starts(struct search *search, struct why *why)
     double size = 1.0 + graph->node_count + graph->link_count;
     double runs = 3e6 / size;
     uint32_t count = runs < 1 ? 1 : runs > 24 ? 24 : (uint32_t)runs;
-    enum err err = try_metis(search, count < 3 ? count + 1 : count, why);
+    uint32_t by_metis = count < 3 ? count + 1 : count, regions = count / 2, shaken = 2 * count;
+    search->starts = by_metis + 2 * regions + shaken;
+    enum err err = try_metis(search, by_metis, why);
     if (!err)
-        err = try_regions(search, count / 2, why);
+        err = try_regions(search, regions, why);
     if (err)
         return err;
     if (search->cut == UINT64_MAX) { /* METIS declined a graph too large for more */
@@ -113,7 +117,7 @@ enum err search_starts(struct search *search, struct why *why)
             return err;
         search_try(search, "random, refined");
     }
-    try_shaken(search, 2 * count);
+    try_shaken(search, shaken);
     assert(halving_holds(search->halving, search->best));
     return OK;
 }

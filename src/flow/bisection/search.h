@@ -6,18 +6,21 @@
 #include "base/err.h"
 #include "flow/bisection/halving.h"
 #include "flow/bisection/refine.h"
+#include "flow/bisection/stage.h"
 #include "topology/topology.h"
 
 struct search {
     const struct topology *topology; /* borrowed, as is the halving */
     const struct halving *halving;
     uint64_t seed;
-    uint64_t floor; /* a proved bound: a cut of this size ends the search */
+    struct bisection_progress progress; /* nobody's until set */
+    uint64_t floor;                     /* a proved bound: a cut of this size ends the search */
     struct refine refine;
-    uint8_t *trial;     /* owned; sides about to be tried */
-    uint8_t *best;      /* owned; the best halving */
-    uint64_t cut;       /* its cables; UINT64_MAX before the first */
-    const char *method; /* how it was found */
+    uint8_t *trial;         /* owned; sides about to be tried */
+    uint8_t *best;          /* owned; the best halving */
+    uint64_t cut;           /* its cables; UINT64_MAX before the first */
+    const char *method;     /* how it was found */
+    uint32_t start, starts; /* which of how many of search_starts this is */
 };
 
 MUST_CHECK enum err search_init(struct search *search, const struct topology *topology,

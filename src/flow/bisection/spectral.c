@@ -212,7 +212,8 @@ static enum err lower_by_walks(const struct graph *graph, const struct halving *
 }
 
 static enum err lower_by_polynomial(const struct graph *graph, const struct halving *halving,
-                                    double sigma, uint64_t seed, double *bound, struct why *why)
+                                    double sigma, uint64_t seed, struct bisection_progress progress,
+                                    double *bound, struct why *why)
 {
     double visits = 2.0 * graph->link_count * graph->node_count;
     double steps = VISITS_MAX / visits;
@@ -227,18 +228,20 @@ static enum err lower_by_polynomial(const struct graph *graph, const struct halv
     enum err err = lanczos_least(&matrix, NULL, 60, 1, seed, &last, vector, why);
     free(vector);
     if (!err)
-        err =
-            chebyshev_second(graph, sigma, -last, steps < 30 ? (uint32_t)steps : 30, &second, why);
+        err = chebyshev_second(graph, sigma, -last, steps < 30 ? (uint32_t)steps : 30, progress,
+                               &second, why);
     if (!err)
         *bound = spectral_bound(halving, second, second) * (1 - 1e-12);
     return err;
 }
 
 enum err spectral_lower(const struct graph *graph, const struct halving *halving, double sigma,
-                        uint64_t seed, double *bound, struct why *why)
+                        uint64_t seed, struct bisection_progress progress, double *bound,
+                        struct why *why)
 {
     *bound = 0;
+    stage_tell(&progress, "bisection, spectral bound", 0, 0);
     if (graph->node_count <= SPECTRAL_NODE_MAX)
         return lower_by_factor(graph, halving, sigma, bound, why);
-    return lower_by_polynomial(graph, halving, sigma, seed, bound, why);
+    return lower_by_polynomial(graph, halving, sigma, seed, progress, bound, why);
 }

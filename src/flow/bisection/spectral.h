@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "flow/bisection/halving.h"
+#include "flow/bisection/stage.h"
 #include "topology/graph.h"
 
 #define SPECTRAL_NODE_MAX 5000u /* largest dense matrix: 200 MB, about 15 s */
@@ -39,4 +40,5 @@ MUST_CHECK enum err spectral_prove(const struct graph *graph, const struct halvi
  * SPECTRAL_NODE_MAX nodes, with equal weights, polynomials take the place of
  * the factorisation (chebyshev.h, then walks.h) while their work is bearable. */
 MUST_CHECK enum err spectral_lower(const struct graph *graph, const struct halving *halving,
-                                   double sigma, uint64_t seed, double *bound, struct why *why);
+                                   double sigma, uint64_t seed, struct bisection_progress progress,
+                                   double *bound, struct why *why);

@@ -93,7 +93,9 @@ static void bounds_lie_below_the_smallest_halving(void **state)
             spectral_estimate(&topology.graph, &halving, false, 1, &found, &sigma, vector, NULL),
             OK);
         if (found)
-            assert_int_equal(spectral_lower(&topology.graph, &halving, sigma, 1, &bound, NULL), OK);
+            assert_int_equal(spectral_lower(&topology.graph, &halving, sigma, 1,
+                                            (struct bisection_progress){0}, &bound, NULL),
+                             OK);
         uint64_t smallest = example_smallest(&topology);
         assert_true(bound <= (double)smallest + 1e-9);
         near += bound > 0.5 * (double)smallest;

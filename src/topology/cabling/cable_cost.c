@@ -185,11 +185,11 @@ enum err cable_cost_read(struct cable_cost *cost, const char *data, size_t size,
     return model_check(cost, name, why);
 }
 
-/* The fewest digits that read back to the same number. */
+/* The fewest digits that read back to the same number; 40, not 4e+01. */
 static void number_write(struct text *out, double value)
 {
     char digits[32];
-    for (int precision = 1; precision <= 17; precision++) {
+    for (int precision = 15; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         if (strtod(digits, NULL) == value)
             break;
