@@ -58,13 +58,23 @@ uint32_t topology_switch_count(const struct topology *topology)
     return topology->direct ? 0 : topology->graph.node_count;
 }
 
+uint64_t topology_used_ports(const struct topology *topology, uint32_t node)
+{
+    uint64_t links = graph_degree(&topology->graph, node);
+    return topology->direct ? links : links + topology->sites[node].servers;
+}
+
+uint32_t topology_all_ports(const struct topology *topology, uint32_t node)
+{
+    uint64_t used = topology_used_ports(topology, node), said = topology->sites[node].ports;
+    uint64_t all = said > used ? said : used;
+    return all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
+}
+
 uint32_t topology_free_ports(const struct topology *topology, uint32_t node)
 {
-    const struct site *site = &topology->sites[node];
-    uint32_t used = graph_degree(&topology->graph, node);
-    if (!topology->direct)
-        used += site->servers;
-    return site->ports > used ? site->ports - used : 0;
+    uint64_t used = topology_used_ports(topology, node), said = topology->sites[node].ports;
+    return said > used ? (uint32_t)(said - used) : 0;
 }
 
 const char *topology_name(const struct topology *topology, uint32_t node,
@@ -174,8 +184,7 @@ void topology_check(const struct topology *topology)
         servers += site->servers;
         assert(!topology->direct || site->servers == 1);
         assert(!topology->names || topology->names[v]);
-        if (site->ports)
-            assert(graph_degree(graph, v) + (topology->direct ? 0 : site->servers) <= site->ports);
+        assert(!site->ports || topology_used_ports(topology, v) <= site->ports);
     }
     assert(servers == topology->server_count);
     for (uint32_t axis = 0; axis < topology->axis_count; axis++)

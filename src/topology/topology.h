@@ -75,6 +75,14 @@ void topology_count_servers(struct topology *topology);
 /* "switches" are nodes that are not servers themselves. */
 uint32_t topology_switch_count(const struct topology *topology);
 
+/* Ports of a node that links and servers use; more than 32 bits hold where a
+ * file hangs four billion servers on a node and does not count its ports. */
+uint64_t topology_used_ports(const struct topology *topology, uint32_t node);
+
+/* All ports of a node: what it is said to have, or what it uses if that is
+ * more (nothing was said). At most UINT32_MAX. */
+uint32_t topology_all_ports(const struct topology *topology, uint32_t node);
+
 /* Ports of a node that neither a link nor a server uses. */
 uint32_t topology_free_ports(const struct topology *topology, uint32_t node);
 

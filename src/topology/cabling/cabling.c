@@ -124,12 +124,6 @@ static void cable_price(struct cabling *cabling, struct cable *cable, const stru
     *(cable->optical ? &totals->optical : &totals->copper) += 1;
 }
 
-static uint32_t switch_ports(const struct topology *topology, uint32_t node)
-{
-    uint32_t used = graph_degree(&topology->graph, node) + topology->sites[node].servers;
-    return topology->sites[node].ports > used ? topology->sites[node].ports : used;
-}
-
 static void totals_sum(struct cabling *cabling, const struct topology *topology,
                        const struct cable_cost *cost)
 {
@@ -144,7 +138,7 @@ static void totals_sum(struct cabling *cabling, const struct topology *topology,
     }
     if (!topology->direct)
         for (uint32_t v = 0; v < topology->graph.node_count; v++)
-            totals->cost_switches += cost->switch_port * switch_ports(topology, v);
+            totals->cost_switches += cost->switch_port * topology_all_ports(topology, v);
     totals->length_mean_m =
         totals->cables ? totals->length_total_m / (double)totals->cables : (double)NAN;
     totals->local_share =
@@ -248,7 +242,7 @@ enum err cabling_fattree_ports(const struct topology *topology, uint32_t *ports,
     if (!sizes)
         return why_memory(why);
     for (uint32_t v = 0; v < nodes; v++)
-        sizes[v] = switch_ports(topology, v);
+        sizes[v] = topology_all_ports(topology, v);
     qsort(sizes, nodes, sizeof *sizes, ports_falling);
     *ports = 0;
     for (uint64_t k = 2; 5 * k * k / 4 <= nodes; k += 2)

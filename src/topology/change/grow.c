@@ -53,12 +53,8 @@ enum err grow_majority(const struct topology *topology, uint32_t *ports, uint32_
     struct outfit *outfits = array_new(nodes, sizeof *outfits);
     if (!outfits)
         return why_memory(why);
-    for (uint32_t v = 0; v < nodes; v++) {
-        uint32_t used = graph_degree(&topology->graph, v);
-        uint32_t hosts = topology->sites[v].servers;
-        used += topology->direct ? 0 : hosts;
-        outfits[v] = (struct outfit){used + topology_free_ports(topology, v), hosts};
-    }
+    for (uint32_t v = 0; v < nodes; v++)
+        outfits[v] = (struct outfit){topology_all_ports(topology, v), topology->sites[v].servers};
     qsort(outfits, nodes, sizeof *outfits, outfit_order);
     *ports = *servers = 0;
     for (uint32_t v = 0, run = 0; v < nodes; v++) {

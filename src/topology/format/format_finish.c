@@ -235,7 +235,7 @@ static enum err sites_fill(const struct draft *draft, const uint32_t *ids, struc
     for (uint32_t v = 0; v < draft->names.count; v++) {
         const struct draft_node *node = &draft->nodes[v];
         struct site *site = &out->sites[ids[v]];
-        uint32_t degree = graph_degree(&out->graph, ids[v]), line = node_line(node);
+        uint32_t line = node_line(node);
         *site = node->site.site;
         if (!node->site.has_servers)
             site->servers = out->direct;
@@ -243,7 +243,7 @@ static enum err sites_fill(const struct draft *draft, const uint32_t *ids, struc
             return draft_fail(draft, line,
                               "node '%.60s' has %u servers; in a direct network it is one itself",
                               node_text(draft, v), site->servers);
-        uint64_t used = (uint64_t)degree + (out->direct ? 0 : site->servers);
+        uint64_t used = topology_used_ports(out, ids[v]);
         if (site->ports && used > site->ports)
             return draft_fail(draft, line, "node '%.60s' has %u ports and uses %llu",
                               node_text(draft, v), site->ports, (unsigned long long)used);
