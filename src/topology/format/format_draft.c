@@ -27,7 +27,7 @@ static enum err name_check(const struct draft *draft, const char *name, size_t s
     if (utf8_valid(name, size) < size)
         return draft_fail(draft, line, "a node's name is not UTF-8");
     for (size_t i = 0; i < size; i++) {
-        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
+        if (utf8_control(name + i, size - i))
             return draft_fail(draft, line, "a node's name has a control character");
         if (i + 2 < size && memcmp(name + i, "\xef\xbf", 2) == 0 &&
             (unsigned char)name[i + 2] >= 0xbe)
