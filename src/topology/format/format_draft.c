@@ -1,14 +1,12 @@
 /* format_draft: collecting what a file says, with the lines on which it says
- * it. Turning the collection into a topology is in format_finish.c. */
+ * it. Turning the collection into a topology is in format_topology.c. */
 #include "topology/format/format_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/check.h"
 #include "base/utf8.h"
 
 void draft_fini(struct draft *draft)
@@ -159,14 +157,4 @@ enum err draft_set_link(const struct draft *draft, struct link *link, const char
     if (strcmp(key, "target_port") == 0)
         return number_set(draft, key, value, line, PORT_ANY - 1, &link->b_port);
     return OK;
-}
-
-void format_print_axes(const struct topology *topology, char buffer[FORMAT_AXES_SIZE])
-{
-    int used = 0;
-    buffer[0] = '\0';
-    for (uint32_t axis = 0; axis < topology->axis_count; axis++)
-        used += snprintf(buffer + used, FORMAT_AXES_SIZE - (size_t)used, "%s%u", axis ? "x" : "",
-                         topology->axis_size[axis]);
-    assert(used < FORMAT_AXES_SIZE);
 }

@@ -1,4 +1,4 @@
-/* format_finish: a draft becomes a topology.
+/* format_topology: a draft becomes a topology.
  *
  * In order: every node a link names must exist; names that are exactly the
  * numbers 0 .. N-1 become the ids; two arcs become one cable and repeats are
@@ -337,21 +337,4 @@ enum err draft_finish(struct draft *draft, uint32_t line, struct topology *out)
 free_ids:
     free(ids);
     return err;
-}
-
-enum err format_find_parallel(const struct topology *topology, bool *parallel, struct why *why)
-{
-    const struct graph *graph = &topology->graph;
-    uint32_t *seen = array_new(graph->node_count, sizeof *seen); /* by node + 1 */
-    if (!seen)
-        return why_memory(why);
-    *parallel = false;
-    for (uint32_t v = 0; v < graph->node_count; v++) {
-        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-            *parallel |= seen[graph->to[slot]] == v + 1;
-            seen[graph->to[slot]] = v + 1;
-        }
-    }
-    free(seen);
-    return OK;
 }
