@@ -5,7 +5,8 @@
  * server that forwards for others. In a switched one the nodes are switches
  * and servers hang on them by cables of their own, which the graph does not
  * hold: `links` always means cables between nodes. A node's link ports come
- * first, from 0; its servers use the ports after the last link port.
+ * first, from 0, and its servers use the ports after the last one, unless a
+ * file numbers the ports otherwise: then servers use those that are left.
  *
  * Everything here is owned by the topology and freed by topology_fini. */
 
