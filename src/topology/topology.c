@@ -185,6 +185,9 @@ void topology_check(const struct topology *topology)
         assert(!topology->direct || site->servers == 1);
         assert(!topology->names || topology->names[v]);
         assert(!site->ports || topology_used_ports(topology, v) <= site->ports);
+        uint32_t end = graph->first[v + 1];
+        if (site->ports && end > graph->first[v]) /* the last slot has the highest port */
+            assert(graph_channel_port(graph, graph->channel[end - 1]) < site->ports);
     }
     assert(servers == topology->server_count);
     for (uint32_t axis = 0; axis < topology->axis_count; axis++)
