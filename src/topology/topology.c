@@ -58,6 +58,39 @@ uint32_t topology_switch_count(const struct topology *topology)
     return topology->direct ? 0 : topology->graph.node_count;
 }
 
+static int uint_compare(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+enum err topology_rank_groups(const struct topology *topology, uint32_t *ranks, uint32_t *count,
+                              struct why *why)
+{
+    uint32_t nodes = topology->graph.node_count, used = 0;
+    uint32_t *values = array_new(nodes, sizeof *values);
+    *count = 0;
+    for (uint32_t v = 0; v < nodes; v++)
+        ranks[v] = GROUP_NONE;
+    if (!values)
+        return why_memory(why);
+    for (uint32_t v = 0; v < nodes; v++)
+        if (topology->sites[v].group != GROUP_NONE)
+            values[used++] = topology->sites[v].group;
+    qsort(values, used, sizeof *values, uint_compare);
+    for (uint32_t i = 0; i < used; i++)
+        if (i == 0 || values[i] != values[i - 1])
+            values[(*count)++] = values[i];
+    for (uint32_t v = 0; v < nodes; v++) {
+        const uint32_t *found =
+            bsearch(&topology->sites[v].group, values, *count, sizeof *values, uint_compare);
+        if (found)
+            ranks[v] = (uint32_t)(found - values);
+    }
+    free(values);
+    return OK;
+}
+
 uint64_t topology_used_ports(const struct topology *topology, uint32_t node)
 {
     uint64_t links = graph_degree(&topology->graph, node);

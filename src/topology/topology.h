@@ -76,6 +76,11 @@ void topology_count_servers(struct topology *topology);
 /* "switches" are nodes that are not servers themselves. */
 uint32_t topology_switch_count(const struct topology *topology);
 
+/* Groups may have any numbers: ranks[v] is that of node v's group among them,
+ * from 0 to *count - 1, or GROUP_NONE if it has none. Room for every node. */
+MUST_CHECK enum err topology_rank_groups(const struct topology *topology, uint32_t *ranks,
+                                         uint32_t *count, struct why *why);
+
 /* Ports of a node that links and servers use; more than 32 bits hold where a
  * file hangs four billion servers on a node and does not count its ports. */
 uint64_t topology_used_ports(const struct topology *topology, uint32_t node);
