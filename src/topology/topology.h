@@ -92,6 +92,9 @@ uint32_t topology_all_ports(const struct topology *topology, uint32_t node);
 /* Ports of a node that neither a link nor a server uses. */
 uint32_t topology_free_ports(const struct topology *topology, uint32_t node);
 
+/* Bytes of a node's name, at most: no reader takes a longer one. */
+#define NODE_NAME_MAX 1000
+
 /* A node's name: into buffer if it is a number, else the stored string. */
 #define NODE_NAME_SIZE 16
 const char *topology_name(const struct topology *topology, uint32_t node,

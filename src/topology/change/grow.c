@@ -24,6 +24,8 @@
 #define PICK_TRIES  64
 #define MATCH_TRIES 16
 
+#define NAME_PREFIX_MAX (NODE_NAME_MAX - 21) /* a dash and twenty digits follow */
+
 struct grower {
     struct rewire rewire;
     struct bridges bridges;
@@ -346,6 +348,10 @@ static enum err names_extend(struct topology *grown, const struct topology *topo
     unsigned long number = numbered ? strtoul(last + prefix, NULL, 10) + 1 : 1;
     if (!numbered)
         prefix = strlen(last);
+    if (prefix > NAME_PREFIX_MAX) {
+        for (prefix = NAME_PREFIX_MAX; prefix && ((unsigned char)last[prefix] & 0xc0) == 0x80;)
+            prefix--; /* not within a character */
+    }
     enum err err = OK;
     for (uint32_t v = 0; v < all && !err;) {
         if (v < old)

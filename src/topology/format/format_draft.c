@@ -20,8 +20,8 @@ void draft_fini(struct draft *draft)
  * characters, none of the two code points XML excludes. */
 static enum err name_check(const struct draft *draft, const char *name, size_t size, uint32_t line)
 {
-    if (size > DRAFT_NAME_MAX)
-        return draft_fail(draft, line, "a node's name is longer than %d bytes", DRAFT_NAME_MAX);
+    if (size > NODE_NAME_MAX)
+        return draft_fail(draft, line, "a node's name is longer than %d bytes", NODE_NAME_MAX);
     if (utf8_valid(name, size) < size)
         return draft_fail(draft, line, "a node's name is not UTF-8");
     for (size_t i = 0; i < size; i++) {
