@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 
 const char *err_text(enum err err)
 {
@@ -22,12 +23,19 @@ const char *err_text(enum err err)
 }
 
 /* A reason may quote a stranger's file: a control character in it could end
- * the line early or speak to the terminal. */
+ * the line early or speak to the terminal, and what is no UTF-8, such as a
+ * character that was cut, would make the whole output none. */
 static void why_clean(struct why *why)
 {
-    for (unsigned char *at = (unsigned char *)why->text; *at; at++)
-        if (*at < ' ' || *at == 0x7f)
+    char *at = why->text, *end = at + strlen(at);
+    for (char *valid = at + utf8_valid(at, (size_t)(end - at)); at < end; at++) {
+        if (at == valid) {
             *at = '?';
+            valid = at + 1 + utf8_valid(at + 1, (size_t)(end - at - 1));
+        } else {
+            memset(at, '?', utf8_control(at, (size_t)(end - at)));
+        }
+    }
 }
 
 /* What is quoted comes first and the reason last: of a line too long for both

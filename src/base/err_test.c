@@ -18,6 +18,24 @@ static void a_reason_is_one_line_whatever_it_quotes(void **state)
     assert_string_equal(why.text, "a?b?[2Jc");
 }
 
+static void a_reason_is_text_whatever_it_quotes(void **state)
+{
+    static const char *const cases[][2] = {
+        {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"\xc2\x9bJ", "??J"}, /* clears a line of the screen */
+        {"\x9bJ", "?J"},      /* in Latin-1 */
+        {"cut \xe2\x82", "cut ??"},
+        {"\xff\xc3\xa9\xfe", "?\xc3\xa9?"},
+        {"\xc2\xa0", "\xc2\xa0"},
+        {"\xc2", "?"},
+    };
+    struct why why;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        why_set(&why, "%s", cases[i][0]);
+        assert_string_equal(why.text, cases[i][1]);
+    }
+}
+
 static void a_long_reason_is_cut_not_overrun(void **state)
 {
     char name[2 * WHY_SIZE];
@@ -60,5 +78,6 @@ static void every_code_has_a_text(void **state)
 }
 
 TEST_MAIN(TEST(the_first_failure_writes_the_line), TEST(a_reason_is_one_line_whatever_it_quotes),
-          TEST(a_long_reason_is_cut_not_overrun), TEST(a_long_quotation_leaves_the_reason),
+          TEST(a_reason_is_text_whatever_it_quotes), TEST(a_long_reason_is_cut_not_overrun),
+          TEST(a_long_quotation_leaves_the_reason),
           TEST(a_reader_names_the_line_even_under_a_long_path), TEST(every_code_has_a_text))

@@ -96,12 +96,6 @@ void json_string(struct json *json, const char *value)
     json_quoted(json, value);
 }
 
-void json_int(struct json *json, int64_t value)
-{
-    json_item(json);
-    text_printf(json->out, "%lld", (long long)value);
-}
-
 void json_uint(struct json *json, uint64_t value)
 {
     json_item(json);

@@ -27,7 +27,6 @@ void json_end(struct json *json, char close); /* '}' or ']' */
 void json_key(struct json *json, const char *key);
 
 void json_string(struct json *json, const char *value);
-void json_int(struct json *json, int64_t value);
 void json_uint(struct json *json, uint64_t value);
 void json_wide(struct json *json, uint128 value);
 void json_number(struct json *json, double value); /* shortest that reads back; NaN is null */

@@ -5,8 +5,6 @@
  * as UTF-8 where they are copied. */
 #include "base/json_reader.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -321,23 +319,6 @@ enum err json_reader_expect(struct json_reader *reader, enum json_event event, c
                                : event == JSON_STRING ? "a string"
                                                       : "a number");
     return err;
-}
-
-enum err json_reader_uint(struct json_reader *reader, const char *what, uint64_t most,
-                          uint64_t *value)
-{
-    enum err err = json_reader_next(reader);
-    if (err)
-        return err;
-    if (reader->event == JSON_NUMBER && reader->text.data[0] != '-') {
-        char *end;
-        errno = 0;
-        *value = strtoull(reader->text.data, &end, 10);
-        if (!*end && errno == 0 && *value <= most)
-            return OK;
-    }
-    return json_reader_fail(reader, "%s should be a whole number from 0 to %llu", what,
-                            (unsigned long long)most);
 }
 
 enum err json_reader_bool(struct json_reader *reader, const char *what, bool *value)

@@ -62,12 +62,10 @@ MUST_CHECK enum err json_reader_skip(struct json_reader *reader);
 /* Is the text (of a key or a string) this one? */
 bool json_reader_is(const struct json_reader *reader, const char *text);
 
-/* Reads the value of a key: an object, an array, a string, a whole number
- * from 0 to `most`, true or false. Anything else is refused as `what`. */
+/* Reads the value of a key: an object, an array, a string, a number; or true
+ * or false. Anything else is refused as `what`. */
 MUST_CHECK enum err json_reader_expect(struct json_reader *reader, enum json_event event,
                                        const char *what);
-MUST_CHECK enum err json_reader_uint(struct json_reader *reader, const char *what, uint64_t most,
-                                     uint64_t *value);
 MUST_CHECK enum err json_reader_bool(struct json_reader *reader, const char *what, bool *value);
 
 /* ERR_INPUT, "name: line N: reason" with the line of the last event. */

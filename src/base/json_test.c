@@ -12,12 +12,12 @@ static void an_object_is_written_with_commas_only_between(void **state)
     json_put_uint(&json, "servers", 27);
     json_key(&json, "sizes");
     json_array(&json);
-    json_int(&json, -3);
+    json_uint(&json, 3);
     json_null(&json);
     json_end(&json, ']');
     json_put_bool(&json, "direct", true);
     json_end(&json, '}');
-    assert_string_equal(text.data, "{\"servers\": 27, \"sizes\": [-3, null], \"direct\": true}\n");
+    assert_string_equal(text.data, "{\"servers\": 27, \"sizes\": [3, null], \"direct\": true}\n");
     text_fini(&text);
 }
 

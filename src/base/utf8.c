@@ -32,6 +32,14 @@ size_t utf8_valid(const char *data, size_t size)
     return at;
 }
 
+size_t utf8_control(const char *data, size_t size)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    if (size > 0 && (at[0] < ' ' || at[0] == 0x7f))
+        return 1;
+    return size > 1 && at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0 ? 2 : 0;
+}
+
 size_t utf8_put(char bytes[4], uint32_t code)
 {
     static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};

@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/test.h"
@@ -35,4 +36,16 @@ static void bad_bytes_are_found_where_they_are(void **state)
         assert_int_equal(utf8_valid(bad[i], strlen(bad[i])), 2);
 }
 
-TEST_MAIN(TEST(every_character_is_put_and_accepted), TEST(bad_bytes_are_found_where_they_are))
+static void control_characters_are_those_of_unicode(void **state)
+{
+    for (uint32_t code = 0; code < 0x3000; code++) {
+        char bytes[4];
+        size_t size = utf8_put(bytes, code);
+        bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+        assert_int_equal(utf8_control(bytes, size), control ? size : 0);
+        assert_int_equal(utf8_control(bytes, 0), 0);
+    }
+}
+
+TEST_MAIN(TEST(control_characters_are_those_of_unicode), TEST(every_character_is_put_and_accepted),
+          TEST(bad_bytes_are_found_where_they_are))

@@ -168,14 +168,19 @@ bool graph_adjacent(const struct graph *graph, uint32_t a, uint32_t b)
     return false;
 }
 
-bool graph_connected(const struct graph *graph)
+enum err graph_connected(const struct graph *graph, bool *connected, struct why *why)
 {
-    if (graph->node_count < 2)
-        return true;
+    *connected = graph->node_count < 2;
+    if (*connected)
+        return OK;
     uint8_t *seen = array_new(graph->node_count, 1);
     uint32_t *queue = array_new(graph->node_count, sizeof *queue);
     uint32_t head = 0, tail = 0;
-    assert(seen && queue); /* a bool cannot say "no memory"; this is small beside the graph */
+    if (!seen || !queue) {
+        free(seen);
+        free(queue);
+        return why_memory(why);
+    }
     seen[0] = 1;
     queue[tail++] = 0;
     while (head < tail) {
@@ -190,7 +195,8 @@ bool graph_connected(const struct graph *graph)
     }
     free(seen);
     free(queue);
-    return tail == graph->node_count;
+    *connected = tail == graph->node_count;
+    return OK;
 }
 
 bool graph_equal(const struct graph *one, const struct graph *other)

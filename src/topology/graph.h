@@ -61,7 +61,7 @@ static inline uint32_t graph_channel_to(const struct graph *graph, uint32_t chan
 }
 
 bool graph_adjacent(const struct graph *graph, uint32_t a, uint32_t b);
-bool graph_connected(const struct graph *graph);
+MUST_CHECK enum err graph_connected(const struct graph *graph, bool *connected, struct why *why);
 
 /* Same nodes, links (in any order, either way round) and ports. */
 bool graph_equal(const struct graph *one, const struct graph *other);

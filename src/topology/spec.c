@@ -3,7 +3,6 @@
 #include "topology/spec.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,20 +154,6 @@ enum err spec_uint(const char *spec, const struct spec_field *field, uint64_t lo
     if (!uint_read(field->value, &end, &number) || *end || number < low || number > high)
         return why_fail(why, ERR_USAGE, "%s: %s must be a whole number from %llu to %llu", spec,
                         field->key, (unsigned long long)low, (unsigned long long)high);
-    *value = number;
-    return OK;
-}
-
-enum err spec_real(const char *spec, const struct spec_field *field, double low, double high,
-                   double *value, struct why *why)
-{
-    if (!field->given)
-        return OK;
-    char *end;
-    double number = strtod(field->value, &end);
-    if (*end || !isfinite(number) || number < low || number > high)
-        return why_fail(why, ERR_USAGE, "%s: %s must be a number from %g to %g", spec, field->key,
-                        low, high);
     *value = number;
     return OK;
 }

@@ -32,8 +32,6 @@ MUST_CHECK enum err spec_fields(const char *spec, struct spec_field *fields, siz
  * field was not given. */
 MUST_CHECK enum err spec_uint(const char *spec, const struct spec_field *field, uint64_t low,
                               uint64_t high, uint64_t *value, struct why *why);
-MUST_CHECK enum err spec_real(const char *spec, const struct spec_field *field, double low,
-                              double high, double *value, struct why *why);
 
 /* Refuses unless the field was given. */
 MUST_CHECK enum err spec_required(const char *spec, const struct spec_field *field,

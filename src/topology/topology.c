@@ -58,13 +58,56 @@ uint32_t topology_switch_count(const struct topology *topology)
     return topology->direct ? 0 : topology->graph.node_count;
 }
 
+static int uint_compare(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+enum err topology_rank_groups(const struct topology *topology, uint32_t *ranks, uint32_t *count,
+                              struct why *why)
+{
+    uint32_t nodes = topology->graph.node_count, used = 0;
+    uint32_t *values = array_new(nodes, sizeof *values);
+    *count = 0;
+    for (uint32_t v = 0; v < nodes; v++)
+        ranks[v] = GROUP_NONE;
+    if (!values)
+        return why_memory(why);
+    for (uint32_t v = 0; v < nodes; v++)
+        if (topology->sites[v].group != GROUP_NONE)
+            values[used++] = topology->sites[v].group;
+    qsort(values, used, sizeof *values, uint_compare);
+    for (uint32_t i = 0; i < used; i++)
+        if (i == 0 || values[i] != values[i - 1])
+            values[(*count)++] = values[i];
+    for (uint32_t v = 0; v < nodes; v++) {
+        const uint32_t *found =
+            bsearch(&topology->sites[v].group, values, *count, sizeof *values, uint_compare);
+        if (found)
+            ranks[v] = (uint32_t)(found - values);
+    }
+    free(values);
+    return OK;
+}
+
+uint64_t topology_used_ports(const struct topology *topology, uint32_t node)
+{
+    uint64_t links = graph_degree(&topology->graph, node);
+    return topology->direct ? links : links + topology->sites[node].servers;
+}
+
+uint32_t topology_all_ports(const struct topology *topology, uint32_t node)
+{
+    uint64_t used = topology_used_ports(topology, node), said = topology->sites[node].ports;
+    uint64_t all = said > used ? said : used;
+    return all < UINT32_MAX ? (uint32_t)all : UINT32_MAX;
+}
+
 uint32_t topology_free_ports(const struct topology *topology, uint32_t node)
 {
-    const struct site *site = &topology->sites[node];
-    uint32_t used = graph_degree(&topology->graph, node);
-    if (!topology->direct)
-        used += site->servers;
-    return site->ports > used ? site->ports - used : 0;
+    uint64_t used = topology_used_ports(topology, node), said = topology->sites[node].ports;
+    return said > used ? (uint32_t)(said - used) : 0;
 }
 
 const char *topology_name(const struct topology *topology, uint32_t node,
@@ -174,8 +217,10 @@ void topology_check(const struct topology *topology)
         servers += site->servers;
         assert(!topology->direct || site->servers == 1);
         assert(!topology->names || topology->names[v]);
-        if (site->ports)
-            assert(graph_degree(graph, v) + (topology->direct ? 0 : site->servers) <= site->ports);
+        assert(!site->ports || topology_used_ports(topology, v) <= site->ports);
+        uint32_t end = graph->first[v + 1];
+        if (site->ports && end > graph->first[v]) /* the last slot has the highest port */
+            assert(graph_channel_port(graph, graph->channel[end - 1]) < site->ports);
     }
     assert(servers == topology->server_count);
     for (uint32_t axis = 0; axis < topology->axis_count; axis++)

@@ -5,7 +5,8 @@
  * server that forwards for others. In a switched one the nodes are switches
  * and servers hang on them by cables of their own, which the graph does not
  * hold: `links` always means cables between nodes. A node's link ports come
- * first, from 0; its servers use the ports after the last link port.
+ * first, from 0, and its servers use the ports after the last one, unless a
+ * file numbers the ports otherwise: then servers use those that are left.
  *
  * Everything here is owned by the topology and freed by topology_fini. */
 
@@ -75,8 +76,24 @@ void topology_count_servers(struct topology *topology);
 /* "switches" are nodes that are not servers themselves. */
 uint32_t topology_switch_count(const struct topology *topology);
 
+/* Groups may have any numbers: ranks[v] is that of node v's group among them,
+ * from 0 to *count - 1, or GROUP_NONE if it has none. Room for every node. */
+MUST_CHECK enum err topology_rank_groups(const struct topology *topology, uint32_t *ranks,
+                                         uint32_t *count, struct why *why);
+
+/* Ports of a node that links and servers use; more than 32 bits hold where a
+ * file hangs four billion servers on a node and does not count its ports. */
+uint64_t topology_used_ports(const struct topology *topology, uint32_t node);
+
+/* All ports of a node: what it is said to have, or what it uses if that is
+ * more (nothing was said). At most UINT32_MAX. */
+uint32_t topology_all_ports(const struct topology *topology, uint32_t node);
+
 /* Ports of a node that neither a link nor a server uses. */
 uint32_t topology_free_ports(const struct topology *topology, uint32_t node);
+
+/* Bytes of a node's name, at most: no reader takes a longer one. */
+#define NODE_NAME_MAX 1000
 
 /* A node's name: into buffer if it is a number, else the stored string. */
 #define NODE_NAME_SIZE 16

@@ -28,8 +28,26 @@ static void servers_take_ports_of_a_switch(void **state)
     topology_check(&topology);
     assert_int_equal(topology.server_count, 3);
     assert_int_equal(topology_switch_count(&topology), 2);
+    assert_int_equal(topology_used_ports(&topology, 1), 4);
+    assert_int_equal(topology_all_ports(&topology, 1), 8);
     assert_int_equal(topology_free_ports(&topology, 1), 4);
     assert_int_equal(topology_free_ports(&topology, 0), 0);
+    assert_int_equal(topology_all_ports(&topology, 0), 1);
+    topology_fini(&topology);
+}
+
+/* A file may say so, in a few bytes. */
+static void a_switch_may_have_all_the_servers_there_can_be(void **state)
+{
+    struct topology topology;
+    assert_int_equal(topology_init(&topology, TOPOLOGY_OTHER, false, 2, pair, 1, NULL), OK);
+    topology.sites[1].servers = UINT32_MAX;
+    topology_count_servers(&topology);
+    topology_check(&topology);
+    assert_int_equal(topology.server_count, UINT32_MAX);
+    assert_true(topology_used_ports(&topology, 1) == (uint64_t)UINT32_MAX + 1);
+    assert_int_equal(topology_all_ports(&topology, 1), UINT32_MAX);
+    assert_int_equal(topology_free_ports(&topology, 1), 0);
     topology_fini(&topology);
 }
 
@@ -68,5 +86,6 @@ static void every_kind_has_a_name(void **state)
 }
 
 TEST_MAIN(TEST(in_a_direct_network_every_node_is_a_server), TEST(servers_take_ports_of_a_switch),
+          TEST(a_switch_may_have_all_the_servers_there_can_be),
           TEST(names_are_numbers_unless_given), TEST(coordinates_and_ids_are_inverse),
           TEST(every_kind_has_a_name))

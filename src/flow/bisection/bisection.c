@@ -74,11 +74,14 @@ static enum err lower_quick(struct bisection *bisection, const struct topology *
                             const struct halving *halving, const struct cayley *cayley,
                             struct why *why)
 {
-    bool whole;
+    bool connected, whole;
     double bound;
-    if (halving->light > 0 && graph_connected(&topology->graph))
+    enum err err = graph_connected(&topology->graph, &connected, why);
+    if (err)
+        return err;
+    if (halving->light > 0 && connected)
         lower_raise(bisection, 1, "connected");
-    enum err err = clos_check(topology, &whole, why);
+    err = clos_check(topology, &whole, why);
     if (err)
         return err;
     if (whole)

@@ -179,9 +179,11 @@ enum err spectral_estimate(const struct graph *graph, const struct halving *halv
                            uint64_t seed, bool *found, double *sigma, double *vector,
                            struct why *why)
 {
+    bool connected;
+    enum err err = graph_connected(graph, &connected, why);
     *found = false;
-    if (graph->node_count < 3 || !graph_connected(graph))
-        return OK;
+    if (err || graph->node_count < 3 || !connected)
+        return err;
     if (halving->uniform) {
         *found = true;
         return estimate_plain(graph, hurried, seed, sigma, vector, why);

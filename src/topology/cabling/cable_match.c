@@ -1,9 +1,14 @@
-/* cable_match: exchanges first, then whatever fits, then augmenting paths by
- * breadth-first search until none is left (Berge: then the matching is a
- * largest one). An augmenting path never leaves a matched cable unmatched, so
- * the first two steps only choose among equals. What a failed search has seen
- * can take part in no later path either and stays marked; so all failed
- * searches together look at each cable once. */
+/* cable_match: exchanges first, then for every surplus cable a missing one that
+ * is still free, or else an augmenting path by breadth-first search, until
+ * there is none (Berge: then the matching is a largest one). An augmenting
+ * path never leaves a matched cable unmatched, so the exchanges only choose
+ * among equals. What a failed search has seen can take part in no later path
+ * either and stays marked; so all failed searches together look at each cable
+ * once.
+ *
+ * A matched cable stays matched. So the free cables of a node, and those
+ * between two nodes, are found by cursors that only move on: thousands of
+ * cables at one node cost no more than elsewhere. */
 #include "topology/cabling/cable_match.h"
 
 #include <stdbool.h>
@@ -12,7 +17,7 @@
 #include "base/array.h"
 #include "base/check.h"
 
-#define EXCHANGE_TRIES 4096 /* per missing cable; a limit on work, not on the result's size */
+#define EXCHANGE_TRIES 1024 /* per surplus cable; a limit on work, not on the result's size */
 
 /* A surplus cable, its smaller end first. */
 struct sorted {
@@ -32,9 +37,11 @@ struct matcher {
     uint32_t key_count;
     uint32_t *first;
     uint32_t *at;
+    uint32_t *next; /* per key: no missing cable before this slot of its own is free */
 
     /* Surplus cables ordered by their ends, to find one by both. */
     struct sorted *by_ends;
+    uint32_t *skip; /* per place in that order: none from here to before this place is free */
 
     /* breadth-first search */
     uint32_t *queue; /* surplus cables */
@@ -62,7 +69,9 @@ static void matcher_fini(struct matcher *matcher)
     free(matcher->keys);
     free(matcher->first);
     free(matcher->at);
+    free(matcher->next);
     free(matcher->by_ends);
+    free(matcher->skip);
     free(matcher->queue);
     free(matcher->from);
     free(matcher->seen);
@@ -95,6 +104,8 @@ static void keys_collect(struct matcher *matcher)
     for (uint32_t k = 0; k < matcher->key_count; k++)
         first[k] = first[k + 1];
     first[matcher->key_count] = ends;
+    for (uint32_t k = 0; k < matcher->key_count; k++)
+        matcher->next[k] = first[k];
 }
 
 static struct cable_ends ends_ordered(struct cable_ends ends)
@@ -119,8 +130,26 @@ static int sorted_compare(const void *left, const void *right)
     return order ? order : a->cable < b->cable ? -1 : a->cable > b->cable;
 }
 
+/* The first place from `place` on whose surplus cable is unmatched, or their
+ * count. What was passed over is remembered, at half the places on the way. */
+static uint32_t place_free(struct matcher *matcher, uint32_t place)
+{
+    uint32_t *skip = matcher->skip;
+    while (place < matcher->surplus_count) {
+        if (skip[place] == place) {
+            if (matcher->owner[matcher->by_ends[place].cable] == MATCH_NONE)
+                return place;
+            skip[place] = place + 1;
+        }
+        if (skip[place] < matcher->surplus_count)
+            skip[place] = skip[skip[place]];
+        place = skip[place];
+    }
+    return place;
+}
+
 /* An unmatched surplus cable with these ends, other than `except`. */
-static uint32_t surplus_find(const struct matcher *matcher, struct cable_ends ends, uint32_t except)
+static uint32_t surplus_find(struct matcher *matcher, struct cable_ends ends, uint32_t except)
 {
     uint32_t low = 0, high = matcher->surplus_count;
     ends = ends_ordered(ends);
@@ -131,14 +160,12 @@ static uint32_t surplus_find(const struct matcher *matcher, struct cable_ends en
         else
             high = middle;
     }
-    for (; low < matcher->surplus_count; low++) {
-        uint32_t cable = matcher->by_ends[low].cable;
-        if (ends_compare(&matcher->by_ends[low].ends, &ends) != 0)
-            break;
-        if (cable != except && matcher->owner[cable] == MATCH_NONE)
-            return cable;
-    }
-    return MATCH_NONE;
+    low = place_free(matcher, low);
+    if (low < matcher->surplus_count && matcher->by_ends[low].cable == except)
+        low = place_free(matcher, low + 1);
+    if (low == matcher->surplus_count || ends_compare(&matcher->by_ends[low].ends, &ends) != 0)
+        return MATCH_NONE;
+    return matcher->by_ends[low].cable;
 }
 
 static void match_set(struct matcher *matcher, uint32_t missing, uint32_t surplus)
@@ -147,21 +174,26 @@ static void match_set(struct matcher *matcher, uint32_t missing, uint32_t surplu
     matcher->owner[surplus] = missing;
 }
 
+/* The first slot of a key whose missing cable is unmatched; or the next key's. */
+static uint32_t slot_free(struct matcher *matcher, uint32_t k)
+{
+    uint32_t *next = &matcher->next[k];
+    while (*next < matcher->first[k + 1] && matcher->partner[matcher->at[*next]] != MATCH_NONE)
+        ++*next;
+    return *next;
+}
+
 /* With surplus s = a-d: is there a missing c-d and a surplus c-b, where a-b
- * is missing cable i and a its end `side`? */
-static bool exchange_try(struct matcher *matcher, uint32_t s, int s_side, uint32_t i, int side,
+ * is missing cable i? `d` is a key; the ends are those of the cables. */
+static bool exchange_try(struct matcher *matcher, uint32_t s, uint32_t i, uint64_t b, uint32_t d,
                          uint32_t *tries)
 {
-    uint64_t b = matcher->missing[i].end[!side], d = matcher->surplus[s].end[!s_side];
-    uint32_t k = key_find(matcher, d);
-    if (k == MATCH_NONE)
-        return false;
-    for (uint32_t slot = matcher->first[k]; slot < matcher->first[k + 1] && *tries; slot++) {
+    for (uint32_t slot = slot_free(matcher, d); slot < matcher->first[d + 1] && *tries; slot++) {
         uint32_t j = matcher->at[slot];
         --*tries;
         if (j == i || matcher->partner[j] != MATCH_NONE)
             continue;
-        uint64_t c = matcher->missing[j].end[matcher->missing[j].end[0] == d];
+        uint64_t c = matcher->missing[j].end[matcher->missing[j].end[0] == matcher->keys[d]];
         uint32_t other = surplus_find(matcher, (struct cable_ends){{c, b}}, s);
         if (other == MATCH_NONE)
             continue;
@@ -172,24 +204,46 @@ static bool exchange_try(struct matcher *matcher, uint32_t s, int s_side, uint32
     return false;
 }
 
+/* The exchanges of surplus cable s, of which `side` is the end a. */
+static void exchanges_of(struct matcher *matcher, uint32_t s, int side, uint32_t *tries)
+{
+    uint32_t a = key_find(matcher, matcher->surplus[s].end[side]);
+    uint32_t d = key_find(matcher, matcher->surplus[s].end[!side]);
+    if (a == MATCH_NONE || d == MATCH_NONE)
+        return;
+    for (uint32_t slot = slot_free(matcher, a); slot < matcher->first[a + 1] && *tries; slot++) {
+        uint32_t i = matcher->at[slot];
+        const uint64_t *ends = matcher->missing[i].end;
+        --*tries;
+        if (matcher->partner[i] == MATCH_NONE &&
+            exchange_try(matcher, s, i, ends[ends[0] == matcher->keys[a]], d, tries))
+            return;
+    }
+}
+
 static void exchanges_match(struct matcher *matcher)
 {
-    uint32_t *tries = matcher->from; /* free until the searches begin */
-    for (uint32_t i = 0; i < matcher->missing_count; i++)
-        tries[i] = EXCHANGE_TRIES;
-    for (uint32_t s = 0; s < matcher->surplus_count; s++)
-        for (int s_side = 0; s_side < 2; s_side++) {
-            uint32_t k = key_find(matcher, matcher->surplus[s].end[s_side]);
-            if (k == MATCH_NONE)
-                continue;
-            for (uint32_t slot = matcher->first[k];
-                 slot < matcher->first[k + 1] && matcher->owner[s] == MATCH_NONE; slot++) {
-                uint32_t i = matcher->at[slot];
-                int side = matcher->missing[i].end[1] == matcher->keys[k];
-                if (matcher->partner[i] == MATCH_NONE)
-                    exchange_try(matcher, s, s_side, i, side, &tries[i]);
-            }
+    for (uint32_t s = 0; s < matcher->surplus_count; s++) {
+        uint32_t tries = EXCHANGE_TRIES;
+        for (int side = 0; side < 2 && matcher->owner[s] == MATCH_NONE; side++)
+            exchanges_of(matcher, s, side, &tries);
+    }
+}
+
+/* A missing cable at one of the ends that nobody was matched with yet. */
+static bool direct_match(struct matcher *matcher, uint32_t s)
+{
+    for (int side = 0; side < 2; side++) {
+        uint32_t k = key_find(matcher, matcher->surplus[s].end[side]);
+        if (k == MATCH_NONE)
+            continue;
+        uint32_t slot = slot_free(matcher, k);
+        if (slot < matcher->first[k + 1]) {
+            match_set(matcher, matcher->at[slot], s);
+            return true;
         }
+    }
+    return false;
 }
 
 /* The path that ends at this missing cable changes hands along its length. */
@@ -254,14 +308,17 @@ enum err cable_match(const struct cable_ends *missing, uint32_t missing_count,
         .keys = array_new(ends, sizeof(uint64_t)),
         .first = array_new(ends + 1, sizeof(uint32_t)),
         .at = array_new(ends, sizeof(uint32_t)),
+        .next = array_new(ends, sizeof(uint32_t)),
         .by_ends = array_new(surplus_count, sizeof(struct sorted)),
+        .skip = array_new(surplus_count, sizeof(uint32_t)),
         .queue = array_new((size_t)surplus_count + 1, sizeof(uint32_t)),
         .from = array_new(missing_count, sizeof(uint32_t)),
         .seen = array_new(ends, 1),
         .trail = array_new(ends, sizeof(uint32_t)),
     };
-    if (!matcher.owner || !matcher.keys || !matcher.first || !matcher.at || !matcher.by_ends ||
-        !matcher.queue || !matcher.from || !matcher.seen || !matcher.trail) {
+    if (!matcher.owner || !matcher.keys || !matcher.first || !matcher.at || !matcher.next ||
+        !matcher.by_ends || !matcher.skip || !matcher.queue || !matcher.from || !matcher.seen ||
+        !matcher.trail) {
         matcher_fini(&matcher);
         return why_memory(why);
     }
@@ -270,6 +327,7 @@ enum err cable_match(const struct cable_ends *missing, uint32_t missing_count,
         partner[i] = MATCH_NONE;
     for (uint32_t s = 0; s < surplus_count; s++) {
         matcher.owner[s] = MATCH_NONE;
+        matcher.skip[s] = s;
         matcher.by_ends[s] = (struct sorted){ends_ordered(surplus[s]), s};
     }
     qsort(matcher.by_ends, surplus_count, sizeof *matcher.by_ends, sorted_compare);
@@ -277,7 +335,7 @@ enum err cable_match(const struct cable_ends *missing, uint32_t missing_count,
     for (uint32_t i = 0; i < missing_count; i++)
         matcher.from[i] = MATCH_NONE;
     for (uint32_t s = 0; s < surplus_count; s++)
-        if (matcher.owner[s] == MATCH_NONE)
+        if (matcher.owner[s] == MATCH_NONE && !direct_match(&matcher, s))
             path_search(&matcher, s);
     matcher_fini(&matcher);
     return OK;

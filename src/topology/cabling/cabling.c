@@ -7,12 +7,36 @@
 #include "base/array.h"
 #include "base/check.h"
 
-/* Servers use the ports after the last link port. */
-static uint32_t server_port_first(const struct graph *graph, uint32_t node)
+/* The ports of a node's servers, one after the other. */
+struct server_ports {
+    const struct graph *graph;
+    uint32_t port;      /* the next, unless a link is there */
+    uint32_t slot, end; /* the node's slots from that port on */
+};
+
+/* Servers use the ports after the last link port; where the box has not as
+ * many (its uplinks are the last ones), the ports that no link uses. */
+static struct server_ports server_ports_make(const struct topology *topology, uint32_t node)
 {
-    uint32_t slots = graph->first[node + 1];
-    return slots == graph->first[node] ? 0
-                                       : graph_channel_port(graph, graph->channel[slots - 1]) + 1;
+    const struct graph *graph = &topology->graph;
+    const struct site *site = &topology->sites[node];
+    struct server_ports ports = {graph, 0, graph->first[node], graph->first[node + 1]};
+    if (ports.slot == ports.end)
+        return ports;
+    uint32_t after = graph_channel_port(graph, graph->channel[ports.end - 1]) + 1;
+    if (site->ports == 0 || (uint64_t)after + site->servers <= site->ports) {
+        ports.port = after;
+        ports.slot = ports.end;
+    }
+    return ports;
+}
+
+static uint32_t server_ports_next(struct server_ports *ports)
+{
+    for (; ports->slot < ports->end; ports->slot++, ports->port++)
+        if (graph_channel_port(ports->graph, ports->graph->channel[ports->slot]) != ports->port)
+            break;
+    return ports->port++;
 }
 
 static void links_lay(struct cabling *cabling, const struct graph *graph)
@@ -31,10 +55,10 @@ static void servers_lay(struct cabling *cabling, const struct topology *topology
     const struct floor_plan *plan = &cabling->plan;
     struct cable *cable = cabling->cables + topology->graph.link_count;
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
-        uint32_t port = server_port_first(&topology->graph, v);
+        struct server_ports ports = server_ports_make(topology, v);
         for (uint32_t s = 0; s < topology->sites[v].servers; s++)
             *cable++ = (struct cable){
-                .a = {v, SERVER_NONE, port + s, plan->nodes[v]},
+                .a = {v, SERVER_NONE, server_ports_next(&ports), plan->nodes[v]},
                 .b = {v, s, 0, plan->servers[plan->first_server[v] + s]},
             };
     }
@@ -124,12 +148,6 @@ static void cable_price(struct cabling *cabling, struct cable *cable, const stru
     *(cable->optical ? &totals->optical : &totals->copper) += 1;
 }
 
-static uint32_t switch_ports(const struct topology *topology, uint32_t node)
-{
-    uint32_t used = graph_degree(&topology->graph, node) + topology->sites[node].servers;
-    return topology->sites[node].ports > used ? topology->sites[node].ports : used;
-}
-
 static void totals_sum(struct cabling *cabling, const struct topology *topology,
                        const struct cable_cost *cost)
 {
@@ -144,7 +162,7 @@ static void totals_sum(struct cabling *cabling, const struct topology *topology,
     }
     if (!topology->direct)
         for (uint32_t v = 0; v < topology->graph.node_count; v++)
-            totals->cost_switches += cost->switch_port * switch_ports(topology, v);
+            totals->cost_switches += cost->switch_port * topology_all_ports(topology, v);
     totals->length_mean_m =
         totals->cables ? totals->length_total_m / (double)totals->cables : (double)NAN;
     totals->local_share =
@@ -248,7 +266,7 @@ enum err cabling_fattree_ports(const struct topology *topology, uint32_t *ports,
     if (!sizes)
         return why_memory(why);
     for (uint32_t v = 0; v < nodes; v++)
-        sizes[v] = switch_ports(topology, v);
+        sizes[v] = topology_all_ports(topology, v);
     qsort(sizes, nodes, sizeof *sizes, ports_falling);
     *ports = 0;
     for (uint64_t k = 2; 5 * k * k / 4 <= nodes; k += 2)

@@ -43,6 +43,27 @@ static void tree_make(struct topology *topology, uint32_t k)
     topology_count_servers(topology);
 }
 
+static void servers_get_ports_that_the_switch_has(void **state)
+{
+    /* uplinks in the last ports, as switches are sold; in the middle; first */
+    static const struct link links[] = {{0, 1, 4, 1}, {0, 1, 5, 3}, {1, 2, 5, 0}};
+    static const uint32_t expected[] = {0, 1, 2, 3, 0, 2, 4, 1, 2};
+    struct cable_cost cost = cable_cost_default();
+    struct topology topology;
+    struct cabling cabling;
+    assert_int_equal(topology_init(&topology, TOPOLOGY_OTHER, false, 3, links, 3, NULL), OK);
+    for (uint32_t v = 0; v < 3; v++)
+        topology.sites[v] = (struct site){.servers = 4 - v, .ports = 6, .group = GROUP_NONE};
+    topology_count_servers(&topology);
+    topology_check(&topology);
+    assert_int_equal(cabling_make(&cabling, &topology, FLOOR_RACKS, &cost, NULL), OK);
+    for (uint32_t i = 3; i < cabling.cable_count; i++)
+        assert_int_equal(cabling.cables[i].a.port, expected[i - 3]);
+    assert_int_equal(cabling.cable_count, 3 + 9);
+    cabling_fini(&cabling);
+    topology_fini(&topology);
+}
+
 static void two_switches_by_hand(void **state)
 {
     static const struct link pair[] = {{0, 1, PORT_ANY, PORT_ANY}};
@@ -260,7 +281,8 @@ static void too_many_cables_are_refused(void **state)
     topology_fini(&topology);
 }
 
-TEST_MAIN(TEST(two_switches_by_hand), TEST(totals_are_sums_over_the_cables),
-          TEST(a_fat_tree_keeps_its_pods_local), TEST(a_small_cluster_links_in_copper),
-          TEST(the_same_switches_build_a_fat_tree), TEST(names_are_quoted_in_the_blueprint),
-          TEST(nothing_needs_no_cables), TEST(too_many_cables_are_refused))
+TEST_MAIN(TEST(servers_get_ports_that_the_switch_has), TEST(two_switches_by_hand),
+          TEST(totals_are_sums_over_the_cables), TEST(a_fat_tree_keeps_its_pods_local),
+          TEST(a_small_cluster_links_in_copper), TEST(the_same_switches_build_a_fat_tree),
+          TEST(names_are_quoted_in_the_blueprint), TEST(nothing_needs_no_cables),
+          TEST(too_many_cables_are_refused))

@@ -80,41 +80,6 @@ static void order_natural(const struct topology *topology, uint32_t *order)
     }
 }
 
-static int uint_compare(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* Groups may have any numbers: ranks run from 0 to *count - 1. A node without
- * a group keeps GROUP_NONE. */
-static enum err groups_rank(const struct topology *topology, uint32_t *ranks, uint32_t *count,
-                            struct why *why)
-{
-    uint32_t nodes = topology->graph.node_count, used = 0;
-    uint32_t *values = array_new(nodes, sizeof *values);
-    *count = 0;
-    for (uint32_t v = 0; v < nodes; v++)
-        ranks[v] = GROUP_NONE;
-    if (!values)
-        return why_memory(why);
-    for (uint32_t v = 0; v < nodes; v++)
-        if (topology->sites[v].group != GROUP_NONE)
-            values[used++] = topology->sites[v].group;
-    qsort(values, used, sizeof *values, uint_compare);
-    for (uint32_t i = 0; i < used; i++)
-        if (i == 0 || values[i] != values[i - 1])
-            values[(*count)++] = values[i];
-    for (uint32_t v = 0; v < nodes; v++) {
-        const uint32_t *found =
-            bsearch(&topology->sites[v].group, values, *count, sizeof *values, uint_compare);
-        if (found)
-            ranks[v] = (uint32_t)(found - values);
-    }
-    free(values);
-    return OK;
-}
-
 enum err floor_containers(const struct topology *topology, const struct cable_cost *cost,
                           uint32_t *containers, uint32_t *count, struct why *why)
 {
@@ -122,7 +87,7 @@ enum err floor_containers(const struct topology *topology, const struct cable_co
     uint32_t *order = array_new(nodes, sizeof *order);
     if (!order)
         return why_memory(why);
-    enum err err = groups_rank(topology, containers, count, why);
+    enum err err = topology_rank_groups(topology, containers, count, why);
     if (err)
         goto done;
     for (uint32_t v = 0; v < nodes; v++)
@@ -456,7 +421,7 @@ static enum err plan_fill(struct filler *filler, uint32_t *order, uint32_t *rank
     uint32_t nodes = topology->graph.node_count, count = 0;
     enum err err = plan->layout == FLOOR_CONTAINERS
                        ? floor_containers(topology, filler->cost, ranks, &count, why)
-                       : groups_rank(topology, ranks, &count, why);
+                       : topology_rank_groups(topology, ranks, &count, why);
     if (err)
         return err;
     order_natural(topology, order);

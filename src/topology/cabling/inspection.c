@@ -271,38 +271,54 @@ static struct entry misplacement_move(const struct inspection *inspection, const
     return (struct entry){from.end[!misplaced->found_b], to.end[!misplaced->link_b], index};
 }
 
-/* Two misplaced cables whose moves are each other's reverse are one swap. */
+/* The first of the sorted moves that is not before this one. */
+static uint32_t moves_first(const struct entry *moves, uint32_t count, const struct entry *wanted)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (entry_order(&moves[middle], wanted) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Two misplaced cables whose moves are each other's reverse are one swap.
+ * Equal moves find their partners in order, so `taken`, per first of a run of
+ * equals, counts those of it that have one. */
 static enum err swaps_find(struct inspection *inspection, const struct graph *plan, struct why *why)
 {
     uint32_t count = inspection->misplaced_count;
     struct entry *moves = array_new(count, sizeof *moves);
-    if (!moves)
+    uint32_t *taken = array_new(count, sizeof *taken);
+    if (!moves || !taken) {
+        free(moves);
+        free(taken);
         return why_memory(why);
+    }
     for (uint32_t i = 0; i < count; i++)
         moves[i] = misplacement_move(inspection, plan, i);
     qsort(moves, count, sizeof *moves, entry_order);
     for (uint32_t i = 0; i < count; i++) {
         struct entry mine = misplacement_move(inspection, plan, i);
         struct entry reverse = {mine.high, mine.low, 0};
-        uint32_t low = 0, high = count;
+        uint32_t first = moves_first(moves, count, &reverse), at = first;
         if (inspection->misplaced[i].swap != FINDING_NONE)
             continue;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (entry_order(&moves[middle], &reverse) < 0)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        for (; low < count && entry_compare(&moves[low], &reverse) == 0; low++) {
-            struct misplacement *other = &inspection->misplaced[moves[low].index];
+        for (at += first < count ? taken[first] : 0;
+             at < count && entry_compare(&moves[at], &reverse) == 0; at++) {
+            struct misplacement *other = &inspection->misplaced[moves[at].index];
+            taken[first] = at + 1 - first;
             if (other->swap != FINDING_NONE)
                 continue;
             other->swap = i;
-            inspection->misplaced[i].swap = moves[low].index;
+            inspection->misplaced[i].swap = moves[at].index;
             break;
         }
     }
+    free(taken);
     free(moves);
     return OK;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "base/text.h"
 
 /* Reads the reports and inspects them against a ring of four servers. */
 static void inspect(struct inspection *inspection, const char *data, bool ports)
@@ -72,6 +73,51 @@ static void a_swap_is_one_finding(void **state)
     inspection_fini(&seen);
 }
 
+/* Thousands of cables at one node or between the same two, which a quadratic
+ * search would take minutes for. */
+static void many_cables_at_one_node_are_no_trouble(void **state)
+{
+    enum { CABLES = 30000 };
+    static struct link star[CABLES], pairs[2 * CABLES];
+    struct text hub = {0}, crossed = {0};
+    for (uint32_t i = 0; i < CABLES; i++) {
+        star[i] = (struct link){0, i + 1, PORT_ANY, PORT_ANY};
+        pairs[2 * i] = (struct link){0, 1, PORT_ANY, PORT_ANY};
+        pairs[2 * i + 1] = (struct link){2, 3, PORT_ANY, PORT_ANY};
+        text_printf(&hub, "0,%u,0,%u\n", 2 * i, 2 * i + 1);
+        text_printf(&crossed, "0,%u,3,%u\n2,%u,1,%u\n", i, i, i, i);
+    }
+    const struct {
+        uint32_t nodes, links;
+        const struct link *plan;
+        const struct text *seen;
+        bool swapped;
+    } cases[] = {{CABLES + 1, CABLES, star, &hub, false}, {4, 2 * CABLES, pairs, &crossed, true}};
+    for (int i = 0; i < 2; i++) {
+        struct topology plan;
+        struct neighbour_reports reports;
+        struct inspection seen;
+        assert_int_equal(topology_init(&plan, TOPOLOGY_OTHER, true, cases[i].nodes, cases[i].plan,
+                                       cases[i].links, NULL),
+                         OK);
+        assert_int_equal(neighbour_reports_read(&reports, &plan, cases[i].seen->data,
+                                                cases[i].seen->size, "seen", NULL),
+                         OK);
+        assert_int_equal(inspection_make(&seen, &plan, &reports, false, NULL), OK);
+        assert_int_equal(seen.misplaced_count, cases[i].links);
+        for (uint32_t m = 0; m < seen.misplaced_count; m++) {
+            uint32_t other = seen.misplaced[m].swap;
+            assert_int_equal(other != FINDING_NONE, cases[i].swapped);
+            assert_true(!cases[i].swapped || seen.misplaced[other].swap == m);
+        }
+        inspection_fini(&seen);
+        neighbour_reports_fini(&reports);
+        topology_fini(&plan);
+    }
+    text_fini(&hub);
+    text_fini(&crossed);
+}
+
 static void contradictions_name_both_reports(void **state)
 {
     struct inspection seen;
@@ -98,4 +144,4 @@ static void contradictions_name_both_reports(void **state)
 
 TEST_MAIN(TEST(one_report_per_cable_or_per_end), TEST(ports_count_only_when_they_should),
           TEST(findings_have_names), TEST(a_swap_is_one_finding),
-          TEST(contradictions_name_both_reports))
+          TEST(many_cables_at_one_node_are_no_trouble), TEST(contradictions_name_both_reports))

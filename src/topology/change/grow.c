@@ -24,6 +24,8 @@
 #define PICK_TRIES  64
 #define MATCH_TRIES 16
 
+#define NAME_PREFIX_MAX (NODE_NAME_MAX - 21) /* a dash and twenty digits follow */
+
 struct grower {
     struct rewire rewire;
     struct bridges bridges;
@@ -53,12 +55,8 @@ enum err grow_majority(const struct topology *topology, uint32_t *ports, uint32_
     struct outfit *outfits = array_new(nodes, sizeof *outfits);
     if (!outfits)
         return why_memory(why);
-    for (uint32_t v = 0; v < nodes; v++) {
-        uint32_t used = graph_degree(&topology->graph, v);
-        uint32_t hosts = topology->sites[v].servers;
-        used += topology->direct ? 0 : hosts;
-        outfits[v] = (struct outfit){used + topology_free_ports(topology, v), hosts};
-    }
+    for (uint32_t v = 0; v < nodes; v++)
+        outfits[v] = (struct outfit){topology_all_ports(topology, v), topology->sites[v].servers};
     qsort(outfits, nodes, sizeof *outfits, outfit_order);
     *ports = *servers = 0;
     for (uint32_t v = 0, run = 0; v < nodes; v++) {
@@ -350,6 +348,10 @@ static enum err names_extend(struct topology *grown, const struct topology *topo
     unsigned long number = numbered ? strtoul(last + prefix, NULL, 10) + 1 : 1;
     if (!numbered)
         prefix = strlen(last);
+    if (prefix > NAME_PREFIX_MAX) {
+        for (prefix = NAME_PREFIX_MAX; prefix && ((unsigned char)last[prefix] & 0xc0) == 0x80;)
+            prefix--; /* not within a character */
+    }
     enum err err = OK;
     for (uint32_t v = 0; v < all && !err;) {
         if (v < old)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "topology/change/replay_test.h"
+#include "topology/connected_test.h"
+#include "topology/format/format.h"
 
 #define SEED 20261115
 
@@ -329,7 +331,7 @@ static void a_lone_switch_grows_into_a_network(void **state)
     topology.sites[0].ports = 4;
     struct grow_order order = {.count = 9, .ports = 4, .servers = 0, .seed = 4};
     grow_checked(&growth, &topology, &order, 9);
-    assert_true(graph_connected(&growth.topology.graph));
+    assert_true(test_connected(&growth.topology.graph));
     growth_fini(&growth);
     topology_fini(&topology);
 }
@@ -399,7 +401,37 @@ static void impossible_orders_are_refused(void **state)
     graph_fini(&graph);
 }
 
-TEST_MAIN(TEST(a_thousand_networks_grow_from_twenty_to_sixty_switches),
+/* Names of the greatest length, one ending in the middle of a character where
+ * it is cut: the file of the grown network can still be read. */
+static void new_names_are_no_longer_than_files_allow(void **state)
+{
+    const struct grow_order order = {.count = 2, .ports = 2, .servers = 1, .seed = 1};
+    struct topology topology, back;
+    struct growth growth;
+    struct text file = {0};
+    struct why why = {""};
+    assert_int_equal(topology_build(&topology, "torus:4", &why), OK);
+    topology.names = array_new(4, sizeof *topology.names);
+    for (int v = 0; v < 4; v++) {
+        topology.names[v] = array_new(NODE_NAME_MAX + 1, 1);
+        topology.names[v][0] = (char)('a' + v);
+        topology.names[v][1] = 'x';
+        for (int i = 2; i < NODE_NAME_MAX; i++)
+            topology.names[v][i] = "\xc3\xa9"[i % 2];
+    }
+    assert_int_equal(grow_topology(&growth, &topology, &order, &why), OK);
+    assert_int_equal(format_write(&file, FORMAT_JSON, &growth.topology, &why), OK);
+    if (format_read(&back, FORMAT_JSON, "x", file.data, file.size, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(back.graph.node_count, 6);
+    topology_fini(&back);
+    growth_fini(&growth);
+    topology_fini(&topology);
+    text_fini(&file);
+}
+
+TEST_MAIN(TEST(new_names_are_no_longer_than_files_allow),
+          TEST(a_thousand_networks_grow_from_twenty_to_sixty_switches),
           TEST(the_cables_stay_in_the_ports_they_had), TEST(a_seed_repeats_the_growth),
           TEST(a_tree_grows_in_steps_of_three_actions),
           TEST(what_the_network_cannot_offer_stays_free), TEST(an_odd_port_finds_a_free_one),

@@ -355,7 +355,7 @@ static enum err transition_run(struct transition *transition, struct why *why)
         if (!err && !done && transition->want_left)
             err = step_unplug_slow(transition, &done, why);
         if (!err && !done && transition->want_left)
-            err = together_step(transition, &done, why);
+            err = joint_step(transition, &done, why);
         if (!err && !done && !transition->want_left && transition->going_left)
             err = step_drain(transition, &done, why);
         if (!err && !done && (transition->want_left || transition->going_left))

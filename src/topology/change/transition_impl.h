@@ -1,6 +1,6 @@
 #pragma once
 /* The state of a transition under way, shared by transition.c (single steps)
- * and together.c (steps of several actions). */
+ * and joint_step.c (steps of several actions). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,4 +65,4 @@ void transition_undo(struct transition *transition, size_t count);
 
 /* A step of several actions that leaves no more parts than there are; the
  * bridges are up to date. Commits it, or does nothing if none was found. */
-MUST_CHECK enum err together_step(struct transition *transition, bool *done, struct why *why);
+MUST_CHECK enum err joint_step(struct transition *transition, bool *done, struct why *why);

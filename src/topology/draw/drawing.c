@@ -10,6 +10,7 @@
 #define SIDE_MAX       1400.0
 #define BULGE          0.14 /* how far a wraparound cable bends, in its length ... */
 #define BULGE_SHORT    0.22 /* ... and a short one, to clear the node between */
+#define DOTS_MAX       64   /* servers of a switch that are drawn; all are told */
 #define CAPTION_LETTER 7.0  /* width of one, at 13 px */
 
 /* Okabe and Ito's colours: told apart also by the colour-blind. */
@@ -154,11 +155,12 @@ static void put_servers(const struct canvas *canvas, uint32_t node)
 {
     uint32_t servers = canvas->topology->sites[node].servers;
     struct point at = place(canvas, node);
+    servers = servers < DOTS_MAX ? servers : DOTS_MAX;
     double direction = 1.5707963; /* straight down the page */
     if (canvas->layout.kind != LAYOUT_LEVELS)
         direction = atan2(at.y - (canvas->height - FOOT) / 2, at.x - canvas->width / 2);
     double dot = fmax(0.8, canvas->radius * 0.22), reach = canvas->radius * 1.7;
-    for (uint32_t i = 0; i < servers && i < 64; i++) {
+    for (uint32_t i = 0; i < servers; i++) {
         double angle = direction + (i - (servers - 1) / 2.0) * fmin(0.45, 2.4 / servers);
         text_printf(canvas->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"#e69f00\"/>",
                     at.x + reach * cos(angle), at.y + reach * sin(angle), dot);

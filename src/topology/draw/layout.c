@@ -89,35 +89,35 @@ static enum err layout_circle(struct layout *layout, const struct topology *topo
                               struct why *why)
 {
     uint32_t nodes = topology->graph.node_count, groups = 0, largest = 0;
+    uint32_t *group_of = array_new(nodes, sizeof *group_of); /* 0: in none */
     uint32_t *size = array_new((size_t)nodes + 1, sizeof *size);
     uint32_t *seen = array_new((size_t)nodes + 1, sizeof *seen);
-    if (!size || !seen) {
-        free(size);
-        free(seen);
-        return why_memory(why);
-    }
+    enum err err = group_of && size && seen ? topology_rank_groups(topology, group_of, &groups, why)
+                                            : why_memory(why);
+    if (err)
+        goto done;
+    groups++;
     for (uint32_t v = 0; v < nodes; v++) {
-        uint32_t group = topology->sites[v].group;
-        group = group < nodes ? group + 1 : 0;
-        groups = group + 1 > groups ? group + 1 : groups;
-        size[group]++;
+        group_of[v] = group_of[v] == GROUP_NONE ? 0 : group_of[v] + 1;
+        size[group_of[v]]++;
     }
     for (uint32_t group = 0; group < groups; group++)
         largest = size[group] > largest ? size[group] : largest;
     double radius = circle_radius(largest);
     double distance = groups > 1 ? fmax((radius + 1) * (groups - 1) * 2.2 / TURN, 1.5 * radius) : 0;
     for (uint32_t v = 0; v < nodes; v++) {
-        uint32_t group = topology->sites[v].group;
-        group = group < nodes ? group + 1 : 0;
+        uint32_t group = group_of[v];
         struct point centre = {0, 0};
         if (group)
             centre = on_circle(centre, distance, (group - 1.0) / (groups - 1.0));
         layout->at[v] = on_circle(centre, group || groups == 1 ? radius : distance * 0.4,
                                   seen[group]++ / (double)size[group]);
     }
+done:
+    free(group_of);
     free(size);
     free(seen);
-    return OK;
+    return err;
 }
 
 /* Every level is a row; rows are as wide as the widest. */

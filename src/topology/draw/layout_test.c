@@ -52,12 +52,13 @@ static void a_ring_stands_on_a_circle(void **state)
     topology_fini(&ring);
 }
 
-static void groups_stand_apart(void **state)
+/* Groups with numbers from `first` on, `step` apart. */
+static void assert_groups_stand_apart(uint32_t first, uint32_t step)
 {
     struct topology ring = built("torus:40");
     struct layout layout;
     for (uint32_t v = 0; v < 40; v++)
-        ring.sites[v].group = v / 10;
+        ring.sites[v].group = first + v / 10 * step;
     assert_int_equal(layout_make(&layout, &ring, LAYOUT_CIRCLE, NULL), OK);
     double within = 0, between = INFINITY;
     for (uint32_t v = 0; v < 40; v++) {
@@ -72,6 +73,12 @@ static void groups_stand_apart(void **state)
     assert_true(within < 4.5);
     layout_fini(&layout);
     topology_fini(&ring);
+}
+
+static void groups_stand_apart(void **state)
+{
+    assert_groups_stand_apart(0, 1);
+    assert_groups_stand_apart(1000000, 1000000000);
 }
 
 /* A path of three: the ends are pushed apart, the links pull to unit length. */

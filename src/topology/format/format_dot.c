@@ -14,7 +14,7 @@
 #include "topology/format/format_impl.h"
 
 #define DOT_DEPTH_MAX 64
-#define DOT_CROSS_MAX 10000000u /* links that one statement between subgraphs may make */
+#define DOT_CROSS_MAX 4000000u /* links that all statements between subgraphs may make */
 
 /* A node or a subgraph in a chain: a range of members. */
 struct dot_range {
@@ -34,7 +34,8 @@ struct dot_input {
     size_t stamp_capacity;
     uint32_t stamp_count;
     uint32_t stamp_last;
-    struct text name; /* the word before the current token */
+    uint64_t cross_count; /* links made so far by statements that make more than one */
+    struct text name;     /* the word before the current token */
 };
 
 /* Whose attributes a list holds; what is NULL has none of ours. */
@@ -203,8 +204,10 @@ static enum err end_read(struct dot_input *input, const struct draft_site *defau
 static enum err ends_join(struct dot_input *input, struct dot_range one, struct dot_range other,
                           struct link link, uint32_t line)
 {
-    if ((uint64_t)one.count * other.count > DOT_CROSS_MAX)
-        return draft_fail(input->draft, line, "a link between subgraphs makes more than %u links",
+    uint64_t count = (uint64_t)one.count * other.count;
+    input->cross_count += count > 1 ? count : 0;
+    if (input->cross_count > DOT_CROSS_MAX)
+        return draft_fail(input->draft, line, "links between subgraphs make more than %u links",
                           DOT_CROSS_MAX);
     for (uint32_t i = 0; i < one.count; i++) {
         for (uint32_t k = 0; k < other.count; k++) {

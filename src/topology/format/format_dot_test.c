@@ -89,5 +89,30 @@ static void a_name_that_dot_cannot_hold_is_refused(void **state)
     text_fini(&out);
 }
 
-TEST_MAIN(TEST(the_language_of_graphviz_is_read), TEST(nonsense_is_refused_with_its_line),
-          TEST(subgraphs_are_bounded_in_depth), TEST(a_name_that_dot_cannot_hold_is_refused))
+/* A few names can say a great many links, again and again. */
+static void subgraphs_make_no_more_links_than_fit(void **state)
+{
+    enum { SIDE = 1500, STATEMENTS = 2 };
+    struct text file = {0};
+    struct topology topology;
+    struct why why = {""};
+    text_puts(&file, "graph {");
+    for (int statement = 0; statement < STATEMENTS; statement++) {
+        for (int side = 0; side < 2; side++) {
+            text_puts(&file, side ? " -- {" : "\n{");
+            for (int i = 0; i < SIDE; i++)
+                text_printf(&file, " %c%d", "ab"[side], i);
+            text_puts(&file, "}");
+        }
+    }
+    text_puts(&file, "}");
+    assert_int_equal(format_read(&topology, FORMAT_DOT, "x", file.data, file.size, &why),
+                     ERR_INPUT);
+    assert_string_equal(why.text,
+                        "x: line 3: links between subgraphs make more than 4000000 links");
+    text_fini(&file);
+}
+
+TEST_MAIN(TEST(subgraphs_make_no_more_links_than_fit), TEST(the_language_of_graphviz_is_read),
+          TEST(nonsense_is_refused_with_its_line), TEST(subgraphs_are_bounded_in_depth),
+          TEST(a_name_that_dot_cannot_hold_is_refused))

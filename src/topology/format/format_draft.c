@@ -1,14 +1,12 @@
 /* format_draft: collecting what a file says, with the lines on which it says
- * it. Turning the collection into a topology is in format_finish.c. */
+ * it. Turning the collection into a topology is in format_topology.c. */
 #include "topology/format/format_impl.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/check.h"
 #include "base/utf8.h"
 
 void draft_fini(struct draft *draft)
@@ -22,12 +20,12 @@ void draft_fini(struct draft *draft)
  * characters, none of the two code points XML excludes. */
 static enum err name_check(const struct draft *draft, const char *name, size_t size, uint32_t line)
 {
-    if (size > DRAFT_NAME_MAX)
-        return draft_fail(draft, line, "a node's name is longer than %d bytes", DRAFT_NAME_MAX);
+    if (size > NODE_NAME_MAX)
+        return draft_fail(draft, line, "a node's name is longer than %d bytes", NODE_NAME_MAX);
     if (utf8_valid(name, size) < size)
         return draft_fail(draft, line, "a node's name is not UTF-8");
     for (size_t i = 0; i < size; i++) {
-        if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
+        if (utf8_control(name + i, size - i))
             return draft_fail(draft, line, "a node's name has a control character");
         if (i + 2 < size && memcmp(name + i, "\xef\xbf", 2) == 0 &&
             (unsigned char)name[i + 2] >= 0xbe)
@@ -160,14 +158,4 @@ enum err draft_set_link(const struct draft *draft, struct link *link, const char
     if (strcmp(key, "target_port") == 0)
         return number_set(draft, key, value, line, PORT_ANY - 1, &link->b_port);
     return OK;
-}
-
-void format_print_axes(const struct topology *topology, char buffer[FORMAT_AXES_SIZE])
-{
-    int used = 0;
-    buffer[0] = '\0';
-    for (uint32_t axis = 0; axis < topology->axis_count; axis++)
-        used += snprintf(buffer + used, FORMAT_AXES_SIZE - (size_t)used, "%s%u", axis ? "x" : "",
-                         topology->axis_size[axis]);
-    assert(used < FORMAT_AXES_SIZE);
 }

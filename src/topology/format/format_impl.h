@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "topology/topology.h"
 
-#define DRAFT_NAME_MAX 1000  /* bytes of a node's name */
 #define DRAFT_PORT_MAX 65535 /* unless the node has more links than that */
 
 /* What may be said of a node; unset fields keep the network's default. */

@@ -101,19 +101,6 @@ static enum err name_read(struct json_input *input, const char *what, struct tex
     return err;
 }
 
-/* The value of an attribute that must be a whole number, for the draft's
- * setters; null counts as not given. */
-static enum err number_text(struct json_input *input, const char *key, bool *given)
-{
-    enum err err = json_reader_next(&input->reader);
-    if (err)
-        return err;
-    *given = input->reader.event != JSON_NULL;
-    if (*given && input->reader.event != JSON_NUMBER)
-        return json_reader_fail(&input->reader, "%s should be a whole number", key);
-    return OK;
-}
-
 static const char *own_key(const struct json_reader *reader, const char *const *keys)
 {
     for (; *keys; keys++)
@@ -128,13 +115,31 @@ static enum err value_skip(struct json_reader *reader)
     return err ? err : json_reader_skip(reader);
 }
 
+/* The value of a key of a node or a link: of one of `keys`, a whole number for
+ * the draft, where null counts as not given; of others, anything. */
+static enum err attribute_read(struct json_input *input, const char *const *keys,
+                               struct draft_site *site, struct link *link)
+{
+    struct json_reader *reader = &input->reader;
+    const char *key = own_key(reader, keys);
+    if (!key)
+        return value_skip(reader);
+    enum err err = json_reader_next(reader);
+    if (err || reader->event == JSON_NULL)
+        return err;
+    if (reader->event != JSON_NUMBER)
+        return json_reader_fail(reader, "%s should be a whole number", key);
+    return site ? draft_set_site(input->draft, site, key, reader->text.data, line_of(input))
+                : draft_set_link(input->draft, link, key, reader->text.data, line_of(input));
+}
+
 static enum err node_read(struct json_input *input)
 {
     static const char *const keys[] = {"servers", "ports", "group", "level", NULL};
     struct json_reader *reader = &input->reader;
     struct draft_site site = DRAFT_SITE_NEW;
     uint32_t line = line_of(input), node;
-    bool named = false, given;
+    bool named = false;
     if (reader->event != JSON_OBJECT)
         return json_reader_fail(reader, "a node should be an object");
     for (;;) {
@@ -143,17 +148,9 @@ static enum err node_read(struct json_input *input)
             return err;
         if (reader->event == JSON_OBJECT_END)
             break;
-        const char *key = own_key(reader, keys);
-        if (json_reader_is(reader, "id")) {
-            err = name_read(input, "id", &input->name);
-            named = true;
-        } else if (key) {
-            err = number_text(input, key, &given);
-            if (!err && given)
-                err = draft_set_site(input->draft, &site, key, reader->text.data, line_of(input));
-        } else {
-            err = value_skip(reader);
-        }
+        bool id = json_reader_is(reader, "id");
+        err = id ? name_read(input, "id", &input->name) : attribute_read(input, keys, &site, NULL);
+        named |= id;
         if (err)
             return err;
     }
@@ -172,7 +169,7 @@ static enum err link_read(struct json_input *input)
     struct draft *draft = input->draft;
     struct link link = DRAFT_LINK_NEW;
     uint32_t line = line_of(input);
-    bool source = false, target = false, given;
+    bool source = false, target = false;
     if (reader->event != JSON_OBJECT)
         return json_reader_fail(reader, "a link should be an object");
     for (;;) {
@@ -181,19 +178,14 @@ static enum err link_read(struct json_input *input)
             return err;
         if (reader->event == JSON_OBJECT_END)
             break;
-        const char *key = own_key(reader, keys);
         if (json_reader_is(reader, "source")) {
             err = name_read(input, "source", &input->name);
             source = true;
         } else if (json_reader_is(reader, "target")) {
             err = name_read(input, "target", &input->other);
             target = true;
-        } else if (key) {
-            err = number_text(input, key, &given);
-            if (!err && given)
-                err = draft_set_link(draft, &link, key, reader->text.data, line_of(input));
         } else {
-            err = value_skip(reader);
+            err = attribute_read(input, keys, NULL, &link);
         }
         if (err)
             return err;

@@ -49,6 +49,7 @@ static void nonsense_is_refused_with_its_line(void **state)
         {"{\"nodes\": [{\"id\": 1},\n{\"id\": \"1\"}]}",
          "line 2: node '1' is listed twice, first on line 1"},
         {"{\"nodes\": [{\"id\": \"a\\tb\"}]}", "line 1: a node's name has a control character"},
+        {"{\"nodes\": [{\"id\": \"\\u009b2J\"}]}", "line 1: a node's name has a control character"},
         {"{\"nodes\": [{\"id\": 0,\n\"servers\": -1}]}",
          "line 2: servers is '-1', not a whole number from 0 to 4294967295"},
         {"{\"nodes\": [{\"id\": 0,\n\"servers\": \"2\"}]}",

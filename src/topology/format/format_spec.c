@@ -3,26 +3,15 @@
  * A file can say `torus:3x3x3` and hold something else. The words are built
  * again and compared; only then do they count. A small file must not make us
  * build a large network for nothing, so words that cannot give this many nodes
- * are not built at all: every number in them is held against the topology. */
+ * and links are not built at all. What a file merely says of its boxes, such as
+ * four billion ports, is no reason to build as much: only what it holds is. */
 #include "topology/format/format_impl.h"
 
 #include <string.h>
 
 #include "base/check.h"
+#include "topology/generate/jellyfish_words.h"
 #include "topology/spec.h"
-
-static uint64_t widest_node(const struct topology *topology)
-{
-    uint64_t widest = 0;
-    for (uint32_t v = 0; v < topology->graph.node_count; v++) {
-        const struct site *site = &topology->sites[v];
-        uint64_t used = graph_degree(&topology->graph, v);
-        used += topology->direct ? 0 : site->servers;
-        uint64_t width = used > site->ports ? used : site->ports;
-        widest = width > widest ? width : widest;
-    }
-    return widest;
-}
 
 /* The whole number at *at, saturated; moves past its digits. */
 static uint64_t number_read(const char **at)
@@ -39,33 +28,14 @@ static bool key_is(const char *key, size_t size, const char *word)
     return strlen(word) == size && memcmp(key, word, size) == 0;
 }
 
-/* "14", or so many switches with so many ports, "10x24+5x48". */
-static bool ports_plausible(const char *value, const char *end, uint64_t nodes, uint64_t widest)
-{
-    while (value < end) {
-        if (*value < '0' || *value > '9') {
-            value++;
-            continue;
-        }
-        uint64_t number = number_read(&value);
-        if (number > (*value == 'x' ? nodes : widest))
-            return false;
-    }
-    return true;
-}
-
-/* Could `key=value` belong to this topology? Products of sizes count as nodes;
- * a fat-tree of parameter k has 5k^2/4. */
+/* Could `key=value`, or a value without a key, belong to a network of so many
+ * nodes? Products of sizes count as nodes; a fat-tree of parameter k has
+ * 5k^2/4. */
 static bool field_plausible(const char *key, size_t key_size, const char *value, const char *end,
-                            uint64_t nodes, uint64_t widest)
+                            uint64_t nodes)
 {
     if (key_is(key, key_size, "seed") || key_is(key, key_size, "servers"))
         return true; /* cost nothing to build */
-    uint64_t most = nodes > widest ? nodes : widest;
-    if (key_is(key, key_size, "ports"))
-        return ports_plausible(value, end, nodes, widest);
-    if (key_is(key, key_size, "degree"))
-        most = widest;
     while (value < end) {
         if (*value < '0' || *value > '9') {
             value++;
@@ -75,28 +45,39 @@ static bool field_plausible(const char *key, size_t key_size, const char *value,
         while (*value == 'x' && value[1] >= '0' && value[1] <= '9') {
             value++;
             uint64_t factor = number_read(&value);
-            if (number > most)
+            if (number > nodes)
                 return false;
-            number = factor && number > most / factor ? most + 1 : number * factor;
+            number = factor && number > nodes / factor ? nodes + 1 : number * factor;
         }
-        if (*value == '.') {
-            value++; /* a share such as 0.25: its digits are no size */
-            number_read(&value);
-        }
-        if (number > most || (key_is(key, key_size, "k") && number * number > nodes))
+        if (number > nodes || (key_is(key, key_size, "k") && number * number > nodes))
             return false;
     }
     return true;
 }
 
+/* A Jellyfish is as large as its words say, so they are read. It leaves no
+ * port free but the odd ones, in each container and between them. */
+static bool jellyfish_plausible(const struct topology *topology, const char *spec)
+{
+    struct jellyfish_words words;
+    uint64_t nodes = topology->graph.node_count, ports = 0;
+    if (jellyfish_words_read(&words, spec, NULL) || words.node_count != nodes)
+        return false;
+    for (uint32_t r = 0; r < words.run_count; r++)
+        ports += (uint64_t)words.runs[r].count * words.runs[r].ports;
+    return ports <= words.server_count + 2 * (uint64_t)topology->graph.link_count + 2 * nodes;
+}
+
 static bool spec_plausible(const struct topology *topology, const char *spec)
 {
-    uint64_t nodes = topology->graph.node_count, widest = widest_node(topology);
+    if (strncmp(spec, "jellyfish:", strlen("jellyfish:")) == 0)
+        return jellyfish_plausible(topology, spec);
     for (const char *at = spec_parameters(spec); *at;) {
         size_t size = strcspn(at, ",");
         const char *equals = memchr(at, '=', size);
         size_t key_size = equals ? (size_t)(equals - at) : 0;
-        if (!field_plausible(at, key_size, equals ? equals + 1 : at, at + size, nodes, widest))
+        if (!field_plausible(at, key_size, equals ? equals + 1 : at, at + size,
+                             topology->graph.node_count))
             return false;
         at += size;
         at += *at == ',';

@@ -172,19 +172,75 @@ static void a_spec_counts_only_if_it_builds_the_same(void **state)
     topology_fini(&torus);
 }
 
-static void a_small_file_does_not_make_us_build_a_large_network(void **state)
+/* A file that holds `nodes` nodes and no links but says, in the spec and of
+ * its first box, that it is far more. */
+static void assert_not_believed(uint32_t nodes, const char *spec)
 {
-    static const char file[] = "{\"graph\": {\"spec\": \"torus:10000x10000\", \"axes\": [10000, "
-                               "10000]}, \"nodes\": [{\"id\": 0}], \"links\": []}";
+    struct text file = {0};
     struct topology topology;
     struct why why = {""};
-    assert_int_equal(format_read(&topology, FORMAT_JSON, "x", file, sizeof file - 1, &why), OK);
+    text_printf(&file, "{\"graph\": {\"spec\": \"%s\", \"axes\": [10000, 10000]}, ", spec);
+    text_puts(&file, "\"links\": [], \"nodes\": [{\"id\": 0, \"ports\": 4294967295}");
+    for (uint32_t v = 1; v < nodes; v++)
+        text_printf(&file, ", {\"id\": %u}", v);
+    text_puts(&file, "]}");
+    assert_int_equal(format_read(&topology, FORMAT_JSON, "x", file.data, file.size, &why), OK);
     assert_string_equal(topology.spec, "");
     assert_int_equal(topology.axis_count, 0);
     topology_fini(&topology);
+    text_fini(&file);
+}
+
+/* Whoever believes these needs gigabytes, or minutes. */
+static void a_small_file_does_not_make_us_build_a_large_network(void **state)
+{
+    assert_not_believed(1, "torus:10000x10000");
+    assert_not_believed(1, "swdc-torus2d:1000x1000");
+    assert_not_believed(1, "fattree:k=512");
+    assert_not_believed(1, "jellyfish:n=1000000,degree=20");
+    assert_not_believed(20000, "jellyfish:n=20000,degree=19998");
+    assert_not_believed(20000, "jellyfish:servers=9,switches=20000,ports=19998");
+    assert_not_believed(20000, "jellyfish:servers=9,ports=19999x19998+1x9");
+    assert_not_believed(20000, "jellyfish:servers=4294967295,ports=19999x100000000+1x9");
+}
+
+static void every_generator_is_known_by_its_file(void **state)
+{
+    static const char *const specs[] = {
+        "torus:3x4x5",
+        "torus:1x2x5",
+        "novacube:4x3",
+        "fattree:k=6",
+        "swdc-ring:16,servers=3",
+        "swdc-torus2d:4x4",
+        "swdc-hex3d:4x2x3",
+        "degree-diameter:50,7,2",
+        "degree-diameter:10,3,2,servers=2",
+        "jellyfish:n=1,degree=0",
+        "jellyfish:n=30,degree=7,seed=5",
+        "jellyfish:servers=20,switches=10,ports=5,seed=99999999999",
+        "jellyfish:servers=1,switches=15,ports=6",
+        "jellyfish:servers=40,ports=10x6+5x12,bare=2",
+        "jellyfish:servers=48,switches=24,ports=7,containers=6,local=0.5",
+        "jellyfish:n=45,degree=6,containers=9,local=0.25",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct topology topology, back;
+        struct text text = {0};
+        struct why why = {""};
+        if (topology_build(&topology, specs[i], &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(format_write(&text, FORMAT_JSON, &topology, &why), OK);
+        assert_int_equal(format_read(&back, FORMAT_JSON, "x", text.data, text.size, &why), OK);
+        assert_same_topology(&topology, &back);
+        topology_fini(&topology);
+        topology_fini(&back);
+        text_fini(&text);
+    }
 }
 
 TEST_MAIN(TEST(endings_name_the_format), TEST(content_names_the_format),
           TEST(every_topology_comes_back_from_every_format),
           TEST(a_spec_counts_only_if_it_builds_the_same),
-          TEST(a_small_file_does_not_make_us_build_a_large_network))
+          TEST(a_small_file_does_not_make_us_build_a_large_network),
+          TEST(every_generator_is_known_by_its_file))

@@ -1,4 +1,4 @@
-/* together: steps of several actions, where no single one leaves the network
+/* joint_step: steps of several actions, where no single one leaves the network
  * whole.
  *
  * Three tries, from the smallest step up. (1) One cable out, one in: the new
@@ -20,7 +20,8 @@
 #define BUDGET_MIN    64u
 #define BUDGET_MAX    2000u
 
-struct together {
+/* A step under way, and room for its searches. */
+struct joint {
     struct transition *transition;
     uint32_t parts;  /* how many there are now; no step may leave more */
     uint32_t budget; /* searches through the network still allowed */
@@ -29,15 +30,15 @@ struct together {
     uint32_t *queue;
 };
 
-static bool together_whole(const struct together *together)
+static bool joint_whole(const struct joint *joint)
 {
-    return together->transition->rewire->parts <= together->parts;
+    return joint->transition->rewire->parts <= joint->parts;
 }
 
 /* (1) */
-static enum err pair_try(struct together *together, uint32_t index, bool *done, struct why *why)
+static enum err pair_try(struct joint *joint, uint32_t index, bool *done, struct why *why)
 {
-    struct transition *transition = together->transition;
+    struct transition *transition = joint->transition;
     const struct wiring *wiring = &transition->rewire->wiring;
     const struct want *want = &transition->wants[index];
     uint32_t node = want_blocked_end(transition, want);
@@ -49,7 +50,7 @@ static enum err pair_try(struct together *together, uint32_t index, bool *done, 
         enum err err = transition_unplug(transition, port, why);
         if (!err)
             err = transition_plug(transition, index, why);
-        *done = !err && together_whole(together);
+        *done = !err && joint_whole(joint);
         if (err || *done)
             return err;
         transition_undo(transition, count);
@@ -58,16 +59,16 @@ static enum err pair_try(struct together *together, uint32_t index, bool *done, 
     return OK;
 }
 
-static enum err pairs_try(struct together *together, bool *done, struct why *why)
+static enum err pairs_try(struct joint *joint, bool *done, struct why *why)
 {
-    const struct transition *transition = together->transition;
+    const struct transition *transition = joint->transition;
     for (uint32_t i = transition->want_cursor; i < transition->want_count && !*done; i++) {
         const struct want *want = &transition->wants[i];
         if (want->done || want_blocked(transition, want) != 1 ||
             !transition->rewire->attached[want->cable.a] ||
             !transition->rewire->attached[want->cable.b])
             continue;
-        enum err err = pair_try(together, i, done, why);
+        enum err err = pair_try(joint, i, done, why);
         if (err)
             return err;
     }
@@ -83,34 +84,34 @@ static bool want_closes(const struct want *want, const uint32_t *label)
 
 /* (2) mend and want_force call each other; every pair of calls spends one of
  * `depth`, or returns. */
-static enum err mend(struct together *together, uint32_t depth, bool *done, struct why *why);
+static enum err mend(struct joint *joint, uint32_t depth, bool *done, struct why *why);
 
 /* Plugs the want, unplugging what is in its way in every possible manner, and
  * mends what that tore. */
-static enum err want_force(struct together *together, uint32_t index, uint32_t depth, bool *done,
+static enum err want_force(struct joint *joint, uint32_t index, uint32_t depth, bool *done,
                            struct why *why)
 {
-    struct transition *transition = together->transition;
+    struct transition *transition = joint->transition;
     const struct want *want = &transition->wants[index];
     size_t count = transition->rewire->plan.count;
     enum err err;
     if (want_blocked(transition, want) == 0) {
         err = transition_plug(transition, index, why);
         if (!err)
-            err = mend(together, depth - 1, done, why);
+            err = mend(joint, depth - 1, done, why);
         if (!err && !*done)
             transition_undo(transition, count);
         return err;
     }
     uint32_t node = want_blocked_end(transition, want);
     const uint64_t *first = transition->rewire->wiring.first;
-    for (uint64_t port = first[node]; port < first[node + 1] && together->budget; port++) {
+    for (uint64_t port = first[node]; port < first[node + 1] && joint->budget; port++) {
         if (!transition->going[port])
             continue;
-        together->budget--;
+        joint->budget--;
         err = transition_unplug(transition, port, why);
         if (!err)
-            err = want_force(together, index, depth, done, why);
+            err = want_force(joint, index, depth, done, why);
         if (err || *done)
             return err;
         transition_undo(transition, count);
@@ -121,15 +122,15 @@ static enum err want_force(struct together *together, uint32_t index, uint32_t d
 /* Is the want worth trying while the network is torn? A narrow search follows
  * the free ports from want to want; a wide one looks for any that closes a
  * gap, by the labels. */
-static enum err want_worth(const struct together *together, const struct want *want,
+static enum err want_worth(const struct joint *joint, const struct want *want,
                            const uint32_t *label, uint32_t blocked, bool *worth, struct why *why)
 {
-    const struct rewire *rewire = together->transition->rewire;
+    const struct rewire *rewire = joint->transition->rewire;
     bool reaches = false;
     *worth = false;
-    if (want->done || want_blocked(together->transition, want) != blocked)
+    if (want->done || want_blocked(joint->transition, want) != blocked)
         return OK;
-    if (together->wide)
+    if (joint->wide)
         *worth = want_closes(want, label);
     else if (blocked == 1)
         *worth = true;
@@ -142,23 +143,23 @@ static enum err want_worth(const struct together *together, const struct want *w
     return OK;
 }
 
-static enum err mend(struct together *together, uint32_t depth, bool *done, struct why *why)
+static enum err mend(struct joint *joint, uint32_t depth, bool *done, struct why *why)
 {
-    struct transition *transition = together->transition;
-    *done = together_whole(together);
-    if (*done || together->budget == 0 || transition->rewire->parts - together->parts > depth)
+    struct transition *transition = joint->transition;
+    *done = joint_whole(joint);
+    if (*done || joint->budget == 0 || transition->rewire->parts - joint->parts > depth)
         return OK;
-    uint32_t *label = together->wide ? together->labels[depth] : NULL;
-    together->budget--;
+    uint32_t *label = joint->wide ? joint->labels[depth] : NULL;
+    joint->budget--;
     if (label)
-        rewire_label(transition->rewire, label, together->queue);
-    for (uint32_t blocked = 0; blocked <= (together->wide ? 2 : 1); blocked++) {
+        rewire_label(transition->rewire, label, joint->queue);
+    for (uint32_t blocked = 0; blocked <= (joint->wide ? 2 : 1); blocked++) {
         for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
             bool worth;
-            enum err err = want_worth(together, &transition->wants[i], label, blocked, &worth, why);
+            enum err err = want_worth(joint, &transition->wants[i], label, blocked, &worth, why);
             if (!err && worth)
-                err = want_force(together, i, depth, done, why);
-            if (err || *done || together->budget == 0)
+                err = want_force(joint, i, depth, done, why);
+            if (err || *done || joint->budget == 0)
                 return err;
         }
     }
@@ -166,35 +167,35 @@ static enum err mend(struct together *together, uint32_t depth, bool *done, stru
 }
 
 /* All beginnings, those with one port missing first. */
-static enum err search_try(struct together *together, uint32_t depth, bool *done, struct why *why)
+static enum err search_try(struct joint *joint, uint32_t depth, bool *done, struct why *why)
 {
-    struct transition *transition = together->transition;
+    struct transition *transition = joint->transition;
     const struct wiring *wiring = &transition->rewire->wiring;
-    together->budget = BUDGET_WORK / (wiring->node_count + wiring->cable_count + 1);
-    if (together->budget > BUDGET_MAX)
-        together->budget = BUDGET_MAX;
-    if (together->budget < BUDGET_MIN)
-        together->budget = BUDGET_MIN;
+    joint->budget = BUDGET_WORK / (wiring->node_count + wiring->cable_count + 1);
+    if (joint->budget > BUDGET_MAX)
+        joint->budget = BUDGET_MAX;
+    if (joint->budget < BUDGET_MIN)
+        joint->budget = BUDGET_MIN;
     for (uint32_t blocked = 1; blocked <= 2; blocked++) {
         for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
             const struct want *want = &transition->wants[i];
             if (want->done || want_blocked(transition, want) != blocked)
                 continue;
-            enum err err = want_force(together, i, depth, done, why);
-            if (err || *done || together->budget == 0)
+            enum err err = want_force(joint, i, depth, done, why);
+            if (err || *done || joint->budget == 0)
                 return err;
         }
     }
     return OK;
 }
 
-static enum err searches_try(struct together *together, bool *done, struct why *why)
+static enum err searches_try(struct joint *joint, bool *done, struct why *why)
 {
     for (int wide = 0; wide < 2; wide++) {
-        together->wide = wide;
+        joint->wide = wide;
         for (uint32_t depth = 2; depth <= (wide ? DEPTH_WIDE : DEPTH_NARROW);
              depth += 1 + depth / 4) {
-            enum err err = search_try(together, depth, done, why);
+            enum err err = search_try(joint, depth, done, why);
             if (err || *done)
                 return err;
         }
@@ -203,9 +204,9 @@ static enum err searches_try(struct together *together, bool *done, struct why *
 }
 
 /* (3) */
-static enum err want_push_in(struct together *together, uint32_t index, struct why *why)
+static enum err want_push_in(struct joint *joint, uint32_t index, struct why *why)
 {
-    struct transition *transition = together->transition;
+    struct transition *transition = joint->transition;
     const struct want *want = &transition->wants[index];
     const uint64_t *first = transition->rewire->wiring.first;
     while (want_blocked(transition, want)) {
@@ -241,11 +242,11 @@ static bool relief_tears(const struct transition *transition, uint32_t node)
 
 /* The want that closes a gap and tears the fewest new ones; among those, the
  * one with the fewest ports missing; one that only leads to a new node last. */
-static bool closing_want(struct together *together, uint32_t *found)
+static bool closing_want(struct joint *joint, uint32_t *found)
 {
-    struct transition *transition = together->transition;
-    uint32_t *label = together->labels[0], best = UINT32_MAX;
-    rewire_label(transition->rewire, label, together->queue);
+    struct transition *transition = joint->transition;
+    uint32_t *label = joint->labels[0], best = UINT32_MAX;
+    rewire_label(transition->rewire, label, joint->queue);
     bridges_find(&transition->bridges, &transition->rewire->wiring);
     for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
         const struct want *want = &transition->wants[i];
@@ -267,12 +268,12 @@ static bool closing_want(struct together *together, uint32_t *found)
 /* A cable of a piece in which all nodes are leaving: nothing will join it to
  * the rest again, so it is taken down in the same step. The labels are those
  * of closing_want. */
-static bool stranded_port(struct together *together, uint64_t *port)
+static bool stranded_port(struct joint *joint, uint64_t *port)
 {
-    const struct transition *transition = together->transition;
+    const struct transition *transition = joint->transition;
     const struct wiring *wiring = &transition->rewire->wiring;
-    const uint32_t *label = together->labels[0];
-    uint32_t *stays = together->queue; /* per piece; there are no more pieces than nodes */
+    const uint32_t *label = joint->labels[0];
+    uint32_t *stays = joint->queue; /* per piece; there are no more pieces than nodes */
     for (uint32_t v = 0; v < wiring->node_count; v++)
         stays[v] = 0;
     for (uint32_t v = 0; v < wiring->node_count; v++)
@@ -286,26 +287,26 @@ static bool stranded_port(struct together *together, uint64_t *port)
     return false;
 }
 
-static enum err greedy_run(struct together *together, uint32_t start, bool *done, struct why *why)
+static enum err greedy_run(struct joint *joint, uint32_t start, bool *done, struct why *why)
 {
     uint32_t index = start;
     uint64_t port;
-    enum err err = want_push_in(together, index, why);
-    while (!err && !together_whole(together)) {
-        if (closing_want(together, &index))
-            err = want_push_in(together, index, why);
-        else if (stranded_port(together, &port))
-            err = transition_unplug(together->transition, port, why);
+    enum err err = want_push_in(joint, index, why);
+    while (!err && !joint_whole(joint)) {
+        if (closing_want(joint, &index))
+            err = want_push_in(joint, index, why);
+        else if (stranded_port(joint, &port))
+            err = transition_unplug(joint->transition, port, why);
         else
             break;
     }
-    *done = !err && together_whole(together);
+    *done = !err && joint_whole(joint);
     return err;
 }
 
-static enum err greedy_try(struct together *together, bool *done, struct why *why)
+static enum err greedy_try(struct joint *joint, bool *done, struct why *why)
 {
-    struct transition *transition = together->transition;
+    struct transition *transition = joint->transition;
     size_t count = transition->rewire->plan.count, shortest = SIZE_MAX;
     uint32_t best = 0;
     int starts = 0;
@@ -314,7 +315,7 @@ static enum err greedy_try(struct together *together, bool *done, struct why *wh
         if (transition->wants[i].done || !want_blocked(transition, &transition->wants[i]))
             continue;
         bool whole;
-        enum err err = greedy_run(together, i, &whole, why);
+        enum err err = greedy_run(joint, i, &whole, why);
         if (err)
             return err;
         if (whole && transition->rewire->plan.count - count < shortest) {
@@ -324,24 +325,24 @@ static enum err greedy_try(struct together *together, bool *done, struct why *wh
         transition_undo(transition, count);
         starts++;
     }
-    return shortest == SIZE_MAX ? OK : greedy_run(together, best, done, why);
+    return shortest == SIZE_MAX ? OK : greedy_run(joint, best, done, why);
 }
 
-enum err together_step(struct transition *transition, bool *done, struct why *why)
+enum err joint_step(struct transition *transition, bool *done, struct why *why)
 {
-    struct together together = {.transition = transition, .parts = transition->rewire->parts};
+    struct joint joint = {.transition = transition, .parts = transition->rewire->parts};
     size_t nodes = transition->rewire->wiring.node_count;
     uint32_t *scratch = array_new((DEPTH_WIDE + 2) * nodes, sizeof *scratch);
     if (!scratch)
         return why_memory(why);
     for (size_t level = 0; level <= DEPTH_WIDE; level++)
-        together.labels[level] = scratch + level * nodes;
-    together.queue = scratch + (DEPTH_WIDE + 1) * nodes;
-    enum err err = pairs_try(&together, done, why);
+        joint.labels[level] = scratch + level * nodes;
+    joint.queue = scratch + (DEPTH_WIDE + 1) * nodes;
+    enum err err = pairs_try(&joint, done, why);
     if (!err && !*done)
-        err = searches_try(&together, done, why);
+        err = searches_try(&joint, done, why);
     if (!err && !*done)
-        err = greedy_try(&together, done, why);
+        err = greedy_try(&joint, done, why);
     free(scratch);
     if (!err && *done)
         transition_commit(transition);

@@ -1,4 +1,4 @@
-/* format_finish: a draft becomes a topology.
+/* format_topology: a draft becomes a topology.
  *
  * In order: every node a link names must exist; names that are exactly the
  * numbers 0 .. N-1 become the ids; two arcs become one cable and repeats are
@@ -235,7 +235,7 @@ static enum err sites_fill(const struct draft *draft, const uint32_t *ids, struc
     for (uint32_t v = 0; v < draft->names.count; v++) {
         const struct draft_node *node = &draft->nodes[v];
         struct site *site = &out->sites[ids[v]];
-        uint32_t degree = graph_degree(&out->graph, ids[v]), line = node_line(node);
+        uint32_t line = node_line(node);
         *site = node->site.site;
         if (!node->site.has_servers)
             site->servers = out->direct;
@@ -243,7 +243,7 @@ static enum err sites_fill(const struct draft *draft, const uint32_t *ids, struc
             return draft_fail(draft, line,
                               "node '%.60s' has %u servers; in a direct network it is one itself",
                               node_text(draft, v), site->servers);
-        uint64_t used = (uint64_t)degree + (out->direct ? 0 : site->servers);
+        uint64_t used = topology_used_ports(out, ids[v]);
         if (site->ports && used > site->ports)
             return draft_fail(draft, line, "node '%.60s' has %u ports and uses %llu",
                               node_text(draft, v), site->ports, (unsigned long long)used);
@@ -337,21 +337,4 @@ enum err draft_finish(struct draft *draft, uint32_t line, struct topology *out)
 free_ids:
     free(ids);
     return err;
-}
-
-enum err format_find_parallel(const struct topology *topology, bool *parallel, struct why *why)
-{
-    const struct graph *graph = &topology->graph;
-    uint32_t *seen = array_new(graph->node_count, sizeof *seen); /* by node + 1 */
-    if (!seen)
-        return why_memory(why);
-    *parallel = false;
-    for (uint32_t v = 0; v < graph->node_count; v++) {
-        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-            *parallel |= seen[graph->to[slot]] == v + 1;
-            seen[graph->to[slot]] = v + 1;
-        }
-    }
-    free(seen);
-    return OK;
 }

@@ -1,0 +1,12 @@
+#pragma once
+/* connected_test: is a graph in one piece? Asked by many tests. */
+
+#include "base/test.h"
+#include "topology/graph.h"
+
+static inline bool test_connected(const struct graph *graph)
+{
+    bool answer;
+    assert_int_equal(graph_connected(graph, &answer, NULL), OK);
+    return answer;
+}

@@ -1,0 +1,309 @@
+/* memory: what happens when there is none. Every allocation of a task is
+ * refused in turn; the task must say so, as ERR_MEMORY with its line, and must
+ * give back all it had.
+ *
+ * The linker leads our allocations here (--wrap), not those inside expat. The
+ * C library's own, behind strdup and asprintf, are stood in for. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/test.h"
+#include "topology/cabling/cabling.h"
+#include "topology/cabling/inspection.h"
+#include "topology/cabling/repair.h"
+#include "topology/change/difference.h"
+#include "topology/change/grow.h"
+#include "topology/draw/drawing.h"
+#include "topology/format/format.h"
+
+static long refuse_at; /* counts down; the allocation that meets 0 is refused */
+static bool refused;
+static long live; /* allocations not yet freed */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_reallocarray(void *old, size_t count, size_t size);
+void __real_free(void *old);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
+char *__wrap_strdup(const char *string);
+int __wrap_asprintf(char **out, const char *format, ...);
+void __wrap_free(void *old);
+
+static bool granted(void)
+{
+    if (refuse_at-- != 0)
+        return true;
+    refused = true;
+    return false;
+}
+
+static void *counted(void *memory)
+{
+    live += memory != NULL;
+    return memory;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return granted() ? counted(__real_malloc(size)) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return granted() ? counted(__real_calloc(count, size)) : NULL;
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t size)
+{
+    if (!granted())
+        return NULL;
+    void *grown = __real_reallocarray(old, count, size);
+    return old ? grown : counted(grown);
+}
+
+char *__wrap_strdup(const char *string)
+{
+    size_t size = strlen(string) + 1;
+    char *copy = __wrap_malloc(size);
+    return copy ? memcpy(copy, string, size) : NULL;
+}
+
+int __wrap_asprintf(char **out, const char *format, ...)
+{
+    enum { SIZE = 256 };
+    va_list args;
+    *out = __wrap_malloc(SIZE);
+    if (!*out)
+        return -1;
+    va_start(args, format);
+    int size = vsnprintf(*out, SIZE, format, args);
+    va_end(args);
+    assert(size >= 0 && size < SIZE);
+    return size;
+}
+
+void __wrap_free(void *old)
+{
+    live -= old != NULL;
+    __real_free(old);
+}
+
+/* Something to do, with a word about what; OK, or an error with nothing left. */
+typedef enum err (*task)(const char *what, struct why *why);
+
+static void refuse_each(task run, const char *what)
+{
+    enum { ALLOCATIONS_MAX = 100000 };
+    long held = live;
+    struct why why = {""};
+    refuse_at = -1;
+    enum err err = run(what, &why);
+    if (err)
+        fail_msg("%s: %s", what, why.text);
+    assert_int_equal(live, held);
+    for (long n = 0; n < ALLOCATIONS_MAX; n++) {
+        why.text[0] = '\0';
+        refuse_at = n;
+        refused = false;
+        err = run(what, &why);
+        refuse_at = -1;
+        if (!refused) {
+            assert_true(n > 0);
+            return;
+        }
+        if (err != ERR_MEMORY || strcmp(why.text, "not enough memory") != 0 || live != held)
+            fail_msg("%s, allocation %ld: error %d '%s', %ld left", what, n, (int)err, why.text,
+                     live - held);
+    }
+    fail_msg("%s: no end of allocations", what);
+}
+
+static enum err build(const char *what, struct why *why)
+{
+    struct topology topology;
+    enum err err = topology_build(&topology, what, why);
+    if (!err)
+        topology_fini(&topology);
+    return err;
+}
+
+static void generators(void **state)
+{
+    static const char *const specs[] = {
+        "torus:3x2x1",
+        "novacube:4x3",
+        "fattree:k=4",
+        "swdc-ring:12,servers=2",
+        "swdc-torus2d:4x4",
+        "swdc-hex3d:4x2x3",
+        "degree-diameter:10,3,2",
+        "degree-diameter:50,7,2",
+        "jellyfish:n=16,degree=3",
+        "jellyfish:servers=20,ports=6x5+4x7,bare=1",
+        "jellyfish:servers=24,switches=12,ports=6,containers=3,local=0.5",
+    };
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++)
+        refuse_each(build, specs[i]);
+}
+
+static enum err read_and_copy(const char *what, struct why *why)
+{
+    struct topology topology, copy;
+    enum err err = format_read(&topology, format_of_content(what, strlen(what)), "file", what,
+                               strlen(what), why);
+    if (err)
+        return err;
+    err = topology_copy(&copy, &topology, why);
+    if (!err)
+        topology_fini(&copy);
+    topology_fini(&topology);
+    return err;
+}
+
+static void readers(void **state)
+{
+    static const char *const files[] = {
+        "{\"graph\": {\"spec\": \"torus:3\", \"axes\": [3]}, \"nodes\": [{\"id\": 0}, {\"id\": 1}, "
+        "{\"id\": 2}], \"edges\": [{\"source\": 0, \"target\": 1}, {\"source\": 1, \"target\": 2}, "
+        "{\"source\": 2, \"target\": 0}]}",
+        "{\"directed\": true, \"multigraph\": false, \"nodes\": [{\"id\": [1, \"a'\"]}, {\"id\": "
+        "\"\\u20ac\", \"servers\": 1}], \"links\": [{\"source\": [1, \"a'\"], \"target\": "
+        "\"\\u20ac\"}, {\"target\": [1, \"a'\"], \"source\": \"\\u20ac\"}]}",
+        "# weft edgelist 1\n# weft graph direct false\n# weft node 0 servers 2 name a b\n"
+        "# weft node 1 servers 1 name c\n0 1 {'source_port': 3}\n",
+        "strict digraph \"g\" + \"h\" { node [servers=2] a -> {b c; d} [k=v]; {b c d} -> a }",
+        "<graphml><key id='s' for='node' attr.name='servers'><default>2</default></key><graph>"
+        "<node id='a'/><node id='b'><data key='s'>3</data></node><edge source='a' target='b'/>"
+        "</graph></graphml>",
+        "router 0 node 0 router 1 router 2 5\nrouter 1 router 2 node 1\nnode 2 router 2\n",
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        refuse_each(read_and_copy, files[i]);
+}
+
+static struct topology subject;
+
+static enum err write(const char *what, struct why *why)
+{
+    enum format format = FORMAT_JSON;
+    struct text out = {0};
+    assert(format_of_name(what, &format));
+    enum err err = format_write(&out, format, &subject, why);
+    text_fini(&out);
+    return err;
+}
+
+static enum err draw(const char *what, struct why *why)
+{
+    enum layout_kind kind = LAYOUT_AUTO;
+    struct text out = {0};
+    while (strcmp(layout_names[kind], what) != 0)
+        kind++;
+    enum err err = drawing_svg(&out, &subject, kind, why);
+    text_fini(&out);
+    return err;
+}
+
+static enum err lay(const char *what, struct why *why)
+{
+    struct cabling cabling;
+    struct cable_cost cost = cable_cost_default();
+    enum floor_layout layout = FLOOR_RACKS;
+    uint32_t ports;
+    while (strcmp(floor_layout_name(layout), what) != 0)
+        layout++;
+    enum err err = cabling_make(&cabling, &subject, layout, &cost, why);
+    if (err)
+        return err;
+    cabling_fini(&cabling);
+    return cabling_fattree_ports(&subject, &ports, why);
+}
+
+static void writers(void **state)
+{
+    static const char file[] = "{\"multigraph\": true, \"nodes\": [{\"id\": \"a\", \"group\": 4}, "
+                               "{\"id\": \"b\", \"servers\": 2}], \"links\": [{\"source\": \"a\", "
+                               "\"target\": \"b\"}, {\"source\": \"a\", \"target\": \"b\"}]}";
+    struct why why;
+    assert_int_equal(format_read(&subject, FORMAT_JSON, "x", file, sizeof file - 1, &why), OK);
+    refuse_each(write, "a.json");
+    refuse_each(write, "a.edgelist");
+    refuse_each(write, "a.dot");
+    refuse_each(write, "a.graphml");
+    refuse_each(draw, "circle");
+    refuse_each(draw, "levels");
+    refuse_each(draw, "spring");
+    refuse_each(lay, "racks");
+    refuse_each(lay, "cluster");
+    refuse_each(lay, "containers");
+    topology_fini(&subject);
+    assert_int_equal(topology_build(&subject, "novacube:4x3", &why), OK);
+    refuse_each(write, "a.anynet");
+    refuse_each(draw, "grid");
+    topology_fini(&subject);
+}
+
+static enum err grow(const char *what, struct why *why)
+{
+    struct growth growth;
+    struct difference difference;
+    const struct grow_order order = {.count = 3, .ports = 4, .servers = 1, .seed = 1};
+    enum err err = grow_topology(&growth, &subject, &order, why);
+    if (err)
+        return err;
+    err = difference_make(&difference, &growth.topology, &subject, why);
+    if (!err)
+        difference_fini(&difference);
+    growth_fini(&growth);
+    return err;
+}
+
+static void growth(void **state)
+{
+    static const char named[] = "graph { direct=false node [ports=4] a1 -- b1 -- c1 -- d1 -- a1 }";
+    struct why why;
+    assert_int_equal(format_read(&subject, FORMAT_DOT, "x", named, sizeof named - 1, &why), OK);
+    refuse_each(grow, "a ring of names");
+    topology_fini(&subject);
+    assert_int_equal(topology_build(&subject, "jellyfish:servers=8,switches=8,ports=4", &why), OK);
+    refuse_each(grow, "a jellyfish");
+    topology_fini(&subject);
+}
+
+static enum err inspect(const char *what, struct why *why)
+{
+    struct neighbour_reports reports;
+    struct inspection seen;
+    struct repair repair;
+    enum err err = neighbour_reports_read(&reports, &subject, what, strlen(what), "x", why);
+    if (err)
+        return err;
+    for (int ports = 0; ports < 2 && !err; ports++) {
+        err = inspection_make(&seen, &subject, &reports, ports, why);
+        if (err)
+            break;
+        err = repair_make(&repair, &seen, &subject.graph, why);
+        if (!err)
+            repair_fini(&repair);
+        inspection_fini(&seen);
+    }
+    neighbour_reports_fini(&reports);
+    return err;
+}
+
+static void inspections(void **state)
+{
+    static const char plan[] = "graph { a -- b -- c -- d -- a; a -- c }";
+    struct why why;
+    assert_int_equal(format_read(&subject, FORMAT_DOT, "x", plan, sizeof plan - 1, &why), OK);
+    refuse_each(inspect, "node,port,neighbour,port\na,0,d,0\nb,1,\"c\",0\nc,1,b,0\nd,1,d,5\n");
+    refuse_each(inspect, "[{\"node\": \"a\", \"port\": 0, \"neighbour\": \"b\", "
+                         "\"neighbour_port\": 1, \"x\": [1]}]");
+    topology_fini(&subject);
+}
+
+TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections))
