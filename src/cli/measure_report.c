@@ -3,8 +3,11 @@
 #include "cli/measure_report.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/json.h"
+
+#define HISTOGRAM_ROWS 40u /* of a terminal */
 
 /* The keys of what is measured only when asked for. */
 static const char *const bisection_keys[] = {
@@ -241,20 +244,32 @@ static void distances_text(struct text *out, const struct measurement *found)
                   distance_server_mean(tally, topology));
 }
 
+/* One row per distance, or, where those would fill screens, per range of
+ * distances; --json has them all. */
 static void histogram_text(struct text *out, const char *label, const uint64_t *pairs,
                            uint32_t length, uint32_t cables, uint64_t all)
 {
     uint64_t joined = 0;
+    uint32_t step = (length + HISTOGRAM_ROWS - 1) / HISTOGRAM_ROWS;
     for (uint32_t d = 0; d < length; d++)
         joined += pairs[d];
     if (joined == 0)
         return;
-    text_printf(out, "\n  hops %20s   share\n", label);
-    for (uint32_t d = 0; d < length; d++) {
-        uint64_t once = pairs[d] / 2;
-        if (once)
-            text_printf(out, "  %4u %20llu %6.2f %%\n", d + cables, (unsigned long long)once,
-                        100 * (double)once / (double)all);
+    text_printf(out, "\n  %9s %20s   share\n", "hops", label);
+    for (uint32_t d = 0; d < length; d += step) {
+        uint32_t end = d + step < length ? d + step : length;
+        uint64_t once = 0;
+        for (uint32_t i = d; i < end; i++)
+            once += pairs[i] / 2;
+        if (!once)
+            continue;
+        char range[32];
+        if (step == 1)
+            snprintf(range, sizeof range, "%u", d + cables);
+        else
+            snprintf(range, sizeof range, "%u-%u", d + cables, end - 1 + cables);
+        text_printf(out, "  %9s %20llu %6.2f %%\n", range, (unsigned long long)once,
+                    100 * (double)once / (double)all);
     }
 }
 

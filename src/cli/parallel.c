@@ -110,13 +110,13 @@ enum err parallel_distances(struct distance_tally *tally, const struct topology 
                             uint32_t threads, const char *title, struct why *why)
 {
     struct distances all = {.topology = topology};
-    uint32_t nodes = topology->graph.node_count;
+    uint32_t sources = distance_sources(topology);
     /* Short enough for a smooth bar and an even finish, long enough that a
      * step's own arrays do not matter. */
-    uint32_t batches = nodes / DISTANCE_BATCH / (16 * threads);
+    uint32_t batches = sources / DISTANCE_BATCH / (16 * threads);
     const struct parallel_job job = {
         .title = title,
-        .total = nodes,
+        .total = sources,
         .step = DISTANCE_BATCH * (batches ? batches : 1),
         .work = distances_work,
         .context = &all,
@@ -127,5 +127,7 @@ enum err parallel_distances(struct distance_tally *tally, const struct topology 
             err = distance_tally_merge(tally, &all.tallies[i], why);
         distance_tally_fini(&all.tallies[i]);
     }
+    if (sources)
+        distance_tally_multiply(tally, topology->graph.node_count / sources);
     return err;
 }

@@ -373,11 +373,14 @@ class Commands(Folder):
         with open(path) as file:
             self.assertEqual(file.read(), "precious")
 
-    @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
     def test_a_folder_that_may_not_be_written(self):
-        os.chmod(self.folder, 0o500)
-        self.addCleanup(os.chmod, self.folder, 0o700)
-        self.refused(weft("topo", "build", "torus:3", "--out", self.path("a.json")), 1, "Permission denied")
+        folder = self.folder
+        if os.geteuid() == 0:
+            folder = "/proc"  # the one place where even root makes no files
+        else:
+            os.chmod(folder, 0o500)
+            self.addCleanup(os.chmod, folder, 0o700)
+        self.refused(weft("topo", "build", "torus:3", "--out", folder + "/a.json"), 1, "a.json: ")
 
 
 main()

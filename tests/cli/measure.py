@@ -219,6 +219,13 @@ class Text(unittest.TestCase):
         out = weft("topo", "measure", "torus:2", "--bisection").out
         self.assertIn("bisection             1 cable\n", out)
 
+    def test_many_distances_are_printed_in_ranges_and_none_is_lost(self):
+        out = weft("topo", "measure", "torus:100x100").out
+        rows = [line.split() for line in out.splitlines() if line.endswith(" %")]
+        self.assertLess(len(rows), 41)
+        self.assertEqual(sum(int(row[1]) for row in rows), 10000 * 9999 // 2)
+        self.assertEqual(rows[-1][0], "99-100")
+
 
 class Failures(unittest.TestCase):
     def test_counts_are_what_was_asked(self):

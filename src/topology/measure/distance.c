@@ -378,6 +378,35 @@ enum err distance_tally_merge(struct distance_tally *into, const struct distance
     return OK;
 }
 
+/* A step along an axis, and a jump by half of every axis, is the same for all
+ * nodes; only the jumps of an odd size leave some nodes out. */
+static bool looks_alike_everywhere(const struct topology *topology)
+{
+    if (topology->kind != TOPOLOGY_TORUS && topology->kind != TOPOLOGY_NOVACUBE)
+        return false;
+    for (uint32_t axis = 0; axis < topology->axis_count; axis++)
+        if (topology->kind == TOPOLOGY_NOVACUBE && topology->axis_size[axis] > 1 &&
+            topology->axis_size[axis] % 2)
+            return false;
+    return topology->direct;
+}
+
+uint32_t distance_sources(const struct topology *topology)
+{
+    uint32_t nodes = topology->graph.node_count;
+    return nodes && looks_alike_everywhere(topology) ? 1 : nodes;
+}
+
+void distance_tally_multiply(struct distance_tally *tally, uint64_t factor)
+{
+    for (uint32_t d = 0; d < tally->length; d++) {
+        tally->nodes[d] *= factor;
+        tally->servers[d] *= factor;
+    }
+    tally->nodes_apart *= factor;
+    tally->servers_apart *= factor;
+}
+
 void distance_tally_fini(struct distance_tally *tally)
 {
     free(tally->nodes);

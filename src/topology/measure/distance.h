@@ -31,6 +31,12 @@ void distance_tally_fini(struct distance_tally *tally);
 MUST_CHECK enum err distance_tally_add(struct distance_tally *tally,
                                        const struct topology *topology, uint32_t first,
                                        uint32_t count, struct why *why);
+/* How many sources tell all: one for a network that looks the same from every
+ * node (a torus, a NovaCube of even sizes), else all nodes. The tally of the
+ * first is then multiplied. */
+uint32_t distance_sources(const struct topology *topology);
+void distance_tally_multiply(struct distance_tally *tally, uint64_t factor);
+
 MUST_CHECK enum err distance_tally_merge(struct distance_tally *into,
                                          const struct distance_tally *from, struct why *why);
 

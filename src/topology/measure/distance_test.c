@@ -177,6 +177,31 @@ static void servers_of_one_switch_are_two_cables_apart(void **state)
     topology_fini(&topology);
 }
 
+/* Where one source is said to be enough, its multiple is the whole tally. */
+static void one_source_tells_all_of_a_symmetric_network(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool alike;
+    } cases[] = {
+        {"torus:3x4x5", true},      {"torus:7", true},        {"torus:1x2x3", true},
+        {"novacube:6x6", true},     {"novacube:4x6x2", true}, {"novacube:8x1", true},
+        {"novacube:5x5", false},    {"novacube:4x5", false},  {"jellyfish:n=20,degree=4", false},
+        {"swdc-torus2d:4x4", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct topology topology;
+        struct distance_tally tally = {0};
+        assert_int_equal(topology_build(&topology, cases[i].spec, NULL), OK);
+        uint32_t nodes = topology.graph.node_count, sources = distance_sources(&topology);
+        assert_int_equal(sources, cases[i].alike ? 1 : nodes);
+        add_range(&tally, &topology, 0, sources);
+        distance_tally_multiply(&tally, nodes / sources);
+        assert_tally(&tally, &topology);
+        distance_tally_fini(&tally);
+        topology_fini(&topology);
+    }
+}
+
 static void nothing_has_no_mean(void **state)
 {
     for (uint32_t nodes = 0; nodes < 2; nodes++) {
@@ -196,4 +221,4 @@ static void nothing_has_no_mean(void **state)
 
 TEST_MAIN(TEST(tallies_agree_with_a_plain_search), TEST(ranges_and_merging_give_the_same_sums),
           TEST(tori_have_their_closed_form), TEST(servers_of_one_switch_are_two_cables_apart),
-          TEST(nothing_has_no_mean))
+          TEST(one_source_tells_all_of_a_symmetric_network), TEST(nothing_has_no_mean))
