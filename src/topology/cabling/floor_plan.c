@@ -98,7 +98,7 @@ enum err floor_containers(const struct topology *topology, const struct cable_co
         *count = needed < 1 ? 1 : needed > nodes && nodes ? nodes : (uint32_t)needed;
     }
     order_natural(topology, order);
-    for (uint32_t i = 0; i < nodes; i++)
+    for (uint32_t i = 0; i < nodes && loose > 0; i++)
         if (containers[order[i]] == GROUP_NONE)
             containers[order[i]] = (uint32_t)((uint64_t)seen++ * *count / loose);
 done:
