@@ -14,7 +14,7 @@
 #define NODE_NONE      UINT32_MAX
 #define PORT_ANY       UINT32_MAX /* graph_make picks the lowest free port */
 #define GRAPH_NODE_MAX 100000000u
-#define GRAPH_LINK_MAX 1000000000u
+#define GRAPH_LINK_MAX 200000000u /* 13 GB while it is made */
 
 struct link {
     uint32_t a, b;

@@ -2,13 +2,7 @@
  * is an involution, so each pair is met twice and plugged at its lower node. */
 #include "topology/generate/novacube.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/array.h"
-#include "base/check.h"
 #include "topology/generate/torus.h"
-#include "topology/spec.h"
 
 uint32_t novacube_jump(const uint32_t *axis_size, uint32_t axis_count, uint32_t node)
 {
@@ -27,29 +21,16 @@ uint32_t novacube_jump(const uint32_t *axis_size, uint32_t axis_count, uint32_t 
 
 enum err novacube_build(struct topology *topology, const char *spec, struct why *why)
 {
-    uint32_t size[AXIS_MAX], axes, nodes = 1;
-    enum err err = spec_sizes(spec, size, &axes, AXIS_MAX, NULL, 0, why);
+    struct torus torus;
+    enum err err = torus_begin(&torus, spec, 1, why);
     if (err)
         return err;
-    for (uint32_t axis = 0; axis < axes; axis++)
-        nodes *= size[axis];
-    struct link *links = array_new((size_t)nodes * axes + nodes / 2, sizeof *links);
-    if (!links)
-        return why_memory(why);
-    uint32_t link_count = torus_links(size, axes, links);
-    for (uint32_t node = 0; node < nodes; node++) {
-        uint32_t to = novacube_jump(size, axes, node);
-        if (to == NODE_NONE || to < node)
-            continue;
-        links[link_count++] =
-            (struct link){.a = node, .b = to, .a_port = 2 * axes, .b_port = 2 * axes};
+    uint32_t port = 2 * torus.axis_count;
+    for (uint32_t node = 0; node < torus.node_count; node++) {
+        uint32_t to = novacube_jump(torus.axis_size, torus.axis_count, node);
+        if (to != NODE_NONE && to > node)
+            torus.links[torus.link_count++] =
+                (struct link){.a = node, .b = to, .a_port = port, .b_port = port};
     }
-    err = topology_init(topology, TOPOLOGY_NOVACUBE, true, nodes, links, link_count, why);
-    free(links);
-    if (err)
-        return err;
-    topology->axis_count = axes;
-    memcpy(topology->axis_size, size, axes * sizeof *size);
-    spec_write_sizes(topology->spec, "novacube", size, axes);
-    return OK;
+    return torus_finish(&torus, TOPOLOGY_NOVACUBE, topology, why);
 }

@@ -29,24 +29,46 @@ uint32_t torus_links(const uint32_t *axis_size, uint32_t axis_count, struct link
     return count;
 }
 
+enum err torus_begin(struct torus *torus, const char *spec, uint32_t more, struct why *why)
+{
+    *torus = (struct torus){.node_count = 1};
+    enum err err = spec_sizes(spec, torus->axis_size, &torus->axis_count, AXIS_MAX, NULL, 0, why);
+    if (err)
+        return err;
+    uint32_t rings = more; /* at most so many links per node */
+    for (uint32_t axis = 0; axis < torus->axis_count; axis++) {
+        torus->node_count *= torus->axis_size[axis];
+        rings += torus->axis_size[axis] > 1;
+    }
+    uint64_t room = (uint64_t)torus->node_count * rings;
+    if (room > GRAPH_LINK_MAX)
+        return why_fail(why, ERR_USAGE, "%s: more than the %u links that fit", spec,
+                        GRAPH_LINK_MAX);
+    torus->links = array_new(room, sizeof *torus->links);
+    if (!torus->links)
+        return why_memory(why);
+    torus->link_count = torus_links(torus->axis_size, torus->axis_count, torus->links);
+    return OK;
+}
+
+enum err torus_finish(struct torus *torus, enum topology_kind kind, struct topology *topology,
+                      struct why *why)
+{
+    enum err err = topology_init(topology, kind, true, torus->node_count, torus->links,
+                                 torus->link_count, why);
+    free(torus->links);
+    torus->links = NULL;
+    if (err)
+        return err;
+    topology->axis_count = torus->axis_count;
+    memcpy(topology->axis_size, torus->axis_size, sizeof torus->axis_size);
+    spec_write_sizes(topology->spec, topology_kind_name(kind), torus->axis_size, torus->axis_count);
+    return OK;
+}
+
 enum err torus_build(struct topology *topology, const char *spec, struct why *why)
 {
-    uint32_t size[AXIS_MAX], axes, nodes = 1;
-    enum err err = spec_sizes(spec, size, &axes, AXIS_MAX, NULL, 0, why);
-    if (err)
-        return err;
-    for (uint32_t axis = 0; axis < axes; axis++)
-        nodes *= size[axis];
-    struct link *links = array_new((size_t)nodes * axes, sizeof *links);
-    if (!links)
-        return why_memory(why);
-    uint32_t link_count = torus_links(size, axes, links);
-    err = topology_init(topology, TOPOLOGY_TORUS, true, nodes, links, link_count, why);
-    free(links);
-    if (err)
-        return err;
-    topology->axis_count = axes;
-    memcpy(topology->axis_size, size, axes * sizeof *size);
-    spec_write_sizes(topology->spec, "torus", size, axes);
-    return OK;
+    struct torus torus;
+    enum err err = torus_begin(&torus, spec, 0, why);
+    return err ? err : torus_finish(&torus, TOPOLOGY_TORUS, topology, why);
 }

@@ -8,6 +8,24 @@
  * to the down port of coordinate 1; an axis of size 1 has none. */
 MUST_CHECK enum err torus_build(struct topology *topology, const char *spec, struct why *why);
 
+/* A torus in the making: its cables can still be added to, as NovaCube does. */
+struct torus {
+    uint32_t axis_size[AXIS_MAX];
+    uint32_t axis_count;
+    uint32_t node_count;
+    struct link *links; /* owned; with room for `more` links per node */
+    uint32_t link_count;
+};
+
+/* Reads the sizes and writes the cables; refuses more links than fit before
+ * it asks for their memory. */
+MUST_CHECK enum err torus_begin(struct torus *torus, const char *spec, uint32_t more,
+                                struct why *why);
+
+/* Makes it a topology and gives up the links, also on failure. */
+MUST_CHECK enum err torus_finish(struct torus *torus, enum topology_kind kind,
+                                 struct topology *topology, struct why *why);
+
 /* Writes a torus's cables to links, in order of axis, then node, and returns
- * how many; `links` has room for axis_count * nodes. NovaCube starts from it. */
+ * how many; `links` has room for axis_count * nodes. */
 uint32_t torus_links(const uint32_t *axis_size, uint32_t axis_count, struct link *links);

@@ -80,5 +80,15 @@ static void every_small_box_has_its_degrees(void **state)
     }
 }
 
+static void more_links_than_fit_are_refused_before_memory_is_asked(void **state)
+{
+    struct topology torus;
+    struct why why;
+    assert_int_equal(topology_build(&torus, "torus:100x100x100x100", &why), ERR_USAGE);
+    assert_string_equal(why.text, "torus:100x100x100x100: more than the 200000000 links that fit");
+    assert_int_equal(topology_build(&torus, "novacube:100x100x100x100", &why), ERR_USAGE);
+}
+
 TEST_MAIN(TEST(ports_lead_up_and_down_every_axis), TEST(an_axis_of_two_has_one_cable),
-          TEST(an_axis_of_one_has_none), TEST(every_small_box_has_its_degrees))
+          TEST(an_axis_of_one_has_none), TEST(every_small_box_has_its_degrees),
+          TEST(more_links_than_fit_are_refused_before_memory_is_asked))
