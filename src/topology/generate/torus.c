@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/check.h"
 #include "topology/spec.h"
 
 uint32_t torus_links(const uint32_t *axis_size, uint32_t axis_count, struct link *links)
@@ -15,6 +16,7 @@ uint32_t torus_links(const uint32_t *axis_size, uint32_t axis_count, struct link
         nodes *= axis_size[axis];
     for (uint32_t axis = 0; axis < axis_count; stride *= axis_size[axis], axis++) {
         uint32_t size = axis_size[axis];
+        assert(size > 0 && stride > 0);
         if (size == 1)
             continue;
         for (uint32_t node = 0; node < nodes; node++) {
