@@ -217,24 +217,6 @@ bool graph_equal(const struct graph *one, const struct graph *other)
     return true;
 }
 
-enum err graph_without(struct graph *out, const struct graph *graph, const uint8_t *keep_link,
-                       const uint8_t *keep_node, struct why *why)
-{
-    struct link *kept = array_new(graph->link_count, sizeof *kept);
-    if (!kept)
-        return why_memory(why);
-    uint32_t count = 0;
-    for (uint32_t e = 0; e < graph->link_count; e++) {
-        const struct link *link = &graph->links[e];
-        bool ends = !keep_node || (keep_node[link->a] && keep_node[link->b]);
-        if (ends && (!keep_link || keep_link[e]))
-            kept[count++] = *link;
-    }
-    enum err err = graph_make(out, graph->node_count, kept, count, why);
-    free(kept);
-    return err;
-}
-
 void graph_check(const struct graph *graph)
 {
     assert(graph->first[0] == 0);

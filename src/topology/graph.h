@@ -66,12 +66,5 @@ MUST_CHECK enum err graph_connected(const struct graph *graph, bool *connected, 
 /* Same nodes, links (in any order, either way round) and ports. */
 bool graph_equal(const struct graph *one, const struct graph *other);
 
-/* The graph without some links and nodes: keep_link and keep_node are one byte
- * per link and node, NULL keeps all. Node ids are kept; a failed node stays as
- * an isolated one. Ports are kept. */
-MUST_CHECK enum err graph_without(struct graph *out, const struct graph *graph,
-                                  const uint8_t *keep_link, const uint8_t *keep_node,
-                                  struct why *why);
-
 /* Asserts every invariant above. */
 void graph_check(const struct graph *graph);

@@ -56,6 +56,22 @@ static inline void example_random(struct topology *topology, uint32_t nodes, uin
     topology_count_servers(topology);
 }
 
+/* A copy that lacks one cable but still claims to be what it was. */
+static inline void example_without(struct topology *broken, const struct topology *whole,
+                                   uint32_t link)
+{
+    enum err err = topology_copy(broken, whole, NULL);
+    assert(err == OK);
+    uint32_t nodes = whole->graph.node_count, last = whole->graph.link_count - 1;
+    struct link *links = broken->graph.links;
+    links[link] = links[last];
+    struct graph graph;
+    err = graph_make(&graph, nodes, links, last, NULL);
+    assert(err == OK);
+    graph_fini(&broken->graph);
+    broken->graph = graph;
+}
+
 /* The fewest cables between halves, by writing out what it means. */
 static inline uint64_t example_smallest(const struct topology *topology)
 {
