@@ -1,0 +1,29 @@
+#pragma once
+/* path_set: for each pair of a list, some paths, as lists of channels. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct path_set {
+    size_t pair_count;
+    size_t path_count;
+    size_t hop_count;
+    size_t
+        *pair_first; /* pair_count + 1: paths of pair i are pair_first[i] .. pair_first[i+1] - 1 */
+    size_t
+        *path_first; /* path_count + 1: hops of path p are path_first[p] .. path_first[p+1] - 1 */
+    uint32_t *channels; /* hop_count, in the order they are travelled */
+
+    size_t pair_capacity, path_capacity, hop_capacity; /* of the three arrays */
+};
+
+void path_set_fini(struct path_set *set);
+
+/* Appends; pairs and their paths are added in order: path_set_pair begins the
+ * next pair, path_set_path gives the last pair begun one more path. A zeroed
+ * set is empty and ready. */
+MUST_CHECK enum err path_set_pair(struct path_set *set, struct why *why);
+MUST_CHECK enum err path_set_path(struct path_set *set, const uint32_t *channels, size_t hops,
+                                  struct why *why);

@@ -1,0 +1,74 @@
+#pragma once
+/* traffic: who sends how much to whom.
+ *
+ * Demands are between nodes, in units of the server line rate (which is the
+ * rate of a link): those of the servers of a node are added up. What stays
+ * within a node needs no link and is only counted. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "topology/topology.h"
+
+struct demand {
+    uint32_t from, to; /* different nodes */
+    double amount;     /* > 0 and finite */
+};
+
+struct traffic {
+    struct demand *demands; /* owned; by from, then to; each pair at most once */
+    size_t count;
+    double local;     /* demand between servers of one node */
+    uint32_t lines;   /* of the file it was read from; else 0 */
+    const char *name; /* "permutation"; borrowed, constant, or the file's name */
+};
+
+void traffic_fini(struct traffic *traffic);
+
+/* Sorts demands, adds up those of the same pair, moves those within a node to
+ * `local`. Takes the array, also on failure. */
+MUST_CHECK enum err traffic_make(struct traffic *traffic, struct demand *demands, size_t count,
+                                 struct why *why);
+
+/* --- between servers; see `weft topo measure --throughput` --- */
+
+/* Each server sends to one other and receives from one other: a uniformly
+ * random permutation of servers without fixed points. */
+MUST_CHECK enum err traffic_permutation(struct traffic *traffic, const struct topology *topology,
+                                        uint64_t seed, struct why *why);
+
+/* One unit for every ordered pair of distinct servers. */
+MUST_CHECK enum err traffic_all_to_all(struct traffic *traffic, const struct topology *topology,
+                                       struct why *why);
+
+/* --- between nodes, each of which sends 1 in all; see `weft route load` --- */
+
+enum traffic_pattern {
+    TRAFFIC_UNIFORM,    /* to every node alike, itself included */
+    TRAFFIC_TRANSPOSE,  /* coordinates in reverse order */
+    TRAFFIC_COMPLEMENT, /* k - 1 - c on every axis */
+    TRAFFIC_TORNADO,    /* just under half-way round the first axis: ceil(k/2) - 1 */
+    TRAFFIC_NEIGHBOUR,  /* one up the first axis */
+    TRAFFIC_PATTERN_COUNT,
+};
+
+const char *traffic_pattern_name(enum traffic_pattern pattern);
+
+/* Refuses a pattern that does not fit, such as transpose on axes of unequal size. */
+MUST_CHECK enum err traffic_make_pattern(struct traffic *traffic, const struct topology *topology,
+                                         enum traffic_pattern pattern, struct why *why);
+
+/* --- from a file --- */
+
+/* Lines "FROM TO [AMOUNT]", spaces, tabs or commas between; 1 if no amount is
+ * given; # begins a comment. A server is named by its node where that is a
+ * server, and NODE/INDEX where nodes are switches; NODE alone is then all its
+ * servers together. Refuses, with the line: unknown servers, negative, infinite
+ * or NaN amounts. `name` is the file's, for messages; borrowed. */
+MUST_CHECK enum err traffic_read(struct traffic *traffic, const struct topology *topology,
+                                 const char *name, const char *data, size_t size, struct why *why);
+
+/* Refuses a demand whose ends are not connected, naming it. */
+MUST_CHECK enum err traffic_check_reach(const struct traffic *traffic,
+                                        const struct topology *topology, struct why *why);
