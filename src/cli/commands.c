@@ -26,6 +26,7 @@ const struct command *const commands[] = {
 
 const struct command_group command_groups[] = {
     {"topo", "topologies", "plan a network: build, measure, grow, wire and draw a topology"},
+    {"route", "routing", "routing algorithms on a topology: paths, loads, worst cases, deadlock"},
     {"paper", "the papers", "reproduce the figures of the papers weft is built on"},
     {"", "weft itself", "plan, run and program a cluster without switches"},
     {0},
