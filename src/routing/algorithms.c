@@ -7,6 +7,9 @@
 const struct route_algorithm *const route_algorithms[] = {
     &route_dor,
     &route_dor_split,
+    &route_pora,
+    &route_pora_around,
+    &route_pora_quadrants,
     &route_rlb,
     &route_romm,
     &route_valiant,

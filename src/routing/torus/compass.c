@@ -141,7 +141,8 @@ enum err compass_init(struct compass *compass, const struct topology *topology, 
     bool square = kind == TOPOLOGY_TORUS || kind == TOPOLOGY_NOVACUBE || kind == TOPOLOGY_OTHER;
     if (!square || topology->axis_count == 0)
         return refuse_kind(topology, user, why);
-    *compass = (struct compass){.node_count = topology->graph.node_count,
+    *compass = (struct compass){.graph = &topology->graph,
+                                .node_count = topology->graph.node_count,
                                 .axis_count = topology->axis_count,
                                 .port_count = 2 * topology->axis_count + 1};
     compass->jumps =
