@@ -7,6 +7,7 @@
 const struct route_algorithm *const route_algorithms[] = {
     &route_dor,
     &route_dor_split,
+    &route_minimal_adaptive,
     &route_pora,
     &route_pora_around,
     &route_pora_quadrants,
