@@ -48,7 +48,7 @@ def main():
     cost[-1] = -1
     begin = time.process_time()
     answer = linprog(cost, A_ub=below, b_ub=numpy.ones(below.shape[0]), A_eq=equal,
-                     b_eq=numpy.zeros(equal.shape[0]), method="highs")
+                     b_eq=numpy.zeros(equal.shape[0]), method="highs-ipm")
     seconds = time.process_time() - begin
     if answer.status:
         sys.exit(f"HiGHS: {answer.message}")
