@@ -119,7 +119,8 @@ static enum err push_starts(struct search *search, uint32_t from, struct why *wh
 
 static enum err refuse_many(const struct search *search, struct why *why)
 {
-    return why_fail(why, ERR_USAGE, "%s: there are more than %u ways, or too many to go through",
+    return why_fail(why, ERR_USAGE,
+                    "%s: more than %u ways, or too many to go through; some can be drawn",
                     search->router->algorithm->name, WAYS_MAX);
 }
 
