@@ -14,6 +14,8 @@ const struct command *const commands[] = {
     &command_topo_diff,
     &command_topo_cable,
     &command_topo_check,
+    &command_route_list,
+    &command_route_path,
     &command_route_load,
     &command_route_worst,
     &command_paper_list,
