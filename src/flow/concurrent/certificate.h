@@ -23,6 +23,9 @@
 
 #define CERTIFICATE_NAME_SIZE 256
 
+/* More paths per pair are no routing any more, and take forever to find. */
+#define CERTIFICATE_WAYS_MAX 4096u
+
 enum certificate_traffic {
     CERTIFICATE_PERMUTATION,
     CERTIFICATE_ALL_TO_ALL,
@@ -75,7 +78,7 @@ struct certificate {
     } * links; /* owned */
     size_t link_count, link_capacity;
 
-    struct demand *demands; /* owned; as they stand there */
+    struct demand *demands; /* owned; as they stand there: ends differ, amounts are above 0 */
     unsigned long *demand_lines;
     size_t demand_capacity, demand_line_capacity;
 

@@ -336,6 +336,18 @@ static enum err paths_read(struct input *input, void *target)
     return array_read(input, "paths", path_read);
 }
 
+/* What no traffic has. */
+static enum err demand_check(struct input *input, size_t index)
+{
+    const struct certificate *certificate = input->certificate;
+    const struct demand *demand = &certificate->demands[index];
+    unsigned long line = certificate->demand_lines[index];
+    const char *reason = demand->from == demand->to ? "a demand of a node to itself"
+                         : !(demand->amount > 0)    ? "amount should be above 0"
+                                                    : NULL;
+    return reason ? why_fail_line(input->reader.why, input->reader.name, line, "%s", reason) : OK;
+}
+
 static enum err demand_read(struct input *input)
 {
     static const struct field fields[] = {{"from", from_read},
@@ -356,7 +368,9 @@ static enum err demand_read(struct input *input)
     certificate->demands[count] = (struct demand){0};
     certificate->demand_lines[count] = reader->line;
     enum err err = path_set_pair(&certificate->flow, reader->why);
-    return err ? err : object_read(input, "a demand", fields, &certificate->demands[count]);
+    if (!err)
+        err = object_read(input, "a demand", fields, &certificate->demands[count]);
+    return err ? err : demand_check(input, count);
 }
 
 /* --- the whole --- */
@@ -415,7 +429,7 @@ static enum err routing_read(struct input *input, void *target)
 static enum err ways_read(struct input *input, void *target)
 {
     uint64_t ways;
-    enum err err = uint_read(input, "ways", UINT32_MAX, &ways);
+    enum err err = uint_read(input, "ways", CERTIFICATE_WAYS_MAX, &ways);
     if (!err)
         ((struct certificate *)target)->about.ways = (uint32_t)ways;
     return err;
@@ -485,6 +499,10 @@ static enum err file_read_all(struct input *input)
         err = object_read(input, "a flow file", fields, input->certificate);
     if (!err)
         err = json_reader_next(reader); /* nothing may follow */
+    const struct certificate_about *about = &input->certificate->about;
+    if (!err && (about->routing == CERTIFICATE_OPTIMAL) != (about->ways == 0))
+        err = why_fail(reader->why, ERR_INPUT, "%s: %s routing with %u ways", reader->name,
+                       certificate_routing_names[about->routing], about->ways);
     return err;
 }
 

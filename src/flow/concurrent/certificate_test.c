@@ -483,6 +483,11 @@ static void test_broken_files_are_refused(void **state)
         {"\"from\": 0", "\"from\": 4", "the topology has no node '4'"},
         {"\"from\": 0", "\"from\": -0", "the topology has no node '-0'"},
         {"\"amount\": 1", "\"amount\": null", "amount should be a finite number"},
+        {"\"amount\": 1", "\"amount\": 0", "line 20: amount should be above 0"},
+        {"\"amount\": 1", "\"amount\": -1", "line 20: amount should be above 0"},
+        {"\"to\": 1", "\"to\": 0", "line 20: a demand of a node to itself"},
+        {"\"ways\": 0", "\"ways\": 2", "flow: optimal routing with 2 ways"},
+        {"\"optimal\"", "\"ecmp\"", "flow: ecmp routing with 0 ways"},
         {"\"links\": [0]", "\"links\": [0.5]", "a link should be a whole number"},
         {"\"demands\"", "\"orders\"", "without \"demands\""},
     };

@@ -10,6 +10,8 @@
 #include "topology/generate/jellyfish_words.h"
 #include "topology/topology.h"
 
+enum { PHASE_MAX = 2000 }; /* where it ends far from the answer: a minute on 245 switches */
+
 struct search {
     struct full_capacity *found;
     const struct full_capacity_options *options;
@@ -91,9 +93,9 @@ static enum err matrix_solve(struct search *search, struct full_capacity_step *s
     const struct full_capacity_options *options = search->options;
     const struct concurrent_options limits = {
         .gap = options->gap,
-        .enough = 1,
+        .enough = 1 - FULL_CAPACITY_TOLERANCE,
         .too_little = 1,
-        .phase_max = options->phase_max,
+        .phase_max = options->phase_max ? options->phase_max : PHASE_MAX,
         .progress = options->progress,
         .context = options->context,
     };
@@ -110,9 +112,9 @@ static enum err matrix_solve(struct search *search, struct full_capacity_step *s
         step->upper = flow.upper;
         step->phases = flow.phases;
     }
-    step->verdict = step->lower >= 1  ? FULL_CAPACITY_YES
-                    : step->upper < 1 ? FULL_CAPACITY_NO
-                                      : FULL_CAPACITY_UNDECIDED;
+    step->verdict = step->lower >= limits.enough ? FULL_CAPACITY_YES
+                    : step->upper < 1            ? FULL_CAPACITY_NO
+                                                 : FULL_CAPACITY_UNDECIDED;
     concurrent_fini(&flow);
     traffic_fini(&traffic);
     return err;

@@ -8,9 +8,11 @@
  * checked on ten more. The paper does not say what follows if that fails: here
  * one server fewer is tried, on all thirteen, until a number stands.
  *
- * Whether a permutation is carried is decided by proof: yes by a flow of 1 or
- * more, no by an upper bound below 1. Where neither is found within the gap, the
- * step is undecided, counts as no, and is counted. */
+ * Whether a permutation is carried is decided by proof: yes by a flow of 1, to
+ * one part in a million, which is what a solver of linear programs means by 1;
+ * no by an upper bound below 1. With a gap of that tolerance or less there is
+ * always one or the other, unless the phases run out: then the step is
+ * undecided, counts as no, and is counted. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +24,8 @@ enum {
     FULL_CAPACITY_SEARCH = 3,   /* permutations of a step */
     FULL_CAPACITY_CONFIRM = 10, /* more of the result */
 };
+
+#define FULL_CAPACITY_TOLERANCE 1e-6
 
 enum full_capacity_verdict {
     FULL_CAPACITY_YES,
@@ -46,8 +50,8 @@ struct full_capacity_step {
 
 struct full_capacity_options {
     uint64_t seed;      /* of matrix 0; matrix i has seed + i */
-    double gap;         /* > 0 */
-    uint64_t phase_max; /* as in concurrent.h */
+    double gap;         /* > 0; FULL_CAPACITY_TOLERANCE decides everything */
+    uint64_t phase_max; /* of a step; 0: a generous default */
 
     /* Told of each step before it begins and when it is done; NULL: nobody is. */
     void (*begin)(void *context, const struct full_capacity_step *step);
