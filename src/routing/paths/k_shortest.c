@@ -23,8 +23,11 @@
 #include "routing/paths/yen.h"
 #include "topology/topology.h"
 
-/* Up to so many walks, listing all costs no more than drawing a few. */
-#define LIST_WALK_MAX 256
+/* Listing looks at all walks, drawing at those it draws: from so many walks per
+ * path wanted on, drawing is the quicker. */
+#define DRAW_FROM 3
+/* Paths that are listed at most, where drawing did not yield enough. */
+#define LIST_MAX 256
 /* Ports a listing may look at, per port of the graph and path wanted: about
  * what Yen's algorithm looks at for one or two hops of a path. */
 #define LIST_WORK 2
@@ -78,12 +81,13 @@ static enum err class_find(struct k_shortest *search, uint32_t from, uint32_t sl
     struct path_class *class = &search->class;
     const struct walk_table *table = &search->table;
     double walks = table->walks[slack][from];
-    uint64_t room = LIST_WALK_MAX + 4 * (uint64_t)wanted;
+    uint64_t room = LIST_MAX + 4 * (uint64_t)wanted;
     uint64_t work = LIST_WORK * (wanted + (uint64_t)1) * (2 * (uint64_t)search->graph->link_count);
     *complete = false;
-    if (walks > (double)room) {
+    if (walks > DRAW_FROM * (double)wanted) {
+        uint64_t tries = walks > (double)room ? 4 * room : 16 + 3 * (uint64_t)wanted;
         enum err err =
-            path_class_draw(class, table, from, slack, wanted, 4 * room, rng, complete, why);
+            path_class_draw(class, table, from, slack, wanted, tries, rng, complete, why);
         if (err || *complete)
             return err;
     }

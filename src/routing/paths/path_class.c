@@ -16,10 +16,10 @@ enum err path_class_init(struct path_class *class, const struct graph *graph, st
 {
     *class = (struct path_class){0};
     class->nodes = array_new(graph->node_count, sizeof *class->nodes);
-    class->slots = array_new(graph->node_count, sizeof *class->slots);
+    class->next = array_new(graph->node_count, sizeof *class->next);
     class->slacks = array_new(graph->node_count, sizeof *class->slacks);
     class->passed = array_new(graph->node_count, sizeof *class->passed);
-    if (class->nodes && class->slots && class->slacks && class->passed)
+    if (class->nodes && class->next && class->slacks && class->passed)
         return OK;
     path_class_fini(class);
     return why_memory(why);
@@ -29,7 +29,7 @@ void path_class_fini(struct path_class *class)
 {
     free(class->channels);
     free(class->nodes);
-    free(class->slots);
+    free(class->next);
     free(class->slacks);
     free(class->passed);
     free(class->seen);
@@ -46,16 +46,15 @@ static void class_begin(struct path_class *class, const struct walk_table *table
     assert(class->hops < table->graph->node_count);
 }
 
-/* Adds the path whose hops leave from slots[i] - 1: the search has moved on
- * from each slot it has taken. */
-static enum err class_add(struct path_class *class, const struct graph *graph, struct why *why)
+/* Adds the walk under way: a node's next hop is the one after that it took. */
+static enum err class_add(struct path_class *class, const struct walk_table *table, struct why *why)
 {
     size_t size = class->count * class->hops;
     if (!array_reserve(&class->channels, &class->channel_capacity, size + class->hops,
                        sizeof *class->channels))
         return why_memory(why);
     for (uint32_t i = 0; i < class->hops; i++)
-        class->channels[size + i] = graph->channel[class->slots[i] - 1];
+        class->channels[size + i] = table->channel[class->next[i] - 1];
     class->count++;
     return OK;
 }
@@ -65,7 +64,7 @@ static void walk_enter(struct path_class *class, const struct graph *graph, uint
                        uint32_t node, uint32_t slack)
 {
     class->nodes[depth] = node;
-    class->slots[depth] = graph->first[node];
+    class->next[depth] = graph->first[node];
     class->slacks[depth] = slack;
     class->passed[node] = true;
 }
@@ -77,18 +76,21 @@ static void walk_leave(struct path_class *class, uint32_t depth)
         class->passed[class->nodes[i]] = false;
 }
 
-/* The next slot of the walk's last node that may be taken, which slots[depth]
- * has then passed; false if there is none. */
+/* The next hop that the walk's last node may take, which next[depth] has then
+ * passed; false if there is none. */
 static bool walk_next(struct path_class *class, const struct walk_table *table, uint32_t depth,
                       uint32_t *to, uint32_t *left)
 {
-    const struct graph *graph = table->graph;
-    uint32_t from = class->nodes[depth], slack = class->slacks[depth];
-    while (class->slots[depth] < graph->first[from + 1]) {
-        *to = graph->to[class->slots[depth]++];
-        *left = walk_table_left(table, from, *to, slack);
-        if (*left <= slack && !class->passed[*to] && table->walks[*left][*to] > 0)
+    uint32_t node = class->nodes[depth], slack = class->slacks[depth];
+    uint32_t end = walk_table_end(table, node, slack);
+    for (uint32_t hop = class->next[depth]; hop < end; hop++) {
+        uint32_t w = table->to[hop], after = walk_table_left(table, node, hop, slack);
+        if (!class->passed[w] && table->walks[after][w] > 0) {
+            class->next[depth] = hop + 1;
+            *to = w;
+            *left = after;
             return true;
+        }
     }
     return false;
 }
@@ -116,7 +118,7 @@ enum err path_class_list(struct path_class *class, const struct walk_table *tabl
             walk_enter(class, graph, ++depth, to, left);
         } else {
             *complete = class->count < path_max;
-            if (*complete && (err = class_add(class, graph, why)))
+            if (*complete && (err = class_add(class, table, why)))
                 break;
         }
     }
@@ -124,30 +126,47 @@ enum err path_class_list(struct path_class *class, const struct walk_table *tabl
     return err;
 }
 
-/* One random walk of the class's length into slots; false if it meets itself. */
+/* Up to so many walks, a number drawn for the first hop also decides all that
+ * follow: what is left of it within the hop's share is as random. */
+#define ONE_DRAW_WALKS 0x1p32
+
+/* The hop that `draw` falls on when the walks from a node are lined up, and the
+ * slack after it. `draw` becomes the number within that hop's walks. */
+static uint32_t hop_draw(const struct walk_table *table, uint32_t node, uint32_t slack,
+                         double *draw, uint32_t *left)
+{
+    uint32_t end = walk_table_end(table, node, slack), last = end;
+    for (uint32_t hop = table->graph->first[node]; hop < end; hop++) {
+        uint32_t after = walk_table_left(table, node, hop, slack);
+        double walks = table->walks[after][table->to[hop]];
+        if (walks <= 0)
+            continue;
+        last = hop;
+        *left = after;
+        if (*draw < walks)
+            return hop;
+        *draw -= walks;
+    }
+    assert(last < end); /* rounding may lead past the last one */
+    *draw = 0;
+    return last;
+}
+
+/* One random walk of the class's length into next; false if it meets itself. */
 static bool walk_draw(struct path_class *class, const struct walk_table *table, uint32_t from,
                       uint32_t slack, struct rng *rng)
 {
-    const struct graph *graph = table->graph;
     uint32_t depth = 0, node = from;
+    double draw = 0;
     while (node != table->target && !class->passed[node]) {
-        double draw = rng_unit(rng) * table->walks[slack][node];
-        uint32_t to = NODE_NONE, left = 0;
-        walk_enter(class, graph, depth, node, slack);
-        for (uint32_t slot = graph->first[node]; slot < graph->first[node + 1] && draw >= 0;
-             slot++) {
-            uint32_t w = graph->to[slot], after = walk_table_left(table, node, w, slack);
-            if (after > slack || table->walks[after][w] <= 0)
-                continue;
-            draw -= table->walks[after][w];
-            class->slots[depth] = slot + 1; /* rounding may leave a little: then the last one */
-            to = w;
-            left = after;
-        }
-        assert(to != NODE_NONE);
+        if (depth == 0 || table->walks[slack][node] > ONE_DRAW_WALKS)
+            draw = rng_unit(rng) * table->walks[slack][node];
+        uint32_t hop = hop_draw(table, node, slack, &draw, &slack);
+        class->nodes[depth] = node;
+        class->next[depth] = hop + 1;
+        class->passed[node] = true;
         depth++;
-        node = to;
-        slack = left;
+        node = table->to[hop];
     }
     walk_leave(class, depth);
     assert(node != table->target || depth == class->hops);
@@ -195,7 +214,7 @@ enum err path_class_draw(struct path_class *class, const struct walk_table *tabl
     for (uint64_t i = 0; i < try_max && class->count < count; i++) {
         if (!walk_draw(class, table, from, slack, rng))
             continue;
-        enum err err = class_add(class, table->graph, why);
+        enum err err = class_add(class, table, why);
         if (err)
             return err;
         drop_known(class, size - 1);

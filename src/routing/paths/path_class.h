@@ -17,7 +17,7 @@ struct path_class {
     size_t channel_capacity;
 
     /* the walk under way, by the number of hops so far */
-    uint32_t *nodes, *slots, *slacks;
+    uint32_t *nodes, *next, *slacks;
     bool *passed; /* per node: the walk has been there */
 
     uint32_t *seen; /* hash table of the paths drawn: a path's number plus one, or 0 */

@@ -21,8 +21,15 @@ struct walk_table {
     const struct graph *graph; /* borrowed */
     uint32_t target;           /* NODE_NONE: not aimed yet */
     uint32_t *distance;        /* of each node from the target; WALK_FAR: there is no path */
-    uint32_t *order;           /* the nodes that have one, nearest first ... */
+    uint32_t *order;           /* the nodes that have one, nearest first */
     uint32_t order_count;
+
+    /* Hops of node v stand from graph->first[v] on: those that lead nearer to
+     * the target, up to near_end[v]; those that lead as near, up to far_first[v];
+     * those that lead away. */
+    uint32_t *to, *channel;
+    uint32_t *near_end, *far_first;
+
     uint32_t level_count;              /* levels that are ready for this target */
     double *walks[WALK_SLACK_MAX + 1]; /* by slack, then node; allocated when first needed */
 };
@@ -37,10 +44,17 @@ void walk_table_aim(struct walk_table *table, uint32_t target);
 /* Makes the levels up to this slack ready; it is WALK_SLACK_MAX at most. */
 MUST_CHECK enum err walk_table_count(struct walk_table *table, uint32_t slack, struct why *why);
 
-/* Slack that is left after a hop, or more than `slack` if it cannot be made:
- * a hop takes a walk one nearer, leaves it as far, or takes it one away. */
-static inline uint32_t walk_table_left(const struct walk_table *table, uint32_t from, uint32_t to,
+/* The end of the hops from a node that a walk of this slack can make. */
+static inline uint32_t walk_table_end(const struct walk_table *table, uint32_t node, uint32_t slack)
+{
+    return slack == 0   ? table->near_end[node]
+           : slack == 1 ? table->far_first[node]
+                        : table->graph->first[node + 1];
+}
+
+/* Slack that is left after such a hop: it has cost 1 to stay as near, 2 to go away. */
+static inline uint32_t walk_table_left(const struct walk_table *table, uint32_t node, uint32_t hop,
                                        uint32_t slack)
 {
-    return slack + table->distance[from] - 1 - table->distance[to]; /* below 0 wraps round */
+    return slack - (hop >= table->near_end[node]) - (hop >= table->far_first[node]);
 }
