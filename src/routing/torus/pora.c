@@ -46,9 +46,10 @@
  *     those within the box.
  *  8. "Using traditional DOR": axis 0 first. After a first hop on another axis it
  *     begins with axis 0 all the same.
- *  9. "We use two virtual channels to cut a Torus loop": lane 0 while the hop's ring
- *     is to be left behind its end, lane 1 otherwise (compass_lane). The first
- *     hop ends at the neighbour. Jump cables use lane 0.
+ *  9. "We use two virtual channels to cut a Torus loop": lane 0 while the packet
+ *     has yet to pass the end of the ring it is on, lane 1 otherwise
+ *     (compass_lane). The first hop ends at the neighbour. Jump cables use
+ *     lane 0.
  *
  * It always arrives: the hops left within a box fall with every hop, and at
  * most two hops come before. On a network without jump cables it works alike.
