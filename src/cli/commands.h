@@ -11,6 +11,7 @@ extern const struct command command_paper_run;
 extern const struct command command_route_list;
 extern const struct command command_route_load;
 extern const struct command command_route_path;
+extern const struct command command_route_rules;
 extern const struct command command_route_worst;
 extern const struct command command_topo_build;
 extern const struct command command_topo_cable;
