@@ -5,6 +5,8 @@
 /* One line each, for those who add one. */
 /* clang-format off */
 const struct route_algorithm *const route_algorithms[] = {
+    &route_dor,
+    &route_dor_split,
     NULL,
 };
 /* clang-format on */

@@ -3,3 +3,6 @@
  * lists them. */
 
 #include "routing/route.h"
+
+extern const struct route_algorithm route_dor;
+extern const struct route_algorithm route_dor_split;
