@@ -14,6 +14,7 @@ const struct command *const commands[] = {
     &command_topo_diff,
     &command_topo_cable,
     &command_topo_check,
+    &command_route_deadlock,
     &command_paper_list,
     &command_paper_run,
     &command_paper_all,

@@ -8,6 +8,7 @@ extern const struct command command_help;
 extern const struct command command_paper_all;
 extern const struct command command_paper_list;
 extern const struct command command_paper_run;
+extern const struct command command_route_deadlock;
 extern const struct command command_topo_build;
 extern const struct command command_topo_cable;
 extern const struct command command_topo_check;

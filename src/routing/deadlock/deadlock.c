@@ -9,6 +9,7 @@
 void deadlock_fini(struct deadlock *deadlock)
 {
     free(deadlock->cycle);
+    drain_fini(&deadlock->drain);
     *deadlock = (struct deadlock){0};
 }
 
@@ -117,12 +118,12 @@ static enum err find_witness(struct deadlock *deadlock, const struct dependency 
 enum err deadlock_judge(struct deadlock *deadlock, const struct dependency *dependency,
                         struct why *why)
 {
-    struct drain drain;
+    struct drain *drain = &deadlock->drain;
     *deadlock = (struct deadlock){
         .channels = dependency->channels.count,
         .states = dependency->states,
     };
-    enum err err = drain_find(&drain, dependency, why);
+    enum err err = drain_find(drain, dependency, why);
     if (err)
         return err;
     struct edges edges;
@@ -131,13 +132,12 @@ enum err deadlock_judge(struct deadlock *deadlock, const struct dependency *depe
     edges_fini(&edges);
     if (!err)
         err = dependency_lanes(dependency, &deadlock->lanes, why);
-    deadlock->stuck = deadlock->channels - drain.drained;
+    deadlock->stuck = deadlock->channels - drain->drained;
     deadlock->free = deadlock->stuck == 0;
     if (!err && !deadlock->free)
-        err = find_witness(deadlock, dependency, &drain, why);
+        err = find_witness(deadlock, dependency, drain, why);
     for (uint32_t wait = 0; deadlock->free && wait < dependency->waits.count; wait++)
-        assert(drain_holds(&drain, dependency, wait)); /* the certificate, edge by edge */
-    drain_fini(&drain);
+        assert(drain_holds(drain, dependency, wait)); /* the certificate, wait by wait */
     if (err)
         deadlock_fini(deadlock);
     return err;

@@ -30,6 +30,7 @@ struct deadlock {
     uint32_t stuck;        /* of these, that do not drain; 0 if it is free */
     uint64_t states;       /* of packets under way, with their destination */
     uint64_t dependencies; /* edges of the graph */
+    struct drain drain;    /* the certificate; numbers are those of the dependency graph */
 
     struct deadlock_step *cycle; /* owned; NULL if it is free */
     uint32_t cycle_length;
