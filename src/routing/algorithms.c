@@ -7,6 +7,7 @@
 const struct route_algorithm *const route_algorithms[] = {
     &route_dor,
     &route_dor_split,
+    &route_pora_free,
     NULL,
 };
 /* clang-format on */

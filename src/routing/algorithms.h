@@ -6,3 +6,4 @@
 
 extern const struct route_algorithm route_dor;
 extern const struct route_algorithm route_dor_split;
+extern const struct route_algorithm route_pora_free;
