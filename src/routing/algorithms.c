@@ -8,6 +8,9 @@ const struct route_algorithm *const route_algorithms[] = {
     &route_dor,
     &route_dor_split,
     &route_pora_free,
+    &route_rlb,
+    &route_romm,
+    &route_valiant,
     NULL,
 };
 /* clang-format on */

@@ -7,3 +7,6 @@
 extern const struct route_algorithm route_dor;
 extern const struct route_algorithm route_dor_split;
 extern const struct route_algorithm route_pora_free;
+extern const struct route_algorithm route_rlb;
+extern const struct route_algorithm route_romm;
+extern const struct route_algorithm route_valiant;
