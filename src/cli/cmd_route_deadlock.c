@@ -175,6 +175,7 @@ static void report_json(struct text *out, const struct examination *examination,
     json_put_bool(&json, "oblivious", router->algorithm->oblivious);
     json_put_string(&json, "lanes", examination->lanes);
     json_put_bool(&json, "free", found->free);
+    json_put_bool(&json, "wormhole_free", found->wormhole);
     json_put_uint(&json, "virtual_channels", found->lanes);
     json_put_uint(&json, "virtual_channels_declared", router->lane_count);
     json_put_uint(&json, "channels", 2 * (uint64_t)router->topology->graph.link_count);
@@ -241,6 +242,8 @@ static void verdict_text(struct text *out, const struct examination *examination
     line(out, "deadlock");
     if (found->free && oblivious)
         text_puts(out, "free: the dependencies have no cycle\n");
+    else if (found->wormhole)
+        text_puts(out, "free: each packet can always escape to lanes without a cycle\n");
     else if (found->free)
         text_puts(out, "free, if packets are stored whole: each can always turn to a channel "
                        "that drains\n");
@@ -330,7 +333,8 @@ const struct command command_route_deadlock = {
         "is not proven free. Of shortest cycles one of the first kind is shown if there is one. "
         "An adaptive packet waits for several channels and needs one of them: routing is free if "
         "each can always turn to one that drains, for packets that are stored whole "
-        "(store-and-forward, virtual cut-through).\n\n"
+        "(store-and-forward, virtual cut-through); and for wormhole routing as well if there are "
+        "escape lanes without a cycle that are always offered and never left (Duato).\n\n"
         "--lanes own takes the virtual channels that the algorithm names, N these modulo N, none "
         "only one. hops takes one for each hop a packet has behind it, which is always free. "
         "layers gives every route one virtual channel that it keeps, the first that stays without "

@@ -115,6 +115,39 @@ static enum err find_witness(struct deadlock *deadlock, const struct dependency 
     return err;
 }
 
+/* Duato's condition (IEEE TPDS 4(12), 1993) in the form that needs no indirect
+ * dependencies: every packet that waits may turn to an escape lane, none
+ * leaves these again, and among them there is no cycle. */
+static enum err find_escape(const struct dependency *dependency, bool *escapes, struct why *why)
+{
+    struct intern arcs = {.size = sizeof(struct arc)};
+    enum err err = OK;
+    *escapes = dependency->escape_lanes > 0;
+    for (uint32_t wait = 0; !err && *escapes && wait < dependency->waits.count; wait++) {
+        const uint32_t *numbers = dependency_wait(dependency, wait);
+        bool inside = dependency_channel(dependency, numbers[0]).lane < dependency->escape_lanes;
+        bool offered = false, left = false;
+        for (uint32_t i = 1; !err && i < dependency->width && numbers[i] != INTERN_NONE; i++) {
+            struct arc arc = {.from = numbers[0], .to = numbers[i]};
+            uint32_t lane = dependency_channel(dependency, numbers[i]).lane, number;
+            bool new, escape = lane < dependency->escape_lanes;
+            offered = offered || escape;
+            left = left || (inside && !escape);
+            if (inside && escape && !intern_add(&arcs, &arc, &number, &new))
+                err = why_memory(why);
+        }
+        *escapes = offered && !left;
+    }
+    uint32_t *cycle = NULL, length = 0;
+    if (!err && *escapes)
+        err = cycle_shortest((const struct arc *)(const void *)arcs.records, arcs.count,
+                             dependency->channels.count, &cycle, &length, why);
+    *escapes = *escapes && length == 0;
+    free(cycle);
+    intern_fini(&arcs);
+    return err;
+}
+
 enum err deadlock_judge(struct deadlock *deadlock, const struct dependency *dependency,
                         struct why *why)
 {
@@ -136,6 +169,10 @@ enum err deadlock_judge(struct deadlock *deadlock, const struct dependency *depe
     deadlock->free = deadlock->stuck == 0;
     if (!err && !deadlock->free)
         err = find_witness(deadlock, dependency, drain, why);
+    else if (!err && dependency->oblivious)
+        deadlock->wormhole = true;
+    else if (!err)
+        err = find_escape(dependency, &deadlock->wormhole, why);
     for (uint32_t wait = 0; deadlock->free && wait < dependency->waits.count; wait++)
         assert(drain_holds(drain, dependency, wait)); /* the certificate, wait by wait */
     if (err)

@@ -25,6 +25,8 @@ struct deadlock_step {
 
 struct deadlock {
     bool free;
+    bool wormhole;         /* free, and the proof also holds for packets that stretch over several
+                            * channels; see deadlock.c */
     uint32_t lanes;        /* different ones that packets take on some channel */
     uint32_t channels;     /* virtual channels that packets hold */
     uint32_t stuck;        /* of these, that do not drain; 0 if it is free */

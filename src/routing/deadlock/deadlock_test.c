@@ -97,7 +97,16 @@ static void test_adaptive_routing_needs_one_way_out(void **state)
     open_ring(&fixture, 3);
     struct deadlock found = find(&fixture, (struct lane_rule){LANE_OWN, 0});
     assert_true(found.free);
+    assert_false(found.wormhole); /* a packet may leave the lanes it escaped to */
     assert_int_equal(found.lanes, 3);
+    deadlock_fini(&found);
+    fixture.router.escape_lanes = 2;
+    found = find(&fixture, (struct lane_rule){LANE_OWN, 0});
+    assert_true(found.free && found.wormhole);
+    deadlock_fini(&found);
+    fixture.router.escape_lanes = 1; /* does not hold what it is said to */
+    found = find(&fixture, (struct lane_rule){LANE_OWN, 0});
+    assert_true(found.free && !found.wormhole);
     deadlock_fini(&found);
     found = find(&fixture, (struct lane_rule){LANE_FOLDED, 1});
     assert_false(found.free);

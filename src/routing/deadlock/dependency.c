@@ -113,6 +113,8 @@ enum err dependency_find(struct dependency *dependency, const struct router *rou
         .channels.size = sizeof(struct virtual_channel),
         .width = width,
         .waits.size = width * sizeof(uint32_t),
+        .oblivious = router->algorithm->oblivious,
+        .escape_lanes = rule.kind == LANE_OWN ? router->escape_lanes : 0,
     };
     struct explore explore;
     uint32_t *wait = array_new(width, sizeof *wait);

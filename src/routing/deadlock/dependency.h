@@ -33,6 +33,8 @@ struct dependency {
     struct waiting *examples; /* owned; one for each wait */
     size_t example_capacity;
     uint64_t states; /* of packets under way, each counted with its destination */
+    bool oblivious;
+    uint32_t escape_lanes; /* as the router names them; 0 where lanes are not its own */
 };
 
 void dependency_fini(struct dependency *dependency);

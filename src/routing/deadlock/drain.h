@@ -10,8 +10,8 @@
  * drain exactly if the dependency graph has no cycle (Dally and Seitz 1987).
  *
  * The argument needs a packet to fit into the channel it goes to, as under
- * store-and-forward and virtual cut-through; under oblivious routing it also
- * holds for wormhole routing. */
+ * store-and-forward and virtual cut-through; deadlock.h says when it holds for
+ * wormhole routing as well. */
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -43,15 +43,19 @@ static uint32_t ring_moves(const struct router *router, uint32_t at, uint32_t to
     return 1;
 }
 
-/* The same lanes, and before the end also lane 2, from which it may come back:
- * adaptive, with lanes 0 and 1 to escape to. */
+/* The same lanes, and lane 2, from which it may come back: adaptive, with
+ * lanes 0 and 1 to escape to. Phase 2: it has, and stays. */
 static uint32_t ring_adaptive_moves(const struct router *router, uint32_t at, uint32_t to,
                                     const struct route_state *state, struct route_move *moves)
 {
-    if (!ring_moves(router, at, to, state, moves))
+    struct route_state plain = {.phase = state->phase & 1};
+    if (!ring_moves(router, at, to, &plain, moves))
         return 0;
     moves[1] = moves[0];
     moves[1].lane = 2;
+    moves[0].next.phase |= 2;
+    if (router->escape_lanes && state->phase & 2)
+        return 1;
     moves[0].share = moves[1].share = 0.5;
     return 2;
 }
