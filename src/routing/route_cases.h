@@ -17,14 +17,29 @@ struct route_case {
     struct router router;
 };
 
-static inline struct route_case *route_case_open(const char *spec, const char *algorithm)
+/* NULL if the algorithm does not fit the network. */
+static inline struct route_case *route_case_try(const char *spec, const char *algorithm)
 {
     struct route_case *test = array_new(1, sizeof *test);
     struct why why = {0};
     assert_non_null(test);
-    if (topology_build(&test->topology, spec, &why) ||
-        router_open(&test->router, algorithm, &test->topology, NULL, &why))
+    if (topology_build(&test->topology, spec, &why))
+        fail_msg("%s", why.text);
+    enum err err = router_open(&test->router, algorithm, &test->topology, NULL, &why);
+    if (!err)
+        return test;
+    if (err != ERR_USAGE)
         fail_msg("%s on %s: %s", algorithm, spec, why.text);
+    topology_fini(&test->topology);
+    free(test);
+    return NULL;
+}
+
+static inline struct route_case *route_case_open(const char *spec, const char *algorithm)
+{
+    struct route_case *test = route_case_try(spec, algorithm);
+    if (!test)
+        fail_msg("%s does not fit %s", algorithm, spec);
     return test;
 }
 

@@ -74,7 +74,9 @@ static void one_source_tells_all(void **state)
                                         "novacube:6x2", "novacube:2", "novacube:4x4x2"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         for (const struct route_algorithm *const *each = route_algorithms; *each; each++) {
-            struct route_case *test = route_case_open(specs[i], (*each)->name);
+            struct route_case *test = route_case_try(specs[i], (*each)->name);
+            if (!test)
+                continue;
             struct traffic uniform = route_case_uniform(&test->topology);
             struct load quick = route_case_load(&test->router, &uniform);
             struct router plain = test->router;

@@ -125,6 +125,19 @@ static bool has_jump_port(const struct topology *topology)
     return false;
 }
 
+/* No algorithm goes round an axis more than once, or makes more than two hops
+ * besides. */
+static enum err check_hops(const struct topology *topology, const char *user, struct why *why)
+{
+    uint64_t hops = 2;
+    for (uint32_t axis = 0; axis < topology->axis_count; axis++)
+        hops += topology->axis_size[axis];
+    if (hops > ROUTE_HOP_MAX)
+        return why_fail(why, ERR_USAGE, "%s: axes this long need paths of more than %u hops", user,
+                        ROUTE_HOP_MAX);
+    return OK;
+}
+
 static enum err refuse_kind(const struct topology *topology, const char *user, struct why *why)
 {
     if (topology->kind == TOPOLOGY_OTHER)
@@ -141,7 +154,11 @@ enum err compass_init(struct compass *compass, const struct topology *topology, 
     bool square = kind == TOPOLOGY_TORUS || kind == TOPOLOGY_NOVACUBE || kind == TOPOLOGY_OTHER;
     if (!square || topology->axis_count == 0)
         return refuse_kind(topology, user, why);
-    *compass = (struct compass){.node_count = topology->graph.node_count,
+    enum err err = check_hops(topology, user, why);
+    if (err)
+        return err;
+    *compass = (struct compass){.graph = &topology->graph,
+                                .node_count = topology->graph.node_count,
                                 .axis_count = topology->axis_count,
                                 .port_count = 2 * topology->axis_count + 1};
     compass->jumps =
@@ -155,7 +172,7 @@ enum err compass_init(struct compass *compass, const struct topology *topology, 
         return why_memory(why);
     }
     set_coordinates(compass, topology);
-    enum err err = enter_cables(compass, topology, user, why);
+    err = enter_cables(compass, topology, user, why);
     if (err) {
         compass_fini(compass);
         return err;

@@ -17,6 +17,7 @@
 #define CHANNEL_NONE UINT32_MAX
 
 struct compass {
+    const struct graph *graph; /* borrowed */
     uint32_t node_count;
     uint32_t axis_count;
     uint32_t size[AXIS_MAX];
@@ -62,6 +63,11 @@ static inline uint32_t compass_channel(const struct compass *compass, uint32_t n
 static inline uint32_t compass_jump_channel(const struct compass *compass, uint32_t node)
 {
     return compass->channel[(size_t)node * compass->port_count + 2 * compass->axis_count];
+}
+
+static inline uint32_t compass_peer(const struct compass *compass, uint32_t channel)
+{
+    return graph_channel_to(compass->graph, channel);
 }
 
 /* Hops along an axis from one node's coordinate to another's, going that way. */

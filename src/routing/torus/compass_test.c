@@ -145,6 +145,10 @@ static void what_does_not_fit_is_named(void **state)
     nova.kind = TOPOLOGY_TORUS;
     refuse(&nova, "dor needs a torus, and none has a cable at port 4 of 0");
     topology_fini(&nova);
+
+    struct topology ring = build("torus:65534");
+    refuse(&ring, "dor: axes this long need paths of more than 65535 hops");
+    topology_fini(&ring);
 }
 
 TEST_MAIN(TEST(channels_lead_where_they_should),

@@ -43,18 +43,6 @@ static enum err dor_split_open(struct router *router, struct why *why)
     return compass_router_open(router, 2, 2, why);
 }
 
-static uint32_t one_start(const struct router *router, uint32_t from, uint32_t to)
-{
-    return 1;
-}
-
-static double only_start(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
-                         struct route_state *state)
-{
-    *state = (struct route_state){0};
-    return 1;
-}
-
 static uint32_t one_way_moves(const struct router *router, uint32_t at, uint32_t to,
                               const struct route_state *state, struct route_move *moves)
 {
@@ -73,8 +61,8 @@ const struct route_algorithm route_dor = {
     .oblivious = true,
     .open = dor_open,
     .close = compass_router_close,
-    .start_count = one_start,
-    .start = only_start,
+    .start_count = route_one_start,
+    .start = route_only_start,
     .moves = one_way_moves,
 };
 
@@ -84,7 +72,7 @@ const struct route_algorithm route_dor_split = {
     .oblivious = true,
     .open = dor_split_open,
     .close = compass_router_close,
-    .start_count = one_start,
-    .start = only_start,
+    .start_count = route_one_start,
+    .start = route_only_start,
     .moves = split_moves,
 };

@@ -105,13 +105,12 @@ static uint32_t rlb_lane(const struct compass *compass, uint32_t at, uint32_t to
     return directions * (compass->axis_count + 1) + ends;
 }
 
-static struct route_move rlb_move(const struct router *router, uint32_t at, uint32_t target,
+static struct route_move rlb_move(const struct compass *compass, uint32_t at, uint32_t target,
                                   uint32_t axis, const struct route_state *state)
 {
-    const struct compass *compass = compass_of(router);
     bool down = state->downwards >> axis & 1;
     struct route_move move = {.channel = compass_channel(compass, at, axis, down)};
-    uint32_t there = graph_channel_to(&router->topology->graph, move.channel);
+    uint32_t there = compass_peer(compass, move.channel);
     move.next = *state;
     if (!state->phase && there == target)
         move.next = rlb_state(there, target, state->downwards);
@@ -132,7 +131,7 @@ static uint32_t rlb_moves(const struct router *router, uint32_t at, uint32_t to,
         if (state->order && axis + 1 != state->order)
             continue;
         if (compass_coordinate(compass, at, axis) != compass_coordinate(compass, target, axis))
-            moves[count++] = rlb_move(router, at, target, axis, state);
+            moves[count++] = rlb_move(compass, at, target, axis, state);
     }
     for (uint32_t i = 0; i < count; i++) {
         moves[i].share = 1.0 / count;
