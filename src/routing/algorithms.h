@@ -14,3 +14,6 @@ extern const struct route_algorithm route_pora_quadrants;
 extern const struct route_algorithm route_rlb;
 extern const struct route_algorithm route_romm;
 extern const struct route_algorithm route_valiant;
+extern const struct route_algorithm route_ecmp;
+extern const struct route_algorithm route_k_shortest;
+extern const struct route_algorithm route_link_state;
