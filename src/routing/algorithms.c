@@ -7,10 +7,10 @@
 const struct route_algorithm *const route_algorithms[] = {
     &route_dor,
     &route_dor_split,
-    &route_pora_free,
     &route_minimal_adaptive,
     &route_pora,
     &route_pora_around,
+    &route_pora_free,
     &route_pora_quadrants,
     &route_rlb,
     &route_romm,
