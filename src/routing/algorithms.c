@@ -12,6 +12,7 @@ const struct route_algorithm *const route_algorithms[] = {
     &route_pora_around,
     &route_pora_free,
     &route_pora_quadrants,
+    &route_pora_raised,
     &route_rlb,
     &route_romm,
     &route_valiant,

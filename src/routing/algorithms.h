@@ -11,6 +11,7 @@ extern const struct route_algorithm route_pora;
 extern const struct route_algorithm route_pora_around;
 extern const struct route_algorithm route_pora_free;
 extern const struct route_algorithm route_pora_quadrants;
+extern const struct route_algorithm route_pora_raised;
 extern const struct route_algorithm route_rlb;
 extern const struct route_algorithm route_romm;
 extern const struct route_algorithm route_valiant;
