@@ -37,45 +37,75 @@ static enum err unit_find(struct unit *unit, struct explore *explore, uint32_t f
     return err;
 }
 
+/* A layer's dependencies only grow, so that one which closes a cycle among
+ * them does so for ever: it is remembered and not searched for again. */
+struct layer {
+    struct acyclic graph;
+    struct intern refused; /* of uint32_t[2] */
+};
+
 /* Layers in the making. */
 struct stack {
     struct layers *layers;
     struct explore explore;
     struct unit unit;
-    struct acyclic graphs[LAYER_MAX]; /* the first layers->count of them */
+    struct layer each[LAYER_MAX]; /* the first layers->count of them */
 };
 
-/* Adds a unit to a layer, or leaves the layer as it was. */
-static enum err layer_try(struct acyclic *graph, const struct unit *unit, bool *fits,
-                          struct why *why)
+static enum err layer_init(struct layer *layer, uint32_t channels, struct why *why)
 {
-    uint32_t before = graph->edges.count;
-    bool closes = false;
-    for (size_t i = 0; !closes && i < unit->count; i++) {
-        enum err err = acyclic_add(graph, unit->pairs[i][0], unit->pairs[i][1], &closes, why);
+    layer->refused.size = 2 * sizeof(uint32_t);
+    return acyclic_init(&layer->graph, channels, why);
+}
+
+/* Takes a unit back out, and remembers the pair that did not fit if it is not
+ * for the unit's own other pairs that it does not. */
+static enum err layer_undo(struct layer *layer, uint32_t before, const uint32_t *pair,
+                           struct why *why)
+{
+    bool closes, new;
+    uint32_t number;
+    acyclic_cut(&layer->graph, before);
+    enum err err = acyclic_add(&layer->graph, pair[0], pair[1], &closes, why);
+    acyclic_cut(&layer->graph, before);
+    if (!err && closes && !intern_add(&layer->refused, pair, &number, &new))
+        err = why_memory(why);
+    return err;
+}
+
+/* Adds a unit to a layer, or leaves the layer's dependencies as they were. */
+static enum err layer_try(struct layer *layer, const struct unit *unit, bool *fits, struct why *why)
+{
+    uint32_t before = layer->graph.edges.count;
+    *fits = false;
+    for (size_t i = 0; i < unit->count; i++)
+        if (intern_find(&layer->refused, unit->pairs[i]) != INTERN_NONE)
+            return OK;
+    for (size_t i = 0; i < unit->count; i++) {
+        bool closes;
+        const uint32_t *pair = unit->pairs[i];
+        enum err err = acyclic_add(&layer->graph, pair[0], pair[1], &closes, why);
         if (err)
             return err;
+        if (closes)
+            return layer_undo(layer, before, pair, why);
     }
-    if (closes)
-        acyclic_cut(graph, before);
-    *fits = !closes;
+    *fits = true;
     return OK;
 }
 
-static enum err unit_place(struct stack *stack, uint8_t *layer, bool *found, struct why *why)
+static enum err unit_place(struct stack *stack, uint8_t *place, bool *found, struct why *why)
 {
     struct layers *layers = stack->layers;
     uint32_t channels = 2 * stack->explore.router->topology->graph.link_count;
     for (uint32_t i = 0; i < LAYER_MAX; i++) {
         bool new = i == layers->count, fits;
-        enum err err = OK;
-        if (new)
-            err = acyclic_init(&stack->graphs[layers->count], channels, why);
+        enum err err = new ? layer_init(&stack->each[i], channels, why) : OK;
         if (err)
             return err;
         layers->count += new;
-        err = layer_try(&stack->graphs[i], &stack->unit, &fits, why);
-        *layer = (uint8_t)i;
+        err = layer_try(&stack->each[i], &stack->unit, &fits, why);
+        *place = (uint8_t)i;
         if (err || fits)
             return err;
         if (new)
@@ -111,8 +141,10 @@ static enum err pair_place(struct stack *stack, uint32_t from, uint32_t to, size
 
 static void stack_free(struct stack *stack)
 {
-    for (uint32_t i = 0; i < stack->layers->count; i++)
-        acyclic_fini(&stack->graphs[i]);
+    for (uint32_t i = 0; i < stack->layers->count; i++) {
+        acyclic_fini(&stack->each[i].graph);
+        intern_fini(&stack->each[i].refused);
+    }
     explore_close(&stack->explore);
     free(stack->unit.pairs);
     free(stack);
