@@ -18,6 +18,7 @@ const struct command *const commands[] = {
     &command_route_path,
     &command_route_load,
     &command_route_worst,
+    &command_route_deadlock,
     &command_route_rules,
     &command_paper_list,
     &command_paper_run,

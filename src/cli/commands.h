@@ -8,6 +8,7 @@ extern const struct command command_help;
 extern const struct command command_paper_all;
 extern const struct command command_paper_list;
 extern const struct command command_paper_run;
+extern const struct command command_route_deadlock;
 extern const struct command command_route_list;
 extern const struct command command_route_load;
 extern const struct command command_route_path;

@@ -13,10 +13,15 @@ const struct route_algorithm *const route_algorithms[] = {
     &route_minimal_adaptive,
     &route_pora,
     &route_pora_around,
+    &route_pora_free,
     &route_pora_quadrants,
+    &route_pora_raised,
     &route_rlb,
     &route_romm,
     &route_valiant,
+    &route_ecmp,
+    &route_k_shortest,
+    &route_link_state,
     NULL,
 };
 /* clang-format on */

@@ -62,8 +62,6 @@
 #include "routing/algorithms.h"
 #include "routing/torus/dor.h"
 
-enum { AT_SOURCE = 0, BEHIND_JUMP, IN_BOX };
-
 /* The cable at a port if it is one of its own, else CHANNEL_NONE. */
 static uint32_t own_channel(const struct compass *compass, uint32_t at, uint32_t port)
 {
@@ -229,13 +227,13 @@ static uint32_t first_moves(const struct compass *compass, enum pora_rule rule, 
         struct route_move *move = &moves[count++];
         *move = (struct route_move){.share = shares[port], .channel = channel};
         if (axis == compass->axis_count) {
-            move->next.phase = BEHIND_JUMP;
+            move->next.phase = PORA_BEHIND_JUMP;
             continue;
         }
         struct pora_box box = pora_box_of(compass, rule, at, to, port);
         move->lane = compass_lane(compass, axis, at, box.corner, port % 2);
-        move->next =
-            (struct route_state){.target = box.corner, .downwards = box.downwards, .phase = IN_BOX};
+        move->next = (struct route_state){
+            .target = box.corner, .downwards = box.downwards, .phase = PORA_IN_BOX};
     }
     return count;
 }
@@ -246,8 +244,8 @@ static uint32_t pora_moves(const struct router *router, enum pora_rule rule, uin
     const struct compass *compass = compass_of(router);
     if (at == to)
         return 0;
-    if (state->phase != IN_BOX)
-        return first_moves(compass, rule, at, to, state->phase == AT_SOURCE, moves);
+    if (state->phase != PORA_IN_BOX)
+        return first_moves(compass, rule, at, to, state->phase == PORA_AT_SOURCE, moves);
     struct pora_box box = {rule, state->target, state->downwards};
     uint32_t count = pora_box_moves(compass, &box, at, to, moves);
     for (uint32_t i = 0; i < count; i++)
