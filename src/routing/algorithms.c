@@ -19,9 +19,6 @@ const struct route_algorithm *const route_algorithms[] = {
     &route_rlb,
     &route_romm,
     &route_valiant,
-    &route_ecmp,
-    &route_k_shortest,
-    &route_link_state,
     NULL,
 };
 /* clang-format on */
