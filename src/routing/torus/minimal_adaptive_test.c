@@ -17,7 +17,7 @@ static void every_way_is_a_shortest_one(void **state)
                  {"novacube:4x4x4", true, 4, 3}, {"novacube:5x5x5", true, 5, 3}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct route_case *test = route_case_open(cases[i].spec, "minimal-adaptive");
-        struct traffic uniform = route_case_uniform(&test->topology);
+        struct traffic uniform = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
         struct load load = route_case_load(&test->router, &uniform);
         struct closed_form form;
         if (cases[i].nova)

@@ -100,7 +100,7 @@ static void the_mean_path_is_that_of_a_plain_recursion(void **state)
                                         "novacube:4x4x4", "novacube:8",   "novacube:2x6"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct route_case *test = route_case_open(specs[i], "pora");
-        struct traffic uniform = route_case_uniform(&test->topology);
+        struct traffic uniform = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
         struct load load = route_case_load(&test->router, &uniform);
         uint32_t nodes = test->topology.graph.node_count;
         double sum = 0;
