@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/check.h"
 #include "base/rng.h"
 #include "bench.h"
 #include "routing/paths/k_shortest.h"
@@ -81,6 +82,7 @@ static void draw_sample(struct contest *contest, struct rng *rng)
 static void write_problem(const struct contest *contest, FILE *file)
 {
     const struct graph *graph = &contest->topology.graph;
+    assert(file);
     fprintf(file, "k %d\n", K);
     for (uint32_t e = 0; e < graph->link_count; e++)
         fprintf(file, "link %u %u\n", graph->links[e].a, graph->links[e].b);
@@ -114,6 +116,7 @@ static bool read_answer(const struct contest *contest, FILE *peer, const char *p
                         double *seconds)
 {
     char line[LINE_SIZE];
+    assert(peer);
     bool begun = fgets(line, sizeof line, peer) && sscanf(line, "%lf", seconds) == 1;
     uint32_t count = 0;
     unlink(problem);
