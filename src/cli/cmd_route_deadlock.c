@@ -226,7 +226,8 @@ static void cycle_text(struct text *out, const struct examination *examination)
     text_puts(out, "\n");
     const char *meaning =
         found->at_once
-            ? "Sent at the same moment, each takes its first channel and none moves again."
+            ? "Sent at the same moment, as many of each as a channel holds, they take their first "
+              "channels and none moves again."
         : examination->route.router.algorithm->oblivious
             ? "Each of these waits can happen; the proof of freedom fails. Whether all can happen "
               "at once is not decided."

@@ -15,6 +15,7 @@ const struct figure *const figures[] = {
     &figure_nova_eq10,
     &figure_nova_fig4,
     &figure_nova_fig5,
+    &figure_nova_deadlock,
     &figure_jelly_fig1c,
     &figure_jelly_fig2a,
     &figure_jelly_fig2b,

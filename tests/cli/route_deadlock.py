@@ -154,6 +154,105 @@ class DimensionOrder(unittest.TestCase):
                 self.assertLess(row["next_number"], row["number"])
 
 
+class Known(unittest.TestCase):
+    """What theory says of algorithms other than dimension order."""
+
+    def test_two_phases_need_lanes_of_their_own(self):
+        for algorithm in ("valiant", "romm"):
+            found = deadlock("torus:5x4", algorithm)
+            self.assertTrue(found["free"])
+            self.assertEqual(found["virtual_channels"], 4)
+            self.assertFalse(deadlock("torus:5x4", algorithm, "--lanes", 2)["free"])
+
+    def test_up_and_down_a_tree_needs_one_lane(self):
+        for spec in ("fattree:k=4", "fattree:k=6"):
+            found = deadlock(spec, "link-state", "--lanes", "none")
+            self.assertTrue(found["free"])
+            self.assertEqual(found["virtual_channels"], 1)
+            self.assertTrue(deadlock(spec, "ecmp", "--lanes", "none")["free"])
+
+    def test_a_path_needs_one_lane_and_a_ring_of_five_more(self):
+        path = "".join(f"{i} {i + 1}\n" for i in range(6))
+        self.assertTrue(deadlock("-", "ecmp", "--lanes", "none", stdin=path)["free"])
+        ring = "".join(f"{i} {(i + 1) % 5}\n" for i in range(5))
+        found = deadlock("-", "ecmp", "--lanes", "none", stdin=ring)
+        self.assertFalse(found["free"])
+        self.assertEqual(len(found["cycle"]), 5)
+        self.assertEqual(found["layers"], 2)
+
+    def test_random_graphs_need_layers_or_lanes_by_hops(self):
+        for seed in range(1, 6):
+            spec = f"jellyfish:n=16,degree=4,seed={seed}"
+            for algorithm in ("ecmp", "k-shortest", "link-state"):
+                self.assertFalse(deadlock(spec, algorithm, "--lanes", "none")["free"])
+                self.assertTrue(deadlock(spec, algorithm, "--lanes", "hops")["free"])
+                found, graph, _ = dependencies(spec, algorithm, "--lanes", "layers")
+                self.assertTrue(found["free"])
+                self.assertEqual(found["virtual_channels"], len({lane for _, lane in graph}))
+                self.assertTrue(networkx.is_directed_acyclic_graph(graph))
+                for (_, lane), (_, after) in graph.edges:
+                    self.assertEqual(lane, after)
+
+    def test_an_adaptive_algorithm_escapes(self):
+        for spec in ("torus:5x5", "novacube:4x4"):
+            found, graph, rows = dependencies(spec, "minimal-adaptive")
+            self.assertTrue(found["free"] and found["wormhole_free"])
+            self.assertFalse(networkx.is_directed_acyclic_graph(graph))
+            waits = {}
+            for row in rows:
+                waits.setdefault(row["wait"], []).append(row)
+            for rows in waits.values():
+                self.assertTrue(any(row["next_number"] < row["number"] for row in rows))
+
+
+class Pora(unittest.TestCase):
+    SIZES = ("4x4", "6x6", "8x8", "5x5", "4x4x4")
+
+    def test_two_lanes_do_not_suffice(self):
+        """Each packet of the cycle, by the words of the paper: a first hop to a
+        neighbour, any; from there dimension order, the short way."""
+        for size in self.SIZES:
+            spec = "novacube:" + size
+            cube = Cube(spec)
+            ends = {channel: (node, after) for (node, _), (channel, after)
+                    in cube.channels.items()}
+            found = deadlock(spec, "pora")
+            self.assertFalse(found["free"])
+            self.assertTrue(found["at_once"])
+            self.assertEqual(found["virtual_channels"], 2)
+            cycle = found["cycle"]
+            for step, after in zip(cycle, cycle[1:] + cycle[:1]):
+                source, to = int(step["packet"]["from"]), int(step["packet"]["to"])
+                node, held_to = ends[step["channel"]]
+                self.assertEqual((node, step["packet"]["hops"]), (source, 1))
+                neighbours = {end for start, end in ends.values() if start == source}
+                self.assertNotIn(to, neighbours)
+                here, there = cube.place(held_to), cube.place(to)
+                axis = next(i for i, one in enumerate(here) if one != there[i])
+                up = (there[axis] - here[axis]) % cube.sizes[axis]
+                ways = [port for port, hops in ((2 * axis, up),
+                                                (2 * axis + 1, cube.sizes[axis] - up))
+                        if 2 * hops <= cube.sizes[axis]]
+                self.assertIn(after["channel"],
+                              [cube.channels[held_to, port][0] for port in ways])
+
+    def test_other_readings_are_not_free_either(self):
+        for algorithm in ("pora-around", "pora-quadrants"):
+            for size in ("4x4", "6x6", "5x5"):
+                found = deadlock("novacube:" + size, algorithm)
+                self.assertFalse(found["free"])
+                self.assertTrue(found["at_once"])
+
+    def test_variants_are_free(self):
+        for size in self.SIZES + ("3x3", "7x4", "2x9", "5x4x3", "12"):
+            for algorithm, lanes in (("pora-free", 2), ("pora-raised", 3)):
+                found, graph, rows = dependencies("novacube:" + size, algorithm)
+                self.assertTrue(found["free"], (size, algorithm))
+                self.assertLessEqual(found["virtual_channels"], lanes)
+                self.assertTrue(networkx.is_directed_acyclic_graph(graph))
+                self.assertTrue(all(row["next_number"] < row["number"] for row in rows))
+
+
 class Lanes(unittest.TestCase):
     def test_hops_need_as_many_as_the_longest_path(self):
         found = deadlock("torus:4x6", "dor", "--lanes", "hops")

@@ -62,14 +62,22 @@ static void test_even_axes_have_shortest_ways(void **state)
     }
 }
 
-/* With an odd axis ways are at most a little longer. */
+/* With an odd axis ways are at most a little longer; without the steps before
+ * a jump they would be three to four times that. */
 static void test_odd_axes_are_near(void **state)
 {
-    static const char *const specs[] = {"novacube:5x5", "novacube:7x4", "novacube:3x3x3"};
-    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        struct route_case *test = route_case_open(specs[i], "pora-free");
+    static const struct {
+        const char *spec;
+        double low, high; /* mean hops beyond the shortest */
+    } cases[] = {
+        {"novacube:3x3", -1e-9, 1e-9},  {"novacube:3x3x3", -1e-9, 1e-9},
+        {"novacube:5x5", 0.01, 0.03},   {"novacube:7x7", 0.01, 0.06},
+        {"novacube:5x5x5", 0.01, 0.06}, {"novacube:7x4", 0.001, 0.06},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct route_case *test = route_case_open(cases[i].spec, "pora-free");
         double extra = extra_hops(test);
-        assert_true(extra > 0 && extra < 0.25);
+        assert_true(extra > cases[i].low && extra < cases[i].high);
         route_case_close(test);
     }
 }
