@@ -21,19 +21,23 @@ enum err balance_open(struct balance *balance, struct spread *spread, struct why
     size_t channels = channel_count(balance);
     balance->weight = array_new(channels, sizeof *balance->weight);
     balance->channels = array_new(channels, sizeof *balance->channels);
-    if (balance->weight && balance->channels) {
-        for (size_t c = 0; c < channels; c++)
-            balance->weight[c] = 1;
-        return OK;
+    enum err err = stride_open(&balance->stride, spread, why);
+    if (!err && !(balance->weight && balance->channels))
+        err = why_memory(why);
+    if (err) {
+        balance_close(balance);
+        return err;
     }
-    balance_close(balance);
-    return why_memory(why);
+    for (size_t c = 0; c < channels; c++)
+        balance->weight[c] = 1;
+    return OK;
 }
 
 void balance_close(struct balance *balance)
 {
     free(balance->weight);
     free(balance->channels);
+    stride_close(&balance->stride);
     *balance = (struct balance){0};
 }
 
@@ -155,29 +159,50 @@ static void sweep_demand(struct balance *balance, size_t demand, struct sweep *s
             sweep->gain += shift(balance, p, &refuge);
 }
 
-void balance_run(struct balance *balance, uint32_t sweep_max, double tolerance)
+/* All demands once; true if less than `tolerance` of the whole was to gain. */
+static bool sweep(struct balance *balance, double tolerance)
 {
-    assert(balance->sharpness > 0);
+    struct sweep sweep = {0};
+    for (size_t k = 0; k < balance->spread->traffic->count; k++)
+        sweep_demand(balance, k, &sweep);
+    return sweep.gain <= tolerance * sweep.length;
+}
+
+enum { SWEEPS_PER_STRIDE = 10 };
+
+static enum err take_stride(struct balance *balance, struct why *why)
+{
+    spread_settle(balance->spread);
+    stride_take(&balance->stride, balance->spread, balance->sharpness);
+    weigh(balance);
+    return stride_begin(&balance->stride, balance->spread, why);
+}
+
+enum err balance_run(struct balance *balance, uint32_t sweep_max, double tolerance, struct why *why)
+{
+    assert(balance->sharpness > 0 && sweep_max > 0);
     size_t channels = channel_count(balance);
     uint32_t averaged = 0;
+    bool done = false;
     for (size_t c = 0; c < channels; c++)
         balance->weight[c] = 0;
     weigh(balance);
-    for (uint32_t i = 0; i < sweep_max; i++) {
-        struct sweep sweep = {0};
-        for (size_t k = 0; k < balance->spread->traffic->count; k++)
-            sweep_demand(balance, k, &sweep);
-        bool done = sweep.gain <= tolerance * sweep.length;
-        if (2 * (i + 1) > sweep_max || done) {
+    enum err err = stride_begin(&balance->stride, balance->spread, why);
+    for (uint32_t i = 1; !err && !done && i <= sweep_max; i++) {
+        done = sweep(balance, tolerance);
+        if (2 * i > sweep_max || done) {
             for (size_t c = 0; c < channels; c++)
                 balance->weight[c] += balance->channels[c].weight;
             averaged++;
         }
-        if (done)
-            break;
+        if (i % SWEEPS_PER_STRIDE == 0)
+            err = take_stride(balance, why);
     }
+    if (err)
+        return err;
     spread_settle(balance->spread);
     assert(averaged > 0);
     for (size_t c = 0; c < channels; c++)
         balance->weight[c] = fmax(balance->weight[c] / averaged, weight_min);
+    return OK;
 }

@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "flow/concurrent/spread.h"
+#include "flow/concurrent/stride.h"
 
 /* One channel, while traffic moves. Marks tell which of two paths use it: they
  * hold the number of the last path that was marked so. */
@@ -28,6 +29,7 @@ struct balance {
     double *weight;                   /* per channel: what the last run found; owned */
     struct balance_channel *channels; /* owned */
     uint32_t stamp;                   /* the last number that a mark was given */
+    struct stride stride;
 };
 
 MUST_CHECK enum err balance_open(struct balance *balance, struct spread *spread, struct why *why);
@@ -37,4 +39,5 @@ void balance_close(struct balance *balance);
  * is below `tolerance` of the whole. Leaves the spread settled, and as weights
  * the mean of those after each sweep of the later half: single ones jitter,
  * and their mean proves a better bound. */
-void balance_run(struct balance *balance, uint32_t sweep_max, double tolerance);
+MUST_CHECK enum err balance_run(struct balance *balance, uint32_t sweep_max, double tolerance,
+                                struct why *why);

@@ -49,7 +49,7 @@ static void close_parallel(struct parallel *parallel)
 static void run_rounds(struct balance *balance)
 {
     for (int round = 0; round < 100; round++)
-        balance_run(balance, 10, 1e-13);
+        assert_int_equal(balance_run(balance, 10, 1e-13, NULL), OK);
 }
 
 static void two_equal_paths_are_even_after_one_shift(void **state)
@@ -58,7 +58,7 @@ static void two_equal_paths_are_even_after_one_shift(void **state)
     open_parallel(&parallel, 2, 3);
     assert_true(parallel.spread.busiest == 3);
     parallel.balance.sharpness = 5;
-    balance_run(&parallel.balance, 1, 0);
+    assert_int_equal(balance_run(&parallel.balance, 1, 0, NULL), OK);
     spread_check(&parallel.spread);
     assert_true(fabs(parallel.spread.rates[0] - 1.5) < 1e-12);
     assert_true(fabs(parallel.spread.busiest - 1.5) < 1e-12);
