@@ -20,6 +20,7 @@ const struct figure *const figures[] = {
     &figure_jelly_fig2a,
     &figure_jelly_fig2b,
     &figure_jelly_fig5,
+    &figure_jelly_fig9,
     &figure_jelly_cabling,
     NULL,
 };
