@@ -14,3 +14,5 @@ extern const struct figure figure_nova_eq10;
 extern const struct figure figure_nova_eq3;
 extern const struct figure figure_nova_eq4;
 extern const struct figure figure_nova_eq8;
+extern const struct figure figure_nova_fig4;
+extern const struct figure figure_nova_fig5;

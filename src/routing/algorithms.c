@@ -5,6 +5,15 @@
 /* One line each, for those who add one. */
 /* clang-format off */
 const struct route_algorithm *const route_algorithms[] = {
+    &route_dor,
+    &route_dor_split,
+    &route_minimal_adaptive,
+    &route_pora,
+    &route_pora_around,
+    &route_pora_quadrants,
+    &route_rlb,
+    &route_romm,
+    &route_valiant,
     NULL,
 };
 /* clang-format on */
