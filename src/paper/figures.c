@@ -16,7 +16,10 @@ const struct figure *const figures[] = {
     &figure_jelly_fig1c,
     &figure_jelly_fig2a,
     &figure_jelly_fig2b,
+    &figure_jelly_fig3,
+    &figure_jelly_fig4,
     &figure_jelly_fig5,
+    &figure_jelly_fig6,
     &figure_jelly_cabling,
     NULL,
 };
