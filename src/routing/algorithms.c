@@ -7,6 +7,9 @@
 const struct route_algorithm *const route_algorithms[] = {
     &route_dor,
     &route_dor_split,
+    &route_ecmp,
+    &route_k_shortest,
+    &route_link_state,
     &route_minimal_adaptive,
     &route_pora,
     &route_pora_around,

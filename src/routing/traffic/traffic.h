@@ -65,7 +65,8 @@ MUST_CHECK enum err traffic_make_pattern(struct traffic *traffic, const struct t
  * given; # begins a comment. A server is named by its node where that is a
  * server, and NODE/INDEX where nodes are switches; NODE alone is then all its
  * servers together. Refuses, with the line: unknown servers, negative, infinite
- * or NaN amounts. `name` is the file's, for messages; borrowed. */
+ * or NaN amounts, ends that no path joins. Pairs that come more than once add
+ * up, amounts of 0 are left out. `name` is the file's, for messages; borrowed. */
 MUST_CHECK enum err traffic_read(struct traffic *traffic, const struct topology *topology,
                                  const char *name, const char *data, size_t size, struct why *why);
 
