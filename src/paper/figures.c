@@ -16,6 +16,7 @@ const struct figure *const figures[] = {
     &figure_jelly_fig1c,
     &figure_jelly_fig2a,
     &figure_jelly_fig2b,
+    &figure_jelly_fig2c,
     &figure_jelly_fig3,
     &figure_jelly_fig4,
     &figure_jelly_fig5,

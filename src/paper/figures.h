@@ -8,6 +8,7 @@ extern const struct figure figure_jelly_cabling;
 extern const struct figure figure_jelly_fig1c;
 extern const struct figure figure_jelly_fig2a;
 extern const struct figure figure_jelly_fig2b;
+extern const struct figure figure_jelly_fig2c;
 extern const struct figure figure_jelly_fig3;
 extern const struct figure figure_jelly_fig4;
 extern const struct figure figure_jelly_fig5;
