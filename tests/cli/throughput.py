@@ -218,11 +218,11 @@ class Tampering(unittest.TestCase):
 
     def test_any_rate_changed_by_a_percent(self):
         for factor in (1.01, 0.99):
-            for demand in range(len(self.flow["demands"])):
-                for path in range(len(self.flow["demands"][demand]["paths"]))[:2]:
-                    def change(flow):
-                        flow["demands"][demand]["paths"][path]["rate"] *= factor
-                    self.refused(change, r"line \d+: the paths from \d+ to \d+ carry")
+            for demand in range(0, len(self.flow["demands"]), 5):
+                path = demand % len(self.flow["demands"][demand]["paths"])
+                def change(flow):
+                    flow["demands"][demand]["paths"][path]["rate"] *= factor
+                self.refused(change, r"line \d+: the paths from \d+ to \d+ carry")
 
     def test_rate_moved_between_paths_overloads_a_link(self):
         # all that a demand of several paths has goes over its longest one

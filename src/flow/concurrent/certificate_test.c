@@ -212,7 +212,7 @@ static void test_sound_ones_are_verified(void **state)
 {
     static const char *const specs[] = {"torus:2x2x2", "novacube:4x4", "fattree:k=4", "torus:5x3",
                                         "jellyfish:servers=60,switches=20,ports=8,seed=3"};
-    print_message("seed %d\n", SEED);
+    print_message("# seed %d\n", SEED);
     for (size_t i = 0; i < 4 * sizeof specs / sizeof *specs; i++) {
         struct example example;
         struct certificate read;

@@ -106,7 +106,7 @@ enum err length_bound_hops(const struct graph *graph, const struct demand *deman
                            uint32_t *hops, struct why *why)
 {
     struct side sides[2] = {{0}, {0}};
-    bool ready = side_open(&sides[0], graph->node_count) & side_open(&sides[1], graph->node_count);
+    bool ready = side_open(&sides[0], graph->node_count) && side_open(&sides[1], graph->node_count);
     for (size_t i = 0, end; ready && i < count; i = end) {
         for (end = i + 1; end < count && demands[end].from == demands[i].from;)
             end++;
