@@ -166,6 +166,7 @@ static void judge_layers(const struct router *router)
     assert_int_equal(deadlock_judge(&found, &graph, NULL), OK);
     assert_true(found.free);
     assert_int_equal(found.lanes, layers.count);
+    assert_int_equal(found.dependencies, layers.dependencies);
     deadlock_fini(&found);
     dependency_fini(&graph);
     layers_fini(&layers);

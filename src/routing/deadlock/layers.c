@@ -142,6 +142,7 @@ static enum err pair_place(struct stack *stack, uint32_t from, uint32_t to, size
 static void stack_free(struct stack *stack)
 {
     for (uint32_t i = 0; i < stack->layers->count; i++) {
+        stack->layers->dependencies += stack->each[i].graph.edges.count;
         acyclic_fini(&stack->each[i].graph);
         intern_fini(&stack->each[i].refused);
     }

@@ -18,6 +18,7 @@
 
 struct layers {
     uint32_t count;
+    uint64_t dependencies; /* in all of them */
     uint32_t node_count;
     size_t *first;  /* owned; node_count^2 + 1: the starts of from * node_count + to */
     uint8_t *layer; /* owned; of each start */

@@ -108,5 +108,42 @@ static void test_two_lanes_are_free(void **state)
     }
 }
 
+/* What the proof rests on: steps before a jump are on virtual channels that
+ * dimension order never takes. */
+static void test_steps_before_a_jump_are_apart(void **state)
+{
+    static const char *const specs[] = {"novacube:5x5", "novacube:3x4x3", "novacube:7"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct route_case *test = route_case_open(specs[i], "pora-free");
+        struct explore explore;
+        uint32_t nodes = test->topology.graph.node_count, steps = 0;
+        /* per virtual channel, one bit for each phase of those who hold it */
+        uint8_t *phases = array_new(4 * (size_t)test->topology.graph.link_count, sizeof *phases);
+        assert_non_null(phases);
+        assert_int_equal(
+            explore_open(&explore, &test->router, (struct lane_rule){LANE_OWN, 0}, NULL), OK);
+        for (uint32_t to = 0; to < nodes; to++) {
+            explore_begin(&explore, to);
+            for (uint32_t from = 0; from < nodes; from++)
+                for (uint32_t s = 0;
+                     s < test->router.algorithm->start_count(&test->router, from, to); s++)
+                    assert_int_equal(explore_start(&explore, from, s, 0, NULL), OK);
+            for (uint32_t h = 0; h < explore.met.count; h++) {
+                bool more;
+                assert_int_equal(explore_next(&explore, &more, NULL), OK);
+                phases[2 * explore.held.channel + explore.held.lane] |=
+                    (uint8_t)(1u << explore.held.state.phase);
+                steps += explore.held.state.phase;
+            }
+        }
+        for (uint32_t v = 0; v < 4 * test->topology.graph.link_count; v++)
+            assert_true(phases[v] != 3);
+        assert_true(steps > 0);
+        explore_close(&explore);
+        free(phases);
+        route_case_close(test);
+    }
+}
+
 TEST_MAIN(TEST(test_even_axes_have_shortest_ways), TEST(test_odd_axes_are_near),
-          TEST(test_two_lanes_are_free))
+          TEST(test_two_lanes_are_free), TEST(test_steps_before_a_jump_are_apart))
