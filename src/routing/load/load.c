@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "routing/load/symmetry.h"
 
 /* Where a packet may be, and what it carries. */
 struct place {
@@ -203,20 +204,6 @@ enum err load_add(struct load_walk *walk, uint32_t from, uint32_t to, double amo
     return OK;
 }
 
-/* Coordinates of `to` as seen from `from`, as a node. */
-static uint32_t difference(const struct topology *topology, uint32_t from, uint32_t to)
-{
-    uint32_t sum = 0, stride = 1;
-    for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
-        uint32_t size = topology->axis_size[axis], a = from % size, b = to % size;
-        sum += (b >= a ? b - a : size - a + b) * stride;
-        stride *= size;
-        from /= size;
-        to /= size;
-    }
-    return sum;
-}
-
 /* Does every node send what node 0 sends, its own coordinates added? Then
  * *count of the demands, those of node 0, tell all. */
 static enum err sends_alike(const struct topology *topology, const struct traffic *traffic,
@@ -231,31 +218,22 @@ static enum err sends_alike(const struct topology *topology, const struct traffi
     *alike = traffic->count == *count * nodes; /* and no two of a pair: so each has as many */
     for (size_t i = 0; *alike && i < traffic->count; i++) {
         const struct demand *demand = &traffic->demands[i];
-        *alike = demand->amount == amounts[difference(topology, demand->from, demand->to)];
+        *alike = demand->amount == amounts[symmetry_difference(topology, demand->from, demand->to)];
     }
     free(amounts);
     return OK;
-}
-
-/* Channels that moving all nodes alike carries into each other. */
-static uint32_t channel_class(const struct topology *topology, uint32_t channel)
-{
-    uint32_t port = graph_channel_port(&topology->graph, channel), axis = port / 2;
-    if (axis < topology->axis_count && topology->axis_size[axis] == 2)
-        return 2 * axis; /* up or down, it is the one cable */
-    return port;
 }
 
 /* Node 0's loads become those of all nodes together: all channels of a class
  * carry what node 0 puts on the class. */
 static void spread(const struct topology *topology, double *channels)
 {
-    double sums[2 * AXIS_MAX + 1] = {0};
+    double sums[SYMMETRY_CLASS_MAX] = {0};
     uint32_t count = 2 * topology->graph.link_count;
     for (uint32_t channel = 0; channel < count; channel++)
-        sums[channel_class(topology, channel)] += channels[channel];
+        sums[symmetry_class(topology, channel)] += channels[channel];
     for (uint32_t channel = 0; channel < count; channel++)
-        channels[channel] = sums[channel_class(topology, channel)];
+        channels[channel] = sums[symmetry_class(topology, channel)];
 }
 
 static enum err add_demands(double *channels, const struct router *router,
