@@ -9,6 +9,8 @@ const struct figure *const figures[] = {
     &figure_nova_build,
     &figure_nova_eq3,
     &figure_nova_eq4,
+    &figure_nova_eq7,
+    &figure_nova_worst,
     &figure_nova_eq8,
     &figure_nova_eq10,
     &figure_nova_fig4,

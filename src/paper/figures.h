@@ -14,6 +14,8 @@ extern const struct figure figure_nova_build;
 extern const struct figure figure_nova_eq10;
 extern const struct figure figure_nova_eq3;
 extern const struct figure figure_nova_eq4;
+extern const struct figure figure_nova_eq7;
 extern const struct figure figure_nova_eq8;
 extern const struct figure figure_nova_fig4;
 extern const struct figure figure_nova_fig5;
+extern const struct figure figure_nova_worst;
