@@ -183,3 +183,25 @@ void balance_run(struct balance *balance, uint32_t sweep_max, double tolerance)
     else
         balance_weigh(balance);
 }
+
+double balance_length(const struct balance *balance, size_t path)
+{
+    return way_length(balance, way_of(&balance->spread->paths, path));
+}
+
+double balance_shift(struct balance *balance, size_t from, size_t to)
+{
+    way_mark(balance, way_of(&balance->spread->paths, to));
+    return shift(balance, from, to);
+}
+
+void balance_load(struct balance *balance, size_t path, double amount)
+{
+    struct way way = way_of(&balance->spread->paths, path);
+    double factor = exp(balance->sharpness * amount);
+    balance->spread->rates[path] += amount;
+    for (size_t h = 0; h < way.hops; h++) {
+        balance->weight[way.channels[h]] *= factor;
+        balance->spread->load[way.channels[h]] += amount;
+    }
+}

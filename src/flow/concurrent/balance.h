@@ -35,3 +35,16 @@ void balance_weigh(struct balance *balance);
  * the mean of those after each sweep of the later half: single ones jitter,
  * and their mean proves a better bound. */
 void balance_run(struct balance *balance, uint32_t sweep_max, double tolerance);
+
+/* --- one move at a time, for solvers that sweep by rules of their own --- */
+
+/* The sum of the weights along a path. */
+double balance_length(const struct balance *balance, size_t path);
+
+/* Evens out two paths of one demand: `from`, which carries some, and a shorter
+ * one, `to`. Does nothing if `to` is not shorter. Returns what there
+ * was to gain: traffic times difference. */
+double balance_shift(struct balance *balance, size_t from, size_t to);
+
+/* Adds to the rate of a path, or takes from it. */
+void balance_load(struct balance *balance, size_t path, double amount);
