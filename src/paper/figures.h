@@ -5,10 +5,12 @@
 
 extern const struct figure figure_cam_hops;
 extern const struct figure figure_jelly_cabling;
+extern const struct figure figure_jelly_fig14;
 extern const struct figure figure_jelly_fig1c;
 extern const struct figure figure_jelly_fig2a;
 extern const struct figure figure_jelly_fig2b;
 extern const struct figure figure_jelly_fig5;
+extern const struct figure figure_jelly_fig8;
 extern const struct figure figure_nova_build;
 extern const struct figure figure_nova_eq10;
 extern const struct figure figure_nova_eq3;
