@@ -24,7 +24,9 @@ const struct figure *const figures[] = {
     &figure_jelly_fig4,
     &figure_jelly_fig5,
     &figure_jelly_fig6,
+    &figure_jelly_fig8,
     &figure_jelly_fig9,
+    &figure_jelly_fig14,
     &figure_jelly_cabling,
     NULL,
 };

@@ -5,11 +5,12 @@
 
 #include "base/check.h"
 #include "flow/concurrent/concurrent.h"
+#include "flow/total/total.h"
 #include "routing/traffic/traffic.h"
 
 void throughput_add(struct throughput *throughput, double lower, double upper)
 {
-    assert(lower > 0 && lower <= upper * (1 + 1e-9)); /* rounding may cross them */
+    assert(lower >= 0 && lower <= upper * (1 + 1e-9)); /* rounding may cross them */
     lower = fmin(lower, 1);
     upper = fmin(fmax(lower, upper), 1);
     double runs = ++throughput->runs;
@@ -35,6 +36,24 @@ enum err throughput_add_permutation(struct throughput *throughput, const struct 
         return err;
     throughput_add(throughput, concurrent.lower, concurrent.upper);
     concurrent_fini(&concurrent);
+    return OK;
+}
+
+enum err throughput_add_mean(struct throughput *throughput, const struct topology *topology,
+                             uint64_t seed, double gap, uint32_t *apart, struct why *why)
+{
+    struct traffic traffic;
+    struct total total;
+    enum err err = traffic_permutation(&traffic, topology, seed, why);
+    if (err)
+        return err;
+    err = total_solve(&total, topology, &traffic, gap, 0, why);
+    double servers = topology->server_count, local = traffic.local;
+    traffic_fini(&traffic);
+    if (err)
+        return err;
+    *apart = (uint32_t)lround(total.unreachable);
+    throughput_add(throughput, (total.lower + local) / servers, (total.upper + local) / servers);
     return OK;
 }
 

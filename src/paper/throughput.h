@@ -25,7 +25,14 @@ MUST_CHECK enum err throughput_add_permutation(struct throughput *throughput,
                                                const struct topology *topology, uint64_t seed,
                                                double gap, struct why *why);
 
-/* The same of the network that the words, which take a seed, build with this one. */
+/* The mean over all servers of what each gets, where some may get more than
+ * others so that it is as large as can be (flow/total/total.h). A server whose
+ * partner is cut off gets nothing; *apart is how many such there are. */
+MUST_CHECK enum err throughput_add_mean(struct throughput *throughput,
+                                        const struct topology *topology, uint64_t seed, double gap,
+                                        uint32_t *apart, struct why *why);
+
+/* The first again, of the network that the words, which take a seed, build with this one. */
 MUST_CHECK enum err throughput_add_spec(struct throughput *throughput, const char *words,
                                         uint64_t seed, double gap, struct why *why);
 

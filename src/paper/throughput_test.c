@@ -4,6 +4,7 @@
 
 #include "base/test.h"
 #include "routing/traffic/traffic.h"
+#include "topology/measure/failure.h"
 
 static void assert_near(double found, double expected)
 {
@@ -65,6 +66,34 @@ static void servers_share_the_only_cable(void **state)
     (void)state;
 }
 
+/* There the best mean fills the cable both ways and leaves out the rest. */
+static void the_mean_counts_who_gets_nothing(void **state)
+{
+    struct topology topology, broken;
+    struct traffic traffic;
+    assert_int_equal(topology_build(&topology, "jellyfish:servers=8,switches=2,ports=5", NULL), OK);
+    assert_int_equal(failure_apply(&broken, &topology, 1, 0, 1, NULL), OK);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct throughput mean = {0}, none = {0};
+        uint32_t apart = 99;
+        assert_int_equal(traffic_permutation(&traffic, &topology, seed, NULL), OK);
+        double local = traffic.local, crossing = 8 - local;
+        traffic_fini(&traffic);
+        double expected = (local + fmin(crossing, 2)) / 8;
+        assert_int_equal(throughput_add_mean(&mean, &topology, seed, 0.01, &apart, NULL), OK);
+        assert_true(mean.lower <= expected + 1e-9 && mean.upper >= expected - 1e-9);
+        assert_true(mean.upper <= mean.lower * 1.01 + 1e-9);
+        assert_int_equal(apart, 0);
+        assert_int_equal(throughput_add_mean(&none, &broken, seed, 0.01, &apart, NULL), OK);
+        assert_near(none.lower, local / 8);
+        assert_near(none.upper, local / 8);
+        assert_near(apart, crossing);
+    }
+    topology_fini(&broken);
+    topology_fini(&topology);
+    (void)state;
+}
+
 static void what_cannot_be_built_is_refused(void **state)
 {
     struct throughput throughput = {0};
@@ -77,4 +106,5 @@ static void what_cannot_be_built_is_refused(void **state)
 }
 
 TEST_MAIN(TEST(means_are_of_all_runs_and_end_at_one), TEST(ratios_contain_every_truth),
-          TEST(servers_share_the_only_cable), TEST(what_cannot_be_built_is_refused))
+          TEST(servers_share_the_only_cable), TEST(the_mean_counts_who_gets_nothing),
+          TEST(what_cannot_be_built_is_refused))
