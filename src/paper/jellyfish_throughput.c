@@ -218,8 +218,8 @@ const struct figure figure_jelly_fig3 = {
     .what = "throughput against the best known degree-diameter graphs",
     .size = "2 graphs of the figure and 5 others, 24 to 364 switches; 10 runs each, gap 0.5 %",
     .size_quick = "2 graphs of the figure and 2 others, 24 to 98 switches; 2 runs, gap 1 %",
-    .seconds = 60,
-    .seconds_quick = 0.5,
+    .seconds = 45,
+    .seconds_quick = 0.7,
     .choice = "Servers are as few on a switch as leave the degree-diameter graph short of full "
               "throughput in every run. Throughput is the largest mean of what servers get, as in "
               "the paper, which averages over flows; the share where all get the same at once is "
@@ -376,7 +376,7 @@ const struct figure figure_jelly_fig6 = {
     .size = "20 to 220 switches in steps of 20, 4 servers each; 10 runs, gap 0.5 %",
     .size_quick = "20 to 60 switches in steps of 20, 4 servers each; 4 runs, gap 1 %",
     .seconds = 60,
-    .seconds_quick = 0.5,
+    .seconds_quick = 0.8,
     .choice =
         "Throughput is the largest mean of what servers get, as in jelly-fig3. It ends at 880 "
         "servers, about the most the paper solves elsewhere. \"Close to "
