@@ -122,6 +122,15 @@ const struct figure figure_nova_fig4 = {
     .seconds_quick = 0.1,
     .choice = "The drawing gives distances, not places: the destination is 3 along x and 2 along y "
               "from the source, which has them.",
+    .plot.table = "first_hop",
+    .plot.x_label = "distance of the neighbour to the destination in hops",
+    .plot.x_step = 1,
+    .plot.y_label = "% of packets",
+    .plot.series =
+        {
+            {"paper", "distance", "printed", NULL, NULL, STYLE_PAPER},
+            {"PORA", "distance", "found", NULL, NULL, STYLE_POINTS},
+        },
     .run = fig4_run,
 };
 

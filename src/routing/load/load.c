@@ -216,6 +216,8 @@ static enum err sends_alike(const struct topology *topology, const struct traffi
     for (*count = 0; *count < traffic->count && traffic->demands[*count].from == 0; ++*count)
         amounts[traffic->demands[*count].to] = traffic->demands[*count].amount;
     *alike = traffic->count == *count * nodes; /* and no two of a pair: so each has as many */
+    for (uint32_t v = 1; *alike && traffic->to_self && v < nodes; v++)
+        *alike = traffic->to_self[v] == traffic->to_self[0];
     for (size_t i = 0; *alike && i < traffic->count; i++) {
         const struct demand *demand = &traffic->demands[i];
         *alike = demand->amount == amounts[symmetry_difference(topology, demand->from, demand->to)];
@@ -236,25 +238,48 @@ static void spread(const struct topology *topology, double *channels)
         channels[channel] = sums[symmetry_class(topology, channel)];
 }
 
-static enum err add_demands(double *channels, const struct router *router,
-                            const struct demand *demands, size_t count,
-                            void (*progress)(void *context, uint64_t done, uint64_t total),
-                            void *context, double *mean_path, struct why *why)
-{
+struct load_progress {
+    void (*show)(void *context, uint64_t done, uint64_t total); /* or NULL */
+    void *context;
+};
+
+/* Adds the first `count` demands, and what the first `self_count` nodes send
+ * to themselves: most algorithms keep that at home, and it is no traffic. */
+struct adder {
     struct load_walk *walk;
-    enum err err = load_walk_open(&walk, router, why);
+    double *channels;
+    double hops, sum; /* of what travels */
+};
+
+static enum err add_one(struct adder *adder, uint32_t from, uint32_t to, double amount,
+                        struct why *why)
+{
+    double before = adder->hops;
+    enum err err = load_add(adder->walk, from, to, amount, adder->channels, &adder->hops, why);
+    if (from != to || adder->hops > before)
+        adder->sum += amount;
+    return err;
+}
+
+static enum err add_demands(double *channels, const struct router *router,
+                            const struct traffic *traffic, size_t count, uint32_t self_count,
+                            struct load_progress progress, double *mean_path, struct why *why)
+{
+    struct adder adder = {.channels = channels};
+    enum err err = load_walk_open(&adder.walk, router, why);
     if (err)
         return err;
-    double hops = 0, sum = 0;
+    for (uint32_t v = 0; !err && traffic->to_self && v < self_count; v++)
+        if (traffic->to_self[v] > 0)
+            err = add_one(&adder, v, v, traffic->to_self[v], why);
     for (size_t i = 0; !err && i < count; i++) {
-        const struct demand *demand = &demands[i];
-        err = load_add(walk, demand->from, demand->to, demand->amount, channels, &hops, why);
-        sum += demand->amount;
-        if (progress)
-            progress(context, i + 1, count);
+        const struct demand *demand = &traffic->demands[i];
+        err = add_one(&adder, demand->from, demand->to, demand->amount, why);
+        if (progress.show)
+            progress.show(progress.context, i + 1, count);
     }
-    load_walk_close(walk);
-    *mean_path = sum > 0 ? hops / sum : NAN;
+    load_walk_close(adder.walk);
+    *mean_path = adder.sum > 0 ? adder.hops / adder.sum : NAN;
     return err;
 }
 
@@ -273,8 +298,9 @@ enum err load_find(struct load *load, const struct router *router, const struct 
     *load = (struct load){.channels = array_new(channel_count, sizeof *load->channels)};
     if (!load->channels)
         return why_memory(why);
-    err = add_demands(load->channels, router, traffic->demands, count, progress, context,
-                      &load->mean_path, why);
+    err =
+        add_demands(load->channels, router, traffic, count, alike ? 1 : topology->graph.node_count,
+                    (struct load_progress){progress, context}, &load->mean_path, why);
     if (err) {
         load_fini(load);
         return err;

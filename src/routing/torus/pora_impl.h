@@ -8,6 +8,9 @@
 #include "routing/route.h"
 #include "routing/torus/compass.h"
 
+/* A packet's phase. */
+enum { PORA_AT_SOURCE, PORA_BEHIND_JUMP, PORA_IN_BOX };
+
 /* Which box the packet must stay in once its first hop is made. */
 enum pora_rule {
     PORA_NEAR,      /* of the shortest torus paths from the neighbour to the destination */

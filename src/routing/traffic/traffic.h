@@ -19,6 +19,8 @@ struct demand {
 struct traffic {
     struct demand *demands; /* owned; by from, then to; each pair at most once */
     size_t count;
+    double *to_self;  /* of patterns: per node, what it sends to itself, which Valiant's
+                       * way takes through the network too; owned; NULL: nothing */
     double local;     /* demand between servers of one node */
     uint32_t lines;   /* of the file it was read from; else 0 */
     const char *name; /* "permutation"; borrowed, constant, or the file's name */

@@ -52,17 +52,22 @@ static enum err make_uniform(struct traffic *traffic, const struct topology *top
                         count);
     }
     struct demand *demands = array_new((size_t)count * (count - 1), sizeof *demands);
-    if (!demands) {
+    double *to_self = array_new(topology->graph.node_count, sizeof *to_self);
+    if (!demands || !to_self) {
         free(hosts);
+        free(demands);
+        free(to_self);
         return why_memory(why);
     }
     size_t used = 0;
-    for (uint32_t a = 0; a < count; a++)
+    for (uint32_t a = 0; a < count; a++) {
+        to_self[hosts[a]] = 1.0 / count;
         for (uint32_t b = 0; b < count; b++)
             if (a != b)
                 demands[used++] = (struct demand){hosts[a], hosts[b], 1.0 / count};
+    }
     free(hosts);
-    *traffic = (struct traffic){.demands = demands, .count = used, .local = 1};
+    *traffic = (struct traffic){.demands = demands, .count = used, .to_self = to_self, .local = 1};
     traffic->name = traffic_pattern_name(TRAFFIC_UNIFORM);
     return OK;
 }
@@ -127,13 +132,22 @@ enum err traffic_make_pattern(struct traffic *traffic, const struct topology *to
     if (err)
         return err;
     struct demand *demands = array_new(nodes, sizeof *demands);
-    if (!demands)
+    double *to_self = array_new(nodes, sizeof *to_self);
+    if (!demands || !to_self) {
+        free(demands);
+        free(to_self);
         return why_memory(why);
-    for (uint32_t v = 0; v < nodes; v++)
+    }
+    for (uint32_t v = 0; v < nodes; v++) {
         demands[v] = (struct demand){v, receiver(topology, pattern, v), 1};
+        to_self[v] = demands[v].to == v;
+    }
     err = traffic_make(traffic, demands, nodes, why);
-    if (err)
+    if (err) {
+        free(to_self);
         return err;
+    }
+    traffic->to_self = to_self;
     traffic->name = traffic_pattern_name(pattern);
     if (traffic->count)
         return OK;
