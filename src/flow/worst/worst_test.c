@@ -16,16 +16,14 @@ static void check(const struct router *router, const struct worst *worst)
     const struct topology *topology = router->topology;
     uint32_t nodes = topology->graph.node_count;
     uint8_t *taken = array_new(nodes, 1);
-    struct demand *demands = array_new(nodes, sizeof *demands);
     struct traffic traffic;
-    assert(taken && demands);
+    assert(taken);
     for (uint32_t v = 0; v < nodes; v++) {
         assert_true(worst->to[v] < nodes && !taken[worst->to[v]]);
         assert_true(worst->to[v] == v || topology->sites[v].servers);
         taken[worst->to[v]] = 1;
-        demands[v] = (struct demand){v, worst->to[v], 1};
     }
-    assert_int_equal(traffic_make(&traffic, demands, nodes, NULL), OK);
+    assert_int_equal(worst_traffic(worst, topology, &traffic, NULL), OK);
     struct load load = route_case_load(router, &traffic);
     assert_within(load.max, worst->load, 1e-9);
     assert_within(load.channels[worst->channel], worst->load, 1e-9);
