@@ -10,6 +10,9 @@
 
 #include "base/check.h"
 #include "base/test.h"
+#include "routing/load/load.h"
+#include "routing/paths/k_shortest.h"
+#include "routing/paths/ways.h"
 #include "topology/cabling/cabling.h"
 #include "topology/cabling/inspection.h"
 #include "topology/cabling/repair.h"
@@ -306,4 +309,72 @@ static void inspections(void **state)
     topology_fini(&subject);
 }
 
-TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections))
+/* A demand or two, their load and one packet's walk. */
+static enum err route(const char *what, struct why *why)
+{
+    struct demand demands[] = {{0, 7, 1}, {5, 2, 1}, {0, 1, 2}};
+    const struct traffic traffic = {.demands = demands, .count = 3};
+    struct router router;
+    struct load load;
+    struct rng rng = rng_make(1, 0);
+    uint32_t channels[16], hops;
+    enum err err = router_open(&router, what, &subject, NULL, why);
+    if (err)
+        return err;
+    err = load_find(&load, &router, &traffic, NULL, NULL, why);
+    if (!err) {
+        load_fini(&load);
+        err = route_walk(&router, 0, 7, &rng, channels, 16, &hops, why);
+    }
+    router_close(&router);
+    return err;
+}
+
+static void routes(void **state)
+{
+    static const char *const specs[] = {"novacube:4x3", "novacube:4x4"};
+    for (size_t i = 0; i < 2; i++) {
+        struct why why;
+        assert_int_equal(topology_build(&subject, specs[i], &why), OK);
+        for (const struct route_algorithm *const *each = route_algorithms; *each; each++)
+            refuse_each(route, (*each)->name);
+        topology_fini(&subject);
+    }
+}
+
+/* The paths of a few demands, and all ways of one pair. */
+static enum err find_paths(const char *what, struct why *why)
+{
+    struct demand demands[] = {{0, 20, 1}, {0, 30, 1}, {5, 20, 1}};
+    const struct traffic traffic = {.demands = demands, .count = 3};
+    struct path_set set;
+    struct router router;
+    struct ways ways;
+    enum err err = k_shortest_traffic(&set, &subject, &traffic, 40, K_SHORTEST_ANY, 1, why);
+    if (err)
+        return err;
+    path_set_fini(&set);
+    err = router_open(&router, what, &subject, NULL, why);
+    if (err)
+        return err;
+    err = ways_list(&ways, &router, 0, 20, why);
+    if (!err)
+        ways_fini(&ways);
+    router_close(&router);
+    return err;
+}
+
+/* Paths that are listed, that are drawn, and that Yen's algorithm finds. */
+static void paths(void **state)
+{
+    static const char *const specs[] = {"torus:40", "torus:6x6", "jellyfish:n=40,degree=4,seed=1"};
+    for (size_t i = 0; i < 3; i++) {
+        struct why why;
+        assert_int_equal(topology_build(&subject, specs[i], &why), OK);
+        refuse_each(find_paths, "link-state");
+        topology_fini(&subject);
+    }
+}
+
+TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections),
+          TEST(routes), TEST(paths))

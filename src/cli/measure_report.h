@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cli/measure_throughput.h"
 #include "flow/bisection/bisection.h"
 #include "topology/measure/distance.h"
 #include "topology/measure/shortest_paths.h"
@@ -31,6 +32,8 @@ struct measurement {
     bool has_paths;
     uint32_t path_from, path_to;
     struct shortest_paths paths;
+
+    struct throughput throughput; /* owned; its plan says what was measured */
 };
 
 void measure_report_json(struct text *out, const struct measurement *found);

@@ -67,7 +67,8 @@ struct route_algorithm {
     void (*close)(struct router *router); /* NULL: there is nothing to free */
 
     /* The states in which a packet may start, from 0, and the probability of
-     * each; they sum to 1. From a node to itself there is one, that has arrived. */
+     * each; they sum to 1. From a node to itself there is one, that has arrived,
+     * unless the algorithm sends such packets round as well. */
     uint32_t (*start_count)(const struct router *router, uint32_t from, uint32_t to);
     double (*start)(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
                     struct route_state *state);

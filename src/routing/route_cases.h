@@ -50,46 +50,12 @@ static inline void route_case_close(struct route_case *test)
     free(test);
 }
 
-/* Every node sends 1, to all nodes alike. */
-static inline struct traffic route_case_uniform(const struct topology *topology)
+static inline struct traffic route_case_traffic(const struct topology *topology,
+                                                enum traffic_pattern pattern)
 {
-    uint32_t nodes = topology->graph.node_count;
-    struct demand *demands = array_new((size_t)nodes * nodes, sizeof *demands);
-    assert_non_null(demands);
-    for (uint32_t from = 0; from < nodes; from++)
-        for (uint32_t to = 0; to < nodes; to++)
-            demands[(size_t)from * nodes + to] = (struct demand){from, to, 1.0 / nodes};
     struct traffic traffic;
-    assert_int_equal(traffic_make(&traffic, demands, (size_t)nodes * nodes, NULL), OK);
+    assert_int_equal(traffic_make_pattern(&traffic, topology, pattern, NULL), OK);
     return traffic;
-}
-
-/* Every node sends 1, to the node that `target` names. */
-static inline struct traffic
-route_case_permutation(const struct topology *topology,
-                       uint32_t (*target)(const struct topology *topology, uint32_t from))
-{
-    uint32_t nodes = topology->graph.node_count;
-    struct demand *demands = array_new(nodes, sizeof *demands);
-    assert_non_null(demands);
-    for (uint32_t from = 0; from < nodes; from++)
-        demands[from] = (struct demand){from, target(topology, from), 1};
-    struct traffic traffic;
-    assert_int_equal(traffic_make(&traffic, demands, nodes, NULL), OK);
-    return traffic;
-}
-
-/* k - 1 - c on every axis: the node ids in reverse. */
-static inline uint32_t route_case_complement(const struct topology *topology, uint32_t from)
-{
-    return topology->graph.node_count - 1 - from;
-}
-
-/* Just under half-way round the first axis. */
-static inline uint32_t route_case_tornado(const struct topology *topology, uint32_t from)
-{
-    uint32_t size = topology->axis_size[0], at = from % size;
-    return from - at + (at + (size + 1) / 2 - 1) % size;
 }
 
 static inline struct load route_case_load(const struct router *router,

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "routing/load/symmetry.h"
 
 /* Where a packet may be, and what it carries. */
 struct place {
@@ -203,20 +204,6 @@ enum err load_add(struct load_walk *walk, uint32_t from, uint32_t to, double amo
     return OK;
 }
 
-/* Coordinates of `to` as seen from `from`, as a node. */
-static uint32_t difference(const struct topology *topology, uint32_t from, uint32_t to)
-{
-    uint32_t sum = 0, stride = 1;
-    for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
-        uint32_t size = topology->axis_size[axis], a = from % size, b = to % size;
-        sum += (b >= a ? b - a : size - a + b) * stride;
-        stride *= size;
-        from /= size;
-        to /= size;
-    }
-    return sum;
-}
-
 /* Does every node send what node 0 sends, its own coordinates added? Then
  * *count of the demands, those of node 0, tell all. */
 static enum err sends_alike(const struct topology *topology, const struct traffic *traffic,
@@ -229,54 +216,70 @@ static enum err sends_alike(const struct topology *topology, const struct traffi
     for (*count = 0; *count < traffic->count && traffic->demands[*count].from == 0; ++*count)
         amounts[traffic->demands[*count].to] = traffic->demands[*count].amount;
     *alike = traffic->count == *count * nodes; /* and no two of a pair: so each has as many */
+    for (uint32_t v = 1; *alike && traffic->to_self && v < nodes; v++)
+        *alike = traffic->to_self[v] == traffic->to_self[0];
     for (size_t i = 0; *alike && i < traffic->count; i++) {
         const struct demand *demand = &traffic->demands[i];
-        *alike = demand->amount == amounts[difference(topology, demand->from, demand->to)];
+        *alike = demand->amount == amounts[symmetry_difference(topology, demand->from, demand->to)];
     }
     free(amounts);
     return OK;
-}
-
-/* Channels that moving all nodes alike carries into each other. */
-static uint32_t channel_class(const struct topology *topology, uint32_t channel)
-{
-    uint32_t port = graph_channel_port(&topology->graph, channel), axis = port / 2;
-    if (axis < topology->axis_count && topology->axis_size[axis] == 2)
-        return 2 * axis; /* up or down, it is the one cable */
-    return port;
 }
 
 /* Node 0's loads become those of all nodes together: all channels of a class
  * carry what node 0 puts on the class. */
 static void spread(const struct topology *topology, double *channels)
 {
-    double sums[2 * AXIS_MAX + 1] = {0};
+    double sums[SYMMETRY_CLASS_MAX] = {0};
     uint32_t count = 2 * topology->graph.link_count;
     for (uint32_t channel = 0; channel < count; channel++)
-        sums[channel_class(topology, channel)] += channels[channel];
+        sums[symmetry_class(topology, channel)] += channels[channel];
     for (uint32_t channel = 0; channel < count; channel++)
-        channels[channel] = sums[channel_class(topology, channel)];
+        channels[channel] = sums[symmetry_class(topology, channel)];
+}
+
+struct load_progress {
+    void (*show)(void *context, uint64_t done, uint64_t total); /* or NULL */
+    void *context;
+};
+
+/* Adds the first `count` demands, and what the first `self_count` nodes send
+ * to themselves: most algorithms keep that at home, and it is no traffic. */
+struct adder {
+    struct load_walk *walk;
+    double *channels;
+    double hops, sum; /* of what travels */
+};
+
+static enum err add_one(struct adder *adder, uint32_t from, uint32_t to, double amount,
+                        struct why *why)
+{
+    double before = adder->hops;
+    enum err err = load_add(adder->walk, from, to, amount, adder->channels, &adder->hops, why);
+    if (from != to || adder->hops > before)
+        adder->sum += amount;
+    return err;
 }
 
 static enum err add_demands(double *channels, const struct router *router,
-                            const struct demand *demands, size_t count,
-                            void (*progress)(void *context, uint64_t done, uint64_t total),
-                            void *context, double *mean_path, struct why *why)
+                            const struct traffic *traffic, size_t count, uint32_t self_count,
+                            struct load_progress progress, double *mean_path, struct why *why)
 {
-    struct load_walk *walk;
-    enum err err = load_walk_open(&walk, router, why);
+    struct adder adder = {.channels = channels};
+    enum err err = load_walk_open(&adder.walk, router, why);
     if (err)
         return err;
-    double hops = 0, sum = 0;
+    for (uint32_t v = 0; !err && traffic->to_self && v < self_count; v++)
+        if (traffic->to_self[v] > 0)
+            err = add_one(&adder, v, v, traffic->to_self[v], why);
     for (size_t i = 0; !err && i < count; i++) {
-        const struct demand *demand = &demands[i];
-        err = load_add(walk, demand->from, demand->to, demand->amount, channels, &hops, why);
-        sum += demand->amount;
-        if (progress)
-            progress(context, i + 1, count);
+        const struct demand *demand = &traffic->demands[i];
+        err = add_one(&adder, demand->from, demand->to, demand->amount, why);
+        if (progress.show)
+            progress.show(progress.context, i + 1, count);
     }
-    load_walk_close(walk);
-    *mean_path = sum > 0 ? hops / sum : NAN;
+    load_walk_close(adder.walk);
+    *mean_path = adder.sum > 0 ? adder.hops / adder.sum : NAN;
     return err;
 }
 
@@ -295,8 +298,9 @@ enum err load_find(struct load *load, const struct router *router, const struct 
     *load = (struct load){.channels = array_new(channel_count, sizeof *load->channels)};
     if (!load->channels)
         return why_memory(why);
-    err = add_demands(load->channels, router, traffic->demands, count, progress, context,
-                      &load->mean_path, why);
+    err =
+        add_demands(load->channels, router, traffic, count, alike ? 1 : topology->graph.node_count,
+                    (struct load_progress){progress, context}, &load->mean_path, why);
     if (err) {
         load_fini(load);
         return err;

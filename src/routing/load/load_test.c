@@ -26,7 +26,7 @@ static void dimension_order_has_its_closed_form(void **state)
 {
     struct route_case *one_way = route_case_open("torus:8x6", "dor");
     struct route_case *split = route_case_open("torus:8x6", "dor-split");
-    struct traffic uniform = route_case_uniform(&one_way->topology);
+    struct traffic uniform = route_case_traffic(&one_way->topology, TRAFFIC_UNIFORM);
     struct load load = route_case_load(&one_way->router, &uniform);
     struct load even = route_case_load(&split->router, &uniform);
     const double expected[] = {10.0 / 8, 6.0 / 8, 6.0 / 6, 3.0 / 6};
@@ -55,7 +55,7 @@ static void the_mean_path_of_dimension_order_is_the_mean_distance(void **state)
         char spec[SPEC_SIZE];
         snprintf(spec, sizeof spec, "torus:%ux%ux%u", k[i], k[i], k[i]);
         struct route_case *test = route_case_open(spec, "dor");
-        struct traffic uniform = route_case_uniform(&test->topology);
+        struct traffic uniform = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
         struct load load = route_case_load(&test->router, &uniform);
         struct closed_form form;
         assert_int_equal(closed_form_torus(k[i], 3, &form, NULL), OK);
@@ -77,7 +77,7 @@ static void one_source_tells_all(void **state)
             struct route_case *test = route_case_try(specs[i], (*each)->name);
             if (!test)
                 continue;
-            struct traffic uniform = route_case_uniform(&test->topology);
+            struct traffic uniform = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
             struct load quick = route_case_load(&test->router, &uniform);
             struct router plain = test->router;
             plain.symmetric = false;
@@ -97,7 +97,7 @@ static void one_source_tells_all(void **state)
 static void nearly_uniform_traffic_is_not_taken_for_uniform(void **state)
 {
     struct route_case *test = route_case_open("torus:4x4", "dor");
-    struct traffic uniform = route_case_uniform(&test->topology);
+    struct traffic uniform = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
     uniform.demands[uniform.count - 1].amount += 1; /* from 15 to 14: one hop down */
     struct load load = route_case_load(&test->router, &uniform);
     assert_float_equal(load.max, 0.25 + 1, 1e-12);

@@ -78,18 +78,6 @@ static enum err link_state_open(struct router *router, struct why *why)
     return err;
 }
 
-static uint32_t one_start(const struct router *router, uint32_t from, uint32_t to)
-{
-    return 1;
-}
-
-static double empty_start(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
-                          struct route_state *state)
-{
-    *state = (struct route_state){0};
-    return 1;
-}
-
 static uint32_t link_state_moves(const struct router *router, uint32_t at, uint32_t to,
                                  const struct route_state *state, struct route_move *moves)
 {
@@ -114,7 +102,7 @@ const struct route_algorithm route_link_state = {
     .oblivious = true,
     .open = link_state_open,
     .close = link_state_close,
-    .start_count = one_start,
-    .start = empty_start,
+    .start_count = route_one_start,
+    .start = route_only_start,
     .moves = link_state_moves,
 };

@@ -34,7 +34,7 @@ static struct route_case *open_with(const char *spec, const char *algorithm, uin
 static void check_loads(const char *spec, int algorithm)
 {
     struct route_case *test = open_with(spec, algorithms[algorithm].name, 5, 3);
-    struct traffic traffic = route_case_uniform(&test->topology);
+    struct traffic traffic = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
     struct load load = route_case_load(&test->router, &traffic);
     struct path_set paths;
     size_t size = 2 * (size_t)test->topology.graph.link_count;

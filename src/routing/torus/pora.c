@@ -17,9 +17,10 @@
  *     Two dimensions have four neighbours and four quadrants; n have 2n and
  *     2^n. With the destination in quadrant I, a packet in any other must go
  *     the long way round a ring, away from where equation 12 measured its
- *     distance; yet "the next hop's distance to the destination node is always
- *     smaller" (V-B), and paths are said to be shorter than DOR's on the torus
- *     (V-D), which they are not if they go round. So `pora` takes as the
+ *     distance; yet each "next hop, whose distance to the destination node is
+ *     always smaller than that from the current node" (V-B) comes nearer, and
+ *     the mean path is said to be below DOR's on the torus (V-D), which on two
+ *     axes of 8 and more it is not if packets go round. So `pora` takes as the
  *     quadrant of a neighbour the box of the shortest torus paths from it to
  *     the destination: there is one for each neighbour, in any dimension; all
  *     hops but the first come nearer; a path by a neighbour is as long as
@@ -38,15 +39,17 @@
  *     in the box of 5, ends included; for the neighbour, not for the node
  *     where the packet is now, as the source divides the quadrants. Boxes of
  *     `pora` are at most half a ring wide, so that holds almost never.
- *  7. "The distance between jump-over neighbour and destination is smaller than
- *     the distance between regular neighbour and destination": the regular one
- *     is the next node of DOR within the box, and the distances, here and in
- *     the probabilities of the two by equation 12, are those within the box.
- *  8. "Traditional DOR": axis 0 first. After a first hop on another axis it
+ *  7. "The distance between jump-over neighbour node and destination node is
+ *     smaller than the distance between regular neighbour node and destination
+ *     node": the regular one is the next node of DOR within the box, and the
+ *     distances, here and in the probabilities of the two by equation 12, are
+ *     those within the box.
+ *  8. "Using traditional DOR": axis 0 first. After a first hop on another axis it
  *     begins with axis 0 all the same.
- *  9. "Two virtual channels to cut a torus loop": lane 0 while the hop's ring
- *     is to be left behind its end, lane 1 otherwise (compass_lane). The first
- *     hop ends at the neighbour. Jump cables use lane 0.
+ *  9. "We use two virtual channels to cut a Torus loop": lane 0 while the packet
+ *     has yet to pass the end of the ring it is on, lane 1 otherwise
+ *     (compass_lane). The first hop ends at the neighbour. Jump cables use
+ *     lane 0.
  *
  * It always arrives: the hops left within a box fall with every hop, and at
  * most two hops come before. On a network without jump cables it works alike.

@@ -100,7 +100,7 @@ static void the_mean_path_is_that_of_a_plain_recursion(void **state)
                                         "novacube:4x4x4", "novacube:8",   "novacube:2x6"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct route_case *test = route_case_open(specs[i], "pora");
-        struct traffic uniform = route_case_uniform(&test->topology);
+        struct traffic uniform = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
         struct load load = route_case_load(&test->router, &uniform);
         uint32_t nodes = test->topology.graph.node_count;
         double sum = 0;
@@ -170,6 +170,24 @@ static void other_readings_never_turn_round(void **state)
     assert_true(jumps_late > 0);
 }
 
+/* Up and right is near: the neighbours up x, up y, down x and down y get the
+ * quadrants I to IV, counter-clockwise; seen from the other corner as well. */
+static void each_neighbour_has_one_quadrant(void **state)
+{
+    static const uint32_t ports[] = {0, 2, 1, 3};
+    static const uint16_t downwards[] = {0, 1, 3, 2}; /* bit 0: down x; bit 1: down y */
+    struct route_case *test = route_case_open("novacube:8x8", "pora-quadrants");
+    const struct compass *compass = compass_of(&test->router);
+    uint32_t near = 0, far = 2 + 8 * 3;
+    for (uint32_t i = 0; i < 4; i++) {
+        struct pora_box box = pora_box_of(compass, PORA_QUADRANTS, near, far, ports[i]);
+        assert_int_equal(box.downwards, downwards[i]);
+        struct pora_box back = pora_box_of(compass, PORA_QUADRANTS, far, near, ports[i] ^ 1);
+        assert_int_equal(back.downwards, downwards[i] ^ 3);
+    }
+    route_case_close(test);
+}
+
 static void one_quadrant_per_neighbour_needs_two_axes(void **state)
 {
     assert_null(route_case_try("novacube:4x4x4", "pora-quadrants"));
@@ -179,4 +197,4 @@ static void one_quadrant_per_neighbour_needs_two_axes(void **state)
 TEST_MAIN(TEST(figure_4), TEST(a_neighbour_that_is_the_destination_is_taken),
           TEST(the_mean_path_is_that_of_a_plain_recursion),
           TEST(all_hops_but_the_first_come_nearer), TEST(other_readings_never_turn_round),
-          TEST(one_quadrant_per_neighbour_needs_two_axes))
+          TEST(each_neighbour_has_one_quadrant), TEST(one_quadrant_per_neighbour_needs_two_axes))

@@ -26,7 +26,7 @@ enum err quadrant_check(const struct compass *compass, quadrant_rule *rule, cons
     for (uint32_t axis = 0; axis < compass->axis_count; axis++) {
         uint64_t most = 1;
         for (uint32_t at = 1; at < compass->size[axis]; at++) {
-            struct quadrant_side sides[2];
+            struct quadrant_side sides[2] = {0};
             uint32_t count = rule(compass, axis, 0, at * compass->stride[axis], sides);
             uint32_t nodes = side_nodes(sides, count);
             most = nodes > most ? nodes : most;
@@ -43,8 +43,9 @@ uint32_t quadrant_count(const struct compass *compass, quadrant_rule *rule, uint
 {
     uint32_t product = 1;
     for (uint32_t axis = 0; axis < compass->axis_count; axis++) {
-        struct quadrant_side sides[2];
-        product *= side_nodes(sides, rule(compass, axis, from, to, sides));
+        struct quadrant_side sides[2] = {0};
+        uint32_t count = rule(compass, axis, from, to, sides);
+        product *= side_nodes(sides, count);
     }
     return product;
 }
@@ -63,8 +64,9 @@ double quadrant_at(const struct compass *compass, quadrant_rule *rule, uint32_t 
     double share = 1;
     *pick = (struct quadrant_pick){.middle = from};
     for (uint32_t axis = 0; axis < compass->axis_count; axis++) {
-        struct quadrant_side sides[2];
-        uint32_t nodes = side_nodes(sides, rule(compass, axis, from, to, sides));
+        struct quadrant_side sides[2] = {0};
+        uint32_t count = rule(compass, axis, from, to, sides);
+        uint32_t nodes = side_nodes(sides, count);
         uint32_t hops = index % nodes;
         index /= nodes;
         const struct quadrant_side *side = &sides[0];
@@ -83,7 +85,7 @@ void quadrant_draw(const struct compass *compass, quadrant_rule *rule, uint32_t 
 {
     *pick = (struct quadrant_pick){.middle = from};
     for (uint32_t axis = 0; axis < compass->axis_count; axis++) {
-        struct quadrant_side sides[2];
+        struct quadrant_side sides[2] = {0};
         const struct quadrant_side *side = &sides[0];
         if (rule(compass, axis, from, to, sides) == 2 && rng_unit(rng) >= side->share)
             side = &sides[1];

@@ -94,13 +94,17 @@ static void rlb_draw(const struct router *router, uint32_t from, uint32_t to, st
 static uint32_t rlb_lane(const struct compass *compass, uint32_t at, uint32_t to,
                          uint16_t downwards)
 {
-    uint32_t directions = 0, ends = 0, bit = 0;
+    uint32_t directions = 0, ends = 0;
+    bool first = true;
     for (uint32_t axis = 0; axis < compass->axis_count; axis++) {
         bool down = downwards >> axis & 1;
         if (compass_coordinate(compass, at, axis) != compass_coordinate(compass, to, axis))
             ends += compass_lane(compass, axis, at, to, down) == 0;
-        if (compass->size[axis] > 2 && bit++ > 0)
-            directions |= (uint32_t)down << (bit - 2);
+        if (compass->size[axis] <= 2)
+            continue;
+        if (!first)
+            directions = 2 * directions + down;
+        first = false;
     }
     return directions * (compass->axis_count + 1) + ends;
 }

@@ -4,7 +4,7 @@
  * so the worst case is half of capacity and there is no better one.
  *
  * The middle node may be the source or the destination. A packet from a node
- * to itself goes nowhere. */
+ * to itself travels too: only then is every traffic two times uniform. */
 #include "routing/algorithms.h"
 #include "routing/torus/compass.h"
 #include "routing/torus/two_phase.h"
@@ -16,7 +16,7 @@ static enum err valiant_open(struct router *router, struct why *why)
 
 static uint32_t valiant_start_count(const struct router *router, uint32_t from, uint32_t to)
 {
-    return from == to ? 1 : compass_of(router)->node_count;
+    return compass_of(router)->node_count;
 }
 
 static double valiant_start(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
@@ -24,17 +24,14 @@ static double valiant_start(const struct router *router, uint32_t from, uint32_t
 {
     uint32_t nodes = compass_of(router)->node_count;
     assert(nodes > 0);
-    *state = two_phase_state(from, from == to ? from : index);
-    return from == to ? 1 : 1.0 / nodes;
+    *state = two_phase_state(from, index);
+    return 1.0 / nodes;
 }
 
 static void valiant_draw(const struct router *router, uint32_t from, uint32_t to, struct rng *rng,
                          struct route_state *state)
 {
-    uint32_t middle = from;
-    if (from != to)
-        middle = (uint32_t)rng_below(rng, compass_of(router)->node_count);
-    *state = two_phase_state(from, middle);
+    *state = two_phase_state(from, (uint32_t)rng_below(rng, compass_of(router)->node_count));
 }
 
 const struct route_algorithm route_valiant = {

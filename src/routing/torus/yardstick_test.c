@@ -19,16 +19,17 @@ static void the_8_ary_2_cube(void **state)
 {
     struct topology cube;
     assert_int_equal(topology_build(&cube, "torus:8x8", NULL), OK);
-    struct traffic uniform = route_case_uniform(&cube);
-    struct traffic complement = route_case_permutation(&cube, route_case_complement);
-    struct traffic tornado = route_case_permutation(&cube, route_case_tornado);
+    struct traffic uniform = route_case_traffic(&cube, TRAFFIC_UNIFORM);
+    struct traffic complement = route_case_traffic(&cube, TRAFFIC_COMPLEMENT);
+    struct traffic tornado = route_case_traffic(&cube, TRAFFIC_TORNADO);
+    struct traffic transpose = route_case_traffic(&cube, TRAFFIC_TRANSPOSE);
     assert_float_equal(share_of_capacity("dor-split", &uniform), 1, 1e-9);
     assert_float_equal(share_of_capacity("dor", &uniform), 0.8, 1e-9);
     assert_float_equal(share_of_capacity("dor", &tornado), 1.0 / 3, 1e-9);
-    /* One packet in 64 is for its own node and goes nowhere. */
-    assert_float_equal(share_of_capacity("valiant", &uniform), 0.5 * 64 / 63, 1e-9);
+    assert_float_equal(share_of_capacity("valiant", &uniform), 0.5, 1e-9);
     assert_float_equal(share_of_capacity("valiant", &complement), 0.5, 1e-9);
     assert_float_equal(share_of_capacity("valiant", &tornado), 0.5, 1e-9);
+    assert_float_equal(share_of_capacity("valiant", &transpose), 0.5, 1e-9);
     assert_float_equal(share_of_capacity("romm", &uniform), 1, 1e-9);
     assert_float_equal(share_of_capacity("romm", &complement), 0.4, 1e-9);
     assert_float_equal(share_of_capacity("romm", &tornado), 1.0 / 3, 1e-9);
@@ -38,6 +39,7 @@ static void the_8_ary_2_cube(void **state)
     traffic_fini(&uniform);
     traffic_fini(&complement);
     traffic_fini(&tornado);
+    traffic_fini(&transpose);
     topology_fini(&cube);
 }
 
@@ -45,7 +47,7 @@ static void the_8_ary_2_cube(void **state)
 static void valiant_takes_twice_the_mean_distance(void **state)
 {
     struct route_case *test = route_case_open("torus:8x8", "valiant");
-    struct traffic complement = route_case_permutation(&test->topology, route_case_complement);
+    struct traffic complement = route_case_traffic(&test->topology, TRAFFIC_COMPLEMENT);
     struct load load = route_case_load(&test->router, &complement);
     assert_float_equal(load.mean_path, 8, 1e-9);
     load_fini(&load);
@@ -66,7 +68,7 @@ static void mean_paths(void **state)
                  {"rlb", 2 * 2.625 * 64 / 63}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct route_case *test = route_case_open("torus:8x8", cases[i].algorithm);
-        struct traffic uniform = route_case_uniform(&test->topology);
+        struct traffic uniform = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
         struct load load = route_case_load(&test->router, &uniform);
         assert_float_equal(load.mean_path, cases[i].mean, 1e-9);
         load_fini(&load);

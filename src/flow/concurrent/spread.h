@@ -1,0 +1,39 @@
+#pragma once
+/* spread: a traffic laid over paths, while the solver works on it.
+ *
+ * Every demand is carried in full; what is sought is the spread whose busiest
+ * channel carries least. Invariants, asserted by spread_check: the rates of a
+ * demand's paths are >= 0 and sum to its amount, and the load of a channel is
+ * the sum of the rates of the paths over it, both up to rounding. */
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "routing/paths/path_set.h"
+#include "routing/traffic/traffic.h"
+#include "topology/graph.h"
+
+struct spread {
+    const struct graph *graph;     /* borrowed */
+    const struct traffic *traffic; /* borrowed */
+    struct path_set paths;         /* per demand; owned */
+    double *rates;                 /* per path; owned */
+    size_t rate_capacity;
+    double *load;   /* per channel; owned */
+    double busiest; /* the largest load */
+};
+
+/* Empty, without paths. */
+MUST_CHECK enum err spread_open(struct spread *spread, const struct graph *graph,
+                                const struct traffic *traffic, struct why *why);
+void spread_close(struct spread *spread);
+
+/* Gives the last pair of spread->paths one more path, with its rate. */
+MUST_CHECK enum err spread_add(struct spread *spread, const uint32_t *channels, size_t hops,
+                               double rate, struct why *why);
+
+/* Adds the loads up anew; each demand's rates are first scaled to sum to its
+ * amount, so that rounding does not add up over many moves. */
+void spread_settle(struct spread *spread);
+
+void spread_check(const struct spread *spread);
