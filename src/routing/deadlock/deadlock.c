@@ -64,6 +64,25 @@ static enum err edges_find(struct edges *edges, const struct dependency *depende
     return err;
 }
 
+static enum err write_cycle(struct deadlock *deadlock, const struct dependency *dependency,
+                            const struct edges *edges, const uint32_t *cycle, uint32_t length,
+                            struct why *why)
+{
+    deadlock->cycle = array_new(length, sizeof *deadlock->cycle);
+    if (!deadlock->cycle)
+        return why_memory(why);
+    deadlock->cycle_length = length;
+    deadlock->at_once = true;
+    for (uint32_t i = 0; i < length; i++) {
+        const struct arc *arc = intern_record(&edges->arcs, cycle[i]);
+        struct deadlock_step *step = &deadlock->cycle[i];
+        step->held = dependency_channel(dependency, arc->from);
+        step->packet = dependency->examples[edges->waits[cycle[i]]];
+        deadlock->at_once = deadlock->at_once && step->packet.hops == 1;
+    }
+    return OK;
+}
+
 /* A shortest cycle among some of the edges, if there is one. */
 static enum err find_cycle(struct deadlock *deadlock, const struct dependency *dependency,
                            const struct drain *drain, bool one_hop, struct why *why)
@@ -71,25 +90,11 @@ static enum err find_cycle(struct deadlock *deadlock, const struct dependency *d
     struct edges edges;
     uint32_t *cycle = NULL, length = 0;
     enum err err = edges_find(&edges, dependency, drain, one_hop, why);
-    const struct arc *arcs = (const struct arc *)(const void *)edges.arcs.records;
-    if (!err)
-        err = cycle_shortest(arcs, edges.arcs.count, dependency->channels.count, &cycle, &length,
-                             why);
-    if (!err && length) {
-        deadlock->cycle = array_new(length, sizeof *deadlock->cycle);
-        if (!deadlock->cycle)
-            err = why_memory(why);
-    }
-    if (!err && length) {
-        deadlock->cycle_length = length;
-        deadlock->at_once = true;
-        for (uint32_t i = 0; i < length; i++) {
-            struct deadlock_step *step = &deadlock->cycle[i];
-            step->held = dependency_channel(dependency, arcs[cycle[i]].from);
-            step->packet = dependency->examples[edges.waits[cycle[i]]];
-            deadlock->at_once = deadlock->at_once && step->packet.hops == 1;
-        }
-    }
+    if (!err && edges.arcs.count)
+        err = cycle_shortest((const struct arc *)(const void *)edges.arcs.records, edges.arcs.count,
+                             dependency->channels.count, &cycle, &length, why);
+    if (!err && cycle)
+        err = write_cycle(deadlock, dependency, &edges, cycle, length, why);
     free(cycle);
     edges_fini(&edges);
     return err;
