@@ -15,6 +15,7 @@
 #include "routing/load/load.h"
 #include "routing/paths/k_shortest.h"
 #include "routing/paths/ways.h"
+#include "routing/rules/rule_replay.h"
 #include "topology/cabling/cabling.h"
 #include "topology/cabling/inspection.h"
 #include "topology/cabling/repair.h"
@@ -378,6 +379,56 @@ static void paths(void **state)
     }
 }
 
+/* Forwarding tables: made, written, read again and replayed. */
+static enum err tables(const char *what, struct why *why)
+{
+    enum rules_encoding encoding = (enum rules_encoding)(*what - '0');
+    const struct rules_order order = {
+        .labels = encoding == RULES_LABELS ? RULES_SWAPPED : RULES_CONSTANT, .ways = 3};
+    struct rules rules;
+    struct rules_writer writer = {0};
+    struct rule_tables read = {0};
+    struct replay replay = {0};
+    struct text text = {0};
+    enum err err = rules_make(&rules, &subject, &order, why);
+    if (err)
+        return err;
+    err = rules_writer_init(&writer, &text, &subject, &rules, encoding, why);
+    if (!err) {
+        rules_write_begin(&writer, "a remark");
+        for (uint32_t v = 0; v < subject.graph.node_count; v++)
+            rules_write_switch(&writer, v);
+        rules_write_end(&writer);
+        err = text_ok(&text) ? OK : why_memory(why);
+    }
+    if (!err)
+        err = rule_tables_read(&read, &subject, "x", text.data, text.size, why);
+    if (!err)
+        err = rule_tables_sort(&read, why);
+    if (!err) {
+        read.rules[read.count - 1].port = 99; /* so that there is something to tell */
+        err = replay_tables(&replay, &read, &rules, NULL, NULL, why);
+    }
+    assert_true(err || replay.fault_count > 0);
+    rules_writer_fini(&writer);
+    rule_tables_fini(&read);
+    replay_fini(&replay);
+    text_fini(&text);
+    rules_fini(&rules);
+    return err;
+}
+
+static void forwarding(void **state)
+{
+    struct why why;
+    assert_int_equal(topology_build(&subject, "jellyfish:servers=8,switches=6,ports=4", &why), OK);
+    refuse_each(tables, "0");
+    refuse_each(tables, "1");
+    refuse_each(tables, "2");
+    refuse_each(tables, "3");
+    topology_fini(&subject);
+}
+
 /* A verdict on an algorithm's own lanes, and on layers. */
 static enum err judge(const char *what, struct why *why)
 {
@@ -412,4 +463,4 @@ static void deadlocks(void **state)
 }
 
 TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections),
-          TEST(routes), TEST(paths), TEST(deadlocks))
+          TEST(routes), TEST(paths), TEST(forwarding), TEST(deadlocks))

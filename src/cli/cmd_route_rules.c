@@ -402,7 +402,8 @@ static enum err file_check(struct tables_call *tables, struct rule_tables *read,
     enum err err = file_read(path, &data, &size, why);
     if (err)
         return err;
-    err = rule_tables_read(read, &tables->topology, path, data, size, why);
+    err = rule_tables_read(read, &tables->topology,
+                           strcmp(path, "-") == 0 ? "standard input" : path, data, size, why);
     free(data);
     return err;
 }

@@ -23,16 +23,11 @@ struct measurement {
     uint32_t components;
     struct distance_tally tally; /* owned */
 
-    bool has_bisection;
-    struct bisection bisection; /* owned */
-
-    bool has_connectivity;
+    bool has_bisection, has_connectivity, has_paths; /* which of these were measured */
     uint32_t edge_connectivity, vertex_connectivity;
-
-    bool has_paths;
     uint32_t path_from, path_to;
+    struct bisection bisection; /* owned */
     struct shortest_paths paths;
-
     struct throughput throughput; /* owned; its plan says what was measured */
 };
 

@@ -406,7 +406,7 @@ class Check(unittest.TestCase):
         lines[number] = re.sub(r"output:\d+", "output:77", lines[number])
         checked, told = self.faults(lines)
         self.assertGreater(checked["bad_ports"], 0)
-        self.assertRegex(told[0], rf"^line {number + 1}: switch {switch}: .* out of port 76, does "
+        self.assertRegex(told[0], rf"^line {number + 1}: switch {switch}: .* out of port 77, does "
                                   "not leave by a cable to a switch")
 
     def test_an_unknown_label_is_a_black_hole(self):

@@ -89,6 +89,16 @@ struct refuge {
     uint32_t mark; /* on_empty of its channels */
 };
 
+/* Marks its channels. */
+static struct refuge refuge_make(struct balance *balance, size_t path, double length)
+{
+    struct refuge refuge = {path, way_of(&balance->spread->paths, path), length,
+                            next_stamp(balance)};
+    for (size_t h = 0; h < refuge.way.hops; h++)
+        balance->channels[refuge.way.channels[h]].on_empty = refuge.mark;
+    return refuge;
+}
+
 /* Evens out another path with it, as the header says. Returns what there was
  * to gain: traffic times difference. */
 static double shift(struct balance *balance, size_t path, struct refuge *refuge)
@@ -139,23 +149,21 @@ static void sweep_demand(struct balance *balance, size_t demand, struct sweep *s
 {
     const struct spread *spread = balance->spread;
     size_t first = spread->paths.pair_first[demand], end = spread->paths.pair_first[demand + 1];
-    struct refuge refuge = {.length = INFINITY};
+    size_t shortest = first;
+    double least = INFINITY;
     for (size_t p = first; p < end; p++) {
         double length = way_length(balance, way_of(&spread->paths, p));
         sweep->length += length * spread->rates[p];
-        if (length < refuge.length) {
-            refuge.length = length;
-            refuge.path = p;
+        if (length < least) {
+            least = length;
+            shortest = p;
         }
     }
     if (end - first < 2)
         return;
-    refuge.way = way_of(&spread->paths, refuge.path);
-    refuge.mark = next_stamp(balance);
-    for (size_t h = 0; h < refuge.way.hops; h++)
-        balance->channels[refuge.way.channels[h]].on_empty = refuge.mark;
+    struct refuge refuge = refuge_make(balance, shortest, least);
     for (size_t p = first; p < end; p++)
-        if (p != refuge.path && spread->rates[p] > 0)
+        if (p != shortest && spread->rates[p] > 0)
             sweep->gain += shift(balance, p, &refuge);
 }
 
@@ -205,4 +213,25 @@ enum err balance_run(struct balance *balance, uint32_t sweep_max, double toleran
     for (size_t c = 0; c < channels; c++)
         balance->weight[c] = fmax(balance->weight[c] / averaged, weight_min);
     return OK;
+}
+
+double balance_length(const struct balance *balance, size_t path)
+{
+    return way_length(balance, way_of(&balance->spread->paths, path));
+}
+
+double balance_shift(struct balance *balance, size_t from, size_t to)
+{
+    struct way way = way_of(&balance->spread->paths, to);
+    struct refuge refuge = refuge_make(balance, to, way_length(balance, way));
+    return shift(balance, from, &refuge);
+}
+
+void balance_load(struct balance *balance, size_t path, double amount)
+{
+    struct way way = way_of(&balance->spread->paths, path);
+    double factor = exp(balance->sharpness * amount);
+    balance->spread->rates[path] += amount;
+    for (size_t h = 0; h < way.hops; h++)
+        balance->channels[way.channels[h]].weight *= factor;
 }

@@ -41,3 +41,17 @@ void balance_close(struct balance *balance);
  * and their mean proves a better bound. */
 MUST_CHECK enum err balance_run(struct balance *balance, uint32_t sweep_max, double tolerance,
                                 struct why *why);
+
+/* --- one move at a time, for solvers that sweep by rules of their own: they
+ * begin with the weights of `channels`, and settle the spread at the end --- */
+
+/* The sum of the channels' weights along a path. */
+double balance_length(const struct balance *balance, size_t path);
+
+/* Evens out two paths of one demand: `from`, which carries some, and a shorter
+ * one, `to`. Does nothing if `to` is not shorter. Returns what there
+ * was to gain: traffic times difference. */
+double balance_shift(struct balance *balance, size_t from, size_t to);
+
+/* Adds to the rate of a path, or takes from it. */
+void balance_load(struct balance *balance, size_t path, double amount);

@@ -97,8 +97,10 @@ __attribute__((format(printf, 4, 5))) static void fault_trip(struct player *play
     else
         text_printf(out, "the rule for label %u to ", rule->label);
     print_name(player, packet->to);
-    if (rule->port < TABLE_LOCAL)
-        text_printf(out, ", out of port %u, ", rule->port);
+    if (rule->port < TABLE_LOCAL) /* as the line has it: OpenFlow counts from 1 */
+        text_printf(out, ", out of port %u, ", rule->port + rule_tables_grouped(player->tables));
+    else
+        text_puts(out, " ");
     text_printf(out, "%s (from ", text);
     print_name(player, packet->from);
     text_printf(out, ", way %zu of %zu)\n", packet->way + 1, packet->ways);

@@ -140,7 +140,7 @@ static void openflow_faults_are_found(void **state)
         /* back where they came from */
         {"#@ switch 1", "dl_vlan=1," TO("3") "actions=output:2",
          "dl_vlan=1," TO("3") "actions=output:1", REPLAY_LOOP,
-         "switch 1: the rule for label 1 to 3, out of port 0, comes to switch 2 a second time: a "
+         "switch 1: the rule for label 1 to 3, out of port 1, comes to switch 2 a second time: a "
          "loop"},
         {"#@ switch 1", "flow add table=0,dl_vlan=1," TO("3") "actions=output:2\n", "",
          REPLAY_BLACK_HOLE, "switch 1, which has no rule for it: a black hole"},
@@ -150,9 +150,10 @@ static void openflow_faults_are_found(void **state)
          "switch 1: no packet meets this rule"},
         {"#@ switch 1", "dl_vlan=1," TO("3") "actions=output:2",
          "dl_vlan=1," TO("3") "actions=output:7", REPLAY_PORT,
-         "out of port 6, does not leave by a cable"},
+         "out of port 7, does not leave by a cable"},
         {"#@ switch 1", "dl_vlan=1," TO("3") "actions=output:2",
-         "dl_vlan=1," TO("3") "actions=output:LOCAL", REPLAY_PORT, "does not leave by a cable"},
+         "dl_vlan=1," TO("3") "actions=output:LOCAL", REPLAY_PORT,
+         "to 3 does not leave by a cable"},
         {"group_id=3", "set_field:4097->vlan_vid", "set_field:4196->vlan_vid", REPLAY_BLACK_HOLE,
          "sends label 100 to switch"},
         {"#@ switch 0", "actions=group:1", "actions=group:77", REPLAY_BLACK_HOLE,
@@ -256,7 +257,7 @@ static void a_way_that_ends_early_is_found(void **state)
     scene_edit(&scene, "#@ switch 1", old, "ilm label=17 pop");
     struct replay replay = scene_play(&scene);
     assert_true(replay.faults[REPLAY_ASTRAY] > 0);
-    assert_non_null(strstr(replay.found.data, "ends the way at another switch"));
+    assert_non_null(strstr(replay.found.data, " ends the way at another switch"));
     replay_fini(&replay);
     scene_close(&scene);
 }

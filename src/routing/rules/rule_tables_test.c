@@ -49,7 +49,8 @@ static void tables_compare(const struct rule_tables *tables, const struct topolo
         const struct rules_way *way = &rules->ways[i];
         const struct table_rule *rule =
             rule_tables_find(tables, way->from, TABLE_WAY, way->to, 0, &count);
-        assert_true(rule && way->index < count);
+        assert_non_null(rule);
+        assert_true(way->index < count);
         rule += way->index;
         assert_int_equal(rule->port, port_of(topology, way->channel));
         assert_int_equal(rule->next, rules_encode_label(encoding, way->label));
