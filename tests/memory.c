@@ -13,6 +13,8 @@
 #include "flow/matching/longest_impl.h"
 #include "flow/worst/worst.h"
 #include "flow/worst/worst_impl.h"
+#include "routing/deadlock/deadlock.h"
+#include "routing/deadlock/layers.h"
 #include "routing/load/load.h"
 #include "routing/paths/k_shortest.h"
 #include "routing/paths/ways.h"
@@ -493,5 +495,39 @@ static void forwarding(void **state)
     topology_fini(&subject);
 }
 
+/* A verdict on an algorithm's own lanes, and on layers. */
+static enum err judge(const char *what, struct why *why)
+{
+    struct router router;
+    struct deadlock found;
+    struct layers layers;
+    bool possible;
+    enum err err = router_open(&router, what, &subject, NULL, why);
+    if (err)
+        return err;
+    err = deadlock_find(&found, &router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, why);
+    if (!err) {
+        deadlock_fini(&found);
+        err = layers_find(&layers, &router, &possible, NULL, NULL, why);
+    }
+    if (!err)
+        layers_fini(&layers);
+    router_close(&router);
+    return err;
+}
+
+/* Free, not free, and adaptive with a way out. */
+static void deadlocks(void **state)
+{
+    struct why why;
+    assert_int_equal(topology_build(&subject, "novacube:4x3", &why), OK);
+    refuse_each(judge, "pora-free");
+    refuse_each(judge, "pora");
+    refuse_each(judge, "pora-around");
+    refuse_each(judge, "minimal-adaptive");
+    topology_fini(&subject);
+}
+
 TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections),
-          TEST(routes), TEST(paths), TEST(traffic_and_worst_cases), TEST(forwarding))
+          TEST(routes), TEST(paths), TEST(traffic_and_worst_cases), TEST(forwarding),
+          TEST(deadlocks))
