@@ -8,6 +8,7 @@ const struct figure *const figures[] = {
     &figure_cam_hops,    &figure_nova_build, &figure_nova_eq3,      &figure_nova_eq4,
     &figure_nova_eq8,    &figure_nova_eq10,  &figure_jelly_fig1c,   &figure_jelly_fig2a,
     &figure_jelly_fig2b, &figure_jelly_fig5,
+    &figure_jelly_fig7,
     &figure_jelly_fig8,
     &figure_jelly_fig14,
     &figure_jelly_cabling, NULL,

@@ -10,6 +10,7 @@ extern const struct figure figure_jelly_fig1c;
 extern const struct figure figure_jelly_fig2a;
 extern const struct figure figure_jelly_fig2b;
 extern const struct figure figure_jelly_fig5;
+extern const struct figure figure_jelly_fig7;
 extern const struct figure figure_jelly_fig8;
 extern const struct figure figure_nova_build;
 extern const struct figure figure_nova_eq10;
