@@ -51,7 +51,7 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static double median(double *values, int count)
+double bench_median(double *values, int count)
 {
     qsort(values, (size_t)count, sizeof *values, by_value);
     return (values[(count - 1) / 2] + values[count / 2]) / 2;
@@ -70,7 +70,7 @@ void bench_run(struct bench *bench, const char *what, const struct bench_side *s
             times[i][round] = bench_seconds(bench) - started;
         }
     for (size_t i = 0; i < count; i++)
-        values[i] = (struct bench_value){sides[i].name, median(times[i], rounds)};
+        values[i] = (struct bench_value){sides[i].name, bench_median(times[i], rounds)};
     if (count == 2)
         values[2] = (struct bench_value){"ratio", values[1].value / values[0].value};
     bench_add(bench, what, "s", values, count == 2 ? 3 : count);

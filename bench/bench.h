@@ -43,6 +43,9 @@ void bench_start(struct bench *bench, int count, char **words);
 
 double bench_seconds(const struct bench *bench);
 
+/* Sorts the values; there is one at least. */
+double bench_median(double *values, int count);
+
 /* Runs each side once per round, in turn, and adds a row of their medians in
  * seconds; of two sides also the ratio, second to first. */
 void bench_run(struct bench *bench, const char *what, const struct bench_side *sides, size_t count,

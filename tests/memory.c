@@ -10,6 +10,10 @@
 
 #include "base/check.h"
 #include "base/test.h"
+#include "routing/load/load.h"
+#include "routing/paths/k_shortest.h"
+#include "routing/paths/ways.h"
+#include "routing/rules/rule_replay.h"
 #include "topology/cabling/cabling.h"
 #include "topology/cabling/inspection.h"
 #include "topology/cabling/repair.h"
@@ -306,4 +310,122 @@ static void inspections(void **state)
     topology_fini(&subject);
 }
 
-TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections))
+/* A demand or two, their load and one packet's walk. */
+static enum err route(const char *what, struct why *why)
+{
+    struct demand demands[] = {{0, 7, 1}, {5, 2, 1}, {0, 1, 2}};
+    const struct traffic traffic = {.demands = demands, .count = 3};
+    struct router router;
+    struct load load;
+    struct rng rng = rng_make(1, 0);
+    uint32_t channels[16], hops;
+    enum err err = router_open(&router, what, &subject, NULL, why);
+    if (err)
+        return err;
+    err = load_find(&load, &router, &traffic, NULL, NULL, why);
+    if (!err) {
+        load_fini(&load);
+        err = route_walk(&router, 0, 7, &rng, channels, 16, &hops, why);
+    }
+    router_close(&router);
+    return err;
+}
+
+static void routes(void **state)
+{
+    static const char *const specs[] = {"novacube:4x3", "novacube:4x4"};
+    for (size_t i = 0; i < 2; i++) {
+        struct why why;
+        assert_int_equal(topology_build(&subject, specs[i], &why), OK);
+        for (const struct route_algorithm *const *each = route_algorithms; *each; each++)
+            refuse_each(route, (*each)->name);
+        topology_fini(&subject);
+    }
+}
+
+/* The paths of a few demands, and all ways of one pair. */
+static enum err find_paths(const char *what, struct why *why)
+{
+    struct demand demands[] = {{0, 20, 1}, {0, 30, 1}, {5, 20, 1}};
+    const struct traffic traffic = {.demands = demands, .count = 3};
+    struct path_set set;
+    struct router router;
+    struct ways ways;
+    enum err err = k_shortest_traffic(&set, &subject, &traffic, 40, K_SHORTEST_ANY, 1, why);
+    if (err)
+        return err;
+    path_set_fini(&set);
+    err = router_open(&router, what, &subject, NULL, why);
+    if (err)
+        return err;
+    err = ways_list(&ways, &router, 0, 20, why);
+    if (!err)
+        ways_fini(&ways);
+    router_close(&router);
+    return err;
+}
+
+/* Paths that are listed, that are drawn, and that Yen's algorithm finds. */
+static void paths(void **state)
+{
+    static const char *const specs[] = {"torus:40", "torus:6x6", "jellyfish:n=40,degree=4,seed=1"};
+    for (size_t i = 0; i < 3; i++) {
+        struct why why;
+        assert_int_equal(topology_build(&subject, specs[i], &why), OK);
+        refuse_each(find_paths, "link-state");
+        topology_fini(&subject);
+    }
+}
+
+/* Forwarding tables: made, written, read again and replayed. */
+static enum err tables(const char *what, struct why *why)
+{
+    enum rules_encoding encoding = (enum rules_encoding)(*what - '0');
+    const struct rules_order order = {
+        .labels = encoding == RULES_LABELS ? RULES_SWAPPED : RULES_CONSTANT, .ways = 3};
+    struct rules rules;
+    struct rules_writer writer = {0};
+    struct rule_tables read = {0};
+    struct replay replay = {0};
+    struct text text = {0};
+    enum err err = rules_make(&rules, &subject, &order, why);
+    if (err)
+        return err;
+    err = rules_writer_init(&writer, &text, &subject, &rules, encoding, why);
+    if (!err) {
+        rules_write_begin(&writer, "a remark");
+        for (uint32_t v = 0; v < subject.graph.node_count; v++)
+            rules_write_switch(&writer, v);
+        rules_write_end(&writer);
+        err = text_ok(&text) ? OK : why_memory(why);
+    }
+    if (!err)
+        err = rule_tables_read(&read, &subject, "x", text.data, text.size, why);
+    if (!err)
+        err = rule_tables_sort(&read, why);
+    if (!err) {
+        read.rules[read.count - 1].port = 99; /* so that there is something to tell */
+        err = replay_tables(&replay, &read, &rules, NULL, NULL, why);
+    }
+    assert_true(err || replay.fault_count > 0);
+    rules_writer_fini(&writer);
+    rule_tables_fini(&read);
+    replay_fini(&replay);
+    text_fini(&text);
+    rules_fini(&rules);
+    return err;
+}
+
+static void forwarding(void **state)
+{
+    struct why why;
+    assert_int_equal(topology_build(&subject, "jellyfish:servers=8,switches=6,ports=4", &why), OK);
+    refuse_each(tables, "0");
+    refuse_each(tables, "1");
+    refuse_each(tables, "2");
+    refuse_each(tables, "3");
+    topology_fini(&subject);
+}
+
+TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections),
+          TEST(routes), TEST(paths), TEST(forwarding))

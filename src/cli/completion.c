@@ -11,6 +11,7 @@ enum value_kind {
     VALUE_CHOICE,
     VALUE_SPEC, /* a topology in words, or a file */
     VALUE_FILE,
+    VALUE_CHOICE_FILE, /* a choice, or a file */
     VALUE_FOLDER,
     VALUE_FIGURE,
 };
@@ -20,7 +21,7 @@ static enum value_kind value_kind(const char *placeholder)
     if (strstr(placeholder, "SPEC") || strstr(placeholder, "PLAN"))
         return VALUE_SPEC;
     if (strstr(placeholder, "FILE"))
-        return VALUE_FILE;
+        return islower((unsigned char)*placeholder) ? VALUE_CHOICE_FILE : VALUE_FILE;
     if (strstr(placeholder, "DIR"))
         return VALUE_FOLDER;
     if (strstr(placeholder, "FIGURE"))
@@ -33,13 +34,13 @@ static enum value_kind value_kind(const char *placeholder)
     return VALUE_CHOICE;
 }
 
-/* "[svg|dot...]" as "svg dot". */
+/* "[svg|dot...]" as "svg dot"; capitals are no choice. */
 static void choices_print(struct text *out, const char *placeholder)
 {
     for (const char *at = placeholder; *at; at++) {
         if (*at == '|')
             text_puts(out, " ");
-        else if (!strchr("[].", *at))
+        else if (!strchr("[].", *at) && !isupper((unsigned char)*at))
             text_add(out, at, 1);
     }
 }
@@ -87,6 +88,16 @@ static void bash_reply(struct text *out, const char *placeholder, const char *in
                     "%scompopt -o filenames 2> /dev/null\n"
                     "%sCOMPREPLY+=($(compgen -f -- \"$word\"))\n",
                     indent, indent, indent, indent);
+        break;
+    case VALUE_CHOICE_FILE:
+        text_printf(out, "%sCOMPREPLY=($(compgen -W '", indent);
+        choices_print(out, placeholder);
+        text_printf(out,
+                    "' -- \"$word\"))\n"
+                    "%slocal IFS=$'\\n'\n"
+                    "%scompopt -o filenames 2> /dev/null\n"
+                    "%sCOMPREPLY+=($(compgen -f -- \"$word\"))\n",
+                    indent, indent, indent);
         break;
     case VALUE_FILE:
     case VALUE_FOLDER: /* names may hold spaces, so only a newline ends one */
@@ -213,6 +224,11 @@ static void fish_value(struct text *out, const char *placeholder)
         break;
     case VALUE_FILE:
         text_puts(out, " -r -F");
+        break;
+    case VALUE_CHOICE_FILE:
+        text_puts(out, " -r -F -a '");
+        choices_print(out, placeholder);
+        text_puts(out, "'");
         break;
     case VALUE_FOLDER:
         text_puts(out, " -x -a '(__fish_complete_directories)'");

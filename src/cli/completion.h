@@ -3,9 +3,10 @@
  * knows every command, option and kind of value.
  *
  * What a value may be is read off its placeholder in the table: lower-case
- * words with bars between them (svg|dot) are the choices, DIR is a folder,
- * a name with FILE in it a file, one with SPEC in it also the start of a
- * topology's words, FIGURE an entry of `weft paper list`. */
+ * words with bars between them (svg|dot) are the choices, and with |FILE at
+ * their end a file is as good; DIR is a folder, a name with FILE in it a file,
+ * one with SPEC in it also the start of a topology's words, FIGURE an entry of
+ * `weft paper list`. */
 
 #include <stdbool.h>
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "cli/throughput_report.h"
 
 #define HISTOGRAM_ROWS 40u /* of a terminal */
 
@@ -131,6 +132,16 @@ static void names_json(struct json *json, const char *const *keys)
         json_string(json, *keys);
 }
 
+static bool has_capacity(const struct measurement *found)
+{
+    return found->throughput.plan.mode == THROUGHPUT_CAPACITY;
+}
+
+static bool has_throughput(const struct measurement *found)
+{
+    return found->throughput.plan.mode != THROUGHPUT_NONE && !has_capacity(found);
+}
+
 static void extras_json(struct json *json, const struct measurement *found)
 {
     if (found->has_bisection)
@@ -147,6 +158,12 @@ static void extras_json(struct json *json, const struct measurement *found)
         paths_json(json, found);
     else
         nulls_json(json, paths_keys);
+    if (!has_throughput(found))
+        nulls_json(json, throughput_keys);
+    if (!has_capacity(found))
+        nulls_json(json, capacity_keys);
+    if (found->throughput.plan.mode != THROUGHPUT_NONE)
+        throughput_report_json(json, &found->throughput, found->topology);
     json_key(json, "not_measured");
     json_array(json);
     if (!found->has_bisection)
@@ -155,6 +172,10 @@ static void extras_json(struct json *json, const struct measurement *found)
         names_json(json, connectivity_keys);
     if (!found->has_paths)
         names_json(json, paths_keys);
+    if (!has_throughput(found))
+        names_json(json, throughput_keys);
+    if (!has_capacity(found))
+        names_json(json, capacity_keys);
     json_end(json, ']');
 }
 
@@ -342,6 +363,10 @@ static void not_measured_text(struct text *out, const struct measurement *found)
         text_printf(out, "%sshortest paths between two nodes (--paths A,B)", separator);
         separator = ", ";
     }
+    if (!has_throughput(found)) {
+        text_printf(out, "%sthroughput (--throughput T)", separator);
+        separator = ", ";
+    }
     if (*separator == ',')
         text_puts(out, "\n");
 }
@@ -353,6 +378,8 @@ void measure_report_text(struct text *out, const struct measurement *found)
     sizes_text(out, found);
     distances_text(out, found);
     extras_text(out, found);
+    if (found->throughput.plan.mode != THROUGHPUT_NONE)
+        throughput_report_text(out, &found->throughput, topology);
     histogram_text(out, "pairs of nodes", tally->nodes, tally->length, 0,
                    pairs_of(topology->graph.node_count));
     if (!topology->direct)

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
+#include "cli/measure_throughput.h"
 #include "flow/bisection/bisection.h"
 #include "topology/measure/distance.h"
 #include "topology/measure/shortest_paths.h"
@@ -22,15 +23,12 @@ struct measurement {
     uint32_t components;
     struct distance_tally tally; /* owned */
 
-    bool has_bisection;
-    struct bisection bisection; /* owned */
-
-    bool has_connectivity;
+    bool has_bisection, has_connectivity, has_paths; /* which of these were measured */
     uint32_t edge_connectivity, vertex_connectivity;
-
-    bool has_paths;
     uint32_t path_from, path_to;
+    struct bisection bisection; /* owned */
     struct shortest_paths paths;
+    struct throughput throughput; /* owned; its plan says what was measured */
 };
 
 void measure_report_json(struct text *out, const struct measurement *found);

@@ -24,12 +24,13 @@ enum err throughput_add_permutation(struct throughput *throughput, const struct 
                                     uint64_t seed, double gap, struct why *why)
 {
     struct traffic traffic;
-    struct concurrent concurrent;
+    struct concurrent concurrent = {.lower = 1, .upper = 1}; /* where nothing leaves its switch */
     struct concurrent_options options = {.gap = gap, .enough = 1};
     enum err err = traffic_permutation(&traffic, topology, seed, why);
     if (err)
         return err;
-    err = concurrent_solve(&concurrent, topology, &traffic, &options, why);
+    if (traffic.count > 0)
+        err = concurrent_solve(&concurrent, topology, &traffic, &options, why);
     traffic_fini(&traffic);
     if (err)
         return err;

@@ -32,7 +32,8 @@ struct route_state {
 static_assert(sizeof(struct route_state) == 12, "no padding");
 
 struct route_move {
-    double share;     /* probability; those of one state sum to 1 */
+    double share;     /* probability; those of one state sum to 1. 0: a way out, taken only
+                         where the others are blocked */
     uint32_t channel; /* it leaves on */
     uint32_t lane;    /* virtual channel it takes there, from 0 */
     struct route_state next;
@@ -47,10 +48,12 @@ struct router {
     const struct route_algorithm *algorithm;
     const struct topology *topology; /* borrowed */
     struct route_options options;
-    uint32_t move_max;   /* moves of one state, at most */
-    uint32_t lane_count; /* virtual channels its moves name: lanes 0 to lane_count - 1 */
-    bool symmetric;      /* moving source and destination alike moves all its paths alike */
-    void *tables;        /* what the algorithm prepared; owned */
+    uint32_t move_max;     /* moves of one state, at most */
+    uint32_t lane_count;   /* virtual channels its moves name: lanes 0 to lane_count - 1 */
+    uint32_t escape_lanes; /* > 0: lanes below it are a way out, offered in every state and
+                              never left again (Duato); 0: every lane must be free by itself */
+    bool symmetric;        /* moving source and destination alike moves all its paths alike */
+    void *tables;          /* what the algorithm prepared; owned */
 };
 
 struct route_algorithm {
@@ -64,7 +67,8 @@ struct route_algorithm {
     void (*close)(struct router *router); /* NULL: there is nothing to free */
 
     /* The states in which a packet may start, from 0, and the probability of
-     * each; they sum to 1. From a node to itself there is one, that has arrived. */
+     * each; they sum to 1. From a node to itself there is one, that has arrived,
+     * unless the algorithm sends such packets round as well. */
     uint32_t (*start_count)(const struct router *router, uint32_t from, uint32_t to);
     double (*start)(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
                     struct route_state *state);
@@ -79,6 +83,12 @@ struct route_algorithm {
     uint32_t (*moves)(const struct router *router, uint32_t at, uint32_t to,
                       const struct route_state *state, struct route_move *moves);
 };
+
+/* `start_count` and `start` of an algorithm whose packets all start alike, in
+ * the zeroed state. */
+uint32_t route_one_start(const struct router *router, uint32_t from, uint32_t to);
+double route_only_start(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
+                        struct route_state *state);
 
 extern const struct route_algorithm *const route_algorithms[]; /* ends with NULL */
 

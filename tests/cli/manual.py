@@ -131,6 +131,9 @@ class Completion(unittest.TestCase):
                              ["plan one.json", "plan two.json"])
             self.assertEqual(self.complete("topo", "build", "nov", cwd=folder), ["novacube:"])
             self.assertIn("other", self.complete("topo", "build", "", cwd=folder))
+            self.assertEqual(self.complete("topo", "measure", "torus:3", "--throughput", "p",
+                                           cwd=folder),
+                             ["permutation", "plan one.json", "plan two.json"])
             os.mkdir(folder + "/plan folder")
             self.assertEqual(self.complete("paper", "all", "--out", "pl", cwd=folder),
                              ["plan folder"])

@@ -1,10 +1,12 @@
 """weft paper: the list, the verdicts, the files, and figures against values known otherwise."""
 
+import collections
 import csv
 import itertools
 import json
 import math
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import networkx
 sys.path.insert(0, sys.path[0] + "/..")
 from tap import main, weft
 
+SEED = 9
 VERDICTS = ("agrees", "differs", "cannot be reproduced")
 
 
@@ -318,6 +321,39 @@ class Jellyfish(unittest.TestCase):
         for row in last:
             self.assertAlmostEqual(row["mean_path"], 2.65, delta=0.01)
         self.assertEqual(verdicts(figure)[:2], ["agrees", "agrees"])
+
+    def test_paths_of_a_link_are_those_of_networkx(self):
+        figure = run("jelly-fig9")
+        shares = {row["routing"]: row for row in rows(figure, 1)}
+        dice = random.Random(SEED)
+        print(f"# seed {SEED}")
+        found, per_pair = [], []
+        for seed in (1, 2, 1, 2):  # the figure's graphs, other permutations
+            graph, servers = built(f"jellyfish:servers=686,switches=245,ports=14,seed={seed}")
+            homes = [node for node in graph for _ in range(servers[node])]
+            sends = dice.sample(homes, len(homes))
+            links = collections.Counter()
+            pairs = {pair for pair in zip(homes, sends) if pair[0] != pair[1]}
+            paths = [path for pair in sorted(pairs)
+                     for path in networkx.all_shortest_paths(graph, *pair)]
+            for path in paths:
+                links.update(zip(path, path[1:]))
+            few = 2744 - sum(count > 2 for count in links.values())
+            found.append(100 * few / 2744)
+            per_pair.append(len(paths) / len(pairs))
+        every = shares["64-way ECMP"]  # hardly a pair has more
+        self.assertAlmostEqual(every["at_most_2"], sum(found) / 4, delta=5)
+        self.assertAlmostEqual(every["paths_per_pair"], sum(per_pair) / 4, delta=0.25)
+        # equal lengths, whichever of them are taken
+        drawn, ordered = shares["8 shortest paths"], shares["8 shortest paths, by number"]
+        self.assertAlmostEqual(drawn["paths_per_pair"], 8, 9)
+        self.assertAlmostEqual(drawn["paths_per_link"], ordered["paths_per_link"], 9)
+        self.assertLess(drawn["at_most_2"], ordered["at_most_2"])
+        self.assertLess(every["at_most_2"], shares["8-way ECMP"]["at_most_2"])
+        for name, row in shares.items():
+            curve = [one["paths"] for one in rows(figure) if one["routing"] == name]
+            self.assertEqual(curve, sorted(curve))
+            self.assertAlmostEqual(sum(curve) / len(curve), row["paths_per_link"], delta=0.1)
 
     def test_cables_are_counted(self):
         figure = run("jelly-cabling")

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
 #include "base/check.h"
@@ -21,31 +20,45 @@ enum err balance_open(struct balance *balance, struct spread *spread, struct why
     *balance = (struct balance){.spread = spread};
     size_t channels = channel_count(balance);
     balance->weight = array_new(channels, sizeof *balance->weight);
-    balance->mean = array_new(channels, sizeof *balance->mean);
-    balance->mark = array_new(channels, sizeof *balance->mark);
-    if (balance->weight && balance->mean && balance->mark) {
-        for (size_t c = 0; c < channels; c++)
-            balance->weight[c] = 1;
-        return OK;
+    balance->channels = array_new(channels, sizeof *balance->channels);
+    enum err err = stride_open(&balance->stride, spread, why);
+    if (!err && !(balance->weight && balance->channels))
+        err = why_memory(why);
+    if (err) {
+        balance_close(balance);
+        return err;
     }
-    balance_close(balance);
-    return why_memory(why);
+    for (size_t c = 0; c < channels; c++)
+        balance->weight[c] = 1;
+    return OK;
 }
 
 void balance_close(struct balance *balance)
 {
     free(balance->weight);
-    free(balance->mean);
-    free(balance->mark);
+    free(balance->channels);
+    stride_close(&balance->stride);
     *balance = (struct balance){0};
 }
 
-void balance_weigh(struct balance *balance)
+/* The weights that the loads call for; the busiest channel's is 1. */
+static void weigh(struct balance *balance)
 {
     const struct spread *spread = balance->spread;
     for (size_t c = 0; c < channel_count(balance); c++)
-        balance->weight[c] =
+        balance->channels[c].weight =
             fmax(exp(balance->sharpness * (spread->load[c] - spread->busiest)), weight_min);
+}
+
+/* A number that no mark has. */
+static uint32_t next_stamp(struct balance *balance)
+{
+    if (++balance->stamp == 0) {
+        for (size_t c = 0; c < channel_count(balance); c++)
+            balance->channels[c].on_empty = balance->channels[c].on_crowded = 0;
+        balance->stamp = 1;
+    }
+    return balance->stamp;
 }
 
 /* The channels of one path. */
@@ -64,68 +77,65 @@ static double way_length(const struct balance *balance, struct way way)
 {
     double length = 0;
     for (size_t h = 0; h < way.hops; h++)
-        length += balance->weight[way.channels[h]];
+        length += balance->channels[way.channels[h]].weight;
     return length;
 }
 
-/* From here until the next call, `mark` of exactly these channels is `stamp`. */
-static void way_mark(struct balance *balance, struct way way)
+/* The path that a demand's traffic moves to. */
+struct refuge {
+    size_t path;
+    struct way way;
+    double length;
+    uint32_t mark; /* on_empty of its channels */
+};
+
+/* Marks its channels. */
+static struct refuge refuge_make(struct balance *balance, size_t path, double length)
 {
-    if (++balance->stamp == 0) {
-        memset(balance->mark, 0, channel_count(balance) * sizeof *balance->mark);
-        balance->stamp = 1;
-    }
-    for (size_t h = 0; h < way.hops; h++)
-        balance->mark[way.channels[h]] = balance->stamp;
+    struct refuge refuge = {path, way_of(&balance->spread->paths, path), length,
+                            next_stamp(balance)};
+    for (size_t h = 0; h < refuge.way.hops; h++)
+        balance->channels[refuge.way.channels[h]].on_empty = refuge.mark;
+    return refuge;
 }
 
-/* Weight of the channels that are not marked. */
-static double way_length_apart(const struct balance *balance, struct way way)
+/* Evens out another path with it, as the header says. Returns what there was
+ * to gain: traffic times difference. */
+static double shift(struct balance *balance, size_t path, struct refuge *refuge)
 {
-    double length = 0;
-    for (size_t h = 0; h < way.hops; h++)
-        if (balance->mark[way.channels[h]] != balance->stamp)
-            length += balance->weight[way.channels[h]];
-    return length;
-}
-
-/* Puts `amount` more on the channels that are not marked. */
-static void way_shift(struct balance *balance, struct way way, double amount, double factor)
-{
+    double *rates = balance->spread->rates;
+    struct balance_channel *channels = balance->channels;
+    struct way way = way_of(&balance->spread->paths, path);
+    double more = 0, shared = 0; /* weights of channels: its own, and those of both */
+    uint32_t mark = next_stamp(balance);
     for (size_t h = 0; h < way.hops; h++) {
-        uint32_t channel = way.channels[h];
-        if (balance->mark[channel] == balance->stamp)
-            continue;
-        balance->weight[channel] *= factor;
-        balance->spread->load[channel] += amount;
+        struct balance_channel *channel = &channels[way.channels[h]];
+        channel->on_crowded = mark;
+        if (channel->on_empty == refuge->mark)
+            shared += channel->weight;
+        else
+            more += channel->weight;
     }
-}
-
-/* Evens out two paths of a demand, as the header says; `to` is marked, before
- * and after. Returns what there was to gain: traffic times difference. */
-static double shift(struct balance *balance, size_t from, size_t to)
-{
-    struct spread *spread = balance->spread;
-    struct way crowded = way_of(&spread->paths, from), empty = way_of(&spread->paths, to);
-    double more = way_length_apart(balance, crowded);
-    way_mark(balance, crowded);
-    double less = fmax(way_length_apart(balance, empty), weight_min * weight_min);
-    double gain = 0;
-    if (more > less) {
-        gain = spread->rates[from] * (more - less);
-        double amount = log(more / less) / (2 * balance->sharpness);
-        double factor = sqrt(more / less);
-        if (amount > spread->rates[from]) {
-            amount = spread->rates[from];
-            factor = exp(balance->sharpness * amount);
-        }
-        spread->rates[from] -= amount;
-        spread->rates[to] += amount;
-        way_shift(balance, empty, amount, factor);
-        way_mark(balance, empty);
-        way_shift(balance, crowded, -amount, 1 / factor);
-    } else
-        way_mark(balance, empty);
+    double less = fmax(refuge->length - shared, weight_min);
+    if (more <= less)
+        return 0;
+    double gain = rates[path] * (more - less);
+    double amount = log(more / less) / (2 * balance->sharpness);
+    double factor = sqrt(more / less);
+    if (amount > rates[path]) {
+        amount = rates[path];
+        factor = exp(balance->sharpness * amount);
+    }
+    double inverse = 1 / factor;
+    rates[path] -= amount;
+    rates[refuge->path] += amount;
+    for (size_t h = 0; h < way.hops; h++)
+        if (channels[way.channels[h]].on_empty != refuge->mark)
+            channels[way.channels[h]].weight *= inverse;
+    for (size_t h = 0; h < refuge->way.hops; h++)
+        if (channels[refuge->way.channels[h]].on_crowded != mark)
+            channels[refuge->way.channels[h]].weight *= factor;
+    refuge->length = shared + less * factor;
     return gain;
 }
 
@@ -151,37 +161,58 @@ static void sweep_demand(struct balance *balance, size_t demand, struct sweep *s
     }
     if (end - first < 2)
         return;
-    way_mark(balance, way_of(&spread->paths, shortest));
+    struct refuge refuge = refuge_make(balance, shortest, least);
     for (size_t p = first; p < end; p++)
         if (p != shortest && spread->rates[p] > 0)
-            sweep->gain += shift(balance, p, shortest);
+            sweep->gain += shift(balance, p, &refuge);
 }
 
-void balance_run(struct balance *balance, uint32_t sweep_max, double tolerance)
+/* All demands once; true if less than `tolerance` of the whole was to gain. */
+static bool sweep(struct balance *balance, double tolerance)
 {
-    assert(balance->sharpness > 0);
+    struct sweep sweep = {0};
+    for (size_t k = 0; k < balance->spread->traffic->count; k++)
+        sweep_demand(balance, k, &sweep);
+    return sweep.gain <= tolerance * sweep.length;
+}
+
+enum { SWEEPS_PER_STRIDE = 10 };
+
+static enum err take_stride(struct balance *balance, struct why *why)
+{
+    spread_settle(balance->spread);
+    stride_take(&balance->stride, balance->spread, balance->sharpness);
+    weigh(balance);
+    return stride_begin(&balance->stride, balance->spread, why);
+}
+
+enum err balance_run(struct balance *balance, uint32_t sweep_max, double tolerance, struct why *why)
+{
+    assert(balance->sharpness > 0 && sweep_max > 0);
     size_t channels = channel_count(balance);
     uint32_t averaged = 0;
-    memset(balance->mean, 0, channels * sizeof *balance->mean);
-    balance_weigh(balance);
-    for (uint32_t i = 0; i < sweep_max; i++) {
-        struct sweep sweep = {0};
-        for (size_t k = 0; k < balance->spread->traffic->count; k++)
-            sweep_demand(balance, k, &sweep);
-        if (2 * i >= sweep_max) {
+    bool done = false;
+    for (size_t c = 0; c < channels; c++)
+        balance->weight[c] = 0;
+    weigh(balance);
+    enum err err = stride_begin(&balance->stride, balance->spread, why);
+    for (uint32_t i = 1; !err && !done && i <= sweep_max; i++) {
+        done = sweep(balance, tolerance);
+        if (2 * i > sweep_max || done) {
             for (size_t c = 0; c < channels; c++)
-                balance->mean[c] += balance->weight[c];
+                balance->weight[c] += balance->channels[c].weight;
             averaged++;
         }
-        if (sweep.gain <= tolerance * sweep.length)
-            break;
+        if (i % SWEEPS_PER_STRIDE == 0)
+            err = take_stride(balance, why);
     }
+    if (err)
+        return err;
     spread_settle(balance->spread);
-    if (averaged)
-        for (size_t c = 0; c < channels; c++)
-            balance->weight[c] = fmax(balance->mean[c] / averaged, weight_min);
-    else
-        balance_weigh(balance);
+    assert(averaged > 0);
+    for (size_t c = 0; c < channels; c++)
+        balance->weight[c] = fmax(balance->weight[c] / averaged, weight_min);
+    return OK;
 }
 
 double balance_length(const struct balance *balance, size_t path)
@@ -191,8 +222,9 @@ double balance_length(const struct balance *balance, size_t path)
 
 double balance_shift(struct balance *balance, size_t from, size_t to)
 {
-    way_mark(balance, way_of(&balance->spread->paths, to));
-    return shift(balance, from, to);
+    struct way way = way_of(&balance->spread->paths, to);
+    struct refuge refuge = refuge_make(balance, to, way_length(balance, way));
+    return shift(balance, from, &refuge);
 }
 
 void balance_load(struct balance *balance, size_t path, double amount)
@@ -200,8 +232,6 @@ void balance_load(struct balance *balance, size_t path, double amount)
     struct way way = way_of(&balance->spread->paths, path);
     double factor = exp(balance->sharpness * amount);
     balance->spread->rates[path] += amount;
-    for (size_t h = 0; h < way.hops; h++) {
-        balance->weight[way.channels[h]] *= factor;
-        balance->spread->load[way.channels[h]] += amount;
-    }
+    for (size_t h = 0; h < way.hops; h++)
+        balance->channels[way.channels[h]].weight *= factor;
 }

@@ -14,31 +14,38 @@
 
 #include "base/err.h"
 #include "flow/concurrent/spread.h"
+#include "flow/concurrent/stride.h"
+
+/* One channel, while traffic moves. Marks tell which of two paths use it: they
+ * hold the number of the last path that was marked so. */
+struct balance_channel {
+    double weight; /* in proportion to exp(sharpness * load) */
+    uint32_t on_empty, on_crowded;
+};
 
 struct balance {
     struct spread *spread; /* borrowed */
     double sharpness;
-    double *weight; /* per channel, in proportion to exp(sharpness * load); owned */
-    double *mean;   /* of the weights after the sweeps of one round; owned */
-    uint32_t *mark; /* per channel: the last path that was marked on it; owned */
-    uint32_t stamp;
+    double *weight;                   /* per channel: what the last run found; owned */
+    struct balance_channel *channels; /* owned */
+    uint32_t stamp;                   /* the last number that a mark was given */
+    struct stride stride;
 };
 
 MUST_CHECK enum err balance_open(struct balance *balance, struct spread *spread, struct why *why);
 void balance_close(struct balance *balance);
 
-/* Computes the weights anew from the loads; the busiest channel's is 1. */
-void balance_weigh(struct balance *balance);
-
 /* Goes through all demands up to sweep_max times, until what is left to gain
  * is below `tolerance` of the whole. Leaves the spread settled, and as weights
  * the mean of those after each sweep of the later half: single ones jitter,
  * and their mean proves a better bound. */
-void balance_run(struct balance *balance, uint32_t sweep_max, double tolerance);
+MUST_CHECK enum err balance_run(struct balance *balance, uint32_t sweep_max, double tolerance,
+                                struct why *why);
 
-/* --- one move at a time, for solvers that sweep by rules of their own --- */
+/* --- one move at a time, for solvers that sweep by rules of their own: they
+ * begin with the weights of `channels`, and settle the spread at the end --- */
 
-/* The sum of the weights along a path. */
+/* The sum of the channels' weights along a path. */
 double balance_length(const struct balance *balance, size_t path);
 
 /* Evens out two paths of one demand: `from`, which carries some, and a shorter

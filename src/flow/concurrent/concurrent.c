@@ -194,8 +194,10 @@ static enum err solve(struct solver *solver, struct why *why)
         if (solved(solver))
             return OK;
         sharpen(solver, total);
-        balance_run(&solver->balance, sweeps(solver),
-                    balance_tolerance * (solver->upper / lower - 1));
+        err = balance_run(&solver->balance, sweeps(solver),
+                          balance_tolerance * (solver->upper / lower - 1), why);
+        if (err)
+            return err;
     }
 }
 

@@ -127,14 +127,6 @@ static size_t trace(struct price *price, uint32_t from, uint32_t to)
     return hops;
 }
 
-static double path_length(const struct path_set *paths, size_t path, const double *weight)
-{
-    double length = 0;
-    for (size_t h = paths->path_first[path]; h < paths->path_first[path + 1]; h++)
-        length += weight[paths->channels[h]];
-    return length;
-}
-
 /* Writes the paths of one demand to price->next: those worth keeping, and the
  * one just found. */
 static enum err renew(struct price *price, const struct spread *spread, size_t demand,
@@ -150,7 +142,7 @@ static enum err renew(struct price *price, const struct spread *spread, size_t d
     size_t first = fresh ? 0 : paths->pair_first[demand];
     size_t end = fresh ? 0 : paths->pair_first[demand + 1];
     for (size_t p = first; p < end; p++) {
-        double length = path_length(paths, p, weight);
+        double length = path_set_length(paths, p, weight);
         known = fmin(known, length);
         if (spread->rates[p] <= 0 && length > keep_within * distance)
             continue;
@@ -231,7 +223,7 @@ double price_given(const struct spread *spread, const double *weight)
     for (size_t k = 0; k < paths->pair_count; k++) {
         double least = INFINITY;
         for (size_t p = paths->pair_first[k]; p < paths->pair_first[k + 1]; p++)
-            least = fmin(least, path_length(paths, p, weight));
+            least = fmin(least, path_set_length(paths, p, weight));
         total += spread->traffic->demands[k].amount * least;
     }
     return total;

@@ -186,19 +186,22 @@ static void balance_all(struct solver *solver)
     size_t channels = channel_count(solver);
     double gain = INFINITY, little = balance_tolerance * (solver->upper - solver->lower);
     uint32_t averaged = 0;
-    memset(balance->mean, 0, channels * sizeof *balance->mean);
+    memset(balance->weight, 0, channels * sizeof *balance->weight);
     for (size_t c = 0; c < channels; c++)
-        balance->weight[c] = fmax(exp(balance->sharpness * (load[c] - 1)), weight_min);
-    for (uint32_t i = 0; i < SWEEP_MAX && gain > little; i++) {
+        balance->channels[c].weight = fmax(exp(balance->sharpness * (load[c] - 1)), weight_min);
+    for (uint32_t i = 1; i <= SWEEP_MAX && gain > little; i++) {
         gain = 0;
         for (size_t k = 0; k < solver->traffic.count; k++)
             gain += sweep_demand(solver, k);
-        for (size_t c = 0; 2 * i >= SWEEP_MAX && c < channels; c++)
-            balance->mean[c] += balance->weight[c];
-        averaged += 2 * i >= SWEEP_MAX;
+        if (2 * i <= SWEEP_MAX && gain > little)
+            continue;
+        for (size_t c = 0; c < channels; c++)
+            balance->weight[c] += balance->channels[c].weight;
+        averaged++;
     }
-    for (size_t c = 0; averaged && c < channels; c++)
-        balance->weight[c] = balance->mean[c] / averaged;
+    assert(averaged > 0);
+    for (size_t c = 0; c < channels; c++)
+        balance->weight[c] /= averaged;
     settle(solver);
 }
 
@@ -228,7 +231,7 @@ static enum err bound(struct solver *solver, struct why *why)
     for (size_t k = 0; k < paths->pair_count; k++) {
         double distance = INFINITY;
         for (size_t p = paths->pair_first[k]; p < paths->pair_first[k + 1]; p++) {
-            double length = balance_length(balance, p);
+            double length = path_set_length(paths, p, balance->weight);
             distance = fmin(distance, length);
             solver->unbalanced += spread->rates[p] * (length - 1);
         }

@@ -27,3 +27,12 @@ void path_set_fini(struct path_set *set);
 MUST_CHECK enum err path_set_pair(struct path_set *set, struct why *why);
 MUST_CHECK enum err path_set_path(struct path_set *set, const uint32_t *channels, size_t hops,
                                   struct why *why);
+
+/* The sum of weights, one per channel, along a path. */
+static inline double path_set_length(const struct path_set *set, size_t path, const double *weights)
+{
+    double length = 0;
+    for (size_t h = set->path_first[path]; h < set->path_first[path + 1]; h++)
+        length += weights[set->channels[h]];
+    return length;
+}

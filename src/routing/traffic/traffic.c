@@ -9,6 +9,7 @@
 void traffic_fini(struct traffic *traffic)
 {
     free(traffic->demands);
+    free(traffic->to_self);
     *traffic = (struct traffic){0};
 }
 

@@ -19,6 +19,8 @@ struct demand {
 struct traffic {
     struct demand *demands; /* owned; by from, then to; each pair at most once */
     size_t count;
+    double *to_self;  /* of patterns: per node, what it sends to itself, which Valiant's
+                       * way takes through the network too; owned; NULL: nothing */
     double local;     /* demand between servers of one node */
     uint32_t lines;   /* of the file it was read from; else 0 */
     const char *name; /* "permutation"; borrowed, constant, or the file's name */
@@ -65,7 +67,8 @@ MUST_CHECK enum err traffic_make_pattern(struct traffic *traffic, const struct t
  * given; # begins a comment. A server is named by its node where that is a
  * server, and NODE/INDEX where nodes are switches; NODE alone is then all its
  * servers together. Refuses, with the line: unknown servers, negative, infinite
- * or NaN amounts. `name` is the file's, for messages; borrowed. */
+ * or NaN amounts, ends that no path joins. Pairs that come more than once add
+ * up, amounts of 0 are left out. `name` is the file's, for messages; borrowed. */
 MUST_CHECK enum err traffic_read(struct traffic *traffic, const struct topology *topology,
                                  const char *name, const char *data, size_t size, struct why *why);
 

@@ -1,0 +1,169 @@
+/* throughput: permutation traffic under the best routing, to a proved gap of
+ * 1 %, against the exact linear program by HiGHS (interior point, which is its
+ * fastest here) and by CLP, on the same networks in the same run, on one core;
+ * then sizes that neither reaches. The peers' optimum must lie in the bracket. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench.h"
+#include "flow/concurrent/concurrent.h"
+#include "oracle/flow_program.h"
+
+#define GAP 0.01
+
+struct problem {
+    struct topology topology;
+    struct traffic traffic;
+    struct concurrent found; /* ours, of the last run */
+    double gap;
+    double clp; /* CLP's optimum */
+};
+
+static void problem_open(struct problem *problem, const char *spec, double gap)
+{
+    struct why why;
+    *problem = (struct problem){.gap = gap, .clp = NAN};
+    if (topology_build(&problem->topology, spec, &why) ||
+        traffic_permutation(&problem->traffic, &problem->topology, 1, &why))
+        bench_fail("%s: %s", spec, why.text);
+}
+
+static void problem_close(struct problem *problem)
+{
+    concurrent_fini(&problem->found);
+    traffic_fini(&problem->traffic);
+    topology_fini(&problem->topology);
+}
+
+static void run_weft(void *context)
+{
+    struct problem *problem = context;
+    struct why why;
+    struct concurrent_options options = {.gap = problem->gap};
+    concurrent_fini(&problem->found);
+    if (concurrent_solve(&problem->found, &problem->topology, &problem->traffic, &options, &why))
+        bench_fail("%s", why.text);
+    if (problem->found.gap > problem->gap)
+        bench_fail("the gap is %g, not %g", problem->found.gap, problem->gap);
+}
+
+static void run_clp(void *context)
+{
+    struct problem *problem = context;
+    problem->clp = flow_program_solve(&problem->topology.graph, &problem->traffic);
+}
+
+static void check_inside(const struct problem *problem, const char *peer, double optimum)
+{
+    if (!(problem->found.lower <= optimum * (1 + 1e-6) &&
+          optimum <= problem->found.upper * (1 + 1e-6)))
+        bench_fail("%s says %.9g, outside %.9g to %.9g", peer, optimum, problem->found.lower,
+                   problem->found.upper);
+}
+
+static void write_problem(const struct problem *problem, FILE *file)
+{
+    const struct graph *graph = &problem->topology.graph;
+    fprintf(file, "%u %u %zu\n", graph->node_count, graph->link_count, problem->traffic.count);
+    for (uint32_t e = 0; e < graph->link_count; e++)
+        fprintf(file, "%u %u\n", graph->links[e].a, graph->links[e].b);
+    for (size_t k = 0; k < problem->traffic.count; k++)
+        fprintf(file, "%u %u %.17g\n", problem->traffic.demands[k].from,
+                problem->traffic.demands[k].to, problem->traffic.demands[k].amount);
+}
+
+/* Seconds that HiGHS's solver took by its own process's clock, or NaN where
+ * SciPy is missing. */
+static double run_highs(const struct problem *problem)
+{
+    char name[] = "/tmp/weft-bench-XXXXXX", command[512];
+    int handle = mkstemp(name);
+    FILE *file = handle < 0 ? NULL : fdopen(handle, "w");
+    if (!file)
+        bench_fail("cannot write %s", name);
+    write_problem(problem, file);
+    fclose(file);
+    snprintf(command, sizeof command, "/usr/bin/python3 %s < %s", HIGHS_SCRIPT, name);
+    FILE *pipe = popen(command, "r");
+    double optimum = NAN, seconds = NAN;
+    bool answered = pipe && fscanf(pipe, "%lf %lf", &optimum, &seconds) == 2;
+    if (pipe)
+        pclose(pipe);
+    unlink(name);
+    if (!answered) {
+        fprintf(stderr, "throughput: no python3-scipy, so HiGHS is left out\n");
+        return NAN;
+    }
+    check_inside(problem, "HiGHS", optimum);
+    return seconds;
+}
+
+static double seconds_of(const struct bench *bench, void (*run)(void *), struct problem *problem)
+{
+    double begin = bench_seconds(bench);
+    run(problem);
+    return bench_seconds(bench) - begin;
+}
+
+static int compare(const void *one, const void *other)
+{
+    double a = *(const double *)one, b = *(const double *)other;
+    return a < b ? -1 : a > b;
+}
+
+/* Ours before and after each peer, the median of five; the peers once: they
+ * take seconds to minutes. */
+static void compare_solvers(struct bench *bench, uint32_t switches, uint32_t degree)
+{
+    char spec[SPEC_SIZE], what[BENCH_WHAT_SIZE];
+    snprintf(spec, sizeof spec, "jellyfish:n=%u,degree=%u,seed=1", switches, degree);
+    struct problem problem;
+    problem_open(&problem, spec, GAP);
+    double ours[5];
+    for (int i = 0; i < 3; i++)
+        ours[i] = seconds_of(bench, run_weft, &problem);
+    double highs = run_highs(&problem);
+    ours[3] = seconds_of(bench, run_weft, &problem);
+    double clp = seconds_of(bench, run_clp, &problem);
+    check_inside(&problem, "CLP", problem.clp);
+    ours[4] = seconds_of(bench, run_weft, &problem);
+    qsort(ours, 5, sizeof *ours, compare);
+    snprintf(what, sizeof what, "permutation, %u switches of degree %u, gap 1 %%", switches,
+             degree);
+    bench_add(bench, what, "s",
+              (struct bench_value[]){{"weft", ours[2]},
+                                     {"highs", highs},
+                                     {"clp", clp},
+                                     {"highs_ratio", highs / ours[2]},
+                                     {"clp_ratio", clp / ours[2]}},
+              5);
+    problem_close(&problem);
+}
+
+static void time_alone(struct bench *bench, const char *spec, double gap, const char *what)
+{
+    struct problem problem;
+    problem_open(&problem, spec, gap);
+    bench_add(bench, what, "s",
+              (struct bench_value[]){{"weft", seconds_of(bench, run_weft, &problem)}}, 1);
+    problem_close(&problem);
+}
+
+int main(int count, char **words)
+{
+    struct bench bench = {.cpu = true};
+    bench_start(&bench, count, words);
+    time_alone(&bench, "jellyfish:servers=686,switches=245,ports=14,seed=1", 0.01,
+               "permutation, 686 servers on 245 switches of 14 ports, gap 1 %");
+    time_alone(&bench, "jellyfish:servers=8000,switches=1000,ports=32,seed=1", 0.02,
+               "permutation, 8,000 servers on 1,000 switches of degree 24, gap 2 %");
+    if (bench.quick)
+        compare_solvers(&bench, 50, 6);
+    else {
+        compare_solvers(&bench, 100, 6);
+        compare_solvers(&bench, 200, 8); /* CLP alone takes a quarter of an hour */
+    }
+    return bench_finish(&bench);
+}

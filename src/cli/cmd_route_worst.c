@@ -1,0 +1,99 @@
+/* weft route worst */
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "cli/call.h"
+#include "cli/commands.h"
+#include "cli/load_report.h"
+#include "cli/progress.h"
+#include "cli/route_call.h"
+#include "routing/traffic/traffic.h"
+
+static void show_stage(void *context, const char *stage, uint64_t done, uint64_t total)
+{
+    progress_show(stage, done, total);
+}
+
+/* All channels under the worst permutation: adds up again, by another way. */
+static enum err load_again(struct load_report *report, struct why *why)
+{
+    const struct topology *topology = report->router->topology;
+    uint32_t nodes = topology->graph.node_count;
+    struct demand *demands = array_new(nodes, sizeof *demands);
+    struct traffic traffic;
+    if (!demands)
+        return why_memory(why);
+    for (uint32_t v = 0; v < nodes; v++)
+        demands[v] = (struct demand){v, report->worst.to[v], 1};
+    enum err err = traffic_make(&traffic, demands, nodes, why);
+    if (err)
+        return err;
+    err = load_find(&report->load, report->router, &traffic, load_report_progress, NULL, why);
+    traffic_fini(&traffic);
+    return err;
+}
+
+static enum err worst_make(struct load_report *report, const struct call *call, struct why *why)
+{
+    enum err err =
+        worst_find(&report->worst, report->router, (struct worst_progress){show_stage, NULL}, why);
+    if (err)
+        return err;
+    err = load_again(report, why);
+    return err ? err : load_report_capacity(report, call, why);
+}
+
+static enum err worst_run(struct call *call, struct why *why)
+{
+    struct route_call route;
+    enum err err = route_call_open(&route, call, why);
+    if (err)
+        return err;
+    struct load_report report = {
+        .name = call->arguments[0],
+        .router = &route.router,
+        .traffic = "worst permutation",
+        .channels = call_has(call, "channels"),
+        .is_worst = true,
+        .permutation = call_has(call, "permutation"),
+    };
+    err = worst_make(&report, call, why);
+    if (!err && call->json)
+        err = load_report_json(&call->out, &report, why);
+    else if (!err)
+        err = load_report_text(&call->out, &report, why);
+    load_fini(&report.load);
+    worst_fini(&report.worst);
+    route_call_close(&route);
+    return err;
+}
+
+static const struct option worst_options[] = {
+    ROUTE_CALL_OPTIONS,
+    {"permutation", NULL, "list all of the worst permutation"},
+    {"channels", NULL, "list all channels under it, the busiest first"},
+    LOAD_REPORT_OPTION,
+    {0},
+};
+
+const struct command command_route_worst = {
+    .name = "route worst",
+    .arguments = "SPEC|FILE",
+    .summary = "the worst permutation of an oblivious algorithm, exactly",
+    .description =
+        "Of all permutations, in which every node with servers sends 1 to one such node and "
+        "receives 1 from one, finds one that loads some channel most, and proves that none loads "
+        "any channel more: max_channel_load_upper is that bound, which prices of the assignment "
+        "give (Towles and Dally, SPAA 2002). Throughput, capacity and normalised are those of "
+        "'weft route load'.\n\n"
+        "A permutation of greatest weight is searched for every channel, or, where moving source "
+        "and destination alike moves all paths alike, for one of each direction. Nodes that do "
+        "not matter for the busiest channel send to themselves.\n\n"
+        "Only oblivious algorithms have a worst case of this kind: one that chooses by load is "
+        "refused.",
+    .options = worst_options,
+    .examples = "  weft route worst torus:8x8 --algorithm romm\n"
+                "  weft route worst torus:8x8x8 --algorithm rlb --permutation\n"
+                "  weft route worst jellyfish:n=64,degree=5,seed=1 --algorithm ecmp --json",
+    .run = worst_run,
+};

@@ -1,0 +1,26 @@
+#pragma once
+/* rules_report: what `weft route rules` says of the tables it made or read. */
+
+#include "base/text.h"
+#include "routing/rules/rule_replay.h"
+#include "routing/rules/rule_tables.h"
+#include "routing/rules/rules.h"
+#include "topology/topology.h"
+
+struct rules_report {
+    const char *name; /* the topology as the user wrote it; borrowed */
+    const struct topology *topology;
+    struct rules_order order;
+    enum rules_encoding encoding;
+    const char *file; /* that was read or written; borrowed; NULL if none */
+    bool read;        /* it was read */
+    struct rule_counts counts;
+    uint32_t labels; /* see struct rules; 0 where tables were read */
+    struct replay replay;
+};
+
+/* "k-shortest", "ecmp" */
+const char *rules_report_algorithm(const struct rules_report *report);
+
+void rules_report_text(struct text *out, const struct rules_report *report);
+void rules_report_json(struct text *out, const struct rules_report *report);

@@ -1,0 +1,26 @@
+#pragma once
+/* hops: how far nodes are from up to 64 sources at once, one bit each. Only
+ * what the caller is told is kept, so no matrix is stored unless it wants one. */
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "topology/graph.h"
+
+#define HOPS_BATCH 64u
+
+/* Working memory; the graph is borrowed. */
+struct hops {
+    const struct graph *graph;
+    uint64_t *seen, *now, *next; /* per node: the sources that have reached it ... */
+    uint32_t *active, *touched;  /* lists of nodes */
+};
+
+MUST_CHECK enum err hops_init(struct hops *hops, const struct graph *graph, struct why *why);
+void hops_fini(struct hops *hops);
+
+/* Tells, in order of distance from 0, which of the sources (bit i is the i-th)
+ * first reach a node after so many hops. Sources may be equal. */
+void hops_search(struct hops *hops, const uint32_t *sources, uint32_t count,
+                 void (*reached)(void *context, uint32_t node, uint64_t fresh, uint32_t distance),
+                 void *context);

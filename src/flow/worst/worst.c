@@ -1,0 +1,211 @@
+/* worst: channel after channel, those that can be busiest first to be solved
+ * or passed over.
+ *
+ * A channel is passed over if even its rows' (or columns') largest entries do
+ * not add up to more than the worst found so far. */
+#include "flow/worst/worst.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "flow/worst/worst_impl.h"
+#include "routing/traffic/traffic.h"
+
+#define HELD_MAX ((size_t)24 << 20) /* pairs of 16 bytes, 400 MB */
+
+void worst_fini(struct worst *worst)
+{
+    free(worst->to);
+    *worst = (struct worst){0};
+}
+
+/* Every server's node to the next one's: if these have paths, all have. */
+static enum err check_reach(const struct topology *topology, struct why *why)
+{
+    uint32_t nodes = topology->graph.node_count, first = NODE_NONE, last = NODE_NONE;
+    struct demand *demands = array_new(nodes, sizeof *demands);
+    if (!demands)
+        return why_memory(why);
+    size_t count = 0;
+    for (uint32_t v = 0; v < nodes; v++) {
+        if (!topology->sites[v].servers)
+            continue;
+        if (first == NODE_NONE)
+            first = v;
+        else
+            demands[count++] = (struct demand){last, v, 1};
+        last = v;
+    }
+    if (count == 0) {
+        free(demands);
+        return why_fail(why, ERR_USAGE, "a worst case needs two nodes with servers at least");
+    }
+    struct traffic traffic;
+    enum err err = traffic_make(&traffic, demands, count, why);
+    if (err)
+        return err;
+    traffic.name = "worst case";
+    err = traffic_check_reach(&traffic, topology, why);
+    traffic_fini(&traffic);
+    return err;
+}
+
+struct ranked {
+    double limit;
+    uint32_t class;
+};
+
+static int ranked_compare(const void *one, const void *other)
+{
+    const struct ranked *a = one, *b = other;
+    if (a->limit != b->limit)
+        return a->limit > b->limit ? -1 : 1;
+    return a->class < b->class ? -1 : a->class > b->class;
+}
+
+struct search {
+    struct worst *worst;
+    const struct router *router;
+    struct pair_lists lists;
+    struct ranked *ranked; /* the classes in memory that have pairs */
+    uint32_t *to;          /* of the class in hand */
+    struct worst_progress progress;
+    uint32_t done; /* classes dealt with */
+};
+
+static void show(const struct search *search, const char *stage, uint64_t done, uint64_t total)
+{
+    if (search->progress.show)
+        search->progress.show(search->progress.context, stage, done, total);
+}
+
+static void show_fill(void *context, uint64_t done, uint64_t total)
+{
+    static const char stage[] = "loads of pairs";
+    show(context, stage, done, total);
+}
+
+static enum err search_class(struct search *search, struct ranked ranked, struct why *why)
+{
+    struct worst *worst = search->worst;
+    uint32_t nodes = search->router->topology->graph.node_count;
+    struct heaviest heaviest;
+    if (ranked.limit <= worst->load)
+        return OK; /* and all that follow */
+    enum err err =
+        pair_list_heaviest(&search->lists.lists[ranked.class], nodes, search->to, &heaviest, why);
+    if (err)
+        return err;
+    worst->solved++;
+    worst->bound = fmax(worst->bound, fmax(heaviest.bound, heaviest.load));
+    if (heaviest.load <= worst->load)
+        return OK;
+    worst->load = heaviest.load;
+    worst->channel = pair_lists_channel(search->router, ranked.class);
+    memcpy(worst->to, search->to, nodes * sizeof *worst->to);
+    return OK;
+}
+
+/* The classes in memory, those of the highest limit first. */
+static enum err search_lists(struct search *search, struct why *why)
+{
+    static const char stage[] = "worst permutation";
+    const struct pair_lists *lists = &search->lists;
+    uint32_t nodes = search->router->topology->graph.node_count, count = 0;
+    enum err err = OK;
+    for (uint32_t class = lists->first; class < lists->end && !err; class ++) {
+        struct ranked ranked = {.class = class};
+        if (!lists->lists[class].count)
+            continue;
+        err = pair_list_limit(&lists->lists[class], nodes, &ranked.limit, why);
+        search->ranked[count++] = ranked;
+    }
+    search->worst->class_count += count;
+    qsort(search->ranked, count, sizeof *search->ranked, ranked_compare);
+    for (uint32_t i = 0; i < count && !err; i++) {
+        show(search, stage, i, count);
+        err = search_class(search, search->ranked[i], why);
+    }
+    return err;
+}
+
+/* Nodes that do not matter send to themselves if nobody sends there, else to
+ * whoever is left. Nodes without servers, to themselves. */
+static enum err complete(struct worst *worst, const struct topology *topology, struct why *why)
+{
+    uint32_t nodes = topology->graph.node_count, next = 0;
+    uint8_t *taken = array_new(nodes, 1);
+    if (!taken)
+        return why_memory(why);
+    for (uint32_t v = 0; v < nodes; v++)
+        if (worst->to[v] != NODE_NONE)
+            taken[worst->to[v]] = 1;
+    for (uint32_t v = 0; v < nodes; v++)
+        if (worst->to[v] == NODE_NONE && !taken[v]) {
+            worst->to[v] = v;
+            taken[v] = 1;
+        }
+    for (uint32_t v = 0; v < nodes; v++) {
+        if (worst->to[v] != NODE_NONE)
+            continue;
+        while (taken[next])
+            next++;
+        worst->to[v] = next;
+        taken[next] = 1;
+    }
+    free(taken);
+    return OK;
+}
+
+static enum err search_run(struct search *search, size_t held_max, struct why *why)
+{
+    uint32_t nodes = search->router->topology->graph.node_count;
+    enum err err = pair_lists_init(&search->lists, search->router, held_max, why);
+    if (err)
+        return err;
+    search->lists.show = show_fill;
+    search->lists.context = search;
+    search->to = array_new(nodes, sizeof *search->to);
+    search->ranked = array_new(search->lists.class_count, sizeof *search->ranked);
+    search->worst->to = array_new(nodes, sizeof *search->worst->to);
+    if (!search->to || !search->ranked || !search->worst->to)
+        return why_memory(why);
+    for (uint32_t v = 0; v < nodes; v++)
+        search->worst->to[v] = NODE_NONE;
+    for (uint32_t first = 0; first < search->lists.class_count && !err; first = search->lists.end) {
+        err = pair_lists_fill(&search->lists, first, why);
+        if (!err)
+            err = search_lists(search, why);
+    }
+    return err ? err : complete(search->worst, search->router->topology, why);
+}
+
+enum err worst_find_within(struct worst *worst, const struct router *router, size_t held_max,
+                           struct worst_progress progress, struct why *why)
+{
+    struct search search = {.worst = worst, .router = router, .progress = progress};
+    *worst = (struct worst){0};
+    if (!router->algorithm->oblivious)
+        return why_fail(why, ERR_USAGE,
+                        "%s: packets choose by load, so no permutation is the worst for sure; "
+                        "only oblivious algorithms have an exact worst case",
+                        router->algorithm->name);
+    enum err err = check_reach(router->topology, why);
+    if (!err)
+        err = search_run(&search, held_max, why);
+    pair_lists_fini(&search.lists);
+    free(search.to);
+    free(search.ranked);
+    if (err)
+        worst_fini(worst);
+    return err;
+}
+
+enum err worst_find(struct worst *worst, const struct router *router,
+                    struct worst_progress progress, struct why *why)
+{
+    return worst_find_within(worst, router, HELD_MAX, progress, why);
+}

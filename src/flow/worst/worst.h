@@ -1,0 +1,35 @@
+#pragma once
+/* worst: the permutation that loads some channel most, of all permutations.
+ *
+ * Every node with servers sends 1 to one such node and receives 1 from one.
+ * What an oblivious algorithm puts on a channel is a sum over pairs, so the
+ * permutation that loads this channel most is one of greatest weight in the
+ * matrix of the pairs' loads; the worst of all channels is the worst case
+ * (Towles and Dally, "Worst-case traffic for oblivious routing functions",
+ * SPAA 2002). */
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "routing/route.h"
+
+struct worst {
+    double load;          /* of the busiest channel under the worst permutation */
+    double bound;         /* proved: no permutation loads any channel more */
+    uint32_t channel;     /* the busiest; one of several alike */
+    uint32_t *to;         /* owned; per node, where it sends; itself if it sends nothing */
+    uint32_t class_count; /* channels of which no two are alike ... */
+    uint32_t solved;      /* ... and for how many of them an assignment was solved */
+};
+
+struct worst_progress {
+    void (*show)(void *context, const char *stage, uint64_t done, uint64_t total); /* or NULL */
+    void *context;
+};
+
+void worst_fini(struct worst *worst);
+
+/* Refuses an algorithm that is not oblivious, and networks whose servers do
+ * not all reach each other. */
+MUST_CHECK enum err worst_find(struct worst *worst, const struct router *router,
+                               struct worst_progress progress, struct why *why);

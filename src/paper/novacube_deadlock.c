@@ -1,0 +1,225 @@
+/* novacube_deadlock: the figure about what the NovaCube paper (novacube.c
+ * names it) says of deadlock: that PORA needs two virtual channels. The
+ * channel dependency graph decides, for each way of reading PORA that
+ * routing/torus/pora.c gives, and for the two variants that are proven free. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "paper/figures.h"
+#include "paper/score.h"
+#include "routing/deadlock/deadlock.h"
+#include "routing/load/load.h"
+#include "routing/route.h"
+
+static const struct figure_column deadlock_columns[] = {
+    {"k", ""},
+    {"n", ""},
+    {"pora_free", ""},
+    {"pora_cycle", "channels"},
+    {"around_cycle", "channels"},
+    {"quadrants_cycle", "channels"},
+    {"raised_lanes", ""},
+    {"variant_lanes", ""},
+    {"pora_path", "hops"},
+    {"variant_path", "hops"},
+    {"optimum", "hops"},
+    {"torus_path", "hops"},
+    {0},
+};
+
+/* What one algorithm does on one network. */
+struct trial {
+    bool fits; /* the others are set if it does */
+    bool free;
+    bool at_once; /* the cycle is one of packets that hold their first channel */
+    uint32_t lanes;
+    uint32_t cycle; /* channels; 0 if free */
+    double path;    /* mean over all pairs of different nodes */
+};
+
+/* The mean path under uniform traffic, by exact expectation. */
+static enum err mean_path(const struct router *router, double *mean, struct why *why)
+{
+    const struct graph *graph = &router->topology->graph;
+    uint32_t sources = router->symmetric ? 1 : graph->node_count;
+    double *channels = array_new(2 * (size_t)graph->link_count, sizeof *channels), hops = 0;
+    struct load_walk *walk;
+    enum err err = channels ? load_walk_open(&walk, router, why) : why_memory(why);
+    if (err) {
+        free(channels);
+        return err;
+    }
+    for (uint32_t from = 0; !err && from < sources; from++)
+        for (uint32_t to = 0; !err && to < graph->node_count; to++)
+            err = load_add(walk, from, to, 1, channels, &hops, why);
+    assert(sources > 0 && graph->node_count > 1);
+    *mean = hops / sources / (graph->node_count - 1);
+    load_walk_close(walk);
+    free(channels);
+    return err;
+}
+
+static enum err try_algorithm(struct trial *trial, const struct topology *topology,
+                              const char *algorithm, struct why *why)
+{
+    struct router router;
+    struct deadlock found;
+    *trial = (struct trial){0};
+    enum err err = router_open(&router, algorithm, topology, NULL, why);
+    if (err == ERR_USAGE)
+        return OK; /* pora-quadrants is read for two axes only */
+    if (err)
+        return err;
+    err = deadlock_find(&found, &router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, why);
+    if (!err) {
+        *trial = (struct trial){.fits = true,
+                                .free = found.free,
+                                .at_once = found.at_once,
+                                .lanes = found.lanes,
+                                .cycle = found.cycle_length};
+        deadlock_fini(&found);
+        err = mean_path(&router, &trial->path, why);
+    }
+    router_close(&router);
+    return err;
+}
+
+enum { PORA, AROUND, QUADRANTS, RAISED, VARIANT, TORUS, TRIALS };
+static const char *const trial_names[TRIALS] = {"pora",        "pora-around", "pora-quadrants",
+                                                "pora-raised", "pora-free",   "dor-split"};
+
+/* How often each holds, over all sizes. */
+struct deadlock_scores {
+    struct score free[TRIALS]; /* with two virtual channels */
+    struct score raised;       /* PORA's routes are free with three */
+    struct score shorter;      /* the variant's mean path is not above PORA's */
+    struct score optimal;      /* and, k being even, is the optimum */
+    struct score certain;      /* PORA's cycles are of packets that can all be there at once */
+};
+
+static void score_case(struct deadlock_scores *scores, const struct trial *trials, uint32_t k,
+                       double optimum)
+{
+    const double rounding = 1e-9;
+    for (int i = 0; i < TRIALS; i++)
+        if (trials[i].fits)
+            score_add(&scores->free[i], trials[i].free && trials[i].lanes <= 2);
+    score_add(&scores->raised, trials[RAISED].free && trials[RAISED].lanes <= 3);
+    score_add(&scores->shorter, trials[VARIANT].path <= trials[PORA].path + rounding);
+    if (k % 2 == 0)
+        score_add(&scores->optimal, fabs(trials[VARIANT].path - optimum) < rounding);
+    for (int i = PORA; i <= QUADRANTS; i++)
+        if (trials[i].fits && !trials[i].free)
+            score_add(&scores->certain, trials[i].at_once);
+}
+
+static struct figure_cell cycle_cell(const struct trial *trial)
+{
+    return figure_number(trial->fits && !trial->free ? trial->cycle : (double)NAN);
+}
+
+static enum err deadlock_case(struct figure_result *result, struct figure_table *table,
+                              const struct figure_call *call, uint32_t k, uint32_t n,
+                              struct deadlock_scores *scores, struct why *why)
+{
+    char spec[SPEC_SIZE];
+    struct topology topology;
+    struct figure_distances distances;
+    struct trial trials[TRIALS] = {0};
+    figure_cube_spec(spec, "novacube", k, n);
+    enum err err = topology_build(&topology, spec, why);
+    if (err)
+        return err;
+    err = figure_measure(call, &topology, &distances, why);
+    for (int i = 0; !err && i < TRIALS; i++)
+        err = try_algorithm(&trials[i], &topology, trial_names[i], why);
+    topology_fini(&topology);
+    if (err)
+        return err;
+    score_case(scores, trials, k, distances.mean);
+    figure_row(result, table,
+               (struct figure_cell[]){
+                   figure_number(k), figure_number(n),
+                   figure_word(trials[PORA].free ? "yes" : "no"), cycle_cell(&trials[PORA]),
+                   cycle_cell(&trials[AROUND]), cycle_cell(&trials[QUADRANTS]),
+                   figure_number(trials[RAISED].lanes), figure_number(trials[VARIANT].lanes),
+                   figure_number(trials[PORA].path), figure_number(trials[VARIANT].path),
+                   figure_number(distances.mean), figure_number(trials[TORUS].path)});
+    return OK;
+}
+
+static void deadlock_claims(struct figure_result *result, const struct deadlock_scores *scores)
+{
+    const char *certain = figure_text(
+        result,
+        "a first hop on any axis comes before dimension order, and closes cycles that datelines "
+        "do not cut; in %u of the %u cycles all packets hold their first channel, so that "
+        "sending them at the same moment stops them for ever",
+        scores->certain.held, scores->certain.cases);
+    figure_claim(result, score_claim("section V.C", "PORA is free with two virtual channels",
+                                     &scores->free[PORA], certain));
+    figure_claim(result, score_claim("section V.C",
+                                     "the same, a first hop going on round its ring (pora-around)",
+                                     &scores->free[AROUND], certain));
+    figure_claim(result, score_claim("section V.C",
+                                     "the same, a quadrant of the source each (pora-quadrants)",
+                                     &scores->free[QUADRANTS], certain));
+    figure_claim(result, score_claim("our variant",
+                                     "free with two: the jump at the source only (pora-free)",
+                                     &scores->free[VARIANT], "a cycle was found"));
+    figure_claim(result,
+                 score_claim("our variant", "free with a third: PORA's own routes (pora-raised)",
+                             &scores->raised, "a cycle was found"));
+    figure_claim(result, score_claim("our variant", "pora-free's mean path is at most PORA's",
+                                     &scores->shorter, "it is longer"));
+    figure_claim(result, score_claim("our variant", "pora-free's mean path is optimal, k even",
+                                     &scores->optimal, "it is longer"));
+}
+
+static enum err deadlock_run(struct figure_result *result, const struct figure_call *call,
+                             struct why *why)
+{
+    static const uint32_t cases[][2] = {
+        {4, 2}, {5, 2}, {6, 2}, {8, 2},  {4, 3}, /* quick until here */
+        {3, 2}, {7, 2}, {9, 2}, {10, 2}, {12, 2}, {3, 3}, {5, 3}, {6, 3}, {7, 3}, {8, 3}};
+    struct figure_table *table = figure_table_add(result, "deadlock", deadlock_columns);
+    struct deadlock_scores scores = {0};
+    size_t count = call->quick ? 5 : sizeof cases / sizeof *cases;
+    for (size_t i = 0; i < count; i++) {
+        enum err err = deadlock_case(result, table, call, cases[i][0], cases[i][1], &scores, why);
+        if (err)
+            return err;
+        figure_progress(call, i + 1, count);
+    }
+    deadlock_claims(result, &scores);
+    return OK;
+}
+
+const struct figure figure_nova_deadlock = {
+    .name = "nova-deadlock",
+    .paper = "NovaCube",
+    .what = "whether PORA is free of deadlock with two virtual channels",
+    .size = "k from 3 to 12 for n = 2, to 8 for n = 3",
+    .size_quick = "k from 4 to 8 for n = 2, k = 4 for n = 3",
+    .seconds = 10,
+    .seconds_quick = 0.2,
+    .choice = "PORA as `weft route` has it: pora, and two other readings of \"quadrant\". The two "
+              "virtual channels cut each ring at its end. pora-raised gives the first step a "
+              "third; pora-free allows the jump at the source only. Paths are means over all "
+              "pairs by exact expectation; torus_path is that of dimension order without jumps.",
+    .plot.table = "deadlock",
+    .plot.x_label = "k",
+    .plot.x_step = 1,
+    .plot.y_label = "mean path, hops",
+    .plot.series =
+        {
+            {"PORA, n = 2", "k", "pora_path", "n", "2", STYLE_BOTH},
+            {"pora-free, n = 2", "k", "variant_path", "n", "2", STYLE_BOTH},
+            {"optimum, n = 2", "k", "optimum", "n", "2", STYLE_POINTS},
+            {"PORA, n = 3", "k", "pora_path", "n", "3", STYLE_BOTH},
+            {"pora-free, n = 3", "k", "variant_path", "n", "3", STYLE_BOTH},
+            {"optimum, n = 3", "k", "optimum", "n", "3", STYLE_POINTS},
+        },
+    .run = deadlock_run,
+};

@@ -1,0 +1,272 @@
+/* novacube_routing: the figures of the NovaCube paper (novacube.c names it)
+ * about its routing algorithm PORA: which way a packet leaves, and how far it
+ * travels. Whether it can deadlock is in novacube_deadlock.c. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "paper/figures.h"
+#include "paper/score.h"
+#include "routing/load/load.h"
+#include "routing/route.h"
+
+/* --- nova-fig4 --- */
+
+static const struct figure_column fig4_columns[] = {
+    {"port", ""}, {"distance", "hops"}, {"printed", "%"}, {"found", "%"}, {0},
+};
+
+/* The destination is 3 along x and 2 along y from the source, so that the
+ * neighbours are as far from it as in the paper's example. */
+static const uint32_t fig4_offset[2] = {3, 2};
+enum { FIG4_PORTS = 5 };
+
+static const struct fig4_port {
+    const char *name;
+    double distance; /* of the neighbour to the destination, as printed */
+    double printed;  /* % */
+    double rounding;
+} fig4_ports[FIG4_PORTS] = {
+    {"+x", 4, 21.43, 0.005},  {"-x", 6, 9.524, 0.0005},  {"+y", 4, 21.43, 0.005},
+    {"-y", 6, 9.524, 0.0005}, {"jump", 3, 38.10, 0.005},
+};
+
+/* Probability that a packet leaves by each port. */
+static enum err fig4_shares(const struct router *router, uint32_t to, double *shares,
+                            struct why *why)
+{
+    const struct route_algorithm *algorithm = router->algorithm;
+    struct route_move *moves = array_new(router->move_max, sizeof *moves);
+    if (!moves)
+        return why_memory(why);
+    for (uint32_t i = 0; i < algorithm->start_count(router, 0, to); i++) {
+        struct route_state state;
+        double share = algorithm->start(router, 0, to, i, &state);
+        uint32_t count = algorithm->moves(router, 0, to, &state, moves);
+        for (uint32_t move = 0; move < count; move++)
+            shares[graph_channel_port(&router->topology->graph, moves[move].channel)] +=
+                share * moves[move].share;
+    }
+    free(moves);
+    return OK;
+}
+
+static uint32_t ring_distance(uint32_t a, uint32_t b, uint32_t size)
+{
+    uint32_t apart = a > b ? a - b : b - a;
+    return apart < size - apart ? apart : size - apart;
+}
+
+/* Of the node at the other end of a port of node 0 to the destination, along
+ * the torus. */
+static double fig4_distance(const struct topology *topology, uint32_t port)
+{
+    uint32_t place[AXIS_MAX];
+    double distance = 0;
+    topology_coordinate(topology, topology->graph.to[topology->graph.first[0] + port], place);
+    for (uint32_t axis = 0; axis < 2; axis++)
+        distance += ring_distance(place[axis], fig4_offset[axis], topology->axis_size[axis]);
+    return distance;
+}
+
+static enum err fig4_run(struct figure_result *result, const struct figure_call *call,
+                         struct why *why)
+{
+    struct topology topology;
+    struct router router;
+    double shares[FIG4_PORTS] = {0};
+    enum err err = topology_build(&topology, "novacube:8x8", why);
+    if (err)
+        return err;
+    err = router_open(&router, "pora", &topology, NULL, why);
+    if (!err) {
+        err = fig4_shares(&router, topology_node_at(&topology, fig4_offset), shares, why);
+        router_close(&router);
+    }
+    struct figure_table *table = figure_table_add(result, "first_hop", fig4_columns);
+    for (uint32_t port = 0; !err && port < FIG4_PORTS; port++) {
+        const struct fig4_port *printed = &fig4_ports[port];
+        double distance = fig4_distance(&topology, port);
+        figure_row(result, table,
+                   (struct figure_cell[]){figure_word(printed->name), figure_number(distance),
+                                          figure_number(printed->printed),
+                                          figure_number(100 * shares[port])});
+        figure_claim(result, (struct claim){.where = "fig 4",
+                                            .what = figure_text(result, "distance behind port %s",
+                                                                printed->name),
+                                            .unit = "hops",
+                                            .paper = printed->distance,
+                                            .found = distance,
+                                            .reason = "the torus distance is another"});
+        figure_claim(result,
+                     (struct claim){.where = "section V.A",
+                                    .what = figure_text(result, "packets that leave by port %s",
+                                                        printed->name),
+                                    .unit = "%",
+                                    .paper = printed->printed,
+                                    .tolerance = printed->rounding,
+                                    .found = 100 * shares[port],
+                                    .reason = "equation 12 gives another probability"});
+    }
+    topology_fini(&topology);
+    return err;
+}
+
+const struct figure figure_nova_fig4 = {
+    .name = "nova-fig4",
+    .paper = "NovaCube",
+    .what = "where PORA sends a packet first, by distances 4, 4, 6, 6 and 3",
+    .size = "8x8 NovaCube",
+    .size_quick = "8x8 NovaCube",
+    .seconds = 0.1,
+    .seconds_quick = 0.1,
+    .choice = "The drawing gives distances, not places: the destination is 3 along x and 2 along y "
+              "from the source, which has them.",
+    .plot.table = "first_hop",
+    .plot.x_label = "distance of the neighbour to the destination in hops",
+    .plot.x_step = 1,
+    .plot.y_label = "% of packets",
+    .plot.series =
+        {
+            {"paper", "distance", "printed", NULL, NULL, STYLE_PAPER},
+            {"PORA", "distance", "found", NULL, NULL, STYLE_POINTS},
+        },
+    .run = fig4_run,
+};
+
+/* --- nova-fig5 --- */
+
+static const struct figure_column fig5_columns[] = {
+    {"k", ""},
+    {"n", ""},
+    {"pora", "hops"},
+    {"pora_around", "hops"},
+    {"optimum", "hops"},
+    {"dor_torus", "hops"},
+    {"diameter", "hops"},
+    {0},
+};
+
+/* Mean path of an algorithm between distinct nodes, uniform traffic, exactly. */
+static enum err mean_path(const char *algorithm, const char *spec, double *mean, struct why *why)
+{
+    struct topology topology;
+    struct traffic traffic;
+    struct router router;
+    struct load load;
+    enum err err = topology_build(&topology, spec, why);
+    if (err)
+        return err;
+    err = traffic_all_to_all(&traffic, &topology, why);
+    if (err)
+        goto free_topology;
+    err = router_open(&router, algorithm, &topology, NULL, why);
+    if (err)
+        goto free_traffic;
+    err = load_find(&load, &router, &traffic, NULL, NULL, why);
+    if (!err) {
+        *mean = load.mean_path;
+        load_fini(&load);
+    }
+    router_close(&router);
+free_traffic:
+    traffic_fini(&traffic);
+free_topology:
+    topology_fini(&topology);
+    return err;
+}
+
+/* "Very close to the theoretical analysis", in numbers. */
+#define FIG5_CLOSE 1.05
+
+struct fig5_scores {
+    struct score shorter;  /* PORA against DOR on the torus */
+    struct score diameter; /* NovaCube's, against DOR's mean */
+    struct score close;    /* PORA to the optimum */
+};
+
+static enum err fig5_case(struct figure_result *result, struct figure_table *table,
+                          const struct figure_call *call, uint32_t k, uint32_t n,
+                          struct fig5_scores *scores, struct why *why)
+{
+    char nova[SPEC_SIZE], torus[SPEC_SIZE];
+    struct figure_distances shortest;
+    double pora = NAN, around = NAN, dor = NAN;
+    figure_cube_spec(nova, "novacube", k, n);
+    figure_cube_spec(torus, "torus", k, n);
+    enum err err = figure_measure_spec(call, nova, &shortest, why);
+    if (!err)
+        err = mean_path("pora", nova, &pora, why);
+    if (!err)
+        err = mean_path("pora-around", nova, &around, why);
+    if (!err)
+        err = mean_path("dor", torus, &dor, why);
+    if (err)
+        return err;
+    score_add(&scores->shorter, pora < dor);
+    score_add(&scores->diameter, shortest.diameter < dor);
+    score_add(&scores->close, pora <= FIG5_CLOSE * shortest.mean);
+    figure_row(result, table,
+               (struct figure_cell[]){figure_number(k), figure_number(n), figure_number(pora),
+                                      figure_number(around), figure_number(shortest.mean),
+                                      figure_number(dor), figure_number(shortest.diameter)});
+    return OK;
+}
+
+static enum err fig5_run(struct figure_result *result, const struct figure_call *call,
+                         struct why *why)
+{
+    static const uint32_t cases[][2] = {{4, 2}, {6, 2},  {8, 2},  {10, 2}, {4, 3}, /* quick */
+                                        {6, 3}, {12, 2}, {14, 2}, {16, 2}, {8, 3}, {10, 3}};
+    struct figure_table *table = figure_table_add(result, "mean_path", fig5_columns);
+    struct fig5_scores scores = {0};
+    size_t count = call->quick ? 5 : sizeof cases / sizeof *cases;
+    for (size_t i = 0; i < count; i++) {
+        enum err err = fig5_case(result, table, call, cases[i][0], cases[i][1], &scores, why);
+        if (err)
+            return err;
+        figure_progress(call, i + 1, count);
+    }
+    const struct claim claims[] = {
+        score_claim("section V.D", "PORA's mean path is shorter than DOR's on the torus",
+                    &scores.shorter,
+                    "on some NovaCube it is not: a first hop is drawn among all "
+                    "neighbours, the far ones included, and costs up to two hops"),
+        score_claim("section V.D", "the diameter is shorter than DOR's mean path on the torus",
+                    &scores.diameter,
+                    "DOR's mean is about n * k / 4 and the diameter n * k / 4, rounded up"),
+        score_claim("section V.D", "PORA's mean path is within 5 % of the shortest", &scores.close,
+                    "a first hop to a neighbour that is farther from the destination is taken back "
+                    "by a second: the columns say by how much PORA is longer"),
+    };
+    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    return OK;
+}
+
+const struct figure figure_nova_fig5 = {
+    .name = "nova-fig5",
+    .paper = "NovaCube",
+    .what = "mean path of PORA on NovaCube against DOR on the torus, exactly",
+    .size = "even k to 16 for n = 2, to 10 for n = 3",
+    .size_quick = "even k to 10 for n = 2, k = 4 for n = 3",
+    .seconds = 0.3,
+    .seconds_quick = 0.1,
+    .choice = "Means are expectations over all pairs of distinct nodes and all draws, not samples. "
+              "\"Very close to the theoretical analysis\" is read as within 5 % of the shortest "
+              "paths. pora_around is the reading of \"quadrant\" under which a packet goes on in "
+              "the direction of its first hop, the long way round if need be.",
+    .plot.table = "mean_path",
+    .plot.x_label = "k",
+    .plot.x_step = 2,
+    .plot.y_label = "mean path in hops",
+    .plot.series =
+        {
+            {"PORA on NovaCube, n = 2", "k", "pora", "n", "2", STYLE_BOTH},
+            {"shortest on NovaCube, n = 2", "k", "optimum", "n", "2", STYLE_BOTH},
+            {"DOR on the torus, n = 2", "k", "dor_torus", "n", "2", STYLE_BOTH},
+            {"PORA on NovaCube, n = 3", "k", "pora", "n", "3", STYLE_BOTH},
+            {"shortest on NovaCube, n = 3", "k", "optimum", "n", "3", STYLE_BOTH},
+            {"DOR on the torus, n = 3", "k", "dor_torus", "n", "3", STYLE_BOTH},
+        },
+    .run = fig5_run,
+};

@@ -1,0 +1,320 @@
+/* novacube_throughput: the figures of the NovaCube paper (novacube.c names it)
+ * about throughput: its uniform capacity, and what is left of it under the
+ * worst traffic.
+ *
+ * Throughput is the rate at which every node sends, in rates of a link. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "flow/concurrent/concurrent.h"
+#include "flow/matching/longest.h"
+#include "flow/worst/capacity.h"
+#include "flow/worst/worst.h"
+#include "paper/figures.h"
+#include "paper/score.h"
+
+/* How closely capacities and throughputs are bracketed. */
+#define GAP 0.002
+
+static enum err capacity_of(const char *kind, uint32_t k, uint32_t n, struct capacity *capacity,
+                            struct why *why)
+{
+    char spec[SPEC_SIZE];
+    struct topology topology;
+    figure_cube_spec(spec, kind, k, n);
+    enum err err = topology_build(&topology, spec, why);
+    if (err)
+        return err;
+    err = uniform_capacity(capacity, &topology, GAP, NULL, NULL, why);
+    topology_fini(&topology);
+    return err;
+}
+
+/* --- nova-eq7 --- */
+
+static const struct figure_column eq7_columns[] = {
+    {"k", ""},
+    {"n", ""},
+    {"printed", "link rates"},
+    {"capacity_lower", "link rates"},
+    {"capacity_upper", "link rates"},
+    {"torus_printed", "link rates"},
+    {"torus_lower", "link rates"},
+    {"torus_upper", "link rates"},
+    {0},
+};
+
+struct eq7_scores {
+    struct score bound;    /* the printed number is an upper bound */
+    struct score attained; /* ... that the best routing attains */
+    struct score torus;    /* the torus has 8/k */
+    struct score better;   /* NovaCube has more than the torus */
+};
+
+static enum err eq7_case(struct figure_result *result, struct figure_table *table, uint32_t k,
+                         uint32_t n, struct eq7_scores *scores, struct why *why)
+{
+    struct capacity nova, torus;
+    enum err err = capacity_of("novacube", k, n, &nova, why);
+    if (!err)
+        err = capacity_of("torus", k, n, &torus, why);
+    if (err)
+        return err;
+    double printed = (2.0 * k + 8) / k, torus_printed = 8.0 / k;
+    score_add(&scores->bound, nova.upper <= printed * (1 + GAP));
+    score_add(&scores->attained, nova.upper >= printed);
+    score_add(&scores->torus, torus.lower <= torus_printed * (1 + 1e-9) &&
+                                  torus_printed <= torus.upper * (1 + 1e-9));
+    score_add(&scores->better, nova.lower > torus.upper);
+    figure_row(result, table,
+               (struct figure_cell[]){figure_number(k), figure_number(n), figure_number(printed),
+                                      figure_number(nova.lower), figure_number(nova.upper),
+                                      figure_number(torus_printed), figure_number(torus.lower),
+                                      figure_number(torus.upper)});
+    return OK;
+}
+
+static enum err eq7_run(struct figure_result *result, const struct figure_call *call,
+                        struct why *why)
+{
+    static const uint32_t cases[][2] = {{4, 2},  {6, 2},  {8, 2},  {10, 2}, {4, 3}, /* quick */
+                                        {12, 2}, {14, 2}, {16, 2}, {6, 3},  {8, 3}};
+    struct figure_table *table = figure_table_add(result, "capacity", eq7_columns);
+    struct eq7_scores scores = {0};
+    size_t count = call->quick ? 5 : sizeof cases / sizeof *cases;
+    for (size_t i = 0; i < count; i++) {
+        enum err err = eq7_case(result, table, cases[i][0], cases[i][1], &scores, why);
+        if (err)
+            return err;
+        figure_progress(call, i + 1, count);
+    }
+    const struct claim claims[] = {
+        score_claim("eq 7", "(2k + 8) / k is at least the capacity", &scores.bound,
+                    "some NovaCube carries more"),
+        score_claim("section IV.B.3", "it is the ideal throughput, which the best routing attains",
+                    &scores.attained,
+                    "the best routing carries less: (2k + 8) / k counts a cut that is not the "
+                    "smallest (nova-eq4), and paths use more hops than the cut asks for. The "
+                    "columns give what it carries, proved on both sides"),
+        score_claim("section IV.B.3", "the torus's ideal throughput is 8 / k", &scores.torus,
+                    "some torus has another"),
+        score_claim("section IV.B.3", "NovaCube's capacity is larger than the torus's",
+                    &scores.better, "some NovaCube's is not"),
+    };
+    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    return OK;
+}
+
+const struct figure figure_nova_eq7 = {
+    .name = "nova-eq7",
+    .paper = "NovaCube",
+    .what = "uniform capacity against equation 7, even k",
+    .size = "even k to 16 for n = 2, to 8 for n = 3",
+    .size_quick = "even k to 10 for n = 2, k = 4 for n = 3",
+    .seconds = 2,
+    .seconds_quick = 0.2,
+    .choice = "Uniform traffic goes to all nodes alike, the sender included, as in the textbook "
+              "that the paper follows; under the best routing, to a gap of 0.2 %.",
+    .plot.table = "capacity",
+    .plot.x_label = "k",
+    .plot.x_step = 2,
+    .plot.y_label = "link rates from every node",
+    .plot.series =
+        {
+            {"eq 7", "k", "printed", "n", "2", STYLE_PAPER},
+            {"NovaCube, n = 2", "k", "capacity_lower", "n", "2", STYLE_BOTH},
+            {"NovaCube, n = 3", "k", "capacity_lower", "n", "3", STYLE_BOTH},
+            {"torus, n = 2", "k", "torus_lower", "n", "2", STYLE_BOTH},
+        },
+    .run = eq7_run,
+};
+
+/* --- nova-worst --- */
+
+static const struct figure_column worst_columns[] = {
+    {"k", ""},
+    {"n", ""},
+    {"capacity", "link rates"},
+    {"best_lower", "link rates"},
+    {"best_upper", "link rates"},
+    {"own_lower", "%"},
+    {"own_upper", "%"},
+    {"torus_lower", "%"},
+    {"torus_upper", "%"},
+    {"pora", "%"},
+    {"valiant", "%"},
+    {0},
+};
+
+/* What is known of the worst case of a NovaCube, in link rates. */
+struct worst_case {
+    struct capacity capacity;
+    double upper;   /* no routing whatever carries the worst permutation at more */
+    double pora;    /* of these algorithms, exactly */
+    double valiant; /* on the torus cables */
+};
+
+/* No routing has a better worst case than the best has under this traffic. */
+static enum err limit_by(struct worst_case *found, const struct topology *topology,
+                         const struct traffic *traffic, struct why *why)
+{
+    struct concurrent concurrent;
+    struct concurrent_options options = {.gap = GAP};
+    enum err err = concurrent_solve(&concurrent, topology, traffic, &options, why);
+    if (err)
+        return err;
+    found->upper = fmin(found->upper, concurrent.upper);
+    concurrent_fini(&concurrent);
+    return OK;
+}
+
+static enum err limit_by_longest(struct worst_case *found, const struct topology *topology,
+                                 struct why *why)
+{
+    struct traffic traffic;
+    struct longest_matching matching;
+    enum err err = longest_matching(&traffic, topology, &matching, why);
+    if (err)
+        return err;
+    err = limit_by(found, topology, &traffic, why);
+    traffic_fini(&traffic);
+    return err;
+}
+
+/* The permutation that is worst for one algorithm may be hard for all. */
+static enum err limit_by_worst_of(struct worst_case *found, const struct topology *topology,
+                                  const char *algorithm, double *throughput, struct why *why)
+{
+    struct router router;
+    struct worst worst;
+    struct traffic traffic;
+    enum err err = router_open(&router, algorithm, topology, NULL, why);
+    if (err)
+        return err;
+    err = worst_find(&worst, &router, (struct worst_progress){0}, why);
+    router_close(&router);
+    if (err)
+        return err;
+    *throughput = 1 / worst.load;
+    uint32_t nodes = topology->graph.node_count;
+    struct demand *demands = array_new(nodes, sizeof *demands);
+    for (uint32_t v = 0; demands && v < nodes; v++)
+        demands[v] = (struct demand){v, worst.to[v], 1};
+    worst_fini(&worst);
+    err = traffic_make(&traffic, demands, nodes, why);
+    if (err)
+        return err;
+    err = limit_by(found, topology, &traffic, why);
+    traffic_fini(&traffic);
+    return err;
+}
+
+static enum err worst_of(struct worst_case *found, uint32_t k, uint32_t n, struct why *why)
+{
+    char spec[SPEC_SIZE];
+    struct topology topology;
+    *found = (struct worst_case){.upper = INFINITY};
+    figure_cube_spec(spec, "novacube", k, n);
+    enum err err = topology_build(&topology, spec, why);
+    if (err)
+        return err;
+    err = uniform_capacity(&found->capacity, &topology, GAP, NULL, NULL, why);
+    if (!err)
+        err = limit_by_longest(found, &topology, why);
+    if (!err)
+        err = limit_by_worst_of(found, &topology, "pora", &found->pora, why);
+    if (!err)
+        err = limit_by_worst_of(found, &topology, "valiant", &found->valiant, why);
+    topology_fini(&topology);
+    return err;
+}
+
+static enum err worst_case(struct figure_result *result, struct figure_table *table, uint32_t k,
+                           uint32_t n, struct why *why)
+{
+    struct worst_case found;
+    enum err err = worst_of(&found, k, n, why);
+    if (err)
+        return err;
+    /* Valiant: the routing that carries uniform traffic best, to a random node
+     * and on from there, loads no channel more than twice as much. */
+    double lower = found.capacity.lower / 2, torus = 8.0 / k;
+    double own = capacity_middle(&found.capacity);
+    figure_row(result, table,
+               (struct figure_cell[]){
+                   figure_number(k), figure_number(n), figure_number(own), figure_number(lower),
+                   figure_number(found.upper), figure_number(100 * lower / found.capacity.lower),
+                   figure_number(100 * found.upper / found.capacity.lower),
+                   figure_number(100 * lower / torus), figure_number(100 * found.upper / torus),
+                   figure_number(100 * found.pora / own),
+                   figure_number(100 * found.valiant / own)});
+    figure_claim(
+        result,
+        (struct claim){
+            .where = "section IV.B.3",
+            .what =
+                figure_text(result, "k = %u, n = %u: share of NovaCube's capacity, at most", k, n),
+            .unit = "%",
+            .relation = RELATION_ABOVE,
+            .paper = 62.5,
+            .tolerance = 100 * GAP,
+            .found = 100 * found.upper / found.capacity.lower,
+            .reason = "a permutation is known that no routing carries at this share; Valiant's way "
+                      "attains 50 % of any network's own capacity",
+        });
+    figure_claim(result,
+                 (struct claim){
+                     .where = "section IV.B.3",
+                     .what = figure_text(
+                         result, "k = %u, n = %u: share of the torus's capacity, at least", k, n),
+                     .unit = "%",
+                     .relation = RELATION_ABOVE,
+                     .paper = 62.5,
+                     .found = 100 * lower / torus,
+                     .reason = "Valiant's way over the best uniform routing attains less",
+                 });
+    return OK;
+}
+
+static enum err worst_run(struct figure_result *result, const struct figure_call *call,
+                          struct why *why)
+{
+    static const uint32_t cases[][2] = {{4, 2},  {6, 2},  {8, 2}, {4, 3}, /* quick */
+                                        {10, 2}, {12, 2}, {6, 3}};
+    struct figure_table *table = figure_table_add(result, "worst", worst_columns);
+    size_t count = call->quick ? 4 : sizeof cases / sizeof *cases;
+    for (size_t i = 0; i < count; i++) {
+        enum err err = worst_case(result, table, cases[i][0], cases[i][1], why);
+        if (err)
+            return err;
+        figure_progress(call, i + 1, count);
+    }
+    return OK;
+}
+
+const struct figure figure_nova_worst = {
+    .name = "nova-worst",
+    .paper = "NovaCube",
+    .what = "throughput under the worst permutation, as a share of capacity",
+    .size = "even k to 12 for n = 2, to 6 for n = 3",
+    .size_quick = "even k to 8 for n = 2, k = 4 for n = 3",
+    .seconds = 5,
+    .seconds_quick = 0.5,
+    .choice = "The paper multiplies Valiant's 50 % by the 25 % of eq 4, at k = 1: that is a share "
+              "of the torus's capacity 8 / k. As a share of NovaCube's own capacity it is another "
+              "claim, so both are checked. The best worst case of all routings is bracketed: from "
+              "below by Valiant's way, from above by permutations that no routing carries better.",
+    .plot.table = "worst",
+    .plot.x_label = "k",
+    .plot.x_step = 2,
+    .plot.y_label = "% of NovaCube's capacity",
+    .plot.series =
+        {
+            {"best routing, at most, n = 2", "k", "own_upper", "n", "2", STYLE_BOTH},
+            {"best routing, at least, n = 2", "k", "own_lower", "n", "2", STYLE_BOTH},
+            {"Valiant on the torus cables, n = 2", "k", "valiant", "n", "2", STYLE_BOTH},
+            {"PORA, n = 2", "k", "pora", "n", "2", STYLE_BOTH},
+        },
+    .run = worst_run,
+};

@@ -1,0 +1,319 @@
+/* load: probabilities flow through the states of a packet, hop by hop.
+ *
+ * A layer holds what may be true after so many hops: pairs of node and state,
+ * each once, with their probability. Every move of every pair adds to its
+ * channel and to the next layer, where a hash table finds the pair again. As
+ * states form no cycle, the layers end.
+ *
+ * Invariant: the shares of a layer, and of what has arrived before it, sum to
+ * the amount. All orders are those of the moves, so sums never depend on
+ * hashes. */
+#include "routing/load/load.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "routing/load/symmetry.h"
+
+/* Where a packet may be, and what it carries. */
+struct place {
+    uint32_t node;
+    struct route_state state;
+};
+static_assert(sizeof(struct place) == 16, "compared as two words");
+
+struct layer {
+    struct place *places;
+    double *shares;
+    size_t count;
+    size_t places_capacity, shares_capacity;
+};
+
+struct slot {
+    uint32_t layer; /* number of the layer it was used for last */
+    uint32_t index; /* into that layer */
+};
+
+struct load_walk {
+    const struct router *router; /* borrowed */
+    struct route_move *moves;    /* move_max */
+    struct layer now, next;
+    struct slot *slots; /* of `next`; open addressing */
+    size_t slot_count;  /* a power of two, more than twice next.count */
+    uint32_t layer;     /* number of `next`; no slot was ever given a higher one */
+};
+
+enum { SLOTS_FIRST = 256 };
+
+enum err load_walk_open(struct load_walk **out, const struct router *router, struct why *why)
+{
+    struct load_walk *walk = array_new(1, sizeof *walk);
+    if (!walk)
+        return why_memory(why);
+    walk->router = router;
+    walk->moves = array_new(router->move_max, sizeof *walk->moves);
+    walk->slots = array_new(SLOTS_FIRST, sizeof *walk->slots);
+    walk->slot_count = SLOTS_FIRST;
+    if (!walk->moves || !walk->slots) {
+        load_walk_close(walk);
+        return why_memory(why);
+    }
+    *out = walk;
+    return OK;
+}
+
+static void layer_fini(struct layer *layer)
+{
+    free(layer->places);
+    free(layer->shares);
+}
+
+void load_walk_close(struct load_walk *walk)
+{
+    if (!walk)
+        return;
+    layer_fini(&walk->now);
+    layer_fini(&walk->next);
+    free(walk->moves);
+    free(walk->slots);
+    free(walk);
+}
+
+static size_t place_hash(const struct place *place)
+{
+    uint64_t words[2];
+    memcpy(words, place, sizeof words);
+    uint64_t mixed = (words[0] ^ words[1] * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
+    mixed ^= mixed >> 32;
+    return (size_t)(mixed * 0xd6e8feb86659fd93u >> 20);
+}
+
+static bool place_equal(const struct place *one, const struct place *other)
+{
+    return memcmp(one, other, sizeof *one) == 0;
+}
+
+/* The slot where a place of the next layer is, or would be. */
+static struct slot *find_slot(struct load_walk *walk, const struct place *place)
+{
+    size_t mask = walk->slot_count - 1, at = place_hash(place) & mask;
+    while (walk->slots[at].layer == walk->layer &&
+           !place_equal(&walk->next.places[walk->slots[at].index], place))
+        at = (at + 1) & mask;
+    return &walk->slots[at];
+}
+
+static bool grow_slots(struct load_walk *walk)
+{
+    struct slot *slots = array_new(walk->slot_count * 2, sizeof *slots);
+    if (!slots)
+        return false;
+    free(walk->slots);
+    walk->slots = slots;
+    walk->slot_count *= 2;
+    for (size_t i = 0; i < walk->next.count; i++)
+        *find_slot(walk, &walk->next.places[i]) = (struct slot){walk->layer, (uint32_t)i};
+    return true;
+}
+
+/* Adds a share to a place of the next layer. */
+static bool put(struct load_walk *walk, const struct place *place, double share)
+{
+    struct layer *next = &walk->next;
+    struct slot *slot = find_slot(walk, place);
+    if (slot->layer == walk->layer) {
+        next->shares[slot->index] += share;
+        return true;
+    }
+    if (!array_reserve(&next->places, &next->places_capacity, next->count + 1,
+                       sizeof *next->places) ||
+        !array_reserve(&next->shares, &next->shares_capacity, next->count + 1,
+                       sizeof *next->shares))
+        return false;
+    *slot = (struct slot){walk->layer, (uint32_t)next->count};
+    next->places[next->count] = *place;
+    next->shares[next->count] = share;
+    next->count++;
+    return next->count * 2 < walk->slot_count || grow_slots(walk);
+}
+
+/* Empties the next layer; its slots are known to be stale by their number. */
+static void begin_layer(struct load_walk *walk)
+{
+    walk->next.count = 0;
+    if (walk->layer == UINT32_MAX) { /* numbers begin anew: forget all */
+        memset(walk->slots, 0, walk->slot_count * sizeof *walk->slots);
+        walk->layer = 0;
+    }
+    walk->layer++;
+}
+
+static bool put_starts(struct load_walk *walk, uint32_t from, uint32_t to, double amount)
+{
+    const struct route_algorithm *algorithm = walk->router->algorithm;
+    begin_layer(walk);
+    uint32_t count = algorithm->start_count(walk->router, from, to);
+    for (uint32_t i = 0; i < count; i++) {
+        struct place place = {.node = from};
+        double share = algorithm->start(walk->router, from, to, i, &place.state);
+        if (share > 0 && !put(walk, &place, amount * share))
+            return false;
+    }
+    return true;
+}
+
+/* All moves of one place of the layer that is left. */
+static bool put_moves(struct load_walk *walk, uint32_t to, const struct place *place, double share,
+                      double *channels, double *hops)
+{
+    const struct router *router = walk->router;
+    uint32_t count = router->algorithm->moves(router, place->node, to, &place->state, walk->moves);
+    assert(count <= router->move_max && (count > 0 || place->node == to));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct route_move *move = &walk->moves[i];
+        if (!(move->share > 0))
+            continue; /* a way out that is only taken when others are blocked */
+        double part = share * move->share;
+        channels[move->channel] += part;
+        *hops += part;
+        struct place next = {graph_channel_to(&router->topology->graph, move->channel), move->next};
+        if (!put(walk, &next, part))
+            return false;
+    }
+    return true;
+}
+
+enum err load_add(struct load_walk *walk, uint32_t from, uint32_t to, double amount,
+                  double *channels, double *hops, struct why *why)
+{
+    if (!put_starts(walk, from, to, amount))
+        return why_memory(why);
+    for (uint32_t hop = 0; walk->next.count > 0; hop++) {
+        assert(hop <= ROUTE_HOP_MAX);
+        struct layer left = walk->now;
+        walk->now = walk->next;
+        walk->next = left;
+        begin_layer(walk);
+        for (size_t i = 0; i < walk->now.count; i++)
+            if (!put_moves(walk, to, &walk->now.places[i], walk->now.shares[i], channels, hops))
+                return why_memory(why);
+    }
+    return OK;
+}
+
+/* Does every node send what node 0 sends, its own coordinates added? Then
+ * *count of the demands, those of node 0, tell all. */
+static enum err sends_alike(const struct topology *topology, const struct traffic *traffic,
+                            bool *alike, size_t *count, struct why *why)
+{
+    uint32_t nodes = topology->graph.node_count;
+    double *amounts = array_new(nodes, sizeof *amounts);
+    if (!amounts)
+        return why_memory(why);
+    for (*count = 0; *count < traffic->count && traffic->demands[*count].from == 0; ++*count)
+        amounts[traffic->demands[*count].to] = traffic->demands[*count].amount;
+    *alike = traffic->count == *count * nodes; /* and no two of a pair: so each has as many */
+    for (uint32_t v = 1; *alike && traffic->to_self && v < nodes; v++)
+        *alike = traffic->to_self[v] == traffic->to_self[0];
+    for (size_t i = 0; *alike && i < traffic->count; i++) {
+        const struct demand *demand = &traffic->demands[i];
+        *alike = demand->amount == amounts[symmetry_difference(topology, demand->from, demand->to)];
+    }
+    free(amounts);
+    return OK;
+}
+
+/* Node 0's loads become those of all nodes together: all channels of a class
+ * carry what node 0 puts on the class. */
+static void spread(const struct topology *topology, double *channels)
+{
+    double sums[SYMMETRY_CLASS_MAX] = {0};
+    uint32_t count = 2 * topology->graph.link_count;
+    for (uint32_t channel = 0; channel < count; channel++)
+        sums[symmetry_class(topology, channel)] += channels[channel];
+    for (uint32_t channel = 0; channel < count; channel++)
+        channels[channel] = sums[symmetry_class(topology, channel)];
+}
+
+struct load_progress {
+    void (*show)(void *context, uint64_t done, uint64_t total); /* or NULL */
+    void *context;
+};
+
+/* Adds the first `count` demands, and what the first `self_count` nodes send
+ * to themselves: most algorithms keep that at home, and it is no traffic. */
+struct adder {
+    struct load_walk *walk;
+    double *channels;
+    double hops, sum; /* of what travels */
+};
+
+static enum err add_one(struct adder *adder, uint32_t from, uint32_t to, double amount,
+                        struct why *why)
+{
+    double before = adder->hops;
+    enum err err = load_add(adder->walk, from, to, amount, adder->channels, &adder->hops, why);
+    if (from != to || adder->hops > before)
+        adder->sum += amount;
+    return err;
+}
+
+static enum err add_demands(double *channels, const struct router *router,
+                            const struct traffic *traffic, size_t count, uint32_t self_count,
+                            struct load_progress progress, double *mean_path, struct why *why)
+{
+    struct adder adder = {.channels = channels};
+    enum err err = load_walk_open(&adder.walk, router, why);
+    if (err)
+        return err;
+    for (uint32_t v = 0; !err && traffic->to_self && v < self_count; v++)
+        if (traffic->to_self[v] > 0)
+            err = add_one(&adder, v, v, traffic->to_self[v], why);
+    for (size_t i = 0; !err && i < count; i++) {
+        const struct demand *demand = &traffic->demands[i];
+        err = add_one(&adder, demand->from, demand->to, demand->amount, why);
+        if (progress.show)
+            progress.show(progress.context, i + 1, count);
+    }
+    load_walk_close(adder.walk);
+    *mean_path = adder.sum > 0 ? adder.hops / adder.sum : NAN;
+    return err;
+}
+
+enum err load_find(struct load *load, const struct router *router, const struct traffic *traffic,
+                   void (*progress)(void *context, uint64_t done, uint64_t total), void *context,
+                   struct why *why)
+{
+    const struct topology *topology = router->topology;
+    size_t channel_count = 2 * (size_t)topology->graph.link_count, count = traffic->count;
+    bool alike = false;
+    enum err err = router->symmetric ? sends_alike(topology, traffic, &alike, &count, why) : OK;
+    if (err)
+        return err;
+    if (!alike)
+        count = traffic->count;
+    *load = (struct load){.channels = array_new(channel_count, sizeof *load->channels)};
+    if (!load->channels)
+        return why_memory(why);
+    err =
+        add_demands(load->channels, router, traffic, count, alike ? 1 : topology->graph.node_count,
+                    (struct load_progress){progress, context}, &load->mean_path, why);
+    if (err) {
+        load_fini(load);
+        return err;
+    }
+    if (alike)
+        spread(topology, load->channels);
+    for (size_t channel = 0; channel < channel_count; channel++)
+        load->max = fmax(load->max, load->channels[channel]);
+    return OK;
+}
+
+void load_fini(struct load *load)
+{
+    free(load->channels);
+    *load = (struct load){0};
+}

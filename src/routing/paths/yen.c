@@ -1,0 +1,250 @@
+/* yen: every path that is not yet accepted leaves the accepted ones somewhere.
+ *
+ * For each accepted path and each node on it, the shortest way is found that
+ * shares the path up to that node (the root) and then leaves by a channel that
+ * no accepted path with the same root takes. The best of all these candidates
+ * is accepted next. Lawler: an accepted path has to be searched only from the
+ * node where it left its own parent, for its nodes before that were searched
+ * then. So no candidate comes up twice.
+ *
+ * Candidates stand in order, shortest first, and never more than are still
+ * wanted: a worse one could not be accepted. */
+#include "routing/paths/yen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+
+struct candidate {
+    uint32_t *channels; /* owned */
+    uint32_t hops;
+    uint32_t root; /* hops it shares with its parent */
+    uint64_t tie;  /* random: decides among those of equal length */
+};
+
+struct yen {
+    const struct graph *graph; /* borrowed */
+    uint32_t *arrival;         /* per node: the channel the search came by */
+    uint32_t *depth;           /* per node: hops from the search's start ... */
+    uint32_t *stamp;           /* ... if this is the search's number */
+    uint32_t search;
+    uint32_t *queue;
+    bool *closed;  /* per node: on the root */
+    bool *blocked; /* per channel: taken by an accepted path with the same root */
+
+    struct candidate *accepted, *waiting;
+    size_t accepted_count, accepted_capacity;
+    size_t waiting_count, waiting_capacity;
+};
+
+enum err yen_open(struct yen **out, const struct graph *graph, struct why *why)
+{
+    struct yen *yen = array_new(1, sizeof *yen);
+    if (!yen)
+        return why_memory(why);
+    uint32_t nodes = graph->node_count;
+    yen->graph = graph;
+    yen->arrival = array_new(nodes, sizeof *yen->arrival);
+    yen->depth = array_new(nodes, sizeof *yen->depth);
+    yen->stamp = array_new(nodes, sizeof *yen->stamp);
+    yen->queue = array_new(nodes, sizeof *yen->queue);
+    yen->closed = array_new(nodes, sizeof *yen->closed);
+    yen->blocked = array_new(2 * (size_t)graph->link_count, sizeof *yen->blocked);
+    if (yen->arrival && yen->depth && yen->stamp && yen->queue && yen->closed && yen->blocked) {
+        *out = yen;
+        return OK;
+    }
+    yen_close(yen);
+    return why_memory(why);
+}
+
+static void forget_candidates(struct yen *yen)
+{
+    for (size_t i = 0; i < yen->accepted_count; i++)
+        free(yen->accepted[i].channels);
+    for (size_t i = 0; i < yen->waiting_count; i++)
+        free(yen->waiting[i].channels);
+    yen->accepted_count = yen->waiting_count = 0;
+}
+
+void yen_close(struct yen *yen)
+{
+    if (!yen)
+        return;
+    forget_candidates(yen);
+    free(yen->accepted);
+    free(yen->waiting);
+    free(yen->arrival);
+    free(yen->depth);
+    free(yen->stamp);
+    free(yen->queue);
+    free(yen->closed);
+    free(yen->blocked);
+    free(yen);
+}
+
+static void search_begin(struct yen *yen, uint32_t from)
+{
+    if (++yen->search == 0) { /* the numbers have come round */
+        memset(yen->stamp, 0, yen->graph->node_count * sizeof *yen->stamp);
+        yen->search = 1;
+    }
+    yen->stamp[from] = yen->search;
+    yen->depth[from] = 0;
+    yen->queue[0] = from;
+}
+
+/* Breadth-first, each node's ports from a random one on. True if `to` is
+ * reached within hop_max hops. */
+static bool search_run(struct yen *yen, uint32_t from, uint32_t to, uint32_t hop_max,
+                       struct rng *rng)
+{
+    const struct graph *graph = yen->graph;
+    uint32_t head = 0, tail = 1;
+    search_begin(yen, from);
+    while (head < tail && yen->depth[yen->queue[head]] < hop_max) {
+        uint32_t v = yen->queue[head++], degree = graph_degree(graph, v);
+        uint32_t turn = degree ? (uint32_t)rng_below(rng, degree) : 0;
+        for (uint32_t i = 0; i < degree; i++) {
+            uint32_t slot = graph->first[v] + (i + turn < degree ? i + turn : i + turn - degree);
+            uint32_t w = graph->to[slot], channel = graph->channel[slot];
+            if (yen->stamp[w] == yen->search || yen->closed[w] || yen->blocked[channel])
+                continue;
+            yen->stamp[w] = yen->search;
+            yen->depth[w] = yen->depth[v] + 1;
+            yen->arrival[w] = channel;
+            if (w == to)
+                return true;
+            yen->queue[tail++] = w;
+        }
+    }
+    return false;
+}
+
+static bool candidate_before(const struct candidate *a, const struct candidate *b)
+{
+    return a->hops != b->hops ? a->hops < b->hops : a->tie < b->tie;
+}
+
+/* Takes the candidate; keeps the best `room` of all. */
+static enum err candidate_wait(struct yen *yen, struct candidate candidate, size_t room,
+                               struct why *why)
+{
+    size_t place = yen->waiting_count;
+    while (place > 0 && candidate_before(&candidate, &yen->waiting[place - 1]))
+        place--;
+    if (place >= room) {
+        free(candidate.channels);
+        return OK;
+    }
+    if (!array_reserve(&yen->waiting, &yen->waiting_capacity, yen->waiting_count + 1,
+                       sizeof *yen->waiting)) {
+        free(candidate.channels);
+        return why_memory(why);
+    }
+    memmove(yen->waiting + place + 1, yen->waiting + place,
+            (yen->waiting_count - place) * sizeof *yen->waiting);
+    yen->waiting[place] = candidate;
+    if (yen->waiting_count < room)
+        yen->waiting_count++;
+    else
+        free(yen->waiting[room].channels);
+    return OK;
+}
+
+/* The hops of a root, then those by which the last search came to `to`. */
+static enum err candidate_make(struct yen *yen, const uint32_t *root, uint32_t root_hops,
+                               uint32_t to, size_t room, struct rng *rng, struct why *why)
+{
+    struct candidate candidate = {.hops = root_hops + yen->depth[to], .root = root_hops};
+    candidate.tie = rng_next(rng);
+    candidate.channels = array_new(candidate.hops, sizeof *candidate.channels);
+    if (!candidate.channels)
+        return why_memory(why);
+    if (root_hops)
+        memcpy(candidate.channels, root, root_hops * sizeof *root);
+    uint32_t node = to;
+    for (uint32_t i = candidate.hops; i-- > root_hops;) {
+        candidate.channels[i] = yen->arrival[node];
+        node = graph_channel_from(yen->graph, yen->arrival[node]);
+    }
+    return candidate_wait(yen, candidate, room, why);
+}
+
+/* Blocks, or frees, the channel that each accepted path with this root takes next. */
+static void block_accepted(struct yen *yen, const uint32_t *root, uint32_t hops, bool blocked)
+{
+    for (size_t i = 0; i < yen->accepted_count; i++) {
+        const struct candidate *path = &yen->accepted[i];
+        if (path->hops > hops && !memcmp(path->channels, root, hops * sizeof *root))
+            yen->blocked[path->channels[hops]] = blocked;
+    }
+}
+
+/* A longer candidate is of no use. */
+static uint32_t hops_of_use(const struct yen *yen, size_t room, uint32_t hop_max)
+{
+    if (yen->waiting_count < room || yen->waiting[room - 1].hops > hop_max)
+        return hop_max;
+    return yen->waiting[room - 1].hops;
+}
+
+/* Candidates that leave the path accepted last, at any node from where it left
+ * its own parent. `room` is how many more paths are wanted. */
+static enum err branch(struct yen *yen, uint32_t from, uint32_t to, size_t room, uint32_t hop_max,
+                       struct rng *rng, struct why *why)
+{
+    const struct candidate path = yen->accepted[yen->accepted_count - 1];
+    enum err err = OK;
+    uint32_t node = from, closed = 0;
+    for (uint32_t i = 0; i < path.hops && !err; i++) {
+        uint32_t most = hops_of_use(yen, room, hop_max);
+        if (most <= i)
+            break; /* from here on all are too long */
+        if (i >= path.root) {
+            block_accepted(yen, path.channels, i, true);
+            if (search_run(yen, node, to, most - i, rng))
+                err = candidate_make(yen, path.channels, i, to, room, rng, why);
+            block_accepted(yen, path.channels, i, false);
+        }
+        yen->closed[node] = true;
+        closed++;
+        node = graph_channel_to(yen->graph, path.channels[i]);
+    }
+    for (uint32_t i = 0; i < closed; i++)
+        yen->closed[graph_channel_from(yen->graph, path.channels[i])] = false;
+    return err;
+}
+
+/* The best candidate becomes an accepted path. */
+static enum err accept_first(struct yen *yen, struct path_set *set, struct why *why)
+{
+    if (!array_reserve(&yen->accepted, &yen->accepted_capacity, yen->accepted_count + 1,
+                       sizeof *yen->accepted))
+        return why_memory(why);
+    struct candidate best = yen->waiting[0];
+    yen->waiting_count--;
+    memmove(yen->waiting, yen->waiting + 1, yen->waiting_count * sizeof *yen->waiting);
+    yen->accepted[yen->accepted_count++] = best;
+    return path_set_path(set, best.channels, best.hops, why);
+}
+
+enum err yen_find(struct yen *yen, uint32_t from, uint32_t to, uint32_t k, uint32_t hop_max,
+                  struct rng *rng, struct path_set *set, struct why *why)
+{
+    assert(from != to && from < yen->graph->node_count && to < yen->graph->node_count);
+    enum err err = OK;
+    if (k > 0 && search_run(yen, from, to, hop_max, rng))
+        err = candidate_make(yen, NULL, 0, to, k, rng, why);
+    while (!err && yen->waiting_count > 0) {
+        err = accept_first(yen, set, why);
+        if (!err && yen->accepted_count < k)
+            err = branch(yen, from, to, k - yen->accepted_count, hop_max, rng, why);
+        else
+            break;
+    }
+    forget_candidates(yen);
+    return err;
+}

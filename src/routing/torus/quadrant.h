@@ -1,0 +1,46 @@
+#pragma once
+/* quadrant: the boxes between two nodes of a torus.
+ *
+ * On every axis a packet goes up or down; the choices on all axes span a box
+ * from source to destination, which the literature calls a quadrant in any
+ * number of dimensions. An algorithm says which sides of the box it takes on
+ * an axis and how likely; here a node of the box is picked: every axis for
+ * itself, first the side, then a coordinate on it, all of them alike. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/rng.h"
+#include "routing/torus/compass.h"
+
+struct quadrant_side {
+    double share;  /* of this side; those of one axis sum to 1 */
+    uint32_t hops; /* its length; less than the axis' size */
+    bool down;
+};
+
+/* Writes the one or two sides on an axis, and returns how many. */
+typedef uint32_t quadrant_rule(const struct compass *compass, uint32_t axis, uint32_t from,
+                               uint32_t to, struct quadrant_side sides[2]);
+
+struct quadrant_pick {
+    uint32_t middle;    /* a node of the box */
+    uint16_t downwards; /* bit a: the box lies down axis a */
+};
+
+/* The short side; both where they are equal. */
+uint32_t quadrant_short_sides(const struct compass *compass, uint32_t axis, uint32_t from,
+                              uint32_t to, struct quadrant_side sides[2]);
+
+/* Refuses a network where some pair of nodes has more picks than 32 bits
+ * count; `user` is the algorithm that asks. */
+MUST_CHECK enum err quadrant_check(const struct compass *compass, quadrant_rule *rule,
+                                   const char *user, struct why *why);
+
+/* How many picks there are, the probability of each, and one by draw. */
+uint32_t quadrant_count(const struct compass *compass, quadrant_rule *rule, uint32_t from,
+                        uint32_t to);
+double quadrant_at(const struct compass *compass, quadrant_rule *rule, uint32_t from, uint32_t to,
+                   uint32_t index, struct quadrant_pick *pick);
+void quadrant_draw(const struct compass *compass, quadrant_rule *rule, uint32_t from, uint32_t to,
+                   struct rng *rng, struct quadrant_pick *pick);

@@ -1,0 +1,154 @@
+"""weft paper: the figures of throughput, against `topo measure` and its verified certificates."""
+
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, sys.path[0] + "/..")
+from tap import main, weft
+
+SEED = 5
+
+
+def run(name):
+    done = weft("paper", "run", name, "--quick", "--json", "--seed", SEED)
+    assert done.code == 0, done.err
+    (figure,) = done.json["figures"]
+    return figure
+
+
+def rows(figure, table=0, **wanted):
+    table = figure["tables"][table]
+    names = [column["name"] for column in table["columns"]]
+    every = [dict(zip(names, row)) for row in table["rows"]]
+    return [row for row in every if all(row[key] == value for key, value in wanted.items())]
+
+
+def measured(network, seed, gap=0.01):
+    """The bracket of a permutation's throughput, in [0,1], both sides verified."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = weft("topo", "measure", network, "--throughput", "permutation", "--seed", seed,
+                    "--gap", gap, "--flow", folder + "/flow.json", "--verify", "--json")
+    assert done.code == 0, done.err
+    return min(1, done.json["throughput_lower"]), min(1, done.json["throughput_upper"])
+
+
+def mean(brackets):
+    return [sum(side) / len(brackets) for side in zip(*brackets)]
+
+
+class Throughput(unittest.TestCase):
+    def overlap(self, row, brackets, prefix=""):
+        """Two brackets of the same number meet, and are not far apart."""
+        lower, upper = mean(brackets)
+        mine, most = row[prefix + "lower"], row[prefix + "upper"]
+        self.assertLessEqual(mine, most)
+        self.assertLessEqual(mine, upper + 1e-9, row)
+        self.assertLessEqual(lower, most + 1e-9, row)
+        self.assertLess(max(upper, most) / min(lower, mine), 1.05, row)
+
+    def test_degree_diameter_graphs(self):
+        figure = run("jelly-fig3")
+        found = rows(figure)
+        self.assertEqual([row["graph"] for row in found[:2]], ["50,7,2", "98,4,4"])
+        seeds = (SEED, SEED + 1)
+        for row in found[:2]:
+            graph, servers = f"degree-diameter:{row['graph']}", row["servers"]
+            random = (f"jellyfish:servers={servers * row['switches']},switches={row['switches']},"
+                      f"ports={row['degree'] + servers}")
+            self.overlap(row, [measured(f"{graph},servers={servers}", seed) for seed in seeds],
+                         "benchmark_")
+            self.overlap(row, [measured(f"{random},seed={seed}", seed) for seed in seeds],
+                         "jellyfish_")
+            self.assertLess(row["benchmark_upper"], 1)
+            if servers > 1:
+                fewer = [measured(f"{graph},servers={servers - 1}", seed) for seed in seeds]
+                self.assertEqual(max(upper for _, upper in fewer), 1)
+        for row, claim in zip(found, figure["claims"]):
+            share = 100 * row["jellyfish_lower"] / row["benchmark_upper"]
+            self.assertAlmostEqual(row["ratio_lower"], share)
+            if row["in_paper"] == "yes":
+                self.assertEqual(claim["weft"], row["ratio_lower"])
+        others = [row["ratio_lower"] for row in found if row["in_paper"] == "no"]
+        self.assertEqual(figure["claims"][2]["weft"], min(others))
+        self.assertEqual({claim["verdict"] for claim in figure["claims"][3:]},
+                         {"cannot be reproduced"})
+
+    def test_small_worlds(self):
+        figure = run("jelly-fig4")
+        seeds = (SEED, SEED + 1)
+        specs = {"Jellyfish": "jellyfish:servers=200,switches=100,ports=8",
+                 "ring": "swdc-ring:100,servers=2",
+                 "2D torus": "swdc-torus2d:10x10,servers=2",
+                 "3D hex torus": "swdc-hex3d:6x5x3,servers=2"}
+        found = {row["network"]: row for row in rows(figure, servers=2)}
+        for name, spec in specs.items():
+            self.overlap(found[name], [measured(f"{spec},seed={seed}", seed) for seed in seeds])
+        self.assertLess(found["ring with parallel cables"]["upper"], found["Jellyfish"]["lower"])
+        jelly, ring = found["Jellyfish"], found["ring"]
+        low, high = jelly["lower"] / ring["upper"], jelly["upper"] / ring["lower"]
+        self.assertAlmostEqual(figure["claims"][3]["weft"], 50 * (low + high))
+
+    def test_grown_networks(self):
+        figure = run("jelly-fig6")
+        fresh, grown = [], []
+        for seed in range(SEED, SEED + 4):
+            fresh.append(measured(f"jellyfish:servers=160,switches=40,ports=12,seed={seed}", seed))
+            start = f"jellyfish:servers=80,switches=20,ports=12,seed={seed + 4}"
+            with tempfile.TemporaryDirectory() as folder:
+                done = weft("topo", "grow", start, "--add", 20, "--ports", 12, "--servers", 4,
+                            "--seed", seed + 4, "--out", folder + "/grown.json")
+                self.assertEqual(done.code, 0, done.err)
+                grown.append(measured(folder + "/grown.json", seed))
+        (row,) = rows(figure, built="from scratch", switches=40)
+        self.overlap(row, fresh)
+        (row,) = rows(figure, built="grown", switches=40)
+        self.overlap(row, grown)
+        worst = 0
+        for switches in (20, 40, 60):
+            (one,), (other,) = (rows(figure, built=built, switches=switches)
+                                for built in ("grown", "from scratch"))
+            worst = max(worst, 100 * (1 - one["lower"] / other["upper"]),
+                        100 * (one["upper"] / other["lower"] - 1))
+        self.assertAlmostEqual(figure["claims"][0]["weft"], worst)
+
+
+class FullCapacity(unittest.TestCase):
+    def test_every_step_is_decided_by_its_certificate(self):
+        figure = run("jelly-fig2c")
+        steps = rows(figure, 2)
+        self.assertEqual(len(steps), sum(row["steps"] for row in rows(figure, 1, ports=8)))
+        for step in steps:
+            self.assertLessEqual(step["lower"], step["upper"] + 1e-9)
+            self.assertEqual(step["carried"], "yes" if step["lower"] >= 1 - 1e-6 else "no", step)
+            self.assertTrue(step["carried"] == "yes" or step["upper"] < 1, step)
+
+    def test_what_stands_is_carried_and_one_more_is_not(self):
+        figure = run("jelly-fig2c")
+        (search,) = rows(figure, 1, ports=8)
+        servers = search["servers"]
+        self.assertLessEqual(servers, search["servers_found"])
+        stands = rows(figure, 2, servers=servers, carried="yes")
+        self.assertEqual(sorted(step["matrix"] for step in stands), list(range(1, 14)))
+        self.assertEqual(len({step["matrix_seed"] for step in stands}), 13)
+        (fails,) = rows(figure, 2, servers=servers + 1, carried="no")
+        for step in [*stands[:3], fails]:
+            spec = f"jellyfish:servers={step['servers']},switches=80,ports=8,seed={SEED}"
+            lower, upper = measured(spec, step["matrix_seed"])
+            self.assertLessEqual(lower, step["upper"] + 1e-9)
+            self.assertGreaterEqual(upper, min(1, step["lower"]) - 1e-9)
+
+    def test_sizes_are_those_of_the_searches(self):
+        figure = run("jelly-fig2c")
+        for ports in (6, 8):
+            (jelly,), (tree,) = (rows(figure, ports=ports, network=network)
+                                 for network in ("Jellyfish", "fat-tree"))
+            self.assertEqual(tree["servers"], ports ** 3 // 4)
+            self.assertEqual(jelly["switches"], 5 * ports ** 2 // 4)
+            found = [row["servers"] for row in rows(figure, 1, ports=ports)]
+            self.assertAlmostEqual(jelly["servers"], sum(found) / len(found))
+            self.assertAlmostEqual(jelly["more_than_fattree"],
+                                   100 * (jelly["servers"] / tree["servers"] - 1))
+
+
+main()

@@ -1,0 +1,111 @@
+/* The throughput solver against CLP on random small networks of every shape:
+ * sparse, dense, trees, parallel cables, bridges; traffic of few pairs and of
+ * all, of equal amounts and of amounts a thousand times apart. */
+#include "flow/concurrent/concurrent.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "base/test.h"
+#include "oracle/flow_program.h"
+#include "routing/paths/k_shortest.h"
+
+enum { SEED = 20120425, GRAPHS = 200, NODES_MAX = 12, LINKS_MAX = 40 };
+
+struct example {
+    struct topology topology;
+    struct traffic traffic;
+};
+
+/* A random tree, so that all is connected, and some links more. */
+static void make_network(struct example *example, struct rng *rng)
+{
+    struct link links[LINKS_MAX];
+    uint32_t nodes = 3 + (uint32_t)rng_below(rng, NODES_MAX - 2), count = 0;
+    for (uint32_t v = 1; v < nodes; v++)
+        links[count++] = (struct link){(uint32_t)rng_below(rng, v), v, PORT_ANY, PORT_ANY};
+    uint32_t more = (uint32_t)rng_below(rng, LINKS_MAX - count);
+    while (more--) {
+        uint32_t a = (uint32_t)rng_below(rng, nodes), b = (uint32_t)rng_below(rng, nodes);
+        if (a != b)
+            links[count++] = (struct link){a, b, PORT_ANY, PORT_ANY};
+    }
+    assert_int_equal(
+        topology_init(&example->topology, TOPOLOGY_OTHER, true, nodes, links, count, NULL), OK);
+}
+
+static void make_traffic(struct example *example, struct rng *rng)
+{
+    uint32_t nodes = example->topology.graph.node_count;
+    bool uneven = rng_below(rng, 2);
+    size_t count = 1 + rng_below(rng, (uint64_t)nodes * (nodes - 1));
+    struct demand *demands = calloc(count, sizeof *demands);
+    assert_non_null(demands);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t from = (uint32_t)rng_below(rng, nodes);
+        uint32_t to = (from + 1 + (uint32_t)rng_below(rng, nodes - 1)) % nodes;
+        demands[i] = (struct demand){from, to, uneven ? pow(1000, rng_unit(rng)) : 1};
+    }
+    assert_int_equal(traffic_make(&example->traffic, demands, count, NULL), OK);
+}
+
+static struct example make_example(uint32_t number)
+{
+    struct example example = {0};
+    struct rng rng = rng_make(SEED, number);
+    make_network(&example, &rng);
+    make_traffic(&example, &rng);
+    return example;
+}
+
+static void example_fini(struct example *example)
+{
+    traffic_fini(&example->traffic);
+    topology_fini(&example->topology);
+}
+
+static void check_bracket(const struct example *example, const struct path_set *paths,
+                          double optimum, uint32_t number)
+{
+    struct concurrent found;
+    struct concurrent_options options = {.gap = 0.001, .paths = paths};
+    assert_int_equal(
+        concurrent_solve(&found, &example->topology, &example->traffic, &options, NULL), OK);
+    if (!(found.gap <= 0.001 && found.lower <= optimum * (1 + 1e-7) &&
+          optimum <= found.upper * (1 + 1e-7)))
+        fail_msg("seed %d, graph %u: %.9g to %.9g (gap %.9g, %llu phases), and CLP says %.9g", SEED,
+                 number, found.lower, found.upper, found.gap, (unsigned long long)found.phases,
+                 optimum);
+    concurrent_fini(&found);
+}
+
+static void brackets_hold_the_exact_optimum(void **state)
+{
+    for (uint32_t number = 0; number < GRAPHS; number++) {
+        struct example example = make_example(number);
+        double optimum = flow_program_solve(&example.topology.graph, &example.traffic);
+        check_bracket(&example, NULL, optimum, number);
+        example_fini(&example);
+    }
+}
+
+static void brackets_hold_the_optimum_over_given_paths(void **state)
+{
+    for (uint32_t number = 0; number < GRAPHS; number++) {
+        struct example example = make_example(number);
+        struct path_set paths = {0};
+        enum k_shortest_rule rule = number % 2 ? K_SHORTEST_ANY : K_SHORTEST_EQUAL;
+        assert_int_equal(k_shortest_traffic(&paths, &example.topology, &example.traffic,
+                                            1 + number % 5, rule, SEED, NULL),
+                         OK);
+        double optimum =
+            flow_program_solve_paths(&example.topology.graph, &example.traffic, &paths);
+        check_bracket(&example, &paths, optimum, number);
+        path_set_fini(&paths);
+        example_fini(&example);
+    }
+}
+
+TEST_MAIN(TEST(brackets_hold_the_exact_optimum), TEST(brackets_hold_the_optimum_over_given_paths))
