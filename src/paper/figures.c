@@ -24,6 +24,7 @@ const struct figure *const figures[] = {
     &figure_jelly_fig4,
     &figure_jelly_fig5,
     &figure_jelly_fig6,
+    &figure_jelly_fig7,
     &figure_jelly_fig8,
     &figure_jelly_fig9,
     &figure_jelly_fig14,

@@ -14,6 +14,7 @@ extern const struct figure figure_jelly_fig3;
 extern const struct figure figure_jelly_fig4;
 extern const struct figure figure_jelly_fig5;
 extern const struct figure figure_jelly_fig6;
+extern const struct figure figure_jelly_fig7;
 extern const struct figure figure_jelly_fig8;
 extern const struct figure figure_jelly_fig9;
 extern const struct figure figure_nova_build;
