@@ -38,17 +38,14 @@ def mean(brackets):
 
 
 class Throughput(unittest.TestCase):
-    def overlap(self, row, brackets):
-        """Two brackets of the same number meet, and are not far apart; nobody gets less in the
-        mean than what all can get at once."""
+    def agree(self, row, brackets):
+        """The same solver on the same traffic; and nobody gets less in the mean than what all
+        can get at once."""
         lower, upper = mean(brackets)
-        mine, most = row["at_once_lower"], row["at_once_upper"]
+        self.assertAlmostEqual(row["at_once_lower"], lower)
+        self.assertAlmostEqual(row["at_once_upper"], upper)
         self.assertGreaterEqual(row["mean_upper"], lower - 1e-9)
         self.assertLessEqual(row["mean_lower"], row["mean_upper"])
-        self.assertLessEqual(mine, most)
-        self.assertLessEqual(mine, upper + 1e-9, row)
-        self.assertLessEqual(lower, most + 1e-9, row)
-        self.assertLess(max(upper, most) / min(lower, mine), 1.05, row)
 
     def test_degree_diameter_graphs(self):
         figure = run("jelly-fig3")
@@ -65,8 +62,7 @@ class Throughput(unittest.TestCase):
             self.assertGreater(row["benchmark_upper"], whole[0])
             self.assertGreater(row["jellyfish_upper"], ours[0])
             share = row["ratio_at_once_lower"]
-            self.assertLessEqual(share, 100 * ours[1] / whole[0] + 1e-6)
-            self.assertGreater(share, 100 * ours[0] / whole[1] * 0.97)
+            self.assertAlmostEqual(share, 100 * ours[0] / whole[1])
             if servers > 1:
                 fewer = [measured(f"{graph},servers={servers - 1}", seed) for seed in seeds]
                 self.assertEqual(max(upper for _, upper in fewer), 1)
@@ -89,7 +85,8 @@ class Throughput(unittest.TestCase):
                  "3D hex torus": "swdc-hex3d:6x5x3,servers=2"}
         found = {row["network"]: row for row in rows(figure, servers=2)}
         for name, spec in specs.items():
-            self.overlap(found[name], [measured(f"{spec},seed={seed}", seed) for seed in seeds])
+            self.agree(found[name], [measured(f"{spec},seed={seed}", seed, 0.02)
+                                     for seed in seeds])
         self.assertLess(found["ring with parallel cables"]["mean_upper"],
                         found["Jellyfish"]["mean_lower"])
         jelly, ring = found["Jellyfish"], found["ring"]
@@ -109,9 +106,9 @@ class Throughput(unittest.TestCase):
                 self.assertEqual(done.code, 0, done.err)
                 grown.append(measured(folder + "/grown.json", seed))
         (row,) = rows(figure, built="from scratch", switches=40)
-        self.overlap(row, fresh)
+        self.agree(row, fresh)
         (row,) = rows(figure, built="grown", switches=40)
-        self.overlap(row, grown)
+        self.agree(row, grown)
         worst = 0
         for switches in (20, 40, 60):
             (one,), (other,) = (rows(figure, built=built, switches=switches)
