@@ -7,18 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/check.h"
 #include "base/rng.h"
 #include "bench.h"
+#include "peer.h"
 #include "routing/paths/k_shortest.h"
 #include "topology/topology.h"
 
 #define K          8
-#define NO_PEER    3 /* the peer's exit code where it is not installed */
 #define LINE_SIZE  256
 #define ROUNDS_MAX 5
 
@@ -88,8 +86,6 @@ static void write_problem(const struct contest *contest, FILE *file)
         fprintf(file, "link %u %u\n", graph->links[e].a, graph->links[e].b);
     for (uint32_t i = 0; i < contest->sample_count; i++)
         fprintf(file, "pair %u %u\n", contest->sample[i][0], contest->sample[i][1]);
-    if (fclose(file))
-        bench_fail("a temporary file cannot be written");
 }
 
 /* The peer's line of lengths must be ours. */
@@ -110,43 +106,30 @@ static void agree(const struct contest *contest, uint32_t index, const char *lin
         bench_fail("from %u to %u: networkx has more paths: %s", from, to, line);
 }
 
-/* What the peer prints: its time, then the lengths; the problem is then of no
- * more use. False if there is no peer. */
-static bool read_answer(const struct contest *contest, FILE *peer, const char *problem,
-                        double *seconds)
+/* What the peer prints: its time, then the lengths. */
+static bool read_answer(const struct contest *contest, FILE *answer, double *seconds)
 {
     char line[LINE_SIZE];
-    assert(peer);
-    bool begun = fgets(line, sizeof line, peer) && sscanf(line, "%lf", seconds) == 1;
+    assert(answer);
     uint32_t count = 0;
-    unlink(problem);
-    while (begun && count < contest->sample_count && fgets(line, sizeof line, peer))
-        agree(contest, count++, line);
-    int status = pclose(peer);
-    if (!begun && WIFEXITED(status) && WEXITSTATUS(status) == NO_PEER)
+    if (!fgets(line, sizeof line, answer) || sscanf(line, "%lf", seconds) != 1)
         return false;
-    if (!begun || count < contest->sample_count || status)
-        bench_fail("networkx: the peer failed");
-    return true;
+    while (count < contest->sample_count && fgets(line, sizeof line, answer))
+        agree(contest, count++, line);
+    return count == contest->sample_count;
 }
 
 /* Seconds per pair of a new sample. False if there is no networkx. */
 static bool run_networkx(struct contest *contest, struct rng *rng, double *seconds)
 {
-    char path[] = "/tmp/weft-bench-XXXXXX", command[1024];
-    int descriptor = mkstemp(path);
-    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    if (!file)
-        bench_fail("%s: cannot be created", path);
+    struct peer peer;
+    peer_open(&peer);
     draw_sample(contest, rng);
-    write_problem(contest, file);
-    snprintf(command, sizeof command, "'%s' '%s' '%s'", PEER_PYTHON, PEER_SCRIPT, path);
-    FILE *peer = popen(command, "r");
-    if (!peer)
-        bench_fail("%s: cannot be started", PEER_PYTHON);
-    bool there = read_answer(contest, peer, path, seconds);
+    write_problem(contest, peer.problem);
+    peer_start(&peer, PEER_SCRIPT);
+    bool answered = read_answer(contest, peer.answer, seconds);
     *seconds /= contest->sample_count;
-    return there;
+    return peer_close(&peer, "networkx", answered);
 }
 
 static void compare(struct bench *bench, int rounds, uint32_t sample_count)
@@ -155,7 +138,7 @@ static void compare(struct bench *bench, int rounds, uint32_t sample_count)
     struct rng rng = rng_make(1, 0);
     double ours[ROUNDS_MAX], theirs[ROUNDS_MAX] = {0};
     char what[BENCH_WHAT_SIZE];
-    bool peer = PEER_PYTHON[0] != '\0';
+    bool peer = true;
     contest_open(&contest, "jellyfish:servers=686,switches=245,ports=14,seed=1", sample_count);
     for (int round = 0; round < rounds; round++) {
         ours[round] = run_weft(bench, &contest, true);
@@ -171,8 +154,6 @@ static void compare(struct bench *bench, int rounds, uint32_t sample_count)
                  rounds, sample_count);
     else
         snprintf(what, sizeof what, "k = %d, 245 switches: all pairs", K);
-    if (!peer)
-        fputs("bench: networkx is not installed and is left out\n", stderr);
     bench_add(bench, what, "us per pair", values, peer ? 3 : 1);
     contest_close(&contest);
 }

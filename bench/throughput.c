@@ -4,12 +4,11 @@
  * then sizes that neither reaches. The peers' optimum must lie in the bracket. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #include "bench.h"
 #include "flow/concurrent/concurrent.h"
 #include "oracle/flow_program.h"
+#include "peer.h"
 
 #define GAP 0.01
 
@@ -78,24 +77,14 @@ static void write_problem(const struct problem *problem, FILE *file)
  * SciPy is missing. */
 static double run_highs(const struct problem *problem)
 {
-    char name[] = "/tmp/weft-bench-XXXXXX", command[512];
-    int handle = mkstemp(name);
-    FILE *file = handle < 0 ? NULL : fdopen(handle, "w");
-    if (!file)
-        bench_fail("cannot write %s", name);
-    write_problem(problem, file);
-    fclose(file);
-    snprintf(command, sizeof command, "/usr/bin/python3 %s < %s", HIGHS_SCRIPT, name);
-    FILE *pipe = popen(command, "r");
+    struct peer peer;
     double optimum = NAN, seconds = NAN;
-    bool answered = pipe && fscanf(pipe, "%lf %lf", &optimum, &seconds) == 2;
-    if (pipe)
-        pclose(pipe);
-    unlink(name);
-    if (!answered) {
-        fprintf(stderr, "throughput: no python3-scipy, so HiGHS is left out\n");
+    peer_open(&peer);
+    write_problem(problem, peer.problem);
+    peer_start(&peer, PEER_SCRIPT);
+    bool answered = fscanf(peer.answer, "%lf %lf", &optimum, &seconds) == 2;
+    if (!peer_close(&peer, "SciPy", answered))
         return NAN;
-    }
     check_inside(problem, "HiGHS", optimum);
     return seconds;
 }
@@ -105,12 +94,6 @@ static double seconds_of(const struct bench *bench, void (*run)(void *), struct 
     double begin = bench_seconds(bench);
     run(problem);
     return bench_seconds(bench) - begin;
-}
-
-static int compare(const void *one, const void *other)
-{
-    double a = *(const double *)one, b = *(const double *)other;
-    return a < b ? -1 : a > b;
 }
 
 /* Ours before and after each peer, the median of five; the peers once: they
@@ -129,15 +112,15 @@ static void compare_solvers(struct bench *bench, uint32_t switches, uint32_t deg
     double clp = seconds_of(bench, run_clp, &problem);
     check_inside(&problem, "CLP", problem.clp);
     ours[4] = seconds_of(bench, run_weft, &problem);
-    qsort(ours, 5, sizeof *ours, compare);
+    double median = bench_median(ours, 5);
     snprintf(what, sizeof what, "permutation, %u switches of degree %u, gap 1 %%", switches,
              degree);
     bench_add(bench, what, "s",
-              (struct bench_value[]){{"weft", ours[2]},
+              (struct bench_value[]){{"weft", median},
                                      {"highs", highs},
                                      {"clp", clp},
-                                     {"highs_ratio", highs / ours[2]},
-                                     {"clp_ratio", clp / ours[2]}},
+                                     {"highs_ratio", highs / median},
+                                     {"clp_ratio", clp / median}},
               5);
     problem_close(&problem);
 }

@@ -1,15 +1,19 @@
 """throughput_highs: the exact linear program of the benchmark, by HiGHS.
 
-Reads "NODES LINKS DEMANDS", then a line "A B" per link and "FROM TO AMOUNT"
-per demand; prints the throughput and the seconds the solver took.
+Reads a file of "NODES LINKS DEMANDS", then a line "A B" per link and "FROM TO
+AMOUNT" per demand; prints the throughput and the seconds the solver took. Ends
+with code 3 if there is no SciPy.
 """
 
 import sys
 import time
 
-import numpy
-from scipy.optimize import linprog
-from scipy.sparse import coo_matrix
+try:
+    import numpy
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_matrix
+except ImportError:
+    sys.exit(3)
 
 
 def read(words):
@@ -43,7 +47,7 @@ def matrix(entries, rows, columns):
 
 
 def main():
-    equal, below = program(*read(iter(sys.stdin.read().split())))
+    equal, below = program(*read(iter(open(sys.argv[1]).read().split())))
     cost = numpy.zeros(equal.shape[1])
     cost[-1] = -1
     begin = time.process_time()

@@ -10,6 +10,11 @@
 
 #include "base/check.h"
 #include "base/test.h"
+#include "flow/matching/longest_impl.h"
+#include "flow/worst/worst.h"
+#include "flow/worst/worst_impl.h"
+#include "routing/deadlock/deadlock.h"
+#include "routing/deadlock/layers.h"
 #include "routing/load/load.h"
 #include "routing/paths/k_shortest.h"
 #include "routing/paths/ways.h"
@@ -416,6 +421,69 @@ static enum err tables(const char *what, struct why *why)
     return err;
 }
 
+/* A file's traffic, a pattern's and a random one; the longest matching, by
+ * symmetry, whole and in groups. */
+static enum err demands(const char *what, struct why *why)
+{
+    const struct longest_limits limits[] = {{4096, 512, true}, {4096, 512, false}, {0, 4, false}};
+    struct longest_matching found;
+    struct traffic traffic;
+    enum err err = traffic_read(&traffic, &subject, "file", what, strlen(what), why);
+    if (!err)
+        traffic_fini(&traffic);
+    for (enum traffic_pattern i = 0; i < TRAFFIC_PATTERN_COUNT && !err; i++) {
+        err = traffic_make_pattern(&traffic, &subject, i, why);
+        if (!err) {
+            err = traffic_check_reach(&traffic, &subject, why);
+            traffic_fini(&traffic);
+        }
+    }
+    if (!err)
+        err = traffic_permutation(&traffic, &subject, 1, why);
+    for (size_t i = 0; i < 3 && !err; i++) {
+        traffic_fini(&traffic);
+        err = longest_matching_within(&traffic, &subject, limits[i], &found, why);
+    }
+    if (!err)
+        traffic_fini(&traffic);
+    return err;
+}
+
+/* The worst case, with symmetry and with a channel at a time in memory. */
+static enum err worst_case(const char *what, struct why *why)
+{
+    struct router router;
+    struct worst worst;
+    struct traffic traffic;
+    enum err err = router_open(&router, what, &subject, NULL, why);
+    if (err)
+        return err;
+    for (int once = 0; once < 2 && !err; once++) {
+        router.symmetric = router.symmetric && !once;
+        err = worst_find_within(&worst, &router, once ? 30 : 1000, (struct worst_progress){0}, why);
+        if (err)
+            break;
+        err = worst_traffic(&worst, &subject, &traffic, why);
+        if (!err)
+            traffic_fini(&traffic);
+        worst_fini(&worst);
+    }
+    router_close(&router);
+    return err;
+}
+
+static void traffic_and_worst_cases(void **state)
+{
+    struct why why;
+    assert_int_equal(topology_build(&subject, "torus:3x3", &why), OK);
+    refuse_each(demands, "0 1\n1 2 3.5\n4 4\n");
+    refuse_each(worst_case, "dor");
+    topology_fini(&subject);
+    assert_int_equal(topology_build(&subject, "jellyfish:n=6,degree=3,seed=1", &why), OK);
+    refuse_each(worst_case, "link-state");
+    topology_fini(&subject);
+}
+
 static void forwarding(void **state)
 {
     struct why why;
@@ -427,5 +495,39 @@ static void forwarding(void **state)
     topology_fini(&subject);
 }
 
+/* A verdict on an algorithm's own lanes, and on layers. */
+static enum err judge(const char *what, struct why *why)
+{
+    struct router router;
+    struct deadlock found;
+    struct layers layers;
+    bool possible;
+    enum err err = router_open(&router, what, &subject, NULL, why);
+    if (err)
+        return err;
+    err = deadlock_find(&found, &router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, why);
+    if (!err) {
+        deadlock_fini(&found);
+        err = layers_find(&layers, &router, &possible, NULL, NULL, why);
+    }
+    if (!err)
+        layers_fini(&layers);
+    router_close(&router);
+    return err;
+}
+
+/* Free, not free, and adaptive with a way out. */
+static void deadlocks(void **state)
+{
+    struct why why;
+    assert_int_equal(topology_build(&subject, "novacube:4x3", &why), OK);
+    refuse_each(judge, "pora-free");
+    refuse_each(judge, "pora");
+    refuse_each(judge, "pora-around");
+    refuse_each(judge, "minimal-adaptive");
+    topology_fini(&subject);
+}
+
 TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections),
-          TEST(routes), TEST(paths), TEST(forwarding))
+          TEST(routes), TEST(paths), TEST(traffic_and_worst_cases), TEST(forwarding),
+          TEST(deadlocks))

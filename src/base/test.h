@@ -3,12 +3,16 @@
  * before it. Assertions inside the code under test end the test program, as
  * they would end weft. */
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h> /* after the four */
+
+/* cmocka's assert_float_equal compares as float, to seven digits at best. */
+#define assert_within(one, other, epsilon) assert_true(fabs((one) - (other)) <= (epsilon))
 
 #define TEST(name) cmocka_unit_test(name)
 

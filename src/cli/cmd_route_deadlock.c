@@ -248,7 +248,7 @@ static void verdict_text(struct text *out, const struct examination *examination
     else if (found->free)
         text_puts(out, "free, if packets are stored whole: each can always turn to a channel "
                        "that drains\n");
-    else if (found->at_once && oblivious)
+    else if (found->at_once)
         text_printf(out, "NOT free: a cycle of %u channels\n", found->cycle_length);
     else
         text_printf(out, "not proven free: a cycle of %u channels\n", found->cycle_length);
@@ -329,8 +329,9 @@ const struct command command_route_deadlock = {
         "with a lower number. The numbering is checked wait by wait, and --dependencies writes it "
         "down for others to check.\n\n"
         "A cycle under oblivious routing is one of real waits. If every packet of it holds its "
-        "first channel, sending them at the same moment stops them for ever, and the verdict is "
-        "NOT free; else whether all waits can come about at once is not decided, and the verdict "
+        "first channel and has no other way to go, sending them at the same moment stops them for "
+        "ever, and the verdict is NOT free; else whether all waits can come about at once is not "
+        "decided, and the verdict "
         "is not proven free. Of shortest cycles one of the first kind is shown if there is one. "
         "An adaptive packet waits for several channels and needs one of them: routing is free if "
         "each can always turn to one that drains, for packets that are stored whole "

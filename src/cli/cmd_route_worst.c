@@ -1,13 +1,9 @@
 /* weft route worst */
-#include <stdlib.h>
-
-#include "base/array.h"
 #include "cli/call.h"
 #include "cli/commands.h"
 #include "cli/load_report.h"
 #include "cli/progress.h"
 #include "cli/route_call.h"
-#include "routing/traffic/traffic.h"
 
 static void show_stage(void *context, const char *stage, uint64_t done, uint64_t total)
 {
@@ -17,15 +13,8 @@ static void show_stage(void *context, const char *stage, uint64_t done, uint64_t
 /* All channels under the worst permutation: adds up again, by another way. */
 static enum err load_again(struct load_report *report, struct why *why)
 {
-    const struct topology *topology = report->router->topology;
-    uint32_t nodes = topology->graph.node_count;
-    struct demand *demands = array_new(nodes, sizeof *demands);
     struct traffic traffic;
-    if (!demands)
-        return why_memory(why);
-    for (uint32_t v = 0; v < nodes; v++)
-        demands[v] = (struct demand){v, report->worst.to[v], 1};
-    enum err err = traffic_make(&traffic, demands, nodes, why);
+    enum err err = worst_traffic(&report->worst, report->router->topology, &traffic, why);
     if (err)
         return err;
     err = load_find(&report->load, report->router, &traffic, load_report_progress, NULL, why);

@@ -205,6 +205,22 @@ class Known(unittest.TestCase):
                 self.assertTrue(any(row["next_number"] < row["number"] for row in rows))
 
 
+    def test_an_adaptive_cycle_is_certain_only_without_another_way(self):
+        words = ("torus:5x5", "minimal-adaptive", "--lanes", "none")
+        found, graph, rows = dependencies(*words)
+        self.assertFalse(found["free"] or found["wormhole_free"])
+        alone = {}
+        for row in rows:
+            alone.setdefault(row["wait"], []).append(
+                (row["channel"], row["next_channel"], row["hops"]))
+        alone = {ways[0] for ways in alone.values() if len(ways) == 1}
+        cycle = [step["channel"] for step in found["cycle"]]
+        steps = [(one, after, 1) for one, after in zip(cycle, cycle[1:] + cycle[:1])]
+        self.assertEqual(found["at_once"], all(step in alone for step in steps))
+        self.assertTrue(found["at_once"])
+        self.assertEqual(len(cycle), 4)
+
+
 class Pora(unittest.TestCase):
     SIZES = ("4x4", "6x6", "8x8", "5x5", "4x4x4")
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+#include "base/check.h"
 #include "base/rng.h"
 #include "base/test.h"
 
@@ -26,10 +28,10 @@ static double try_all(const double *weights, uint32_t size, uint32_t row, uint32
  * prices that none is heavier. */
 static double solved(const double *weights, uint32_t size)
 {
-    uint32_t *column_of = calloc(size, sizeof *column_of);
-    uint8_t *taken = calloc(size, 1);
-    double *prices = calloc(size, sizeof *prices), total, again, sum = 0, scale = 1;
-    assert_true(column_of && taken && prices);
+    uint32_t *column_of = array_new(size, sizeof *column_of);
+    uint8_t *taken = array_new(size, 1);
+    double *prices = array_new(size, sizeof *prices), total, again, sum = 0, scale = 1;
+    assert(column_of && taken && prices);
     assert_int_equal(assignment_solve(weights, size, column_of, &total, prices, NULL), OK);
     for (uint32_t row = 0; row < size; row++) {
         assert_true(column_of[row] < size && !taken[column_of[row]]);
@@ -38,8 +40,8 @@ static double solved(const double *weights, uint32_t size)
         for (uint32_t column = 0; column < size; column++)
             scale = fmax(scale, fabs(weights[(size_t)row * size + column]));
     }
-    assert_float_equal(sum, total, 1e-12 * scale * size);
-    assert_float_equal(assignment_bound(weights, size, prices), total, 1e-10 * scale * size);
+    assert_within(sum, total, 1e-12 * scale * size);
+    assert_within(assignment_bound(weights, size, prices), total, 1e-10 * scale * size);
     assert_int_equal(assignment_heaviest(weights, size, column_of, &again, NULL), OK);
     assert_true(again == total);
     free(column_of);
@@ -75,7 +77,7 @@ static void small_ones_equal_trying_all(void **state)
         for (uint32_t i = 0; i < size * size; i++)
             weights[i] = draw(&rng, round);
         double wanted = try_all(weights, size, 0, 0);
-        assert_float_equal(solved(weights, size), wanted, 1e-9 * fmax(1, fabs(wanted)));
+        assert_within(solved(weights, size), wanted, 1e-9 * fmax(1, fabs(wanted)));
     }
 }
 
@@ -86,7 +88,7 @@ static void large_ones_are_proved_by_their_prices(void **state)
     print_message("# seed %d\n", SEED);
     for (uint32_t round = 0; round < 25; round++) {
         uint32_t size = sizes[round / 5];
-        double *weights = calloc((size_t)size * size, sizeof *weights);
+        double *weights = array_new((size_t)size * size, sizeof *weights);
         assert_non_null(weights);
         for (uint32_t i = 0; i < size * size; i++)
             weights[i] = draw(&rng, round);
@@ -99,12 +101,12 @@ static void large_ones_are_proved_by_their_prices(void **state)
 static void products_pair_equal_ranks(void **state)
 {
     const uint32_t size = 120;
-    double *weights = calloc((size_t)size * size, sizeof *weights);
+    double *weights = array_new((size_t)size * size, sizeof *weights);
     assert_non_null(weights);
     for (uint32_t row = 0; row < size; row++)
         for (uint32_t column = 0; column < size; column++)
             weights[row * size + column] = (row + 1.0) * ((column + 7) % size + 1.0);
-    assert_float_equal(solved(weights, size), size * (size + 1.0) * (2 * size + 1) / 6, 1e-6);
+    assert_within(solved(weights, size), size * (size + 1.0) * (2 * size + 1) / 6, 1e-6);
     free(weights);
 }
 
@@ -112,11 +114,11 @@ static void nothing_and_all_alike_are_fine(void **state)
 {
     double total = 1, weights[36];
     assert_int_equal(assignment_heaviest(NULL, 0, NULL, &total, NULL), OK);
-    assert_float_equal(total, 0, 0);
+    assert_within(total, 0, 0);
     for (int i = 0; i < 36; i++)
         weights[i] = 0.1;
-    assert_float_equal(solved(weights, 6), 0.6, 1e-12);
-    assert_float_equal(solved(weights, 1), 0.1, 0);
+    assert_within(solved(weights, 6), 0.6, 1e-12);
+    assert_within(solved(weights, 1), 0.1, 0);
 }
 
 TEST_MAIN(TEST(small_ones_equal_trying_all), TEST(large_ones_are_proved_by_their_prices),

@@ -54,7 +54,7 @@ static void check(const struct topology *topology, const struct traffic *traffic
         received[demand->to] += demand->amount;
         all += demand->amount;
     }
-    assert_float_equal(all, topology->server_count, 0);
+    assert_within(all, topology->server_count, 0);
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
         assert_true(sent[v] == received[v] && sent[v] <= topology->sites[v].servers);
     }

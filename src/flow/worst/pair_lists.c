@@ -121,8 +121,8 @@ static enum err fill_from(struct pair_lists *lists, struct walker *walker, uint3
     const struct topology *topology = lists->router->topology;
     for (uint32_t to = 0; to < topology->graph.node_count; to++) {
         double hops = 0;
-        if (to == from || !topology->sites[to].servers)
-            continue;
+        if (!topology->sites[to].servers)
+            continue; /* itself it may send to: some algorithms take that round as well */
         enum err err = load_add(walker->walk, from, to, 1, walker->loads, &hops, why);
         if (err)
             return err;

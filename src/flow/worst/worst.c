@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "flow/worst/worst_impl.h"
-#include "routing/traffic/traffic.h"
 
 #define HELD_MAX ((size_t)24 << 20) /* pairs of 16 bytes, 400 MB */
 
@@ -20,6 +19,34 @@ void worst_fini(struct worst *worst)
 {
     free(worst->to);
     *worst = (struct worst){0};
+}
+
+enum err worst_traffic(const struct worst *worst, const struct topology *topology,
+                       struct traffic *traffic, struct why *why)
+{
+    uint32_t nodes = topology->graph.node_count;
+    struct demand *demands = array_new(nodes, sizeof *demands);
+    double *to_self = array_new(nodes, sizeof *to_self);
+    size_t count = 0;
+    if (!demands || !to_self) {
+        free(demands);
+        free(to_self);
+        return why_memory(why);
+    }
+    for (uint32_t v = 0; v < nodes; v++) {
+        if (!topology->sites[v].servers)
+            continue;
+        to_self[v] = worst->to[v] == v;
+        demands[count++] = (struct demand){v, worst->to[v], 1};
+    }
+    enum err err = traffic_make(traffic, demands, count, why);
+    if (err) {
+        free(to_self);
+        return err;
+    }
+    traffic->to_self = to_self;
+    traffic->name = "worst permutation";
+    return OK;
 }
 
 /* Every server's node to the next one's: if these have paths, all have. */

@@ -12,12 +12,13 @@
 
 #include "base/err.h"
 #include "routing/route.h"
+#include "routing/traffic/traffic.h"
 
 struct worst {
     double load;          /* of the busiest channel under the worst permutation */
     double bound;         /* proved: no permutation loads any channel more */
     uint32_t channel;     /* the busiest; one of several alike */
-    uint32_t *to;         /* owned; per node, where it sends; itself if it sends nothing */
+    uint32_t *to;         /* owned; per node with servers, where it sends; others: themselves */
     uint32_t class_count; /* channels of which no two are alike ... */
     uint32_t solved;      /* ... and for how many of them an assignment was solved */
 };
@@ -28,6 +29,10 @@ struct worst_progress {
 };
 
 void worst_fini(struct worst *worst);
+
+/* The permutation as traffic. */
+MUST_CHECK enum err worst_traffic(const struct worst *worst, const struct topology *topology,
+                                  struct traffic *traffic, struct why *why);
 
 /* Refuses an algorithm that is not oblivious, and networks whose servers do
  * not all reach each other. */

@@ -47,10 +47,18 @@ static enum err edges_add(struct edges *edges, const struct dependency *dependen
     return OK;
 }
 
+/* Whether a packet that waits so is one hop from its source and has no other
+ * way to go. */
+static bool waits_at_once(const struct dependency *dependency, uint32_t wait)
+{
+    bool single = dependency->width == 2 || dependency_wait(dependency, wait)[2] == INTERN_NONE;
+    return single && dependency->examples[wait].hops == 1;
+}
+
 /* The edges of all waits; or of those only that do not drain, and, if asked,
- * whose example is one hop from its source. */
+ * that can all come about at once. */
 static enum err edges_find(struct edges *edges, const struct dependency *dependency,
-                           const struct drain *drain, bool one_hop, struct why *why)
+                           const struct drain *drain, bool at_once, struct why *why)
 {
     *edges = (struct edges){.arcs.size = sizeof(struct arc)};
     enum err err = OK;
@@ -58,38 +66,44 @@ static enum err edges_find(struct edges *edges, const struct dependency *depende
         if (drain && (drain->number[dependency_wait(dependency, wait)[0]] != DRAIN_STUCK ||
                       drain_holds(drain, dependency, wait)))
             continue;
-        if (!one_hop || dependency->examples[wait].hops == 1)
+        if (!at_once || waits_at_once(dependency, wait))
             err = edges_add(edges, dependency, wait, why);
     }
     return err;
 }
 
+static enum err write_cycle(struct deadlock *deadlock, const struct dependency *dependency,
+                            const struct edges *edges, const uint32_t *cycle, uint32_t length,
+                            struct why *why)
+{
+    deadlock->cycle = array_new(length, sizeof *deadlock->cycle);
+    if (!deadlock->cycle)
+        return why_memory(why);
+    deadlock->cycle_length = length;
+    deadlock->at_once = true;
+    for (uint32_t i = 0; i < length; i++) {
+        const struct arc *arc = intern_record(&edges->arcs, cycle[i]);
+        struct deadlock_step *step = &deadlock->cycle[i];
+        step->held = dependency_channel(dependency, arc->from);
+        uint32_t wait = edges->waits[cycle[i]];
+        step->packet = dependency->examples[wait];
+        deadlock->at_once = deadlock->at_once && waits_at_once(dependency, wait);
+    }
+    return OK;
+}
+
 /* A shortest cycle among some of the edges, if there is one. */
 static enum err find_cycle(struct deadlock *deadlock, const struct dependency *dependency,
-                           const struct drain *drain, bool one_hop, struct why *why)
+                           const struct drain *drain, bool at_once, struct why *why)
 {
     struct edges edges;
     uint32_t *cycle = NULL, length = 0;
-    enum err err = edges_find(&edges, dependency, drain, one_hop, why);
-    const struct arc *arcs = (const struct arc *)(const void *)edges.arcs.records;
-    if (!err)
-        err = cycle_shortest(arcs, edges.arcs.count, dependency->channels.count, &cycle, &length,
-                             why);
-    if (!err && length) {
-        deadlock->cycle = array_new(length, sizeof *deadlock->cycle);
-        if (!deadlock->cycle)
-            err = why_memory(why);
-    }
-    if (!err && length) {
-        deadlock->cycle_length = length;
-        deadlock->at_once = true;
-        for (uint32_t i = 0; i < length; i++) {
-            struct deadlock_step *step = &deadlock->cycle[i];
-            step->held = dependency_channel(dependency, arcs[cycle[i]].from);
-            step->packet = dependency->examples[edges.waits[cycle[i]]];
-            deadlock->at_once = deadlock->at_once && step->packet.hops == 1;
-        }
-    }
+    enum err err = edges_find(&edges, dependency, drain, at_once, why);
+    if (!err && edges.arcs.count)
+        err = cycle_shortest((const struct arc *)(const void *)edges.arcs.records, edges.arcs.count,
+                             dependency->channels.count, &cycle, &length, why);
+    if (!err && cycle)
+        err = write_cycle(deadlock, dependency, &edges, cycle, length, why);
     free(cycle);
     edges_fini(&edges);
     return err;

@@ -5,10 +5,11 @@
  * (drain.h). Under oblivious routing the opposite is a shortest cycle of the
  * dependency graph: each of its channels can be held by a packet that waits
  * for the next. Whether traffic can bring all of them about at once is a
- * further question; where each packet is one hop from its source it can: the
- * packets are sent at the same moment, each takes its first channel, and none
- * ever moves again, whatever the flow control. Under adaptive routing the
- * cycle lies among channels that do not drain, and says where to look. */
+ * further question. Where each packet is one hop from its source and has no
+ * other way to go it can: as many of each as a channel holds are sent at the
+ * same moment, take the room in their first channels, and none ever moves
+ * again. Else, under adaptive routing, the cycle lies among channels that do
+ * not drain, and says where to look. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +37,7 @@ struct deadlock {
 
     struct deadlock_step *cycle; /* owned; NULL if it is free */
     uint32_t cycle_length;
-    bool at_once; /* each packet of the cycle is one hop from its source */
+    bool at_once; /* each packet of the cycle is one hop from its source and has no other way */
 };
 
 void deadlock_fini(struct deadlock *deadlock);

@@ -35,7 +35,8 @@ static void test_routes_are_those_of_pora(void **state)
         struct route_case *pora = route_case_open(specs[i], "pora");
         size_t channels = 2 * (size_t)own->topology.graph.link_count;
         double *one = array_new(channels, sizeof *one), *other = array_new(channels, sizeof *other);
-        assert_true(one && other);
+        assert_non_null(one);
+        assert_non_null(other);
         load_pairs(own, one);
         load_pairs(pora, other);
         for (size_t c = 0; c < channels; c++)

@@ -7,6 +7,8 @@
 #include "base/check.h"
 #include "routing/traffic/traffic.h"
 
+#define PAIR_MAX ((uint64_t)1 << 27) /* 2 GB: more might end the program, not the request */
+
 const char *traffic_pattern_name(enum traffic_pattern pattern)
 {
     static const char *const names[TRAFFIC_PATTERN_COUNT] = {
@@ -43,6 +45,11 @@ static enum err make_uniform(struct traffic *traffic, const struct topology *top
     if (count < 2) {
         free(hosts);
         return why_fail(why, ERR_USAGE, "uniform traffic needs two nodes with servers at least");
+    }
+    if ((uint64_t)count * (count - 1) > PAIR_MAX) {
+        free(hosts);
+        return why_fail(why, ERR_USAGE, "uniform traffic between %u nodes is too much to hold",
+                        count);
     }
     struct demand *demands = array_new((size_t)count * (count - 1), sizeof *demands);
     double *to_self = array_new(topology->graph.node_count, sizeof *to_self);
