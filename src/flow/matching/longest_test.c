@@ -20,7 +20,7 @@ static struct topology built(const char *spec)
     return topology;
 }
 
-static void row_told(void *context, uint32_t node, uint64_t fresh, uint32_t distance)
+static void row_told(void *context, uint32_t node, const struct hops_set *fresh, uint32_t distance)
 {
     ((int64_t *)context)[node] = distance;
 }
