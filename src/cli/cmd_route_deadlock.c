@@ -288,8 +288,10 @@ static void report_text(struct text *out, const struct examination *examination,
 static enum err deadlock_run(struct call *call, struct why *why)
 {
     struct examination examination = {0};
-    const char *path = call_option(call, "dependencies");
-    enum err err = read_lanes(call, &examination, why);
+    const char *path;
+    enum err err = call_out_file(call, "dependencies", &path, why);
+    if (!err)
+        err = read_lanes(call, &examination, why);
     if (!err)
         err = route_call_open(&examination.route, call, why);
     if (err)

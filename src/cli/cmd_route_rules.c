@@ -54,6 +54,8 @@ static enum err options_read(struct tables_call *tables, struct why *why)
         err = call_uint(call, "ways", 1, UINT32_MAX, &ways, why);
     if (!err)
         err = call_uint(call, "seed", 0, UINT64_MAX, &seed, why);
+    if (!err)
+        err = call_out_file(call, "out", &tables->report.file, why);
     if (err)
         return err;
     tables->labels = format == 1;
@@ -255,9 +257,8 @@ static enum err folder_write(struct tables_call *tables, const char *folder, str
 static enum err tables_deliver(struct tables_call *tables, struct text *text, struct why *why)
 {
     struct call *call = tables->call;
-    const char *path = call_option(call, "out");
+    const char *path = tables->report.file;
     enum err err = OK;
-    tables->report.file = path;
     if (path && is_folder(path))
         err = folder_write(tables, path, why);
     else if (path)
