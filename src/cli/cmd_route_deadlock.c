@@ -313,7 +313,7 @@ static enum err deadlock_run(struct call *call, struct why *why)
 
 static const struct option deadlock_options[] = {
     ROUTE_CALL_OPTIONS,
-    {"lanes", "RULE", "virtual channels: own (default), none, hops, layers, or N of its own"},
+    {"lanes", "own|none|hops|layers|N", "which virtual channels (default own); N folds its own"},
     {"dependencies", "FILE", "write every dependency, with its number and an example, as CSV"},
     {0},
 };

@@ -78,7 +78,8 @@ static enum err load_run(struct call *call, struct why *why)
 
 static const struct option load_options[] = {
     ROUTE_CALL_OPTIONS,
-    {"traffic", "PATTERN|FILE", "who sends to whom (default uniform); weft-traffic(5)"},
+    {"traffic", "uniform|transpose|complement|tornado|neighbour|FILE",
+     "who sends to whom (default uniform); weft-traffic(5)"},
     {"channels", NULL, "list all channels, the busiest first"},
     LOAD_REPORT_OPTION,
     {0},

@@ -490,7 +490,7 @@ static const struct option rules_options[] = {
     {"seed", "N", "breaks ties between paths of equal length (default 1)"},
     {"format", "openflow|mpls|json", "how the tables are written (default openflow)"},
     {"tag", "vlan|mpls", "what carries OpenFlow's labels (default: VLAN tags if they suffice)"},
-    {"switch", "NAME", "only this switch's table; also where all of them do not fit in memory"},
+    {"switch", "SWITCH", "only this switch's table; also where all of them do not fit in memory"},
     {"out", "FILE|FOLDER", "write there, in a folder a file per switch, and print a report"},
     {"check", "FILE|FOLDER", "replay tables that were written before, or by hand"},
     {0},
