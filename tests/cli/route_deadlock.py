@@ -314,6 +314,7 @@ class Refusals(unittest.TestCase):
                       ("torus:4x4", "--algorithm", "dor", "--lanes", "0"),
                       ("torus:4x4", "--algorithm", "dor", "--lanes", "many"),
                       ("torus:4x4", "--algorithm", "dor", "--lanes", "65536"),
+                      ("torus:4x4", "--algorithm", "dor", "--dependencies", "-"),
                       ("jellyfish:n=10,degree=3,seed=1", "--algorithm", "dor"),
                       ("--algorithm", "dor")):
             run = weft("route", "deadlock", *words)
