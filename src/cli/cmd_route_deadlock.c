@@ -178,7 +178,7 @@ static void report_json(struct text *out, const struct examination *examination,
     json_put_bool(&json, "wormhole_free", found->wormhole);
     json_put_uint(&json, "virtual_channels", found->lanes);
     json_put_uint(&json, "virtual_channels_declared", router->lane_count);
-    json_put_uint(&json, "channels", 2 * (uint64_t)router->topology->graph.link_count);
+    json_put_uint(&json, "channels", graph_channel_count(&router->topology->graph));
     json_put_uint(&json, "held", found->channels);
     json_put_uint(&json, "stuck", found->stuck);
     json_put_uint(&json, "states", found->states);

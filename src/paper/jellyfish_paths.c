@@ -205,10 +205,10 @@ static enum err fig9_count(const struct fig9 *fig9, struct fig9_tally *tally,
 static enum err fig9_begin(struct fig9 *fig9, const struct graph *graph, struct why *why)
 {
     if (fig9->links) {
-        assert(fig9->links == 2 * graph->link_count);
+        assert(fig9->links == graph_channel_count(graph));
         return OK;
     }
-    fig9->links = 2 * graph->link_count;
+    fig9->links = graph_channel_count(graph);
     for (int i = 0; i < CHOICE_COUNT; i++) {
         fig9->tallies[i].few_min = 100;
         fig9->tallies[i].ranked = array_new(fig9->links, sizeof *fig9->tallies[i].ranked);

@@ -43,7 +43,7 @@ static enum err mean_path(const struct router *router, double *mean, struct why 
 {
     const struct graph *graph = &router->topology->graph;
     uint32_t sources = router->symmetric ? 1 : graph->node_count;
-    double *channels = array_new(2 * (size_t)graph->link_count, sizeof *channels), hops = 0;
+    double *channels = array_new(graph_channel_count(graph), sizeof *channels), hops = 0;
     struct load_walk *walk;
     enum err err = channels ? load_walk_open(&walk, router, why) : why_memory(why);
     if (err) {

@@ -221,7 +221,7 @@ static enum err check_loads(const struct verifier *verifier, double *load_max)
     const struct graph *graph = &verifier->topology->graph;
     char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
     *load_max = 0;
-    for (uint32_t c = 0; c < 2 * graph->link_count; c++) {
+    for (uint32_t c = 0; c < graph_channel_count(graph); c++) {
         double load = sum_value(&verifier->loads[c]);
         if (!(load <= 1 + CERTIFICATE_TOLERANCE))
             return why_fail(verifier->why, ERR_INPUT,
@@ -327,7 +327,7 @@ static enum err find_upper(struct verifier *verifier, double *upper)
     const struct certificate *certificate = verifier->certificate;
     struct sum all = {0, 0}, taken = {0, 0};
     uint32_t source = NODE_NONE;
-    for (uint32_t c = 0; c < 2 * verifier->topology->graph.link_count; c++)
+    for (uint32_t c = 0; c < graph_channel_count(&verifier->topology->graph); c++)
         sum_add(&all, channel_weight(verifier, c));
     for (size_t i = 0; i < certificate->flow.pair_count; i++) {
         const struct demand *demand = &certificate->demands[i];
@@ -395,7 +395,7 @@ enum err certificate_verify(const struct certificate *certificate, const struct 
         .topology = topology,
         .paths = paths,
         .why = why,
-        .loads = array_new(2 * (size_t)graph->link_count, sizeof *verifier.loads),
+        .loads = array_new(graph_channel_count(graph), sizeof *verifier.loads),
         .distance = array_new(graph->node_count, sizeof *verifier.distance),
         .heap = array_new(graph->node_count, sizeof *verifier.heap),
         .place = array_new(graph->node_count, sizeof *verifier.place),

@@ -56,7 +56,7 @@ struct solver {
 
 static size_t solver_channels(const struct solver *solver)
 {
-    return 2 * (size_t)solver->topology->graph.link_count;
+    return graph_channel_count(&solver->topology->graph);
 }
 
 static void solver_close(struct solver *solver)

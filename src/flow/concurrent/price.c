@@ -19,7 +19,7 @@ enum err price_open(struct price *price, const struct graph *graph, const struct
     *price = (struct price){.graph = graph, .traffic = traffic};
     size_t nodes = graph->node_count;
     enum err err = spread_open(&price->next, graph, traffic, why);
-    price->slot_weight = array_new(2 * (size_t)graph->link_count, sizeof *price->slot_weight);
+    price->slot_weight = array_new(graph_channel_count(graph), sizeof *price->slot_weight);
     price->distance = array_new(nodes, sizeof *price->distance);
     price->parent = array_new(nodes, sizeof *price->parent);
     price->heap = array_new(nodes, sizeof *price->heap);
@@ -199,7 +199,7 @@ enum err price_round(struct price *price, struct spread *spread, const double *w
 {
     const struct graph *graph = price->graph;
     const struct traffic *traffic = price->traffic;
-    for (size_t slot = 0; slot < 2 * (size_t)graph->link_count; slot++)
+    for (size_t slot = 0; slot < graph_channel_count(graph); slot++)
         price->slot_weight[slot] = weight[graph->channel[slot]];
     struct path_set *next = &price->next.paths;
     next->pair_count = next->path_count = next->hop_count = 0;

@@ -53,11 +53,6 @@ struct solver {
     double unbalanced;
 };
 
-static size_t channel_count(const struct solver *solver)
-{
-    return 2 * (size_t)solver->graph->link_count;
-}
-
 /* --- who reaches whom --- */
 
 /* part[v] is the lowest node that v reaches. */
@@ -160,7 +155,7 @@ static void settle(struct solver *solver)
     struct spread *spread = &solver->spread;
     const struct path_set *paths = &spread->paths;
     double all = 0;
-    memset(spread->load, 0, channel_count(solver) * sizeof *spread->load);
+    memset(spread->load, 0, graph_channel_count(solver->graph) * sizeof *spread->load);
     for (size_t p = 0; p < paths->path_count; p++) {
         spread->rates[p] = fmax(spread->rates[p], 0);
         all += spread->rates[p];
@@ -168,7 +163,7 @@ static void settle(struct solver *solver)
             spread->load[paths->channels[h]] += spread->rates[p];
     }
     spread->busiest = 1; /* or whatever all rates must be divided by to fit */
-    for (size_t c = 0; c < channel_count(solver); c++)
+    for (size_t c = 0; c < graph_channel_count(solver->graph); c++)
         spread->busiest = fmax(spread->busiest, spread->load[c]);
     for (size_t k = 0; k < paths->pair_count; k++)
         spread->busiest =
@@ -183,7 +178,7 @@ static void balance_all(struct solver *solver)
 {
     struct balance *balance = &solver->balance;
     const double *load = solver->spread.load;
-    size_t channels = channel_count(solver);
+    size_t channels = graph_channel_count(solver->graph);
     double gain = INFINITY, little = balance_tolerance * (solver->upper - solver->lower);
     uint32_t averaged = 0;
     memset(balance->weight, 0, channels * sizeof *balance->weight);
@@ -224,7 +219,7 @@ static enum err bound(struct solver *solver, struct why *why)
         memset(spread->rates, 0, paths->path_count * sizeof *spread->rates);
     double upper = 0;
     solver->smooth = solver->unbalanced = 0;
-    for (size_t c = 0; c < channel_count(solver); c++) {
+    for (size_t c = 0; c < graph_channel_count(solver->graph); c++) {
         upper += balance->weight[c];
         solver->smooth += balance->weight[c] * (1 - spread->load[c]);
     }

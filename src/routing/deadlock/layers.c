@@ -97,7 +97,7 @@ static enum err layer_try(struct layer *layer, const struct unit *unit, bool *fi
 static enum err unit_place(struct stack *stack, uint8_t *place, bool *found, struct why *why)
 {
     struct layers *layers = stack->layers;
-    uint32_t channels = 2 * stack->explore.router->topology->graph.link_count;
+    uint32_t channels = graph_channel_count(&stack->explore.router->topology->graph);
     for (uint32_t i = 0; i < LAYER_MAX; i++) {
         bool new = i == layers->count, fits;
         enum err err = new ? layer_init(&stack->each[i], channels, why) : OK;

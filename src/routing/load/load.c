@@ -231,7 +231,7 @@ static enum err sends_alike(const struct topology *topology, const struct traffi
 static void spread(const struct topology *topology, double *channels)
 {
     double sums[SYMMETRY_CLASS_MAX] = {0};
-    uint32_t count = 2 * topology->graph.link_count;
+    uint32_t count = graph_channel_count(&topology->graph);
     for (uint32_t channel = 0; channel < count; channel++)
         sums[symmetry_class(topology, channel)] += channels[channel];
     for (uint32_t channel = 0; channel < count; channel++)
@@ -288,7 +288,7 @@ enum err load_find(struct load *load, const struct router *router, const struct 
                    struct why *why)
 {
     const struct topology *topology = router->topology;
-    size_t channel_count = 2 * (size_t)topology->graph.link_count, count = traffic->count;
+    size_t channel_count = graph_channel_count(&topology->graph), count = traffic->count;
     bool alike = false;
     enum err err = router->symmetric ? sends_alike(topology, traffic, &alike, &count, why) : OK;
     if (err)

@@ -14,7 +14,7 @@ static void against_load(const struct router *router, const struct ways *ways, u
                          uint32_t to)
 {
     const struct graph *graph = &router->topology->graph;
-    size_t size = 2 * (size_t)graph->link_count;
+    size_t size = graph_channel_count(graph);
     double *left = array_new(size, sizeof *left), hops = 0, sum = 0;
     struct load_walk *walk;
     assert_non_null(left);

@@ -31,7 +31,7 @@ static double extra_hops(const struct route_case *test)
 {
     const struct graph *graph = &test->topology.graph;
     struct load_walk *walk;
-    double *channels = array_new(2 * (size_t)graph->link_count, sizeof *channels), extra = 0;
+    double *channels = array_new(graph_channel_count(graph), sizeof *channels), extra = 0;
     uint32_t *hops = array_new(graph->node_count, sizeof *hops);
     assert_true(channels && hops);
     assert_int_equal(load_walk_open(&walk, &test->router, NULL), OK);

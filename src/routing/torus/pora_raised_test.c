@@ -33,7 +33,7 @@ static void test_routes_are_those_of_pora(void **state)
     for (int i = 0; i < SPECS; i++) {
         struct route_case *own = route_case_open(specs[i], "pora-raised");
         struct route_case *pora = route_case_open(specs[i], "pora");
-        size_t channels = 2 * (size_t)own->topology.graph.link_count;
+        size_t channels = graph_channel_count(&own->topology.graph);
         double *one = array_new(channels, sizeof *one), *other = array_new(channels, sizeof *other);
         assert_non_null(one);
         assert_non_null(other);

@@ -77,7 +77,7 @@ static enum err flow_init(struct flow *flow, const struct graph *graph, const ui
 {
     size_t nodes = graph->node_count;
     *flow = (struct flow){.graph = graph, .capacity = capacity};
-    flow->room = array_new(2 * (size_t)graph->link_count, sizeof *flow->room);
+    flow->room = array_new(graph_channel_count(graph), sizeof *flow->room);
     flow->level = array_new(nodes, sizeof *flow->level);
     flow->slot = array_new(nodes, sizeof *flow->slot);
     flow->queue = array_new(nodes, sizeof *flow->queue);
@@ -146,7 +146,7 @@ static uint32_t flow_run(struct flow *flow, uint32_t source, uint32_t sink, uint
 {
     const struct graph *graph = flow->graph;
     uint32_t sum = 0;
-    memcpy(flow->room, flow->capacity, 2 * (size_t)graph->link_count);
+    memcpy(flow->room, flow->capacity, graph_channel_count(graph));
     while (sum < limit && flow_levels(flow, source, sink)) {
         memcpy(flow->slot, graph->first, graph->node_count * sizeof *flow->slot);
         while (sum < limit && flow_augment(flow, source, sink))
@@ -206,7 +206,7 @@ enum err connectivity_edge(const struct graph *graph, struct connectivity_progre
     if (graph->node_count < 2)
         return OK;
     struct flow flow;
-    size_t channels = 2 * (size_t)graph->link_count;
+    size_t channels = graph_channel_count(graph);
     uint8_t *capacity = array_new(channels, sizeof *capacity);
     uint32_t *terminals = array_new(graph->node_count, sizeof *terminals);
     uint32_t *scratch = array_new(graph->node_count, sizeof *scratch);
@@ -248,7 +248,7 @@ static uint32_t leaving(uint32_t node)
 static enum err graph_split(struct graph *split, uint8_t **capacity, const struct graph *graph,
                             struct why *why)
 {
-    uint64_t most = graph->node_count + 2 * (uint64_t)graph->link_count;
+    uint64_t most = (uint64_t)graph->node_count + graph_channel_count(graph);
     if (most > GRAPH_LINK_MAX || 2 * (uint64_t)graph->node_count > GRAPH_NODE_MAX)
         return why_fail(why, ERR_USAGE, "vertex connectivity: a graph of %u nodes is too large",
                         graph->node_count);
