@@ -26,6 +26,7 @@
 #include "flow/concurrent/balance.h"
 #include "flow/concurrent/price.h"
 #include "flow/concurrent/spread.h"
+#include "topology/measure/parts.h"
 
 static const double sharpness_start = 5, sharpness_step = 1.2;
 
@@ -55,38 +56,13 @@ struct solver {
 
 /* --- who reaches whom --- */
 
-/* part[v] is the lowest node that v reaches. */
-static enum err label_parts(const struct graph *graph, uint32_t *part, struct why *why)
-{
-    uint32_t *queue = array_new(graph->node_count, sizeof *queue);
-    if (!queue)
-        return why_memory(why);
-    for (uint32_t v = 0; v < graph->node_count; v++)
-        part[v] = NODE_NONE;
-    for (uint32_t root = 0; root < graph->node_count; root++) {
-        if (part[root] != NODE_NONE)
-            continue;
-        uint32_t count = 1;
-        queue[0] = root;
-        part[root] = root;
-        for (uint32_t i = 0; i < count; i++)
-            for (uint32_t s = graph->first[queue[i]]; s < graph->first[queue[i] + 1]; s++)
-                if (part[graph->to[s]] == NODE_NONE) {
-                    part[graph->to[s]] = root;
-                    queue[count++] = graph->to[s];
-                }
-    }
-    free(queue);
-    return OK;
-}
-
 /* The demands that a path joins; the others are added up. */
 static enum err reachable(const struct graph *graph, const struct traffic *traffic,
                           struct traffic *kept, double *unreachable, struct why *why)
 {
-    uint32_t *part = array_new(graph->node_count, sizeof *part);
+    uint32_t *part = NULL;
     struct demand *demands = array_new(traffic->count, sizeof *demands);
-    enum err err = part && demands ? label_parts(graph, part, why) : why_memory(why);
+    enum err err = demands ? parts_label(graph, &part, why) : why_memory(why);
     *unreachable = 0;
     *kept = (struct traffic){.demands = demands};
     for (size_t k = 0; k < traffic->count && !err; k++) {

@@ -24,34 +24,18 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "topology/measure/parts.h"
 
 #define LEVEL_NONE UINT32_MAX
 
 enum err connectivity_components(const struct graph *graph, uint32_t *count, struct why *why)
 {
-    uint8_t *seen = array_new(graph->node_count, sizeof *seen);
-    uint32_t *stack = array_new(graph->node_count, sizeof *stack);
-    enum err err = seen && stack ? OK : why_memory(why);
+    uint32_t *label;
+    enum err err = parts_label(graph, &label, why);
     *count = 0;
-    for (uint32_t start = 0; !err && start < graph->node_count; start++) {
-        uint32_t height = 0;
-        if (seen[start])
-            continue;
-        seen[start] = 1;
-        stack[height++] = start;
-        while (height) {
-            uint32_t v = stack[--height];
-            for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-                uint32_t w = graph->to[slot];
-                if (!seen[w])
-                    stack[height++] = w;
-                seen[w] = 1;
-            }
-        }
-        ++*count;
-    }
-    free(seen);
-    free(stack);
+    for (uint32_t v = 0; !err && v < graph->node_count; v++)
+        *count += label[v] == v; /* the lowest of its part */
+    free(label);
     return err;
 }
 
