@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/intern.h"
 #include "routing/deadlock/explore.h"
-#include "routing/deadlock/intern.h"
 
 struct virtual_channel {
     uint32_t channel;
