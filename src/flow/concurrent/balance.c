@@ -64,8 +64,7 @@ struct way {
 
 static struct way way_of(const struct path_set *paths, size_t path)
 {
-    size_t first = paths->path_first[path];
-    return (struct way){paths->channels + first, paths->path_first[path + 1] - first};
+    return (struct way){path_set_channels(paths, path), path_set_hops(paths, path)};
 }
 
 static double way_length(const struct balance *balance, struct way way)

@@ -146,8 +146,8 @@ static enum err renew(struct price *price, const struct spread *spread, size_t d
         known = fmin(known, length);
         if (spread->rates[p] <= 0 && length > keep_within * distance)
             continue;
-        err = spread_add(&price->next, paths->channels + paths->path_first[p],
-                         paths->path_first[p + 1] - paths->path_first[p], spread->rates[p], why);
+        err = spread_add(&price->next, path_set_channels(paths, p), path_set_hops(paths, p),
+                         spread->rates[p], why);
         if (err)
             return err;
     }

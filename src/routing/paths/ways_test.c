@@ -91,9 +91,8 @@ static void draws_follow_the_probabilities(void **state)
         double sum = 0;
         for (size_t way = 0; way < drawn.paths.path_count; way++) {
             const struct path_set *set = &drawn.paths;
-            uint32_t number = name_index_find(
-                &all.known, (const char *)(set->channels + set->path_first[way]),
-                (set->path_first[way + 1] - set->path_first[way]) * sizeof *set->channels);
+            uint32_t number = name_index_find(&all.known, (const char *)path_set_channels(set, way),
+                                              path_set_hops(set, way) * sizeof *set->channels);
             assert_true(number != NAME_NONE);
             double expected = 2000 * all.shares[number];
             double off = drawn.shares[way] - expected;

@@ -353,7 +353,7 @@ static enum err ways_add(struct rules_maker *maker, uint32_t to, struct rules *r
                 .index = (uint32_t)(p - paths->pair_first[s]),
                 .label = maker->rests[maker->ends[p]].label,
                 .channel = paths->channels[paths->path_first[p]],
-                .hops = (uint32_t)(paths->path_first[p + 1] - paths->path_first[p]),
+                .hops = (uint32_t)path_set_hops(paths, p),
             };
     return OK;
 }
