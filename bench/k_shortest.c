@@ -59,7 +59,7 @@ static double run_weft(const struct bench *bench, struct contest *contest, bool 
     double started = bench_seconds(bench);
     for (uint32_t to = 0; to < nodes; to++) {
         if (!keep)
-            paths->pair_count = paths->path_count = paths->hop_count = 0;
+            path_set_clear(paths);
         for (uint32_t from = 0; from < nodes; from++)
             if (k_shortest_find(contest->search, from, to, K, K_SHORTEST_ANY, 1, paths, &why))
                 bench_fail("%s", why.text);

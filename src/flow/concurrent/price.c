@@ -201,8 +201,7 @@ enum err price_round(struct price *price, struct spread *spread, const double *w
     const struct traffic *traffic = price->traffic;
     for (size_t slot = 0; slot < graph_channel_count(graph); slot++)
         price->slot_weight[slot] = weight[graph->channel[slot]];
-    struct path_set *next = &price->next.paths;
-    next->pair_count = next->path_count = next->hop_count = 0;
+    path_set_clear(&price->next.paths);
     *total = 0;
     for (size_t first = 0, end; first < traffic->count; first = end) {
         for (end = first + 1; end < traffic->count; end++)

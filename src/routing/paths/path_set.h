@@ -23,6 +23,12 @@ struct path_set {
 
 void path_set_fini(struct path_set *set);
 
+/* Forgets all pairs and keeps the memory. */
+static inline void path_set_clear(struct path_set *set)
+{
+    set->pair_count = set->path_count = set->hop_count = 0;
+}
+
 /* Appends; pairs and their paths are added in order: path_set_pair begins the
  * next pair, path_set_path gives the last pair begun one more path. A zeroed
  * set is empty and ready. */

@@ -37,6 +37,11 @@ static void lengths_are_sums_along_the_path(void **state)
     assert_int_equal(path_set_path(&set, other, 2, NULL), OK);
     assert_true(path_set_length(&set, 0, weights) == 0.75);
     assert_true(path_set_length(&set, 1, weights) == 16);
+    path_set_clear(&set);
+    assert_int_equal(path_set_pair(&set, NULL), OK);
+    assert_int_equal(path_set_path(&set, other, 1, NULL), OK);
+    assert_int_equal(set.path_count, 1);
+    assert_true(path_set_length(&set, 0, weights) == 8);
     path_set_fini(&set);
 }
 

@@ -324,7 +324,7 @@ static enum err paths_find(struct rules_maker *maker, uint32_t to, struct why *w
 {
     const struct topology *topology = maker->topology;
     struct path_set *paths = &maker->paths;
-    paths->pair_count = paths->path_count = paths->hop_count = 0; /* keeps its memory */
+    path_set_clear(paths);
     maker->source_count = 0;
     for (uint32_t from = 0; from < topology->graph.node_count; from++) {
         if (from == to || topology->sites[from].servers == 0)
