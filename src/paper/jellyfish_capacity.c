@@ -15,6 +15,8 @@
 #include "topology/cabling/cable_count.h"
 #include "topology/topology.h"
 
+enum { PHASE_MAX = 2000 }; /* rounds of a step */
+
 static const struct figure_column capacity_columns[] = {
     {"network", ""},
     {"ports", ""},
@@ -53,6 +55,7 @@ struct capacity_figure {
     const struct figure_call *call;
     struct figure_table *sizes, *searches, *steps;
     struct score decided; /* steps */
+    double near;          /* how far from 1 the bounds of one that is not are, at most */
 };
 
 static void capacity_add(struct capacity *capacity, double servers)
@@ -105,7 +108,10 @@ static void search_rows(struct capacity_figure *figure, const struct capacity *c
                    figure_number((double)found->step_count), figure_number(found->undecided)});
     for (size_t i = 0; i < found->step_count; i++) {
         const struct full_capacity_step *step = &found->steps[i];
-        score_add(&figure->decided, step->verdict != FULL_CAPACITY_UNDECIDED);
+        bool decided = step->verdict != FULL_CAPACITY_UNDECIDED;
+        score_add(&figure->decided, decided);
+        if (!decided)
+            figure->near = fmax(figure->near, fmax(1 - step->lower, step->upper - 1));
         if (!list)
             continue;
         figure_row(
@@ -128,6 +134,7 @@ static enum err capacity_run(struct capacity_figure *figure, struct capacity *ca
     const struct full_capacity_options options = {
         .seed = seed + (uint64_t)run * (FULL_CAPACITY_SEARCH + FULL_CAPACITY_CONFIRM),
         .gap = FULL_CAPACITY_TOLERANCE,
+        .phase_max = PHASE_MAX,
     };
     snprintf(spec, sizeof spec, "jellyfish:servers=%llu,switches=%llu,ports=%u,seed=%llu",
              (unsigned long long)capacity->tree.servers,
@@ -157,12 +164,11 @@ static void capacity_claims(struct capacity_figure *figure, const struct capacit
     bool printed = largest->ports == 14;
     const char *reason =
         printed ? figure_text(result,
-                              "%u runs gave %.0f to %.0f servers, %.1f in the mean, with a "
-                              "standard error of %.1f; the paper's graphs and permutations are "
-                              "not published, and it does not say what follows if a number fails "
-                              "to be confirmed",
-                              largest->runs, largest->least, largest->most, largest->mean,
-                              capacity_error(largest))
+                              "%u runs gave %.0f to %.0f servers, with a standard error of %.1f "
+                              "of the mean; the paper's graphs and permutations are not "
+                              "published, and it does not say what follows if a number fails to "
+                              "be confirmed",
+                              largest->runs, largest->least, largest->most, capacity_error(largest))
                 : "14-port switches are not part of the quick size";
     const struct claim claims[] = {
         {
@@ -189,7 +195,11 @@ static void capacity_claims(struct capacity_figure *figure, const struct capacit
         score_claim("section 4.1", "steps in size that raise the advantage", &rises,
                     "the advantage does not rise at every step"),
         score_claim("section 4", "steps of the searches that a certificate decides",
-                    &figure->decided, "for some, the bounds did not part from 1 in time"),
+                    &figure->decided,
+                    figure_text(result,
+                                "the throughput of the others is within %.3f %% of the full rate, "
+                                "too near to say in %d rounds; they count as not carried",
+                                100 * figure->near, PHASE_MAX)),
     };
     figure_claims(result, claims, sizeof claims / sizeof *claims);
 }
@@ -232,8 +242,8 @@ const struct figure figure_jelly_fig2c = {
     .what = "servers at full capacity with a fat-tree's switches",
     .size = "switches of fat-trees of 6, 8, 10, 12, 14 ports, 8 runs each",
     .size_quick = "switches of fat-trees of 6 and 8 ports, 1 run each",
-    .seconds = 120,
-    .seconds_quick = 0.5,
+    .seconds = 300,
+    .seconds_quick = 1,
     .choice = "If a number that the search found is not confirmed by the ten further "
               "permutations, one server fewer is tried, on all thirteen, until one stands. A flow "
               "of 1 is one to a millionth. The rows of the table \"steps\" are the certificates.",

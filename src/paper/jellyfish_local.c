@@ -223,7 +223,7 @@ const struct figure figure_jelly_fig14 = {
     .what = "share of links inside containers, against throughput",
     .size = "80, 125, 180 and 245 switches in 8, 10, 12 and 14 containers, 5 graphs each",
     .size_quick = "45 and 80 switches in 6 and 8 containers, a graph each",
-    .seconds = 95,
+    .seconds = 80,
     .seconds_quick = 1.7,
     .choice = "The paper does not name its four sizes, nor how many servers make a network "
               "oversubscribed. Here they are the equipment of the fat-trees of 8- to 14-port "

@@ -20,8 +20,9 @@
 /* --- jelly-fig4 --- */
 
 static const struct figure_column fig4_columns[] = {
-    {"network", ""}, {"order", ""}, {"switches", ""}, {"servers", ""}, {"runs", ""},
-    {"lower", ""},   {"upper", ""}, {"least", ""},    {"most", ""},    {0},
+    {"network", ""},   {"order", ""},         {"switches", ""},      {"servers", ""},
+    {"runs", ""},      {"mean_lower", ""},    {"mean_upper", ""},    {"mean_least", ""},
+    {"mean_most", ""}, {"at_once_lower", ""}, {"at_once_upper", ""}, {0},
 };
 
 enum { FIG4_JELLY, FIG4_RING, FIG4_TORUS, FIG4_HEX, FIG4_DOUBLED, FIG4_COUNT };
@@ -120,14 +121,14 @@ static enum err build_doubled(struct topology *topology, uint32_t size, uint32_t
     return OK;
 }
 
-static enum err add_doubled(struct throughput *throughput, uint32_t size, uint32_t servers,
+static enum err add_doubled(struct throughput_both *both, uint32_t size, uint32_t servers,
                             uint64_t seed, double gap, struct why *why)
 {
     struct topology topology;
     enum err err = build_doubled(&topology, size, servers, seed, why);
     if (err)
         return err;
-    err = throughput_add_permutation(throughput, &topology, seed, gap, why);
+    err = throughput_add_both(both, &topology, seed, gap, why);
     topology_fini(&topology);
     return err;
 }
@@ -135,7 +136,7 @@ static enum err add_doubled(struct throughput *throughput, uint32_t size, uint32
 /* --- the figure --- */
 
 static enum err fig4_measure(const struct figure_call *call, uint32_t which, uint32_t servers,
-                             uint32_t runs, double gap, struct throughput *throughput,
+                             uint32_t runs, double gap, struct throughput_both *both,
                              struct why *why)
 {
     const struct fig4_network *network = &(call->quick ? fig4_quick : fig4_full)[which];
@@ -147,24 +148,25 @@ static enum err fig4_measure(const struct figure_call *call, uint32_t which, uin
     else
         snprintf(words, sizeof words, "jellyfish:servers=%u,switches=%u,ports=%u", size * servers,
                  size, FIG4_DEGREE + servers);
-    *throughput = (struct throughput){0};
+    *both = (struct throughput_both){0};
     for (uint32_t i = 0; i < runs && !err; i++)
-        err = which == FIG4_DOUBLED
-                  ? add_doubled(throughput, size, servers, call->seed + i, gap, why)
-                  : throughput_add_spec(throughput, words, call->seed + i, gap, why);
+        err = which == FIG4_DOUBLED ? add_doubled(both, size, servers, call->seed + i, gap, why)
+                                    : throughput_add_spec(both, words, call->seed + i, gap, why);
     return err;
 }
 
 static void fig4_row(struct figure_result *result, struct figure_table *table,
                      const struct fig4_network *network, uint32_t order, uint32_t servers,
-                     const struct throughput *found)
+                     const struct throughput_both *found)
 {
+    const struct throughput *mean = &found->mean, *at_once = &found->at_once;
     figure_row(result, table,
                (struct figure_cell[]){figure_word(network->name), figure_number(order),
                                       figure_number(network->switches), figure_number(servers),
-                                      figure_number(found->runs), figure_number(found->lower),
-                                      figure_number(found->upper), figure_number(found->least),
-                                      figure_number(found->most)});
+                                      figure_number(mean->runs), figure_number(mean->lower),
+                                      figure_number(mean->upper), figure_number(mean->least),
+                                      figure_number(mean->most), figure_number(at_once->lower),
+                                      figure_number(at_once->upper)});
 }
 
 /* With one server on a switch, the paper saw three of them at full throughput. */
@@ -184,11 +186,27 @@ static void fig4_claim_full(struct figure_result *result, const char *name,
                 });
 }
 
-static void fig4_claims(struct figure_result *result, const struct throughput found[FIG4_COUNT])
+static void fig4_claims(struct figure_result *result,
+                        const struct throughput_both found[FIG4_COUNT])
 {
-    const struct throughput *jelly = &found[FIG4_JELLY], *ring = &found[FIG4_RING];
+    const struct throughput *jelly = &found[FIG4_JELLY].mean, *ring = &found[FIG4_RING].mean;
     struct throughput share = throughput_ratio(jelly, ring);
-    struct throughput doubled = throughput_ratio(jelly, &found[FIG4_DOUBLED]);
+    struct throughput doubled = throughput_ratio(jelly, &found[FIG4_DOUBLED].mean);
+    struct throughput share_at_once =
+        throughput_ratio(&found[FIG4_JELLY].at_once, &found[FIG4_RING].at_once);
+    struct throughput doubled_at_once =
+        throughput_ratio(&found[FIG4_JELLY].at_once, &found[FIG4_DOUBLED].at_once);
+    const char *reason = figure_text(
+        result,
+        "the generator here avoids parallel cables, which makes better rings. Where all servers "
+        "get the same at once it is %.1f %%",
+        50 * (share_at_once.lower + share_at_once.upper));
+    const char *reason_doubled = figure_text(
+        result,
+        "the brackets of %u runs allow %.1f to %.1f %%. Where all servers get the same at once it "
+        "is %.1f %%",
+        doubled.runs, 100 * doubled.lower, 100 * doubled.upper,
+        50 * (doubled_at_once.lower + doubled_at_once.upper));
     const struct claim claims[] = {
         {
             .where = "fig 4",
@@ -197,12 +215,16 @@ static void fig4_claims(struct figure_result *result, const struct throughput fo
             .paper = 119,
             .tolerance = 1,
             .found = 50 * (share.lower + share.upper),
-            .reason = figure_text(result,
-                                  "the brackets of %u runs allow %.1f to %.1f %%. The rings here "
-                                  "have no parallel cables; with them, as in the program that the "
-                                  "authors published later, it is %.1f to %.1f %%",
-                                  share.runs, 100 * share.lower, 100 * share.upper,
-                                  100 * doubled.lower, 100 * doubled.upper),
+            .reason = reason,
+        },
+        {
+            .where = "fig 4",
+            .what = "2 servers: Jellyfish, of the ring with parallel cables",
+            .unit = "%",
+            .paper = 119,
+            .tolerance = 1,
+            .found = 50 * (doubled.lower + doubled.upper),
+            .reason = reason_doubled,
         },
         {
             .where = "fig 4",
@@ -210,7 +232,7 @@ static void fig4_claims(struct figure_result *result, const struct throughput fo
             .unit = "%",
             .relation = RELATION_ABOVE,
             .paper = 100,
-            .found = 100 * throughput_ratio(ring, &found[FIG4_TORUS]).lower,
+            .found = 100 * throughput_ratio(ring, &found[FIG4_TORUS].mean).lower,
             .reason = "the torus is not proven to be below the ring",
         },
         {
@@ -219,7 +241,7 @@ static void fig4_claims(struct figure_result *result, const struct throughput fo
             .unit = "%",
             .relation = RELATION_ABOVE,
             .paper = 100,
-            .found = 100 * throughput_ratio(ring, &found[FIG4_HEX]).lower,
+            .found = 100 * throughput_ratio(ring, &found[FIG4_HEX].mean).lower,
             .reason = "the hex torus is not proven to be below the ring",
         },
     };
@@ -233,7 +255,7 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
     uint32_t runs = call->quick ? 2 : 10;
     double gap = call->quick ? 0.02 : 0.005;
     struct figure_table *table = figure_table_add(result, "throughput", fig4_columns);
-    struct throughput found[FIG4_COUNT] = {0};
+    struct throughput_both found[FIG4_COUNT] = {0};
     for (uint32_t servers = 1; servers <= 2; servers++)
         for (uint32_t i = 0; i < FIG4_COUNT; i++) {
             enum err err = fig4_measure(call, i, servers, runs, gap, &found[i], why);
@@ -241,7 +263,7 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
                 return err;
             fig4_row(result, table, &networks[i], i + 1, servers, &found[i]);
             if (servers == 1 && i < FIG4_HEX)
-                fig4_claim_full(result, networks[i].name, &found[i]);
+                fig4_claim_full(result, networks[i].name, &found[i].at_once);
             figure_progress(call, (servers - 1) * FIG4_COUNT + i + 1, 2 * FIG4_COUNT);
         }
     fig4_claims(result, found);
@@ -254,19 +276,22 @@ const struct figure figure_jelly_fig4 = {
     .what = "throughput against small-world data centers",
     .size = "484 switches of degree 6 (hex torus 450), 1 and 2 servers each; 10 runs, gap 0.5 %",
     .size_quick = "100 switches of degree 6 (hex torus 90), 1 and 2 servers each; 2 runs, gap 2 %",
-    .seconds = 60,
-    .seconds_quick = 0.5,
-    .choice = "Each run has a graph and a permutation of its own; all flows get the same share of "
-              "the line rate. The share of the ring is the middle of what the brackets of both "
-              "means allow, and \"about 119 %\" is taken as 118 to 120 %.",
+    .seconds = 150,
+    .seconds_quick = 1,
+    .choice =
+        "Each run has a graph and a permutation of its own. With 2 servers, throughput is the "
+        "largest mean of what servers get, as in jelly-fig3. A share is the middle of what "
+        "the brackets of both means allow, and \"about 119 %\" is taken as 118 to 120 %. The "
+        "paper does not say whether a small world may have parallel cables; the program "
+        "that its authors published later does, so the ring is built both ways.",
     .plot.table = "throughput",
     .plot.x_label = "1 Jellyfish, 2 ring, 3 2D torus, 4 3D hex torus, 5 ring with parallel cables",
     .plot.x_step = 1,
-    .plot.y_label = "throughput, share of line rate",
+    .plot.y_label = "mean throughput, share of line rate",
     .plot.series =
         {
-            {"1 server on a switch", "order", "lower", "servers", "1", STYLE_POINTS},
-            {"2 servers on a switch", "order", "lower", "servers", "2", STYLE_POINTS},
+            {"1 server on a switch", "order", "mean_lower", "servers", "1", STYLE_POINTS},
+            {"2 servers on a switch", "order", "mean_lower", "servers", "2", STYLE_POINTS},
         },
     .run = fig4_run,
 };

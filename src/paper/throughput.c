@@ -57,7 +57,15 @@ enum err throughput_add_mean(struct throughput *throughput, const struct topolog
     return OK;
 }
 
-enum err throughput_add_spec(struct throughput *throughput, const char *words, uint64_t seed,
+enum err throughput_add_both(struct throughput_both *both, const struct topology *topology,
+                             uint64_t seed, double gap, struct why *why)
+{
+    uint32_t apart;
+    enum err err = throughput_add_mean(&both->mean, topology, seed, gap, &apart, why);
+    return err ? err : throughput_add_permutation(&both->at_once, topology, seed, gap, why);
+}
+
+enum err throughput_add_spec(struct throughput_both *both, const char *words, uint64_t seed,
                              double gap, struct why *why)
 {
     char spec[SPEC_SIZE];
@@ -66,7 +74,7 @@ enum err throughput_add_spec(struct throughput *throughput, const char *words, u
     enum err err = topology_build(&topology, spec, why);
     if (err)
         return err;
-    err = throughput_add_permutation(throughput, &topology, seed, gap, why);
+    err = throughput_add_both(both, &topology, seed, gap, why);
     topology_fini(&topology);
     return err;
 }

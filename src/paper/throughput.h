@@ -32,8 +32,17 @@ MUST_CHECK enum err throughput_add_mean(struct throughput *throughput,
                                         const struct topology *topology, uint64_t seed, double gap,
                                         uint32_t *apart, struct why *why);
 
-/* The first again, of the network that the words, which take a seed, build with this one. */
-MUST_CHECK enum err throughput_add_spec(struct throughput *throughput, const char *words,
+/* Both of the above, of the same permutations. */
+struct throughput_both {
+    struct throughput mean, at_once;
+};
+
+MUST_CHECK enum err throughput_add_both(struct throughput_both *both,
+                                        const struct topology *topology, uint64_t seed, double gap,
+                                        struct why *why);
+
+/* Of the network that the words, which take a seed, build with this one. */
+MUST_CHECK enum err throughput_add_spec(struct throughput_both *both, const char *words,
                                         uint64_t seed, double gap, struct why *why);
 
 /* What one is of another; the truth is between again. */

@@ -34,10 +34,10 @@ static double follow(const struct router *router, uint32_t at, uint32_t to,
         sum += moves[i].share;
         double rest = follow(router, graph_channel_to(graph, moves[i].channel), to, &moves[i].next,
                              depth + 1);
-        assert_float_equal(rest, 1, 1e-9); /* also where the share is 0 */
+        assert_within(rest, 1, 1e-9); /* also where the share is 0 */
         arrived += moves[i].share * rest;
     }
-    assert_float_equal(sum, 1, 1e-12);
+    assert_within(sum, 1, 1e-12);
     return arrived;
 }
 
@@ -49,9 +49,9 @@ static void follow_pair(const struct router *router, uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < count; i++) {
         struct route_state start = {0};
         sum += router->algorithm->start(router, from, to, i, &start);
-        assert_float_equal(follow(router, from, to, &start, 0), 1, 1e-9);
+        assert_within(follow(router, from, to, &start, 0), 1, 1e-9);
     }
-    assert_float_equal(sum, 1, 1e-9);
+    assert_within(sum, 1, 1e-9);
 }
 
 /* By brute force, without merging what is the same. Where nodes are alike, the

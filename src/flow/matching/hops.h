@@ -1,5 +1,5 @@
 #pragma once
-/* hops: how far nodes are from up to 64 sources at once, one bit each. Only
+/* hops: how far nodes are from up to 512 sources at once, one bit each. Only
  * what the caller is told is kept, so no matrix is stored unless it wants one. */
 
 #include <stdint.h>
@@ -7,20 +7,28 @@
 #include "base/err.h"
 #include "topology/graph.h"
 
-#define HOPS_BATCH 64u
+#define HOPS_WORDS 8u
+#define HOPS_BATCH (64 * HOPS_WORDS)
+
+/* A set of sources, a cache line. */
+struct hops_set {
+    uint64_t words[HOPS_WORDS]; /* bit i % 64 of word i / 64 is source i */
+};
 
 /* Working memory; the graph is borrowed. */
 struct hops {
     const struct graph *graph;
-    uint64_t *seen, *now, *next; /* per node: the sources that have reached it ... */
-    uint32_t *active, *touched;  /* lists of nodes */
+    struct hops_set *seen, *now, *next; /* per node: the sources that have reached it ... */
+    uint32_t *active, *touched;         /* lists of nodes */
+    uint8_t *marked;                    /* is a node in `touched`? */
 };
 
 MUST_CHECK enum err hops_init(struct hops *hops, const struct graph *graph, struct why *why);
 void hops_fini(struct hops *hops);
 
-/* Tells, in order of distance from 0, which of the sources (bit i is the i-th)
- * first reach a node after so many hops. Sources may be equal. */
+/* Tells, in order of distance from 0, which of the sources first reach a node
+ * after so many hops. Sources may be equal. */
 void hops_search(struct hops *hops, const uint32_t *sources, uint32_t count,
-                 void (*reached)(void *context, uint32_t node, uint64_t fresh, uint32_t distance),
+                 void (*reached)(void *context, uint32_t node, const struct hops_set *fresh,
+                                 uint32_t distance),
                  void *context);

@@ -8,9 +8,9 @@
  * one that is farthest from node 0. Some thousand units are assigned exactly.
  * More are dealt at random and then improved: groups of units hand their
  * receivers in, and get them back by an exact assignment. In a group of 512 of
- * a random network nearly all rows find a column at the greatest distance, so
- * two or three rounds of groups are enough. No row can do better than its
- * farthest node, which proves many a result exact after all.
+ * a random network nearly all rows find a column at the greatest distance; later
+ * rounds are for the few that did not. No row can do better than its farthest
+ * node, which proves many a result exact after all.
  *
  * Nodes without a path between them are never paired: a permutation without
  * such pairs exists, each unit to itself. */
@@ -28,7 +28,8 @@
 #include "topology/measure/distance.h"
 
 #define NO_PATH      (-1) /* until it is known how much outweighs all gains */
-#define ROUND_MAX    8
+#define ROUND_MAX    16
+#define KEEN_SHARE   8    /* of a group, those that could do better, if they are few */
 #define ROUND_GAIN   1e-4 /* a round that gains a smaller share is the last */
 #define SLOT_NONE    UINT32_MAX
 #define STREAM_GROUP 0x6c6f6e67 /* "long" */
@@ -40,6 +41,7 @@ struct matching {
     uint32_t unit_count; /* rows, and columns */
     uint32_t *unit_node;
     uint32_t *to;       /* per unit: the unit it sends to */
+    uint64_t *apart;    /* per unit: hops to that one */
     uint64_t *farthest; /* per node with servers: hops to the farthest of them */
     uint64_t length;    /* of all units, in hops */
 
@@ -52,15 +54,16 @@ struct matching {
     uint32_t *next;      /* ... and the column after, of the same node */
     double *weights;
     uint32_t count;
-    uint32_t batch;    /* first row of those that are searched from */
-    uint32_t distance; /* at which the search is, and ... */
-    uint64_t level;    /* ... the rows that reached a node with servers there */
+    uint32_t batch;        /* first row of those that are searched from */
+    uint32_t distance;     /* at which the search is, and ... */
+    struct hops_set level; /* ... the rows that reached a node with servers there */
 };
 
 static void matching_fini(struct matching *matching)
 {
     free(matching->unit_node);
     free(matching->to);
+    free(matching->apart);
     free(matching->farthest);
     hops_fini(&matching->hops);
     free(matching->rows);
@@ -92,6 +95,7 @@ static enum err matching_init(struct matching *matching, struct why *why)
     assert(group > 0);
     matching->unit_node = array_new(units, sizeof *matching->unit_node);
     matching->to = array_new(units, sizeof *matching->to);
+    matching->apart = array_new(units, sizeof *matching->apart);
     matching->farthest = array_new(nodes, sizeof *matching->farthest);
     matching->rows = array_new(group, sizeof *matching->rows);
     matching->columns = array_new(group, sizeof *matching->columns);
@@ -99,12 +103,13 @@ static enum err matching_init(struct matching *matching, struct why *why)
     matching->first = array_new(nodes, sizeof *matching->first);
     matching->next = array_new(group, sizeof *matching->next);
     matching->weights = array_new((size_t)group * group, sizeof *matching->weights);
-    if (!matching->unit_node || !matching->to || !matching->farthest || !matching->rows ||
-        !matching->columns || !matching->column_of || !matching->first || !matching->next ||
-        !matching->weights)
+    if (!matching->unit_node || !matching->to || !matching->apart || !matching->farthest ||
+        !matching->rows || !matching->columns || !matching->column_of || !matching->first ||
+        !matching->next || !matching->weights)
         return why_memory(why);
     for (uint32_t v = 0, unit = 0; v < nodes; v++) {
         matching->first[v] = SLOT_NONE;
+        matching->farthest[v] = 1; /* until it is known: everybody could do better */
         for (uint32_t i = 0; i < topology->sites[v].servers; i += matching->unit_size)
             matching->unit_node[unit++] = v;
     }
@@ -114,16 +119,25 @@ static enum err matching_init(struct matching *matching, struct why *why)
 /* The rows in `level` have reached a node with servers at that distance. */
 static void level_end(struct matching *matching)
 {
-    for (uint64_t rows = matching->level; rows; rows &= rows - 1) {
-        uint32_t row = matching->batch + (uint32_t)__builtin_ctzll(rows);
-        matching->farthest[matching->unit_node[matching->rows[row]]] = matching->distance;
-    }
-    matching->level = 0;
+    for (uint32_t k = 0; k < HOPS_WORDS; k++)
+        for (uint64_t rows = matching->level.words[k]; rows; rows &= rows - 1) {
+            uint32_t row = matching->batch + 64 * k + (uint32_t)__builtin_ctzll(rows);
+            matching->farthest[matching->unit_node[matching->rows[row]]] = matching->distance;
+        }
+    matching->level = (struct hops_set){0};
+}
+
+static void weigh_row(struct matching *matching, uint32_t row, uint32_t node)
+{
+    double *weights = matching->weights + (size_t)row * matching->count;
+    for (uint32_t slot = matching->first[node]; slot != SLOT_NONE; slot = matching->next[slot])
+        weights[slot] = matching->distance;
 }
 
 /* Called for nodes in order of distance. Most nodes are nobody's column: for
  * those a row is not looked at one by one. */
-static void row_reached(void *context, uint32_t node, uint64_t fresh, uint32_t distance)
+static void row_reached(void *context, uint32_t node, const struct hops_set *fresh,
+                        uint32_t distance)
 {
     struct matching *matching = context;
     if (matching->topology->sites[node].servers == 0)
@@ -131,15 +145,13 @@ static void row_reached(void *context, uint32_t node, uint64_t fresh, uint32_t d
     if (distance != matching->distance)
         level_end(matching);
     matching->distance = distance;
-    matching->level |= fresh;
+    for (uint32_t k = 0; k < HOPS_WORDS; k++)
+        matching->level.words[k] |= fresh->words[k];
     if (matching->first[node] == SLOT_NONE)
         return;
-    for (; fresh; fresh &= fresh - 1) {
-        uint32_t row = matching->batch + (uint32_t)__builtin_ctzll(fresh);
-        double *weights = matching->weights + (size_t)row * matching->count;
-        for (uint32_t slot = matching->first[node]; slot != SLOT_NONE; slot = matching->next[slot])
-            weights[slot] = distance;
-    }
+    for (uint32_t k = 0; k < HOPS_WORDS; k++)
+        for (uint64_t rows = fresh->words[k]; rows; rows &= rows - 1)
+            weigh_row(matching, matching->batch + 64 * k + (uint32_t)__builtin_ctzll(rows), node);
 }
 
 /* A pair without a path costs more than all others together can gain, and no
@@ -192,8 +204,11 @@ static enum err assign(struct matching *matching, struct why *why)
     /* Whole numbers below 2^53: exact. */
     assert(before >= 0 && after >= before);
     matching->length += (uint64_t)(after - before);
-    for (uint32_t i = 0; i < matching->count; i++)
-        matching->to[matching->rows[i]] = matching->columns[matching->column_of[i]];
+    for (uint32_t i = 0; i < matching->count; i++) {
+        uint32_t unit = matching->rows[i], column = matching->column_of[i];
+        matching->to[unit] = matching->columns[column];
+        matching->apart[unit] = (uint64_t)matching->weights[(size_t)i * matching->count + column];
+    }
     return OK;
 }
 
@@ -206,17 +221,41 @@ static enum err assign_whole(struct matching *matching, struct why *why)
     return assign(matching, why);
 }
 
-/* One round of groups. `order` is a list of all units. */
-static enum err assign_groups(struct matching *matching, const uint32_t *order, struct why *why)
+/* Sorts units: those that are not yet as far from their receiver as they could
+ * be come first, each kind in the order given. Returns how many those are. */
+static uint32_t keen_first(const struct matching *matching, const uint32_t *order, uint32_t *sorted)
 {
-    uint32_t units = matching->unit_count, group = matching->limits.group;
-    enum err err = OK;
-    for (uint32_t done = 0; done < units && !err; done += matching->count) {
-        matching->count = units - done < group ? units - done : group;
-        for (uint32_t i = 0; i < matching->count; i++) {
-            matching->rows[i] = order[done + i];
-            matching->columns[i] = matching->to[order[done + i]];
+    uint32_t keen = 0, units = matching->unit_count;
+    for (int others = 0; others < 2; others++)
+        for (uint32_t i = 0, at = others ? keen : 0; i < units; i++) {
+            uint32_t unit = order[i];
+            bool done = matching->apart[unit] >= matching->farthest[matching->unit_node[unit]];
+            if (done == (others == 1))
+                sorted[at++] = unit;
+            keen += !others && !done;
         }
+    return keen;
+}
+
+/* One round of groups. A group has some units that could do better, and others
+ * to exchange with; where few could, there are few groups. */
+static enum err assign_groups(struct matching *matching, const uint32_t *order, uint32_t keen,
+                              struct why *why)
+{
+    uint32_t units = matching->unit_count, group = matching->limits.group, next = keen;
+    uint32_t all = (units - 1) / group + 1, share = group / KEEN_SHARE + 1;
+    uint32_t groups = keen / share + 1 < all ? keen / share + 1 : all;
+    enum err err = OK;
+    for (uint32_t g = 0; g < groups && !err; g++) {
+        uint32_t first = (uint32_t)((uint64_t)keen * g / groups);
+        uint32_t end = (uint32_t)((uint64_t)keen * (g + 1) / groups);
+        matching->count = 0;
+        for (uint32_t i = first; i < end; i++)
+            matching->rows[matching->count++] = order[i];
+        while (matching->count < group && next < units)
+            matching->rows[matching->count++] = order[next++];
+        for (uint32_t i = 0; i < matching->count; i++)
+            matching->columns[i] = matching->to[matching->rows[i]];
         err = assign(matching, why);
     }
     return err;
@@ -235,22 +274,21 @@ static enum err search(struct matching *matching, struct why *why)
 {
     struct rng rng = rng_make(1, STREAM_GROUP);
     uint32_t units = matching->unit_count;
-    uint32_t *order = array_new(units, sizeof *order);
-    if (!order)
-        return why_memory(why);
-    for (uint32_t i = 0; i < units; i++)
+    uint32_t *order = array_new(units, sizeof *order), *sorted = array_new(units, sizeof *sorted);
+    enum err err = order && sorted ? OK : why_memory(why);
+    for (uint32_t i = 0; i < units && !err; i++)
         order[i] = matching->to[i] = i;
-    enum err err = OK;
     for (int round = 0; round < ROUND_MAX && !err; round++) {
         uint64_t before = matching->length;
         rng_shuffle(&rng, order, units);
-        err = assign_groups(matching, order, why);
+        err = assign_groups(matching, sorted, keen_first(matching, order, sorted), why);
         double gain = (double)(matching->length - before);
         bool slow = round > 0 && gain <= ROUND_GAIN * (double)matching->length;
         if (matching->length == bound(matching) || slow)
             break;
     }
     free(order);
+    free(sorted);
     return err;
 }
 
@@ -288,7 +326,8 @@ struct last {
     uint32_t node, distance;
 };
 
-static void last_reached(void *context, uint32_t node, uint64_t fresh, uint32_t distance)
+static void last_reached(void *context, uint32_t node, const struct hops_set *fresh,
+                         uint32_t distance)
 {
     *(struct last *)context = (struct last){node, distance};
 }

@@ -12,7 +12,7 @@ enum { SEED = 8, NODES_MAX = 512 };
 
 static const struct longest_limits whole = {.whole = 4096, .group = 512};
 
-static void row_told(void *context, uint32_t node, uint64_t fresh, uint32_t distance)
+static void row_told(void *context, uint32_t node, const struct hops_set *fresh, uint32_t distance)
 {
     ((int64_t *)context)[node] = distance;
 }
