@@ -1,5 +1,6 @@
 #pragma once
-/* rule_tables_impl: what the readers share. */
+/* rule_tables_impl: a reader for each form of tables, and what they share
+ * (table_reader.c). */
 
 #include "base/json_reader.h"
 #include "routing/rules/rule_tables.h"
@@ -16,6 +17,8 @@ struct table_reader {
 /* ERR_INPUT with the line. */
 #define reader_fail(reader, ...)                                                                   \
     why_fail_line((reader)->why, (reader)->name, (reader)->line, __VA_ARGS__)
+
+#define READER_SHOWN 60 /* letters of a bad line that a refusal repeats */
 
 MUST_CHECK enum err reader_add(struct table_reader *reader, struct table_rule rule);
 
@@ -43,5 +46,6 @@ bool cursor_take(struct cursor *cursor, const char *word);
 /* Passes a number, decimal or 0x...; at most 32 bits. */
 bool cursor_number(struct cursor *cursor, uint64_t *number);
 
-/* A line of OpenFlow. */
+/* A line of OpenFlow, or of labels. */
 MUST_CHECK enum err reader_openflow(struct table_reader *reader, struct cursor line);
+MUST_CHECK enum err reader_labels(struct table_reader *reader, struct cursor line);
