@@ -18,8 +18,6 @@ struct table_reader {
 #define reader_fail(reader, ...)                                                                   \
     why_fail_line((reader)->why, (reader)->name, (reader)->line, __VA_ARGS__)
 
-#define READER_SHOWN 60 /* letters of a bad line that a refusal repeats */
-
 MUST_CHECK enum err reader_add(struct table_reader *reader, struct table_rule rule);
 
 /* A switch's table begins. `name` is the encoded one in text, the plain one in
@@ -40,6 +38,10 @@ MUST_CHECK enum err reader_json(struct table_reader *reader, const char *data, s
 struct cursor {
     const char *at, *end;
 };
+
+/* ERR_INPUT with the line, and how what stands there begins. */
+MUST_CHECK enum err reader_fail_at(const struct table_reader *reader, const char *what,
+                                   struct cursor at);
 
 /* Passes a word if it stands there. */
 bool cursor_take(struct cursor *cursor, const char *word);

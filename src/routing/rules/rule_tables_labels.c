@@ -43,13 +43,9 @@ enum err reader_labels(struct table_reader *reader, struct cursor line)
         rule.port = (uint32_t)three;
         err = reader_server(reader, one);
     } else {
-        return reader_fail(
-            reader, "expected ftn, ilm or server and its fields, found '%.*s'",
-            line.end - line.at < READER_SHOWN ? (int)(line.end - line.at) : READER_SHOWN, line.at);
+        return reader_fail_at(reader, "expected ftn, ilm or server and its fields", line);
     }
     if (!err && at.at < at.end)
-        err = reader_fail(reader, "nothing was expected after the rule, found '%.*s'",
-                          at.end - at.at < READER_SHOWN ? (int)(at.end - at.at) : READER_SHOWN,
-                          at.at);
+        err = reader_fail_at(reader, "nothing was expected after the rule", at);
     return err ? err : reader_add(reader, rule);
 }

@@ -5,6 +5,8 @@
 #include "base/check.h"
 #include "routing/rules/rule_tables_impl.h"
 
+#define SHOWN 60 /* letters of a bad line that a refusal repeats */
+
 enum err reader_add(struct table_reader *reader, struct table_rule rule)
 {
     struct rule_tables *tables = reader->tables;
@@ -41,10 +43,9 @@ enum err reader_switch(struct table_reader *reader, uint64_t node, const char *n
     }
     enum err err = OK;
     if (expected.size != size || (size && memcmp(expected.data, name, size) != 0))
-        err =
-            reader_fail(reader, "switch %llu is '%.*s' here, not '%.*s'", (unsigned long long)node,
-                        READER_SHOWN, expected.data ? expected.data : "",
-                        size < READER_SHOWN ? (int)size : READER_SHOWN, name);
+        err = reader_fail(reader, "switch %llu is '%.*s' here, not '%.*s'",
+                          (unsigned long long)node, SHOWN, expected.data ? expected.data : "",
+                          size < SHOWN ? (int)size : SHOWN, name);
     text_fini(&expected);
     reader->at = (uint32_t)node;
     return err;
@@ -77,6 +78,12 @@ enum err reader_encoding(struct table_reader *reader, enum rules_encoding encodi
 }
 
 /* --- places in a line --- */
+
+enum err reader_fail_at(const struct table_reader *reader, const char *what, struct cursor at)
+{
+    return reader_fail(reader, "%s, found '%.*s'", what,
+                       at.end - at.at < SHOWN ? (int)(at.end - at.at) : SHOWN, at.at);
+}
 
 bool cursor_take(struct cursor *cursor, const char *word)
 {
