@@ -40,12 +40,6 @@ enum err load_report_capacity(struct load_report *report, const struct call *cal
     return err;
 }
 
-void load_report_progress(void *context, uint64_t done, uint64_t total)
-{
-    static const char title[] = "loads of channels";
-    progress_show(title, done, total);
-}
-
 static double busiest(const struct load_report *report)
 {
     return report->is_worst ? report->worst.load : report->load.max;

@@ -71,7 +71,8 @@ static enum err try_algorithm(struct trial *trial, const struct topology *topolo
         return OK; /* pora-quadrants is read for two axes only */
     if (err)
         return err;
-    err = deadlock_find(&found, &router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, why);
+    err =
+        deadlock_find(&found, &router, (struct lane_rule){LANE_OWN, 0}, (struct observer){0}, why);
     if (!err) {
         *trial = (struct trial){.fits = true,
                                 .free = found.free,

@@ -62,6 +62,6 @@ static inline struct load route_case_load(const struct router *router,
                                           const struct traffic *traffic)
 {
     struct load load;
-    assert_int_equal(load_find(&load, router, traffic, NULL, NULL, NULL), OK);
+    assert_int_equal(load_find(&load, router, traffic, (struct observer){0}, NULL), OK);
     return load;
 }

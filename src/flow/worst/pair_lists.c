@@ -151,8 +151,7 @@ enum err pair_lists_fill(struct pair_lists *lists, uint32_t first, struct why *w
     for (uint32_t from = 0; from < sources && !err; from++) {
         if (topology->sites[from].servers)
             err = fill_from(lists, &walker, from, why);
-        if (lists->show)
-            lists->show(lists->context, from + 1, sources);
+        observer_tell(&lists->progress, "loads of pairs", from + 1, sources);
     }
     load_walk_close(walker.walk);
     free(walker.loads);

@@ -7,7 +7,7 @@
 #include "flow/worst/worst_impl.h"
 #include "routing/route_cases.h"
 
-static const struct worst_progress quiet = {0};
+static const struct observer quiet = {0};
 
 /* It is a permutation of the nodes with servers, and loads the channel as it
  * says and no other more, by another way of adding up. */

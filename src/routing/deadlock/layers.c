@@ -152,8 +152,7 @@ static void stack_free(struct stack *stack)
 }
 
 enum err layers_find(struct layers *layers, const struct router *router, bool *found,
-                     void (*progress)(void *context, uint64_t done, uint64_t total), void *context,
-                     struct why *why)
+                     struct observer progress, struct why *why)
 {
     uint32_t nodes = router->topology->graph.node_count;
     struct stack *stack = array_new(1, sizeof *stack);
@@ -173,8 +172,7 @@ enum err layers_find(struct layers *layers, const struct router *router, bool *f
     for (uint32_t from = 0; !err && *found && from < nodes; from++) {
         for (uint32_t to = 0; !err && *found && to < nodes; to++)
             err = pair_place(stack, from, to, &capacity, found, why);
-        if (progress)
-            progress(context, from + 1, nodes);
+        observer_tell(&progress, "layers", from + 1, nodes);
     }
     stack_free(stack);
     if (err || !*found)

@@ -491,8 +491,7 @@ enum err rules_make(struct rules *rules, const struct topology *topology,
         err = rules_maker_add(maker, to, rules, why);
         if (!err)
             err = rules_fit(rules, ++done, hosts, order->ways, why);
-        if (order->progress)
-            order->progress(order->context, done, hosts);
+        observer_tell(&order->progress, "paths and labels", done, hosts);
     }
     rules_maker_close(maker);
     rules->only = NODE_NONE;

@@ -93,13 +93,13 @@ static void test_two_lanes_are_free(void **state)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct route_case *test = route_case_open(specs[i], "pora-free");
         struct deadlock found;
-        assert_int_equal(
-            deadlock_find(&found, &test->router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, NULL),
-            OK);
+        assert_int_equal(deadlock_find(&found, &test->router, (struct lane_rule){LANE_OWN, 0},
+                                       (struct observer){0}, NULL),
+                         OK);
         assert_true(found.free && found.lanes <= 2);
         deadlock_fini(&found);
         assert_int_equal(deadlock_find(&found, &test->router, (struct lane_rule){LANE_FOLDED, 1},
-                                       NULL, NULL, NULL),
+                                       (struct observer){0}, NULL),
                          OK);
         if (i == 2)
             assert_false(found.free); /* one lane would not do */

@@ -52,9 +52,9 @@ static struct deadlock find(const char *spec, const char *algorithm)
 {
     struct route_case *test = route_case_open(spec, algorithm);
     struct deadlock found;
-    assert_int_equal(
-        deadlock_find(&found, &test->router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, NULL),
-        OK);
+    assert_int_equal(deadlock_find(&found, &test->router, (struct lane_rule){LANE_OWN, 0},
+                                   (struct observer){0}, NULL),
+                     OK);
     route_case_close(test);
     return found;
 }

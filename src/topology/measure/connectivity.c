@@ -139,12 +139,6 @@ static uint32_t flow_run(struct flow *flow, uint32_t source, uint32_t sink, uint
     return sum;
 }
 
-static void progress_report(struct connectivity_progress progress, uint64_t done, uint64_t total)
-{
-    if (progress.done)
-        progress.done(progress.context, done, total);
-}
-
 static uint32_t least_degree_node(const struct graph *graph)
 {
     uint32_t best = 0;
@@ -183,7 +177,7 @@ static uint32_t edge_terminals(const struct graph *graph, uint32_t *terminals, u
     return count;
 }
 
-enum err connectivity_edge(const struct graph *graph, struct connectivity_progress progress,
+enum err connectivity_edge(const struct graph *graph, struct observer progress,
                            uint32_t *connectivity, struct why *why)
 {
     *connectivity = 0;
@@ -205,7 +199,7 @@ enum err connectivity_edge(const struct graph *graph, struct connectivity_progre
     uint32_t count = edge_terminals(graph, terminals, scratch);
     for (uint32_t i = 1; i < count && best > 0; i++) {
         best = flow_run(&flow, terminals[0], terminals[i], best);
-        progress_report(progress, i + 1, count);
+        observer_tell(&progress, "edge connectivity", i + 1, count);
     }
     *connectivity = best;
     flow_fini(&flow);
@@ -270,26 +264,27 @@ done:
 /* Smallest cut between the pairs that Esfahanian and Hakimi name, below the
  * given bound. */
 static uint32_t vertex_cut(struct flow *flow, const struct graph *graph, uint32_t from,
-                           uint32_t bound, struct connectivity_progress progress)
+                           uint32_t bound, struct observer progress)
 {
+    static const char stage[] = "vertex connectivity";
     uint32_t degree = graph_degree(graph, from), best = bound;
     const uint32_t *near = graph->to + graph->first[from];
     uint64_t total = graph->node_count + (uint64_t)degree * (degree - 1) / 2, done = 0;
     for (uint32_t v = 0; v < graph->node_count && best > 0; v++) {
         if (v != from && !graph_adjacent(graph, from, v))
             best = flow_run(flow, leaving(from), entrance(v), best);
-        progress_report(progress, ++done, total);
+        observer_tell(&progress, stage, ++done, total);
     }
     for (uint32_t i = 0; i < degree && best > 0; i++)
         for (uint32_t j = 0; j < i && best > 0; j++) {
             if (near[i] != near[j] && !graph_adjacent(graph, near[i], near[j]))
                 best = flow_run(flow, leaving(near[i]), entrance(near[j]), best);
-            progress_report(progress, ++done, total);
+            observer_tell(&progress, stage, ++done, total);
         }
     return best;
 }
 
-enum err connectivity_vertex(const struct graph *graph, struct connectivity_progress progress,
+enum err connectivity_vertex(const struct graph *graph, struct observer progress,
                              uint32_t *connectivity, struct why *why)
 {
     *connectivity = 0;
