@@ -59,7 +59,7 @@ static double run_weft(const struct bench *bench, struct contest *contest, bool 
     double started = bench_seconds(bench);
     for (uint32_t to = 0; to < nodes; to++) {
         if (!keep)
-            paths->pair_count = paths->path_count = paths->hop_count = 0;
+            path_set_clear(paths);
         for (uint32_t from = 0; from < nodes; from++)
             if (k_shortest_find(contest->search, from, to, K, K_SHORTEST_ANY, 1, paths, &why))
                 bench_fail("%s", why.text);
@@ -97,7 +97,7 @@ static void agree(const struct contest *contest, uint32_t index, const char *lin
     const char *theirs = line;
     for (size_t path = paths->pair_first[pair]; path < paths->pair_first[pair + 1]; path++) {
         char *end;
-        size_t hops = paths->path_first[path + 1] - paths->path_first[path];
+        size_t hops = path_set_hops(paths, path);
         if (strtoull(theirs, &end, 10) != hops || end == theirs)
             bench_fail("from %u to %u: a path of %zu hops is not among '%s'", from, to, hops, line);
         theirs = end;

@@ -327,7 +327,7 @@ static enum err route(const char *what, struct why *why)
     enum err err = router_open(&router, what, &subject, NULL, why);
     if (err)
         return err;
-    err = load_find(&load, &router, &traffic, NULL, NULL, why);
+    err = load_find(&load, &router, &traffic, (struct observer){0}, why);
     if (!err) {
         load_fini(&load);
         err = route_walk(&router, 0, 7, &rng, channels, 16, &hops, why);
@@ -410,7 +410,7 @@ static enum err tables(const char *what, struct why *why)
         err = rule_tables_sort(&read, why);
     if (!err) {
         read.rules[read.count - 1].port = 99; /* so that there is something to tell */
-        err = replay_tables(&replay, &read, &rules, NULL, NULL, why);
+        err = replay_tables(&replay, &read, &rules, (struct observer){0}, why);
     }
     assert_true(err || replay.fault_count > 0);
     rules_writer_fini(&writer);
@@ -460,7 +460,7 @@ static enum err worst_case(const char *what, struct why *why)
         return err;
     for (int once = 0; once < 2 && !err; once++) {
         router.symmetric = router.symmetric && !once;
-        err = worst_find_within(&worst, &router, once ? 30 : 1000, (struct worst_progress){0}, why);
+        err = worst_find_within(&worst, &router, once ? 30 : 1000, (struct observer){0}, why);
         if (err)
             break;
         err = worst_traffic(&worst, &subject, &traffic, why);
@@ -505,10 +505,11 @@ static enum err judge(const char *what, struct why *why)
     enum err err = router_open(&router, what, &subject, NULL, why);
     if (err)
         return err;
-    err = deadlock_find(&found, &router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, why);
+    err =
+        deadlock_find(&found, &router, (struct lane_rule){LANE_OWN, 0}, (struct observer){0}, why);
     if (!err) {
         deadlock_fini(&found);
-        err = layers_find(&layers, &router, &possible, NULL, NULL, why);
+        err = layers_find(&layers, &router, &possible, (struct observer){0}, why);
     }
     if (!err)
         layers_fini(&layers);

@@ -47,17 +47,11 @@ static enum err read_lanes(const struct call *call, struct examination *examinat
     return OK;
 }
 
-static void show_progress(void *title, uint64_t done, uint64_t total)
-{
-    progress_show(title, done, total);
-}
-
 static enum err examine_lanes(struct examination *examination, const struct lane_choice *choice,
                               struct why *why)
 {
-    static char title[] = "dependencies";
     enum err err = dependency_find(&examination->graph, &examination->route.router,
-                                   examination->rule, choice, show_progress, title, why);
+                                   examination->rule, choice, progress_observer, why);
     examination->has_graph = !err;
     if (!err)
         err = deadlock_judge(&examination->found, &examination->graph, why);
@@ -69,11 +63,10 @@ static enum err examine_lanes(struct examination *examination, const struct lane
  * any others: what is printed does not rest on the search alone. */
 static enum err examine_layers(struct examination *examination, struct why *why)
 {
-    static char title[] = "layers";
     const struct router *router = &examination->route.router;
     struct layers layers;
     bool found;
-    enum err err = layers_find(&layers, router, &found, show_progress, title, why);
+    enum err err = layers_find(&layers, router, &found, progress_observer, why);
     if (err)
         return err;
     examination->layers = layers.count;
@@ -178,7 +171,7 @@ static void report_json(struct text *out, const struct examination *examination,
     json_put_bool(&json, "wormhole_free", found->wormhole);
     json_put_uint(&json, "virtual_channels", found->lanes);
     json_put_uint(&json, "virtual_channels_declared", router->lane_count);
-    json_put_uint(&json, "channels", 2 * (uint64_t)router->topology->graph.link_count);
+    json_put_uint(&json, "channels", graph_channel_count(&router->topology->graph));
     json_put_uint(&json, "held", found->channels);
     json_put_uint(&json, "stuck", found->stuck);
     json_put_uint(&json, "states", found->states);

@@ -7,6 +7,7 @@
 #include "cli/file.h"
 #include "cli/load.h"
 #include "cli/load_report.h"
+#include "cli/progress.h"
 #include "cli/route_call.h"
 #include "routing/traffic/traffic.h"
 
@@ -50,7 +51,7 @@ static enum err load_make(struct load_report *report, const struct call *call, s
     report->traffic = word;
     err = traffic_check_reach(&traffic, topology, why);
     if (!err)
-        err = load_find(&report->load, report->router, &traffic, load_report_progress, NULL, why);
+        err = load_find(&report->load, report->router, &traffic, progress_observer, why);
     traffic_fini(&traffic);
     return err ? err : load_report_capacity(report, call, why);
 }

@@ -37,7 +37,7 @@ static enum err find_mean(struct path_report *report, struct why *why)
 {
     const struct graph *graph = &report->route.topology.graph;
     struct load_walk *walk = NULL;
-    double *channels = array_new(2 * (size_t)graph->link_count, sizeof *channels);
+    double *channels = array_new(graph_channel_count(graph), sizeof *channels);
     enum err err = channels ? load_walk_open(&walk, &report->route.router, why) : why_memory(why);
     if (!err)
         err = load_add(walk, report->from, report->to, 1, channels, &report->mean_path, why);

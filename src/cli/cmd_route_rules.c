@@ -28,13 +28,6 @@ struct tables_call {
     struct text remarks; /* at the head of every file */
 };
 
-static void show_progress(void *title, uint64_t done, uint64_t total)
-{
-    progress_show(title, done, total);
-}
-
-static char make_title[] = "paths and labels", replay_title[] = "replay";
-
 /* --- what was asked for --- */
 
 static enum err options_read(struct tables_call *tables, struct why *why)
@@ -74,8 +67,7 @@ static enum err options_read(struct tables_call *tables, struct why *why)
         .rule = algorithm ? K_SHORTEST_EQUAL : K_SHORTEST_ANY,
         .ways = (uint32_t)ways,
         .seed = seed,
-        .progress = show_progress,
-        .context = make_title,
+        .progress = progress_observer,
     };
     return OK;
 }
@@ -136,14 +128,14 @@ static void remarks_make(struct tables_call *tables)
 
 /* Replays what was read; the tables are spent. */
 static enum err tables_replay(struct tables_call *tables, struct rule_tables *read,
-                              const struct rules *expected, char *title, struct why *why)
+                              const struct rules *expected, struct observer progress,
+                              struct why *why)
 {
     enum err err = rule_tables_sort(read, why);
     if (err)
         return err;
     rule_tables_count(read, &tables->report.counts);
-    return replay_tables(&tables->report.replay, read, expected, title ? show_progress : NULL,
-                         title, why);
+    return replay_tables(&tables->report.replay, read, expected, progress, why);
 }
 
 /* What is about to be printed must pass: if it does not, the fault is ours. */
@@ -158,7 +150,7 @@ static enum err faults_refuse(const struct tables_call *tables, struct why *why)
 
 /* Reads and replays the text of tables just made. */
 static enum err text_replay(struct tables_call *tables, const struct text *text,
-                            const struct rules *rules, char *title, struct why *why)
+                            const struct rules *rules, struct observer progress, struct why *why)
 {
     struct rule_tables read = {0};
     if (!text_ok(text))
@@ -166,7 +158,7 @@ static enum err text_replay(struct tables_call *tables, const struct text *text,
     enum err err =
         rule_tables_read(&read, &tables->topology, "tables", text->data, text->size, why);
     if (!err)
-        err = tables_replay(tables, &read, rules, title, why);
+        err = tables_replay(tables, &read, rules, progress, why);
     rule_tables_fini(&read);
     return err ? err : faults_refuse(tables, why);
 }
@@ -290,7 +282,7 @@ static enum err tables_make(struct tables_call *tables, struct why *why)
     remarks_make(tables);
     err = file_compose(tables, &tables->rules, 0, tables->topology.graph.node_count, &text, why);
     if (!err)
-        err = text_replay(tables, &text, &tables->rules, replay_title, why);
+        err = text_replay(tables, &text, &tables->rules, progress_observer, why);
     if (!err)
         err = tables_deliver(tables, &text, why);
     text_fini(&text);
@@ -333,7 +325,7 @@ static enum err slice_make(struct tables_call *tables, struct rules_maker *maker
         err = encoding_choose(tables, why);
     if (!err)
         err = file_compose(tables, slice, 0, tables->topology.graph.node_count, text, why);
-    return err ? err : text_replay(tables, text, slice, NULL, why);
+    return err ? err : text_replay(tables, text, slice, (struct observer){0}, why);
 }
 
 /* The table of one switch, from the tables of all, each destination's replayed
@@ -349,7 +341,7 @@ static enum err slices_make(struct tables_call *tables, struct why *why)
     for (uint32_t to = 0; to < topology->graph.node_count && !err; to++) {
         if (topology->sites[to].servers)
             err = slice_make(tables, maker, to, &slice, &text, why);
-        progress_show(replay_title, to + 1, topology->graph.node_count);
+        progress_show("replay", to + 1, topology->graph.node_count);
     }
     rules_maker_close(maker);
     rules_fini(&slice);
@@ -440,7 +432,7 @@ static enum err tables_check(struct tables_call *tables, const char *path, struc
     if (!err) /* for the lengths of the paths there should be */
         err = rules_make(&tables->rules, &tables->topology, &report->order, why);
     if (!err)
-        err = tables_replay(tables, &read, &tables->rules, replay_title, why);
+        err = tables_replay(tables, &read, &tables->rules, progress_observer, why);
     report->encoding = read.encoding;
     report->file = path;
     report->read = true;

@@ -6,11 +6,6 @@
 #include "cli/progress.h"
 #include "cli/route_call.h"
 
-static void show_stage(void *context, const char *stage, uint64_t done, uint64_t total)
-{
-    progress_show(stage, done, total);
-}
-
 /* All channels under the worst permutation: adds up again, by another way. */
 static enum err load_again(struct load_report *report, struct why *why)
 {
@@ -18,7 +13,7 @@ static enum err load_again(struct load_report *report, struct why *why)
     enum err err = worst_traffic(&report->worst, report->router->topology, &traffic, why);
     if (err)
         return err;
-    err = load_find(&report->load, report->router, &traffic, load_report_progress, NULL, why);
+    err = load_find(&report->load, report->router, &traffic, progress_observer, why);
     traffic_fini(&traffic);
     return err;
 }
@@ -26,8 +21,7 @@ static enum err load_again(struct load_report *report, struct why *why)
 static enum err worst_make(struct load_report *report, const struct call *call, struct why *why)
 {
     struct why reason = {""};
-    enum err err = worst_find(&report->worst, report->router,
-                              (struct worst_progress){show_stage, NULL}, &reason);
+    enum err err = worst_find(&report->worst, report->router, progress_observer, &reason);
     if (err)
         return load_refuse(report->name, err, &reason, why);
     err = load_again(report, why);

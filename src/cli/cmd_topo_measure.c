@@ -52,36 +52,22 @@ static enum err measure_distances(const struct call *call, struct measurement *f
     return err;
 }
 
-static void show_progress(void *title, uint64_t done, uint64_t total)
-{
-    progress_show(title, done, total);
-}
-
-static void show_stage(void *context, const char *stage, uint64_t done, uint64_t total)
-{
-    progress_show(stage, done, total);
-}
-
 static enum err measure_bisection(struct measurement *found, struct why *why)
 {
-    enum err err = bisection_watch(&found->bisection, found->topology, found->seed,
-                                   (struct bisection_progress){show_stage, NULL}, why);
+    enum err err =
+        bisection_watch(&found->bisection, found->topology, found->seed, progress_observer, why);
     found->has_bisection = !err;
     return err ? err : bisection_raise(&found->bisection, found->topology, &found->tally, why);
 }
 
 static enum err measure_connectivity(struct measurement *found, struct why *why)
 {
-    static char edge_title[] = "edge connectivity", vertex_title[] = "vertex connectivity";
     const struct graph *graph = &found->topology->graph;
     found->has_connectivity = true;
-    enum err err =
-        connectivity_edge(graph, (struct connectivity_progress){show_progress, edge_title},
-                          &found->edge_connectivity, why);
+    enum err err = connectivity_edge(graph, progress_observer, &found->edge_connectivity, why);
     if (err)
         return err;
-    return connectivity_vertex(graph, (struct connectivity_progress){show_progress, vertex_title},
-                               &found->vertex_connectivity, why);
+    return connectivity_vertex(graph, progress_observer, &found->vertex_connectivity, why);
 }
 
 /* "A,B". A name may hold commas of its own: any comma that leaves two nodes

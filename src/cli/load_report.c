@@ -40,17 +40,6 @@ enum err load_report_capacity(struct load_report *report, const struct call *cal
     return err;
 }
 
-void load_report_progress(void *context, uint64_t done, uint64_t total)
-{
-    static const char title[] = "loads of channels";
-    progress_show(title, done, total);
-}
-
-static size_t channel_count(const struct load_report *report)
-{
-    return 2 * (size_t)report->router->topology->graph.link_count;
-}
-
 static double busiest(const struct load_report *report)
 {
     return report->is_worst ? report->worst.load : report->load.max;
@@ -78,7 +67,7 @@ static int loaded_compare(const void *one, const void *other)
 /* The caller frees them. */
 static struct loaded *channels_sorted(const struct load_report *report)
 {
-    size_t count = channel_count(report);
+    size_t count = graph_channel_count(&report->router->topology->graph);
     struct loaded *sorted = array_new(count, sizeof *sorted);
     for (size_t i = 0; sorted && i < count; i++) {
         double load = report->load.channels[i];
@@ -168,7 +157,7 @@ enum err load_report_json(struct text *out, const struct load_report *report, st
         channel_json(&json, report, report->worst.channel, report->worst.load);
         permutation_json(&json, report);
     }
-    size_t count = channel_count(report);
+    size_t count = graph_channel_count(&report->router->topology->graph);
     if (!report->channels)
         count = count < BUSIEST_ROWS ? count : BUSIEST_ROWS;
     struct loaded *sorted = channels_sorted(report);
@@ -297,7 +286,7 @@ static void permutation_text(struct text *out, const struct load_report *report)
 
 enum err load_report_text(struct text *out, const struct load_report *report, struct why *why)
 {
-    size_t count = channel_count(report);
+    size_t count = graph_channel_count(&report->router->topology->graph);
     double throughput = 1 / busiest(report);
     struct loaded *sorted = channels_sorted(report);
     if (!sorted)

@@ -40,6 +40,3 @@ MUST_CHECK enum err load_report_text(struct text *out, const struct load_report 
                                      struct why *why);
 MUST_CHECK enum err load_report_json(struct text *out, const struct load_report *report,
                                      struct why *why);
-
-/* For load_find: a bar while loads are added up. */
-void load_report_progress(void *context, uint64_t done, uint64_t total);

@@ -103,6 +103,13 @@ void progress_show(const char *title, uint64_t done, uint64_t total)
     pthread_mutex_unlock(&line.lock);
 }
 
+static void stage_told(void *context, const char *stage, uint64_t done, uint64_t total)
+{
+    progress_show(stage, done, total);
+}
+
+const struct observer progress_observer = {.told = stage_told};
+
 static void pause_set(bool paused)
 {
     pthread_mutex_lock(&line.lock);

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "base/observer.h"
+
 /* A command begins; its name stands before the time while nothing is counted. */
 void progress_start(const char *name);
 
@@ -15,6 +17,9 @@ void progress_start(const char *name);
  * is work whose steps nobody counts. The title is borrowed until the next
  * call, and told from others by its address. */
 void progress_show(const char *title, uint64_t done, uint64_t total);
+
+/* The line shows what a piece of work tells; its stages are the titles. */
+extern const struct observer progress_observer;
 
 /* While somebody types on the terminal, the line must not write over it. */
 void progress_pause(void);

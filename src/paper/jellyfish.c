@@ -203,10 +203,7 @@ static enum err fig5_grow(struct topology *topology, uint32_t switches, uint64_t
     enum err err = grow_topology(&growth, topology, &order, why);
     if (err)
         return err;
-    struct topology before = *topology;
-    *topology = growth.topology;
-    growth.topology = before;
-    growth_fini(&growth);
+    growth_accept(&growth, topology);
     return OK;
 }
 

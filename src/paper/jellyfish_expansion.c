@@ -116,10 +116,7 @@ static enum err grow_some(struct topology *topology, const struct prices *prices
     if (err)
         return err;
     *cost += count * prices->switch_price + growth_cost(&growth, prices);
-    struct topology before = *topology;
-    *topology = growth.topology;
-    growth.topology = before;
-    growth_fini(&growth);
+    growth_accept(&growth, topology);
     return OK;
 }
 

@@ -78,10 +78,10 @@ static int path_compare(const void *left, const void *right, void *context)
     const struct ordering *ordering = context;
     const struct path_set *paths = ordering->paths;
     const size_t *one = left, *other = right;
-    const uint32_t *a = paths->channels + paths->path_first[*one];
-    const uint32_t *b = paths->channels + paths->path_first[*other];
-    size_t a_hops = paths->path_first[*one + 1] - paths->path_first[*one];
-    size_t b_hops = paths->path_first[*other + 1] - paths->path_first[*other];
+    const uint32_t *a = path_set_channels(paths, *one);
+    const uint32_t *b = path_set_channels(paths, *other);
+    size_t a_hops = path_set_hops(paths, *one);
+    size_t b_hops = path_set_hops(paths, *other);
     if (a_hops != b_hops)
         return a_hops < b_hops ? -1 : 1;
     for (size_t i = 0; i < a_hops; i++) {
@@ -99,8 +99,7 @@ static bool pool_complete(const struct path_set *pool, size_t asked, size_t k)
     size_t last = pool->path_count - 1;
     if (pool->path_count < asked || pool->path_count < k)
         return true;
-    return pool->path_first[k] - pool->path_first[k - 1] <
-           pool->path_first[last + 1] - pool->path_first[last];
+    return path_set_hops(pool, k - 1) < path_set_hops(pool, last);
 }
 
 /* The first k paths of a pair in order: from a pool that has all that may be
@@ -205,10 +204,10 @@ static enum err fig9_count(const struct fig9 *fig9, struct fig9_tally *tally,
 static enum err fig9_begin(struct fig9 *fig9, const struct graph *graph, struct why *why)
 {
     if (fig9->links) {
-        assert(fig9->links == 2 * graph->link_count);
+        assert(fig9->links == graph_channel_count(graph));
         return OK;
     }
-    fig9->links = 2 * graph->link_count;
+    fig9->links = graph_channel_count(graph);
     for (int i = 0; i < CHOICE_COUNT; i++) {
         fig9->tallies[i].few_min = 100;
         fig9->tallies[i].ranked = array_new(fig9->links, sizeof *fig9->tallies[i].ranked);

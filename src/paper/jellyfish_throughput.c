@@ -269,10 +269,7 @@ static enum err fig6_grow(struct topology *topology, uint64_t seed, struct why *
     enum err err = grow_topology(&growth, topology, &order, why);
     if (err)
         return err;
-    struct topology before = *topology;
-    *topology = growth.topology;
-    growth.topology = before;
-    growth_fini(&growth);
+    growth_accept(&growth, topology);
     return OK;
 }
 

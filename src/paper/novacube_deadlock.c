@@ -43,7 +43,7 @@ static enum err mean_path(const struct router *router, double *mean, struct why 
 {
     const struct graph *graph = &router->topology->graph;
     uint32_t sources = router->symmetric ? 1 : graph->node_count;
-    double *channels = array_new(2 * (size_t)graph->link_count, sizeof *channels), hops = 0;
+    double *channels = array_new(graph_channel_count(graph), sizeof *channels), hops = 0;
     struct load_walk *walk;
     enum err err = channels ? load_walk_open(&walk, router, why) : why_memory(why);
     if (err) {
@@ -71,7 +71,8 @@ static enum err try_algorithm(struct trial *trial, const struct topology *topolo
         return OK; /* pora-quadrants is read for two axes only */
     if (err)
         return err;
-    err = deadlock_find(&found, &router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, why);
+    err =
+        deadlock_find(&found, &router, (struct lane_rule){LANE_OWN, 0}, (struct observer){0}, why);
     if (!err) {
         *trial = (struct trial){.fits = true,
                                 .free = found.free,

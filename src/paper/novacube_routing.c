@@ -163,7 +163,7 @@ static enum err mean_path(const char *algorithm, const char *spec, double *mean,
     err = router_open(&router, algorithm, &topology, NULL, why);
     if (err)
         goto free_traffic;
-    err = load_find(&load, &router, &traffic, NULL, NULL, why);
+    err = load_find(&load, &router, &traffic, (struct observer){0}, why);
     if (!err) {
         *mean = load.mean_path;
         load_fini(&load);

@@ -192,7 +192,7 @@ static enum err limit_by_worst_of(struct worst_case *found, const struct topolog
     enum err err = router_open(&router, algorithm, topology, NULL, why);
     if (err)
         return err;
-    err = worst_find(&worst, &router, (struct worst_progress){0}, why);
+    err = worst_find(&worst, &router, (struct observer){0}, why);
     router_close(&router);
     if (err)
         return err;

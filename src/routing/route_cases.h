@@ -9,6 +9,7 @@
 #include "routing/load/load.h"
 #include "routing/route.h"
 #include "routing/traffic/traffic.h"
+#include "topology/build_test.h"
 
 /* A network and a router on it. The router borrows the topology, so that the
  * struct must not move; hence one on the heap. */
@@ -23,8 +24,7 @@ static inline struct route_case *route_case_try(const char *spec, const char *al
     struct route_case *test = array_new(1, sizeof *test);
     struct why why = {0};
     assert_non_null(test);
-    if (topology_build(&test->topology, spec, &why))
-        fail_msg("%s", why.text);
+    test->topology = build_test(spec);
     enum err err = router_open(&test->router, algorithm, &test->topology, NULL, &why);
     if (!err)
         return test;
@@ -62,6 +62,6 @@ static inline struct load route_case_load(const struct router *router,
                                           const struct traffic *traffic)
 {
     struct load load;
-    assert_int_equal(load_find(&load, router, traffic, NULL, NULL, NULL), OK);
+    assert_int_equal(load_find(&load, router, traffic, (struct observer){0}, NULL), OK);
     return load;
 }

@@ -29,7 +29,7 @@ static double follow(const struct router *router, uint32_t at, uint32_t to,
     double sum = 0, arrived = 0;
     for (uint32_t i = 0; i < count; i++) {
         assert_true(moves[i].share >= 0 && moves[i].lane < router->lane_count);
-        assert_true(moves[i].channel < 2 * graph->link_count);
+        assert_true(moves[i].channel < graph_channel_count(graph));
         assert_int_equal(graph_channel_from(graph, moves[i].channel), at);
         sum += moves[i].share;
         double rest = follow(router, graph_channel_to(graph, moves[i].channel), to, &moves[i].next,

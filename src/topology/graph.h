@@ -14,7 +14,7 @@
 #define NODE_NONE      UINT32_MAX
 #define PORT_ANY       UINT32_MAX /* graph_make picks the lowest free port */
 #define GRAPH_NODE_MAX 100000000u
-#define GRAPH_LINK_MAX 200000000u /* 13 GB while it is made */
+#define GRAPH_LINK_MAX 200000000u /* 13 GB while it is made; channels fit 32 bits */
 
 struct link {
     uint32_t a, b;
@@ -40,6 +40,12 @@ void graph_fini(struct graph *graph);
 static inline uint32_t graph_degree(const struct graph *graph, uint32_t node)
 {
     return graph->first[node + 1] - graph->first[node];
+}
+
+/* Two a link. As many slots are there in all. */
+static inline uint32_t graph_channel_count(const struct graph *graph)
+{
+    return 2 * graph->link_count;
 }
 
 /* The port at which a channel leaves its node. */

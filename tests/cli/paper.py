@@ -17,6 +17,7 @@ import xml.dom.minidom
 import networkx
 
 sys.path.insert(0, sys.path[0] + "/..")
+from figures import rows, run
 from tap import main, weft
 
 SEED = 9
@@ -25,20 +26,6 @@ VERDICTS = ("agrees", "differs", "cannot be reproduced")
 
 def listed():
     return [figure["name"] for figure in weft("paper", "list", "--json").json["figures"]]
-
-
-def run(name, *words):
-    """The figure's object."""
-    done = weft("paper", "run", name, "--quick", "--json", *words)
-    assert done.code == 0, done.err
-    (figure,) = done.json["figures"]
-    return figure
-
-
-def rows(figure, table=0):
-    table = figure["tables"][table]
-    names = [column["name"] for column in table["columns"]]
-    return [dict(zip(names, row)) for row in table["rows"]]
 
 
 def verdicts(figure):

@@ -11,20 +11,8 @@ import unittest
 import networkx
 
 sys.path.insert(0, sys.path[0] + "/..")
+from figures import rows, run
 from tap import main, weft
-
-
-def run(name, *words):
-    done = weft("paper", "run", name, "--quick", "--json", *words)
-    assert done.code == 0, done.err
-    (figure,) = done.json["figures"]
-    return figure
-
-
-def rows(figure, table=0):
-    table = figure["tables"][table]
-    names = [column["name"] for column in table["columns"]]
-    return [dict(zip(names, row)) for row in table["rows"]]
 
 
 class Failures(unittest.TestCase):

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         rule_tables_count(&tables, &counts);
         assert(counts.total == per_switch[0] + per_switch[1] + per_switch[2] + per_switch[3]);
         assert(counts.total <= tables.count);
-        assert(replay_tables(&replay, &tables, &rules, NULL, NULL, &why) == OK);
+        assert(replay_tables(&replay, &tables, &rules, (struct observer){0}, &why) == OK);
         for (int i = 0; i < REPLAY_FAULT_COUNT; i++)
             faults += replay.faults[i];
         assert(faults == replay.fault_count && replay.reached <= replay.pairs);

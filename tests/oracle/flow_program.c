@@ -90,7 +90,7 @@ static size_t rank_sources(const struct graph *graph, const struct traffic *traf
 
 double flow_program_solve(const struct graph *graph, const struct traffic *traffic)
 {
-    size_t nodes = graph->node_count, channels = 2 * (size_t)graph->link_count;
+    size_t nodes = graph->node_count, channels = graph_channel_count(graph);
     int *rank = calloc(nodes, sizeof *rank);
     assert(rank);
     size_t sources = rank_sources(graph, traffic, rank);
@@ -121,7 +121,7 @@ double flow_program_solve(const struct graph *graph, const struct traffic *traff
 double flow_program_solve_paths(const struct graph *graph, const struct traffic *traffic,
                                 const struct path_set *paths)
 {
-    size_t channels = 2 * (size_t)graph->link_count, limits = traffic->count;
+    size_t channels = graph_channel_count(graph), limits = traffic->count;
     struct program program = program_make(paths->path_count + 1, limits + channels,
                                           paths->path_count + paths->hop_count + traffic->count);
     for (size_t k = 0; k < traffic->count; k++)

@@ -110,7 +110,7 @@ static enum err spectral_both(struct bisection *bisection, struct search *search
     bool found, provable = !(cayley->holds && halving->uniform); /* else it is known already */
     bool hurried = !provable || graph->node_count > SPECTRAL_NODE_MAX;
     double sigma, bound;
-    stage_tell(&search->progress, "bisection, spectral cut", 0, 0);
+    observer_tell(&search->progress, "bisection, spectral cut", 0, 0);
     enum err err =
         spectral_estimate(graph, halving, hurried, search->seed, &found, &sigma, vector, why);
     if (!err && found)
@@ -131,15 +131,15 @@ static enum err bracket(struct bisection *bisection, struct search *search,
 {
     const struct topology *topology = search->topology;
     const struct halving *halving = search->halving;
-    stage_tell(&search->progress, "bisection, quick bounds", 0, 0);
+    observer_tell(&search->progress, "bisection, quick bounds", 0, 0);
     enum err err = lower_quick(bisection, topology, halving, cayley, why);
     search->floor = bisection->lower;
-    stage_tell(&search->progress, "bisection, structured cuts", 0, 0);
+    observer_tell(&search->progress, "bisection, structured cuts", 0, 0);
     if (!err)
         err = structured_search(search, why);
     if (!err && !search_done(search) && cayley->holds && halving->uniform) {
         double eigenvalue;
-        stage_tell(&search->progress, "bisection, embedding bound", 0, 0);
+        observer_tell(&search->progress, "bisection, embedding bound", 0, 0);
         err = embedding_eigenvalue(topology, &eigenvalue, why);
         lower_raise(bisection, spectral_bound(halving, eigenvalue, eigenvalue) * (1 - 1e-12),
                     "embedding");
@@ -149,7 +149,7 @@ static enum err bracket(struct bisection *bisection, struct search *search,
         err = spectral_both(bisection, search, cayley, why);
     if (!err && !search_done(search) && !(cayley->holds && halving->uniform)) {
         double bound;
-        stage_tell(&search->progress, "bisection, congestion bound", 0, 0);
+        observer_tell(&search->progress, "bisection, congestion bound", 0, 0);
         err = congestion_lower(&topology->graph, halving, cayley, &bound, why);
         lower_raise(bisection, bound, "congestion");
         search->floor = bisection->lower;
@@ -160,8 +160,8 @@ static enum err bracket(struct bisection *bisection, struct search *search,
 }
 
 static enum err search_all(struct bisection *bisection, const struct topology *topology,
-                           const struct halving *halving, uint64_t seed,
-                           struct bisection_progress progress, struct why *why)
+                           const struct halving *halving, uint64_t seed, struct observer progress,
+                           struct why *why)
 {
     struct search search;
     struct cayley cayley;
@@ -184,7 +184,7 @@ static enum err search_all(struct bisection *bisection, const struct topology *t
 }
 
 static enum err find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
-                     uint32_t exhaustive_max, struct bisection_progress progress, struct why *why)
+                     uint32_t exhaustive_max, struct observer progress, struct why *why)
 {
     uint32_t nodes = topology->graph.node_count;
     struct halving halving;
@@ -219,11 +219,11 @@ static enum err find(struct bisection *bisection, const struct topology *topolog
 enum err bisection_find(struct bisection *bisection, const struct topology *topology, uint64_t seed,
                         struct why *why)
 {
-    return bisection_watch(bisection, topology, seed, (struct bisection_progress){0}, why);
+    return bisection_watch(bisection, topology, seed, (struct observer){0}, why);
 }
 
 enum err bisection_watch(struct bisection *bisection, const struct topology *topology,
-                         uint64_t seed, struct bisection_progress progress, struct why *why)
+                         uint64_t seed, struct observer progress, struct why *why)
 {
     return find(bisection, topology, seed, EXHAUSTIVE_NODE_MAX, progress, why);
 }
@@ -231,7 +231,7 @@ enum err bisection_watch(struct bisection *bisection, const struct topology *top
 enum err bisection_bracket(struct bisection *bisection, const struct topology *topology,
                            uint64_t seed, struct why *why)
 {
-    return find(bisection, topology, seed, 0, (struct bisection_progress){0}, why);
+    return find(bisection, topology, seed, 0, (struct observer){0}, why);
 }
 
 enum err bisection_raise(struct bisection *bisection, const struct topology *topology,

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "flow/bisection/stage.h"
+#include "base/observer.h"
 #include "topology/measure/distance.h"
 #include "topology/topology.h"
 
@@ -28,8 +28,7 @@ MUST_CHECK enum err bisection_find(struct bisection *bisection, const struct top
 
 /* The same, for a caller who waits: it is told how far the work is. */
 MUST_CHECK enum err bisection_watch(struct bisection *bisection, const struct topology *topology,
-                                    uint64_t seed, struct bisection_progress progress,
-                                    struct why *why);
+                                    uint64_t seed, struct observer progress, struct why *why);
 
 /* The first again, but a small graph too is bounded and searched like a large one,
  * not looked through: what the proofs and searches are worth. */

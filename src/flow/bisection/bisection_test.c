@@ -262,9 +262,8 @@ static void a_watcher_is_told_and_changes_nothing(void **state)
     struct rng rng = rng_make(72, 0);
     example_random(&topology, 120, 400, true, 3, &rng);
     assert_int_equal(bisection_find(&alone, &topology, 5, NULL), OK);
-    assert_int_equal(
-        bisection_watch(&seen, &topology, 5, (struct bisection_progress){watch, &watched}, NULL),
-        OK);
+    assert_int_equal(bisection_watch(&seen, &topology, 5, (struct observer){watch, &watched}, NULL),
+                     OK);
     assert_int_equal(alone.lower, seen.lower);
     assert_memory_equal(alone.side, seen.side, 120);
     assert_true(watched.calls > watched.counted && watched.counted > 10);

@@ -112,7 +112,7 @@ static double rounding(const struct recurrence *recurrence, uint32_t steps)
 }
 
 enum err chebyshev_second(const struct graph *graph, double low, double high, uint32_t steps,
-                          struct bisection_progress progress, double *bound, struct why *why)
+                          struct observer progress, double *bound, struct why *why)
 {
     uint32_t nodes = graph->node_count;
     *bound = 0;
@@ -129,7 +129,7 @@ enum err chebyshev_second(const struct graph *graph, double low, double high, ui
     bool room = recurrence.squares && recurrence.now && recurrence.before;
     if (room) {
         for (uint32_t first = 0; first < nodes; first += COLUMNS) {
-            stage_tell(&progress, "bisection, spectral bound", first, nodes);
+            observer_tell(&progress, "bisection, spectral bound", first, nodes);
             block_run(&recurrence, first, steps);
         }
         double size = sqrt(recurrence.squares[steps]) * (1 + 1e-9);

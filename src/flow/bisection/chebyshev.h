@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "flow/bisection/stage.h"
+#include "base/observer.h"
 #include "topology/graph.h"
 
 /* The second eigenvalue of the Laplacian is at least *bound. `low` and `high`
@@ -14,5 +14,5 @@
  * proof, good ones a good one. So do more steps, each of which costs one visit
  * of every cable for every node. */
 MUST_CHECK enum err chebyshev_second(const struct graph *graph, double low, double high,
-                                     uint32_t steps, struct bisection_progress progress,
-                                     double *bound, struct why *why);
+                                     uint32_t steps, struct observer progress, double *bound,
+                                     struct why *why);

@@ -8,9 +8,9 @@
 static double bound_of(const struct topology *topology, double low, double high, uint32_t steps)
 {
     double bound = -1;
-    assert_int_equal(chebyshev_second(&topology->graph, low, high, steps,
-                                      (struct bisection_progress){0}, &bound, NULL),
-                     OK);
+    assert_int_equal(
+        chebyshev_second(&topology->graph, low, high, steps, (struct observer){0}, &bound, NULL),
+        OK);
     return bound;
 }
 

@@ -38,7 +38,7 @@ void search_fini(struct search *search)
 void search_try(struct search *search, const char *method)
 {
     if (search->start < search->starts)
-        stage_tell(&search->progress, "bisection, search", search->start++, search->starts);
+        observer_tell(&search->progress, "bisection, search", search->start++, search->starts);
     uint64_t cut = refine_run(&search->refine, search->trial);
     if (cut >= search->cut)
         return;

@@ -4,17 +4,17 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "flow/bisection/halving.h"
 #include "flow/bisection/refine.h"
-#include "flow/bisection/stage.h"
 #include "topology/topology.h"
 
 struct search {
     const struct topology *topology; /* borrowed, as is the halving */
     const struct halving *halving;
     uint64_t seed;
-    struct bisection_progress progress; /* nobody's until set */
-    uint64_t floor;                     /* a proved bound: a cut of this size ends the search */
+    struct observer progress; /* nobody's until set */
+    uint64_t floor;           /* a proved bound: a cut of this size ends the search */
     struct refine refine;
     uint8_t *trial;         /* owned; sides about to be tried */
     uint8_t *best;          /* owned; the best halving */

@@ -214,7 +214,7 @@ static enum err lower_by_walks(const struct graph *graph, const struct halving *
 }
 
 static enum err lower_by_polynomial(const struct graph *graph, const struct halving *halving,
-                                    double sigma, uint64_t seed, struct bisection_progress progress,
+                                    double sigma, uint64_t seed, struct observer progress,
                                     double *bound, struct why *why)
 {
     double visits = 2.0 * graph->link_count * graph->node_count;
@@ -238,11 +238,10 @@ static enum err lower_by_polynomial(const struct graph *graph, const struct halv
 }
 
 enum err spectral_lower(const struct graph *graph, const struct halving *halving, double sigma,
-                        uint64_t seed, struct bisection_progress progress, double *bound,
-                        struct why *why)
+                        uint64_t seed, struct observer progress, double *bound, struct why *why)
 {
     *bound = 0;
-    stage_tell(&progress, "bisection, spectral bound", 0, 0);
+    observer_tell(&progress, "bisection, spectral bound", 0, 0);
     if (graph->node_count <= SPECTRAL_NODE_MAX)
         return lower_by_factor(graph, halving, sigma, bound, why);
     return lower_by_polynomial(graph, halving, sigma, seed, progress, bound, why);

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "flow/bisection/halving.h"
-#include "flow/bisection/stage.h"
 #include "topology/graph.h"
 
 #define SPECTRAL_NODE_MAX 5000u /* largest dense matrix: 200 MB, about 15 s */
@@ -40,5 +40,5 @@ MUST_CHECK enum err spectral_prove(const struct graph *graph, const struct halvi
  * SPECTRAL_NODE_MAX nodes, with equal weights, polynomials take the place of
  * the factorisation (chebyshev.h, then walks.h) while their work is bearable. */
 MUST_CHECK enum err spectral_lower(const struct graph *graph, const struct halving *halving,
-                                   double sigma, uint64_t seed, struct bisection_progress progress,
+                                   double sigma, uint64_t seed, struct observer progress,
                                    double *bound, struct why *why);

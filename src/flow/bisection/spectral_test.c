@@ -94,7 +94,7 @@ static void bounds_lie_below_the_smallest_halving(void **state)
             OK);
         if (found)
             assert_int_equal(spectral_lower(&topology.graph, &halving, sigma, 1,
-                                            (struct bisection_progress){0}, &bound, NULL),
+                                            (struct observer){0}, &bound, NULL),
                              OK);
         uint64_t smallest = example_smallest(&topology);
         assert_true(bound <= (double)smallest + 1e-9);

@@ -10,15 +10,10 @@
  * channels has a length, and the shorter of two such paths is told. */
 static const double weight_min = 1e-12;
 
-static size_t channel_count(const struct balance *balance)
-{
-    return 2 * (size_t)balance->spread->graph->link_count;
-}
-
 enum err balance_open(struct balance *balance, struct spread *spread, struct why *why)
 {
     *balance = (struct balance){.spread = spread};
-    size_t channels = channel_count(balance);
+    size_t channels = graph_channel_count(balance->spread->graph);
     balance->weight = array_new(channels, sizeof *balance->weight);
     balance->channels = array_new(channels, sizeof *balance->channels);
     enum err err = stride_open(&balance->stride, spread, why);
@@ -45,7 +40,7 @@ void balance_close(struct balance *balance)
 static void weigh(struct balance *balance)
 {
     const struct spread *spread = balance->spread;
-    for (size_t c = 0; c < channel_count(balance); c++)
+    for (size_t c = 0; c < graph_channel_count(balance->spread->graph); c++)
         balance->channels[c].weight =
             fmax(exp(balance->sharpness * (spread->load[c] - spread->busiest)), weight_min);
 }
@@ -54,7 +49,7 @@ static void weigh(struct balance *balance)
 static uint32_t next_stamp(struct balance *balance)
 {
     if (++balance->stamp == 0) {
-        for (size_t c = 0; c < channel_count(balance); c++)
+        for (size_t c = 0; c < graph_channel_count(balance->spread->graph); c++)
             balance->channels[c].on_empty = balance->channels[c].on_crowded = 0;
         balance->stamp = 1;
     }
@@ -69,8 +64,7 @@ struct way {
 
 static struct way way_of(const struct path_set *paths, size_t path)
 {
-    size_t first = paths->path_first[path];
-    return (struct way){paths->channels + first, paths->path_first[path + 1] - first};
+    return (struct way){path_set_channels(paths, path), path_set_hops(paths, path)};
 }
 
 static double way_length(const struct balance *balance, struct way way)
@@ -189,7 +183,7 @@ static enum err take_stride(struct balance *balance, struct why *why)
 enum err balance_run(struct balance *balance, uint32_t sweep_max, double tolerance, struct why *why)
 {
     assert(balance->sharpness > 0 && sweep_max > 0);
-    size_t channels = channel_count(balance);
+    size_t channels = graph_channel_count(balance->spread->graph);
     uint32_t averaged = 0;
     bool done = false;
     for (size_t c = 0; c < channels; c++)

@@ -110,7 +110,7 @@ static double oracle_upper(const struct example *example)
     assert_non_null(far);
     for (uint32_t i = 0; i < n * n; i++)
         far[i] = i % (n + 1) ? INFINITY : 0;
-    for (uint32_t c = 0; c < 2 * graph->link_count; c++) {
+    for (uint32_t c = 0; c < graph_channel_count(graph); c++) {
         double *at = &far[graph_channel_from(graph, c) * n + graph_channel_to(graph, c)];
         *at = fmin(*at, example->flow.weights[c]);
         sum += example->flow.weights[c];
@@ -139,7 +139,7 @@ static void example_random(struct example *example, const char *spec, uint64_t s
     assert_int_equal(topology_build(&example->topology, spec, NULL), OK);
     assert_int_equal(traffic_permutation(&example->traffic, &example->topology, seed, NULL), OK);
     const struct graph *graph = &example->topology.graph;
-    uint32_t channel_count = 2 * graph->link_count;
+    uint32_t channel_count = graph_channel_count(graph);
     double *load = array_new(channel_count, sizeof *load), most = 0;
     example->flow.weights = array_new(channel_count, sizeof *example->flow.weights);
     assert_true(load && example->flow.weights && graph->node_count <= 64);
@@ -202,7 +202,7 @@ static void test_a_written_flow_is_read_back(void **state)
         assert_true(read.rates[p] == example.flow.rates[p]);
     for (size_t hop = 0; hop < read.flow.hop_count; hop++)
         assert_int_equal(read.flow.channels[hop], example.flow.flow.channels[hop] / 2);
-    for (uint32_t c = 0; c < 2 * example.topology.graph.link_count; c++)
+    for (uint32_t c = 0; c < graph_channel_count(&example.topology.graph); c++)
         assert_true(read.links[c / 2].weights[c & 1] == example.flow.weights[c]);
     certificate_fini(&read);
     example_close(&example);

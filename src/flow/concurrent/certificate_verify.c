@@ -132,8 +132,8 @@ static enum err walk_path(struct verifier *verifier, size_t path, const struct d
 {
     const struct certificate *certificate = verifier->certificate;
     const struct graph *graph = &verifier->topology->graph;
-    const uint32_t *links = certificate->flow.channels + certificate->flow.path_first[path];
-    size_t hops = certificate->flow.path_first[path + 1] - certificate->flow.path_first[path];
+    const uint32_t *links = path_set_channels(&certificate->flow, path);
+    size_t hops = path_set_hops(&certificate->flow, path);
     unsigned long line = certificate->path_lines[path];
     char name[NODE_NAME_SIZE], end[NODE_NAME_SIZE];
     uint32_t at = demand->from;
@@ -159,12 +159,10 @@ static enum err walk_path(struct verifier *verifier, size_t path, const struct d
 static bool walk_allowed(const struct verifier *verifier, size_t pair, size_t hops)
 {
     const struct path_set *paths = verifier->paths;
-    for (size_t p = paths->pair_first[pair]; p < paths->pair_first[pair + 1]; p++) {
-        size_t first = paths->path_first[p], size = paths->path_first[p + 1] - first;
-        if (size == hops &&
-            memcmp(paths->channels + first, verifier->walk, hops * sizeof *verifier->walk) == 0)
+    for (size_t p = paths->pair_first[pair]; p < paths->pair_first[pair + 1]; p++)
+        if (path_set_hops(paths, p) == hops &&
+            !memcmp(path_set_channels(paths, p), verifier->walk, hops * sizeof *verifier->walk))
             return true;
-    }
     return false;
 }
 
@@ -172,7 +170,7 @@ static enum err add_path(struct verifier *verifier, size_t pair, size_t path, st
 {
     const struct certificate *certificate = verifier->certificate;
     double rate = certificate->rates[path];
-    size_t hops = certificate->flow.path_first[path + 1] - certificate->flow.path_first[path];
+    size_t hops = path_set_hops(&certificate->flow, path);
     if (!(rate >= 0))
         return fail_at(verifier, certificate->path_lines[path], "a negative rate");
     enum err err = walk_path(verifier, path, &certificate->demands[pair]);
@@ -221,7 +219,7 @@ static enum err check_loads(const struct verifier *verifier, double *load_max)
     const struct graph *graph = &verifier->topology->graph;
     char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
     *load_max = 0;
-    for (uint32_t c = 0; c < 2 * graph->link_count; c++) {
+    for (uint32_t c = 0; c < graph_channel_count(graph); c++) {
         double load = sum_value(&verifier->loads[c]);
         if (!(load <= 1 + CERTIFICATE_TOLERANCE))
             return why_fail(verifier->why, ERR_INPUT,
@@ -327,7 +325,7 @@ static enum err find_upper(struct verifier *verifier, double *upper)
     const struct certificate *certificate = verifier->certificate;
     struct sum all = {0, 0}, taken = {0, 0};
     uint32_t source = NODE_NONE;
-    for (uint32_t c = 0; c < 2 * verifier->topology->graph.link_count; c++)
+    for (uint32_t c = 0; c < graph_channel_count(&verifier->topology->graph); c++)
         sum_add(&all, channel_weight(verifier, c));
     for (size_t i = 0; i < certificate->flow.pair_count; i++) {
         const struct demand *demand = &certificate->demands[i];
@@ -395,7 +393,7 @@ enum err certificate_verify(const struct certificate *certificate, const struct 
         .topology = topology,
         .paths = paths,
         .why = why,
-        .loads = array_new(2 * (size_t)graph->link_count, sizeof *verifier.loads),
+        .loads = array_new(graph_channel_count(graph), sizeof *verifier.loads),
         .distance = array_new(graph->node_count, sizeof *verifier.distance),
         .heap = array_new(graph->node_count, sizeof *verifier.heap),
         .place = array_new(graph->node_count, sizeof *verifier.place),

@@ -56,7 +56,7 @@ struct solver {
 
 static size_t solver_channels(const struct solver *solver)
 {
-    return 2 * (size_t)solver->topology->graph.link_count;
+    return graph_channel_count(&solver->topology->graph);
 }
 
 static void solver_close(struct solver *solver)
@@ -77,8 +77,7 @@ static enum err spread_given(struct spread *spread, const struct path_set *given
         size_t first = given->pair_first[k];
         assert(first < given->pair_first[k + 1]);
         for (size_t p = first; !err && p < given->pair_first[k + 1]; p++)
-            err = spread_add(spread, given->channels + given->path_first[p],
-                             given->path_first[p + 1] - given->path_first[p],
+            err = spread_add(spread, path_set_channels(given, p), path_set_hops(given, p),
                              p == first ? spread->traffic->demands[k].amount : 0, why);
         if (err)
             return err;
@@ -220,8 +219,8 @@ static enum err answer(struct concurrent *concurrent, struct solver *solver, str
             if (spread->rates[p] <= 0)
                 continue;
             concurrent->rates[concurrent->flow.path_count] = spread->rates[p] / spread->busiest;
-            err = path_set_path(&concurrent->flow, paths->channels + paths->path_first[p],
-                                paths->path_first[p + 1] - paths->path_first[p], why);
+            err = path_set_path(&concurrent->flow, path_set_channels(paths, p),
+                                path_set_hops(paths, p), why);
         }
         if (err) {
             concurrent_fini(concurrent);

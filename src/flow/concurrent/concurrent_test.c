@@ -79,7 +79,7 @@ static void the_flow_fits_and_carries_every_demand(void **state)
     struct concurrent_options options = {.gap = 0.02};
     assert_int_equal(traffic_permutation(&traffic, &topology, 7, NULL), OK);
     assert_int_equal(concurrent_solve(&found, &topology, &traffic, &options, NULL), OK);
-    double *load = calloc(2 * (size_t)topology.graph.link_count, sizeof *load);
+    double *load = calloc(graph_channel_count(&topology.graph), sizeof *load);
     assert_non_null(load);
     assert_int_equal(found.flow.pair_count, traffic.count);
     for (size_t k = 0; k < traffic.count; k++) {
@@ -97,7 +97,7 @@ static void the_flow_fits_and_carries_every_demand(void **state)
         }
         assert_true(fabs(sum - found.lower * traffic.demands[k].amount) <= 1e-12);
     }
-    for (size_t c = 0; c < 2 * (size_t)topology.graph.link_count; c++)
+    for (size_t c = 0; c < graph_channel_count(&topology.graph); c++)
         assert_true(load[c] <= 1 + 1e-12 && found.weights[c] > 0);
     free(load);
     concurrent_fini(&found);

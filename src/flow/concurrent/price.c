@@ -19,7 +19,7 @@ enum err price_open(struct price *price, const struct graph *graph, const struct
     *price = (struct price){.graph = graph, .traffic = traffic};
     size_t nodes = graph->node_count;
     enum err err = spread_open(&price->next, graph, traffic, why);
-    price->slot_weight = array_new(2 * (size_t)graph->link_count, sizeof *price->slot_weight);
+    price->slot_weight = array_new(graph_channel_count(graph), sizeof *price->slot_weight);
     price->distance = array_new(nodes, sizeof *price->distance);
     price->parent = array_new(nodes, sizeof *price->parent);
     price->heap = array_new(nodes, sizeof *price->heap);
@@ -146,8 +146,8 @@ static enum err renew(struct price *price, const struct spread *spread, size_t d
         known = fmin(known, length);
         if (spread->rates[p] <= 0 && length > keep_within * distance)
             continue;
-        err = spread_add(&price->next, paths->channels + paths->path_first[p],
-                         paths->path_first[p + 1] - paths->path_first[p], spread->rates[p], why);
+        err = spread_add(&price->next, path_set_channels(paths, p), path_set_hops(paths, p),
+                         spread->rates[p], why);
         if (err)
             return err;
     }
@@ -199,10 +199,9 @@ enum err price_round(struct price *price, struct spread *spread, const double *w
 {
     const struct graph *graph = price->graph;
     const struct traffic *traffic = price->traffic;
-    for (size_t slot = 0; slot < 2 * (size_t)graph->link_count; slot++)
+    for (size_t slot = 0; slot < graph_channel_count(graph); slot++)
         price->slot_weight[slot] = weight[graph->channel[slot]];
-    struct path_set *next = &price->next.paths;
-    next->pair_count = next->path_count = next->hop_count = 0;
+    path_set_clear(&price->next.paths);
     *total = 0;
     for (size_t first = 0, end; first < traffic->count; first = end) {
         for (end = first + 1; end < traffic->count; end++)

@@ -18,7 +18,7 @@ static void relax(const struct graph *graph, const double *weight, uint32_t sour
         distance[v] = v == source ? 0 : INFINITY;
     for (bool changed = true; changed;) {
         changed = false;
-        for (uint32_t c = 0; c < 2 * graph->link_count; c++) {
+        for (uint32_t c = 0; c < graph_channel_count(graph); c++) {
             double through = distance[graph_channel_from(graph, c)] + weight[c];
             double *to = &distance[graph_channel_to(graph, c)];
             if (through < *to) {
@@ -42,7 +42,7 @@ static void rounds_find_shortest_paths(void **state)
         assert_int_equal(traffic_permutation(&traffic, &topology, graph_seed, NULL), OK);
         assert_int_equal(spread_open(&spread, &topology.graph, &traffic, NULL), OK);
         assert_int_equal(price_open(&price, &topology.graph, &traffic, NULL), OK);
-        size_t channels = 2 * (size_t)topology.graph.link_count;
+        size_t channels = graph_channel_count(&topology.graph);
         double *weight = calloc(channels, sizeof *weight);
         assert_non_null(weight);
         struct rng rng = rng_make(SEED, graph_seed);

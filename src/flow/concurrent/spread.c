@@ -11,7 +11,7 @@ enum err spread_open(struct spread *spread, const struct graph *graph,
                      const struct traffic *traffic, struct why *why)
 {
     *spread = (struct spread){.graph = graph, .traffic = traffic};
-    spread->load = array_new(2 * (size_t)graph->link_count, sizeof *spread->load);
+    spread->load = array_new(graph_channel_count(graph), sizeof *spread->load);
     return spread->load ? OK : why_memory(why);
 }
 
@@ -36,7 +36,7 @@ enum err spread_add(struct spread *spread, const uint32_t *channels, size_t hops
 void spread_settle(struct spread *spread)
 {
     const struct path_set *paths = &spread->paths;
-    size_t channels = 2 * (size_t)spread->graph->link_count;
+    size_t channels = graph_channel_count(spread->graph);
     memset(spread->load, 0, channels * sizeof *spread->load);
     for (size_t k = 0; k < paths->pair_count; k++) {
         double sum = 0;

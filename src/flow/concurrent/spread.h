@@ -2,9 +2,9 @@
 /* spread: a traffic laid over paths, while the solver works on it.
  *
  * Every demand is carried in full; what is sought is the spread whose busiest
- * channel carries least. Invariants, asserted by spread_check: the rates of a
- * demand's paths are >= 0 and sum to its amount, and the load of a channel is
- * the sum of the rates of the paths over it, both up to rounding. */
+ * channel carries least. Invariants, up to rounding: the rates of a demand's
+ * paths are >= 0 and sum to its amount; once settled, the load of a channel is
+ * the sum of the rates of the paths over it. */
 
 #include <stdint.h>
 
@@ -36,4 +36,5 @@ MUST_CHECK enum err spread_add(struct spread *spread, const uint32_t *channels, 
  * amount, so that rounding does not add up over many moves. */
 void spread_settle(struct spread *spread);
 
+/* Asserts what holds of the rates, and that each path joins its demand's ends. */
 void spread_check(const struct spread *spread);

@@ -13,14 +13,10 @@ static const double length_min = 0.05, length_max = 10;
 
 enum { NEWTON_MAX = 8 };
 
-static size_t channel_count(const struct spread *spread)
-{
-    return 2 * (size_t)spread->graph->link_count;
-}
-
 enum err stride_open(struct stride *stride, const struct spread *spread, struct why *why)
 {
-    *stride = (struct stride){.load = array_new(channel_count(spread), sizeof *stride->load)};
+    *stride = (struct stride){
+        .load = array_new(graph_channel_count(spread->graph), sizeof *stride->load)};
     return stride->load ? OK : why_memory(why);
 }
 
@@ -39,7 +35,7 @@ enum err stride_begin(struct stride *stride, const struct spread *spread, struct
         !array_reserve(&stride->here, &stride->here_capacity, paths, sizeof *stride->here))
         return why_memory(why);
     memcpy(stride->rates, spread->rates, paths * sizeof *stride->rates);
-    memcpy(stride->load, spread->load, channel_count(spread) * sizeof *stride->load);
+    memcpy(stride->load, spread->load, graph_channel_count(spread->graph) * sizeof *stride->load);
     return OK;
 }
 
@@ -50,7 +46,7 @@ static double best_length(const struct stride *stride, const struct spread *spre
     double length = 0;
     for (int i = 0; i < NEWTON_MAX; i++) {
         double slope = 0, bend = 0;
-        for (size_t c = 0; c < channel_count(spread); c++) {
+        for (size_t c = 0; c < graph_channel_count(spread->graph); c++) {
             double ahead = spread->load[c] - stride->load[c];
             double weight = exp(sharpness * (spread->load[c] + length * ahead - spread->busiest));
             slope += weight * ahead;
@@ -71,7 +67,7 @@ static double best_length(const struct stride *stride, const struct spread *spre
 static double crowding(const struct spread *spread, double sharpness, double busiest)
 {
     double sum = 0;
-    for (size_t c = 0; c < channel_count(spread); c++)
+    for (size_t c = 0; c < graph_channel_count(spread->graph); c++)
         sum += exp(sharpness * (spread->load[c] - busiest));
     return sum;
 }

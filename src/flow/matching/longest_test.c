@@ -6,19 +6,11 @@
 #include "base/test.h"
 #include "flow/matching/hops.h"
 #include "flow/matching/longest_impl.h"
+#include "topology/build_test.h"
 
 enum { SEED = 8, NODES_MAX = 512 };
 
 static const struct longest_limits whole = {.whole = 4096, .group = 512};
-
-static struct topology built(const char *spec)
-{
-    struct topology topology;
-    struct why why = {""};
-    if (topology_build(&topology, spec, &why))
-        fail_msg("%s", why.text);
-    return topology;
-}
 
 static void row_told(void *context, uint32_t node, const struct hops_set *fresh, uint32_t distance)
 {
@@ -158,7 +150,7 @@ static void a_torus_sends_everybody_to_the_antipode(void **state)
         {"novacube:4x4", 16 * 2}, {"novacube:8x8", 64 * 4}, {"torus:3x3x3", 27 * 3},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct topology topology = built(cases[i].spec);
+        struct topology topology = build_test(cases[i].spec);
         struct longest_limits limits = {.whole = 4096, .group = 512, .symmetry = true};
         struct longest_matching found = solved(&topology, limits);
         assert_true(found.exact);
@@ -173,7 +165,7 @@ static void a_torus_sends_everybody_to_the_antipode(void **state)
 /* Between pods of a fat-tree all servers are 4 links between switches apart. */
 static void servers_of_one_switch_are_taken_together(void **state)
 {
-    struct topology topology = built("fattree:k=8");
+    struct topology topology = build_test("fattree:k=8");
     struct traffic traffic;
     struct longest_matching found;
     assert_int_equal(longest_matching(&traffic, &topology, &found, NULL), OK);
@@ -187,7 +179,7 @@ static void servers_of_one_switch_are_taken_together(void **state)
 
 static void groups_come_close_on_random_graphs(void **state)
 {
-    struct topology topology = built("jellyfish:n=400,degree=5,seed=3");
+    struct topology topology = build_test("jellyfish:n=400,degree=5,seed=3");
     struct longest_limits limits = {.whole = 0, .group = 64};
     struct longest_matching best = solved(&topology, whole), found = solved(&topology, limits);
     assert_true(best.exact);
@@ -198,7 +190,7 @@ static void groups_come_close_on_random_graphs(void **state)
 
 static void one_server_is_refused(void **state)
 {
-    struct topology topology = built("torus:1");
+    struct topology topology = build_test("torus:1");
     struct traffic traffic;
     struct longest_matching found;
     struct why why = {""};

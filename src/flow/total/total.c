@@ -26,6 +26,7 @@
 #include "flow/concurrent/balance.h"
 #include "flow/concurrent/price.h"
 #include "flow/concurrent/spread.h"
+#include "topology/measure/parts.h"
 
 static const double sharpness_start = 5, sharpness_step = 1.2;
 
@@ -55,45 +56,15 @@ struct solver {
     double unbalanced;
 };
 
-static size_t channel_count(const struct solver *solver)
-{
-    return 2 * (size_t)solver->graph->link_count;
-}
-
 /* --- who reaches whom --- */
-
-/* part[v] is the lowest node that v reaches. */
-static enum err label_parts(const struct graph *graph, uint32_t *part, struct why *why)
-{
-    uint32_t *queue = array_new(graph->node_count, sizeof *queue);
-    if (!queue)
-        return why_memory(why);
-    for (uint32_t v = 0; v < graph->node_count; v++)
-        part[v] = NODE_NONE;
-    for (uint32_t root = 0; root < graph->node_count; root++) {
-        if (part[root] != NODE_NONE)
-            continue;
-        uint32_t count = 1;
-        queue[0] = root;
-        part[root] = root;
-        for (uint32_t i = 0; i < count; i++)
-            for (uint32_t s = graph->first[queue[i]]; s < graph->first[queue[i] + 1]; s++)
-                if (part[graph->to[s]] == NODE_NONE) {
-                    part[graph->to[s]] = root;
-                    queue[count++] = graph->to[s];
-                }
-    }
-    free(queue);
-    return OK;
-}
 
 /* The demands that a path joins; the others are added up. */
 static enum err reachable(const struct graph *graph, const struct traffic *traffic,
                           struct traffic *kept, double *unreachable, struct why *why)
 {
-    uint32_t *part = array_new(graph->node_count, sizeof *part);
+    uint32_t *part = NULL;
     struct demand *demands = array_new(traffic->count, sizeof *demands);
-    enum err err = part && demands ? label_parts(graph, part, why) : why_memory(why);
+    enum err err = demands ? parts_label(graph, &part, why) : why_memory(why);
     *unreachable = 0;
     *kept = (struct traffic){.demands = demands};
     for (size_t k = 0; k < traffic->count && !err; k++) {
@@ -162,7 +133,7 @@ static void settle(struct solver *solver)
     struct spread *spread = &solver->spread;
     const struct path_set *paths = &spread->paths;
     double all = 0;
-    memset(spread->load, 0, channel_count(solver) * sizeof *spread->load);
+    memset(spread->load, 0, graph_channel_count(solver->graph) * sizeof *spread->load);
     for (size_t p = 0; p < paths->path_count; p++) {
         spread->rates[p] = fmax(spread->rates[p], 0);
         all += spread->rates[p];
@@ -170,7 +141,7 @@ static void settle(struct solver *solver)
             spread->load[paths->channels[h]] += spread->rates[p];
     }
     spread->busiest = 1; /* or whatever all rates must be divided by to fit */
-    for (size_t c = 0; c < channel_count(solver); c++)
+    for (size_t c = 0; c < graph_channel_count(solver->graph); c++)
         spread->busiest = fmax(spread->busiest, spread->load[c]);
     for (size_t k = 0; k < paths->pair_count; k++)
         spread->busiest =
@@ -185,7 +156,7 @@ static void balance_all(struct solver *solver)
 {
     struct balance *balance = &solver->balance;
     const double *load = solver->spread.load;
-    size_t channels = channel_count(solver);
+    size_t channels = graph_channel_count(solver->graph);
     double gain = INFINITY, little = balance_tolerance * (solver->upper - solver->lower);
     uint32_t averaged = 0;
     memset(balance->weight, 0, channels * sizeof *balance->weight);
@@ -226,7 +197,7 @@ static enum err bound(struct solver *solver, struct why *why)
         memset(spread->rates, 0, paths->path_count * sizeof *spread->rates);
     double upper = 0;
     solver->smooth = solver->unbalanced = 0;
-    for (size_t c = 0; c < channel_count(solver); c++) {
+    for (size_t c = 0; c < graph_channel_count(solver->graph); c++) {
         upper += balance->weight[c] * (1 + rounding);
         solver->smooth += balance->weight[c] * (1 - spread->load[c]);
     }

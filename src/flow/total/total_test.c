@@ -145,7 +145,7 @@ static double best_by_simplex(const struct topology *topology, const struct traf
     if (!walk.count)
         return 0;
     struct simplex simplex;
-    uint32_t channels = 2 * topology->graph.link_count;
+    uint32_t channels = graph_channel_count(&topology->graph);
     assert_int_equal(simplex_init(&simplex, channels + (uint32_t)traffic->count, walk.count, NULL),
                      OK);
     for (uint32_t c = 0; c < channels; c++)

@@ -3,14 +3,13 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "topology/build_test.h"
 
 static struct capacity of(const char *spec, bool searched)
 {
-    struct topology topology;
+    struct topology topology = build_test(spec);
     struct capacity capacity;
     struct why why = {""};
-    if (topology_build(&topology, spec, &why))
-        fail_msg("%s", why.text);
     if (searched) /* nothing says that it is a torus */
         topology.kind = TOPOLOGY_OTHER;
     if (uniform_capacity(&capacity, &topology, 0.001, NULL, NULL, &why))

@@ -20,7 +20,8 @@ static bool is_symmetric(const struct router *router)
 
 uint32_t pair_lists_classes(const struct router *router)
 {
-    return is_symmetric(router) ? SYMMETRY_CLASS_MAX : 2 * router->topology->graph.link_count;
+    return is_symmetric(router) ? SYMMETRY_CLASS_MAX
+                                : graph_channel_count(&router->topology->graph);
 }
 
 uint32_t pair_lists_channel(const struct router *router, uint32_t class)
@@ -135,7 +136,7 @@ static enum err fill_from(struct pair_lists *lists, struct walker *walker, uint3
 enum err pair_lists_fill(struct pair_lists *lists, uint32_t first, struct why *why)
 {
     const struct topology *topology = lists->router->topology;
-    size_t channels = 2 * (size_t)topology->graph.link_count;
+    size_t channels = graph_channel_count(&topology->graph);
     uint32_t sources = is_symmetric(lists->router) ? 1 : topology->graph.node_count;
     lists_empty(lists, 0, lists->class_count);
     lists->first = first;
@@ -150,8 +151,7 @@ enum err pair_lists_fill(struct pair_lists *lists, uint32_t first, struct why *w
     for (uint32_t from = 0; from < sources && !err; from++) {
         if (topology->sites[from].servers)
             err = fill_from(lists, &walker, from, why);
-        if (lists->show)
-            lists->show(lists->context, from + 1, sources);
+        observer_tell(&lists->progress, "loads of pairs", from + 1, sources);
     }
     load_walk_close(walker.walk);
     free(walker.loads);

@@ -99,21 +99,9 @@ struct search {
     struct pair_lists lists;
     struct ranked *ranked; /* the classes in memory that have pairs */
     uint32_t *to;          /* of the class in hand */
-    struct worst_progress progress;
+    struct observer progress;
     uint32_t done; /* classes dealt with */
 };
-
-static void show(const struct search *search, const char *stage, uint64_t done, uint64_t total)
-{
-    if (search->progress.show)
-        search->progress.show(search->progress.context, stage, done, total);
-}
-
-static void show_fill(void *context, uint64_t done, uint64_t total)
-{
-    static const char stage[] = "loads of pairs";
-    show(context, stage, done, total);
-}
 
 static enum err search_class(struct search *search, struct ranked ranked, struct why *why)
 {
@@ -139,7 +127,6 @@ static enum err search_class(struct search *search, struct ranked ranked, struct
 /* The classes in memory, those of the highest limit first. */
 static enum err search_lists(struct search *search, struct why *why)
 {
-    static const char stage[] = "worst permutation";
     const struct pair_lists *lists = &search->lists;
     uint32_t nodes = search->router->topology->graph.node_count, count = 0;
     enum err err = OK;
@@ -153,7 +140,7 @@ static enum err search_lists(struct search *search, struct why *why)
     search->worst->class_count += count;
     qsort(search->ranked, count, sizeof *search->ranked, ranked_compare);
     for (uint32_t i = 0; i < count && !err; i++) {
-        show(search, stage, i, count);
+        observer_tell(&search->progress, "worst permutation", i, count);
         err = search_class(search, search->ranked[i], why);
     }
     return err;
@@ -193,8 +180,7 @@ static enum err search_run(struct search *search, size_t held_max, struct why *w
     enum err err = pair_lists_init(&search->lists, search->router, held_max, why);
     if (err)
         return err;
-    search->lists.show = show_fill;
-    search->lists.context = search;
+    search->lists.progress = search->progress;
     search->to = array_new(nodes, sizeof *search->to);
     search->ranked = array_new(search->lists.class_count, sizeof *search->ranked);
     search->worst->to = array_new(nodes, sizeof *search->worst->to);
@@ -211,7 +197,7 @@ static enum err search_run(struct search *search, size_t held_max, struct why *w
 }
 
 enum err worst_find_within(struct worst *worst, const struct router *router, size_t held_max,
-                           struct worst_progress progress, struct why *why)
+                           struct observer progress, struct why *why)
 {
     struct search search = {.worst = worst, .router = router, .progress = progress};
     *worst = (struct worst){0};
@@ -231,8 +217,8 @@ enum err worst_find_within(struct worst *worst, const struct router *router, siz
     return err;
 }
 
-enum err worst_find(struct worst *worst, const struct router *router,
-                    struct worst_progress progress, struct why *why)
+enum err worst_find(struct worst *worst, const struct router *router, struct observer progress,
+                    struct why *why)
 {
     return worst_find_within(worst, router, HELD_MAX, progress, why);
 }

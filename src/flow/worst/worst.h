@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "routing/route.h"
 #include "routing/traffic/traffic.h"
 
@@ -23,11 +24,6 @@ struct worst {
     uint32_t solved;      /* ... and for how many of them an assignment was solved */
 };
 
-struct worst_progress {
-    void (*show)(void *context, const char *stage, uint64_t done, uint64_t total); /* or NULL */
-    void *context;
-};
-
 void worst_fini(struct worst *worst);
 
 /* The permutation as traffic. */
@@ -37,4 +33,4 @@ MUST_CHECK enum err worst_traffic(const struct worst *worst, const struct topolo
 /* Refuses an algorithm that is not oblivious, and networks whose servers do
  * not all reach each other. */
 MUST_CHECK enum err worst_find(struct worst *worst, const struct router *router,
-                               struct worst_progress progress, struct why *why);
+                               struct observer progress, struct why *why);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "routing/route.h"
 
 /* What the pair of node `row` to node `column` puts on the channel. */
@@ -28,9 +29,8 @@ struct pair_lists {
     const struct router *router; /* borrowed */
     struct pair_list *lists;     /* class_count of them */
     uint32_t class_count, first, end;
-    size_t held, held_max; /* pairs in all lists, and how many may be; at least 1 list is kept */
-    void (*show)(void *context, uint64_t done, uint64_t total); /* or NULL */
-    void *context;
+    size_t held, held_max;    /* pairs in all lists, and how many may be; at least 1 list is kept */
+    struct observer progress; /* nobody's until set */
 };
 
 /* Channels of which no two are alike: one per class. */
@@ -62,7 +62,5 @@ MUST_CHECK enum err pair_list_heaviest(const struct pair_list *list, uint32_t no
 
 /* worst_find with another bound on memory; see pair_lists. */
 struct worst;
-struct worst_progress;
 MUST_CHECK enum err worst_find_within(struct worst *worst, const struct router *router,
-                                      size_t held_max, struct worst_progress progress,
-                                      struct why *why);
+                                      size_t held_max, struct observer progress, struct why *why);

@@ -7,7 +7,7 @@
 #include "flow/worst/worst_impl.h"
 #include "routing/route_cases.h"
 
-static const struct worst_progress quiet = {0};
+static const struct observer quiet = {0};
 
 /* It is a permutation of the nodes with servers, and loads the channel as it
  * says and no other more, by another way of adding up. */
@@ -100,7 +100,7 @@ static double try_all(struct brute *brute, uint32_t row, uint32_t used)
 static double tried(const char *spec, const char *algorithm)
 {
     struct route_case *test = route_case_open(spec, algorithm);
-    struct brute brute = {.channels = 2 * (size_t)test->topology.graph.link_count};
+    struct brute brute = {.channels = graph_channel_count(&test->topology.graph)};
     struct load_walk *walk;
     assert_int_equal(load_walk_open(&walk, &test->router, NULL), OK);
     for (uint32_t v = 0; v < test->topology.graph.node_count; v++)

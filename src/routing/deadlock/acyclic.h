@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "routing/deadlock/intern.h"
+#include "base/intern.h"
 
 struct acyclic {
     uint32_t vertex_count;

@@ -135,7 +135,8 @@ static void check_witness(const struct judged *judged)
 static void judge(const struct router *router, struct lane_rule rule)
 {
     struct judged judged = {.router = router, .rule = rule};
-    assert_int_equal(dependency_find(&judged.graph, router, rule, NULL, NULL, NULL, NULL), OK);
+    assert_int_equal(dependency_find(&judged.graph, router, rule, NULL, (struct observer){0}, NULL),
+                     OK);
     assert_int_equal(deadlock_judge(&judged.found, &judged.graph, NULL), OK);
     judged.met = array_new(judged.graph.waits.count, sizeof *judged.met);
     assert_non_null(judged.met);
@@ -156,12 +157,12 @@ static void judge_layers(const struct router *router)
     struct deadlock found;
     struct dependency graph;
     bool possible;
-    assert_int_equal(layers_find(&layers, router, &possible, NULL, NULL, NULL), OK);
+    assert_int_equal(layers_find(&layers, router, &possible, (struct observer){0}, NULL), OK);
     if (!possible)
         return;
     struct lane_choice choice = layers_choice(&layers);
     assert_int_equal(dependency_find(&graph, router, (struct lane_rule){LANE_KEPT, 0}, &choice,
-                                     NULL, NULL, NULL),
+                                     (struct observer){0}, NULL),
                      OK);
     assert_int_equal(deadlock_judge(&found, &graph, NULL), OK);
     assert_true(found.free);

@@ -195,12 +195,10 @@ enum err deadlock_judge(struct deadlock *deadlock, const struct dependency *depe
 }
 
 enum err deadlock_find(struct deadlock *deadlock, const struct router *router,
-                       struct lane_rule rule,
-                       void (*progress)(void *context, uint64_t done, uint64_t total),
-                       void *context, struct why *why)
+                       struct lane_rule rule, struct observer progress, struct why *why)
 {
     struct dependency dependency;
-    enum err err = dependency_find(&dependency, router, rule, NULL, progress, context, why);
+    enum err err = dependency_find(&dependency, router, rule, NULL, progress, why);
     if (err)
         return err;
     err = deadlock_judge(deadlock, &dependency, why);

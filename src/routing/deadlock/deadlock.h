@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "routing/deadlock/dependency.h"
 #include "routing/deadlock/drain.h"
 
@@ -46,8 +47,6 @@ void deadlock_fini(struct deadlock *deadlock);
 MUST_CHECK enum err deadlock_judge(struct deadlock *deadlock, const struct dependency *dependency,
                                    struct why *why);
 
-/* The same of a router with these lanes. `progress` may be NULL. */
+/* The same of a router with these lanes. */
 MUST_CHECK enum err deadlock_find(struct deadlock *deadlock, const struct router *router,
-                                  struct lane_rule rule,
-                                  void (*progress)(void *context, uint64_t done, uint64_t total),
-                                  void *context, struct why *why);
+                                  struct lane_rule rule, struct observer progress, struct why *why);

@@ -21,7 +21,7 @@ static void open_ring(struct fixture *fixture, uint32_t lanes)
 static struct deadlock find(const struct fixture *fixture, struct lane_rule rule)
 {
     struct deadlock found;
-    assert_int_equal(deadlock_find(&found, &fixture->router, rule, NULL, NULL, NULL), OK);
+    assert_int_equal(deadlock_find(&found, &fixture->router, rule, (struct observer){0}, NULL), OK);
     return found;
 }
 

@@ -103,8 +103,7 @@ static enum err destination_add(struct dependency *dependency, struct explore *e
 
 enum err dependency_find(struct dependency *dependency, const struct router *router,
                          struct lane_rule rule, const struct lane_choice *choice,
-                         void (*progress)(void *context, uint64_t done, uint64_t total),
-                         void *context, struct why *why)
+                         struct observer progress, struct why *why)
 {
     const struct topology *topology = router->topology;
     uint32_t nodes = topology->graph.node_count;
@@ -124,8 +123,7 @@ enum err dependency_find(struct dependency *dependency, const struct router *rou
     for (uint32_t to = 0; !err && to < nodes; to++) {
         if (explore_is_end(topology, to))
             err = destination_add(dependency, &explore, to, choice, wait, why);
-        if (progress)
-            progress(context, to + 1, nodes);
+        observer_tell(&progress, "dependencies", to + 1, nodes);
     }
     explore_close(&explore);
     free(wait);

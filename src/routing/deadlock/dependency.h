@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/intern.h"
+#include "base/observer.h"
 #include "routing/deadlock/explore.h"
-#include "routing/deadlock/intern.h"
 
 struct virtual_channel {
     uint32_t channel;
@@ -45,12 +46,10 @@ struct lane_choice {
     const void *context;
 };
 
-/* From every source to every destination. `progress` may be NULL. On failure
- * nothing is kept. */
+/* From every source to every destination. On failure nothing is kept. */
 MUST_CHECK enum err dependency_find(struct dependency *dependency, const struct router *router,
                                     struct lane_rule rule, const struct lane_choice *choice,
-                                    void (*progress)(void *context, uint64_t done, uint64_t total),
-                                    void *context, struct why *why);
+                                    struct observer progress, struct why *why);
 
 static inline struct virtual_channel dependency_channel(const struct dependency *dependency,
                                                         uint32_t vertex)

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "routing/deadlock/intern.h"
+#include "base/intern.h"
 #include "routing/route.h"
 
 /* Which virtual channel a packet takes. */

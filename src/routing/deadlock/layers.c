@@ -97,7 +97,7 @@ static enum err layer_try(struct layer *layer, const struct unit *unit, bool *fi
 static enum err unit_place(struct stack *stack, uint8_t *place, bool *found, struct why *why)
 {
     struct layers *layers = stack->layers;
-    uint32_t channels = 2 * stack->explore.router->topology->graph.link_count;
+    uint32_t channels = graph_channel_count(&stack->explore.router->topology->graph);
     for (uint32_t i = 0; i < LAYER_MAX; i++) {
         bool new = i == layers->count, fits;
         enum err err = new ? layer_init(&stack->each[i], channels, why) : OK;
@@ -151,8 +151,7 @@ static void stack_free(struct stack *stack)
 }
 
 enum err layers_find(struct layers *layers, const struct router *router, bool *found,
-                     void (*progress)(void *context, uint64_t done, uint64_t total), void *context,
-                     struct why *why)
+                     struct observer progress, struct why *why)
 {
     uint32_t nodes = router->topology->graph.node_count;
     struct stack *stack = array_new(1, sizeof *stack);
@@ -172,8 +171,7 @@ enum err layers_find(struct layers *layers, const struct router *router, bool *f
     for (uint32_t from = 0; !err && *found && from < nodes; from++) {
         for (uint32_t to = 0; !err && *found && to < nodes; to++)
             err = pair_place(stack, from, to, &capacity, found, why);
-        if (progress)
-            progress(context, from + 1, nodes);
+        observer_tell(&progress, "layers", from + 1, nodes);
     }
     stack_free(stack);
     if (err || !*found)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "routing/deadlock/dependency.h"
 #include "routing/route.h"
 
@@ -27,11 +28,9 @@ struct layers {
 void layers_fini(struct layers *layers);
 
 /* Finds layers for everything a router may do; *found is false, and nothing is
- * kept, where one start alone can close a cycle or LAYER_MAX do not suffice.
- * `progress` may be NULL. */
+ * kept, where one start alone can close a cycle or LAYER_MAX do not suffice. */
 MUST_CHECK enum err layers_find(struct layers *layers, const struct router *router, bool *found,
-                                void (*progress)(void *context, uint64_t done, uint64_t total),
-                                void *context, struct why *why);
+                                struct observer progress, struct why *why);
 
 /* For dependency_find under LANE_KEPT. */
 struct lane_choice layers_choice(const struct layers *layers);

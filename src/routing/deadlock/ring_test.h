@@ -6,19 +6,6 @@
 
 #include "routing/route.h"
 
-/* state.phase: 1 once the packet has passed from the last node to node 0. */
-static uint32_t ring_start_count(const struct router *router, uint32_t from, uint32_t to)
-{
-    return 1;
-}
-
-static double ring_start(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
-                         struct route_state *state)
-{
-    *state = (struct route_state){0};
-    return 1;
-}
-
 static uint32_t ring_up(const struct router *router, uint32_t at)
 {
     const struct graph *graph = &router->topology->graph;
@@ -29,7 +16,8 @@ static uint32_t ring_up(const struct router *router, uint32_t at)
     return 0;
 }
 
-/* Lane 1 once passed, where there are two. */
+/* state.phase: 1 once the packet has passed from the last node to node 0. Lane
+ * 1 from there on, where there are two. */
 static uint32_t ring_moves(const struct router *router, uint32_t at, uint32_t to,
                            const struct route_state *state, struct route_move *moves)
 {
@@ -63,15 +51,15 @@ static uint32_t ring_adaptive_moves(const struct router *router, uint32_t at, ui
 static const struct route_algorithm ring_algorithm = {
     .name = "ring",
     .oblivious = true,
-    .start_count = ring_start_count,
-    .start = ring_start,
+    .start_count = route_one_start,
+    .start = route_only_start,
     .moves = ring_moves,
 };
 
 static const struct route_algorithm ring_adaptive_algorithm = {
     .name = "ring-adaptive",
-    .start_count = ring_start_count,
-    .start = ring_start,
+    .start_count = route_one_start,
+    .start = route_only_start,
     .moves = ring_adaptive_moves,
 };
 

@@ -231,17 +231,12 @@ static enum err sends_alike(const struct topology *topology, const struct traffi
 static void spread(const struct topology *topology, double *channels)
 {
     double sums[SYMMETRY_CLASS_MAX] = {0};
-    uint32_t count = 2 * topology->graph.link_count;
+    uint32_t count = graph_channel_count(&topology->graph);
     for (uint32_t channel = 0; channel < count; channel++)
         sums[symmetry_class(topology, channel)] += channels[channel];
     for (uint32_t channel = 0; channel < count; channel++)
         channels[channel] = sums[symmetry_class(topology, channel)];
 }
-
-struct load_progress {
-    void (*show)(void *context, uint64_t done, uint64_t total); /* or NULL */
-    void *context;
-};
 
 /* Adds the first `count` demands, and what the first `self_count` nodes send
  * to themselves: most algorithms keep that at home, and it is no traffic. */
@@ -263,7 +258,7 @@ static enum err add_one(struct adder *adder, uint32_t from, uint32_t to, double 
 
 static enum err add_demands(double *channels, const struct router *router,
                             const struct traffic *traffic, size_t count, uint32_t self_count,
-                            struct load_progress progress, double *mean_path, struct why *why)
+                            struct observer progress, double *mean_path, struct why *why)
 {
     struct adder adder = {.channels = channels};
     enum err err = load_walk_open(&adder.walk, router, why);
@@ -275,8 +270,7 @@ static enum err add_demands(double *channels, const struct router *router,
     for (size_t i = 0; !err && i < count; i++) {
         const struct demand *demand = &traffic->demands[i];
         err = add_one(&adder, demand->from, demand->to, demand->amount, why);
-        if (progress.show)
-            progress.show(progress.context, i + 1, count);
+        observer_tell(&progress, "loads of channels", i + 1, count);
     }
     load_walk_close(adder.walk);
     *mean_path = adder.sum > 0 ? adder.hops / adder.sum : NAN;
@@ -284,11 +278,10 @@ static enum err add_demands(double *channels, const struct router *router,
 }
 
 enum err load_find(struct load *load, const struct router *router, const struct traffic *traffic,
-                   void (*progress)(void *context, uint64_t done, uint64_t total), void *context,
-                   struct why *why)
+                   struct observer progress, struct why *why)
 {
     const struct topology *topology = router->topology;
-    size_t channel_count = 2 * (size_t)topology->graph.link_count, count = traffic->count;
+    size_t channel_count = graph_channel_count(&topology->graph), count = traffic->count;
     bool alike = false;
     enum err err = router->symmetric ? sends_alike(topology, traffic, &alike, &count, why) : OK;
     if (err)
@@ -298,9 +291,8 @@ enum err load_find(struct load *load, const struct router *router, const struct 
     *load = (struct load){.channels = array_new(channel_count, sizeof *load->channels)};
     if (!load->channels)
         return why_memory(why);
-    err =
-        add_demands(load->channels, router, traffic, count, alike ? 1 : topology->graph.node_count,
-                    (struct load_progress){progress, context}, &load->mean_path, why);
+    err = add_demands(load->channels, router, traffic, count,
+                      alike ? 1 : topology->graph.node_count, progress, &load->mean_path, why);
     if (err) {
         load_fini(load);
         return err;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "routing/route.h"
 #include "routing/traffic/traffic.h"
 
@@ -28,8 +29,7 @@ struct load {
 
 void load_fini(struct load *load);
 
-/* All of a traffic. `progress` may be NULL. */
+/* All of a traffic. */
 MUST_CHECK enum err load_find(struct load *load, const struct router *router,
-                              const struct traffic *traffic,
-                              void (*progress)(void *context, uint64_t done, uint64_t total),
-                              void *context, struct why *why);
+                              const struct traffic *traffic, struct observer progress,
+                              struct why *why);

@@ -12,7 +12,7 @@ static void port_loads(const struct route_case *test, const struct load *load, u
     const struct graph *graph = &test->topology.graph;
     *least = INFINITY;
     *most = 0;
-    for (uint32_t channel = 0; channel < 2 * graph->link_count; channel++) {
+    for (uint32_t channel = 0; channel < graph_channel_count(graph); channel++) {
         if (graph_channel_port(graph, channel) != port)
             continue;
         *least = fmin(*least, load->channels[channel]);
@@ -82,7 +82,8 @@ static void one_source_tells_all(void **state)
             struct router plain = test->router;
             plain.symmetric = false;
             struct load slow = route_case_load(&plain, &uniform);
-            for (uint32_t channel = 0; channel < 2 * test->topology.graph.link_count; channel++)
+            for (uint32_t channel = 0; channel < graph_channel_count(&test->topology.graph);
+                 channel++)
                 assert_within(quick.channels[channel], slow.channels[channel], 1e-9);
             assert_within(quick.mean_path, slow.mean_path, 1e-9);
             load_fini(&quick);
@@ -123,7 +124,8 @@ static void loads_sum_to_the_hops_of_all_traffic(void **state)
         assert_int_equal(traffic_make(&traffic, demands, count, NULL), OK);
         struct load load = route_case_load(&test->router, &traffic);
         double sum = 0, amount = 0, max = 0;
-        for (uint32_t channel = 0; channel < 2 * test->topology.graph.link_count; channel++) {
+        for (uint32_t channel = 0; channel < graph_channel_count(&test->topology.graph);
+             channel++) {
             sum += load.channels[channel];
             max = fmax(max, load.channels[channel]);
         }
@@ -158,7 +160,7 @@ static void walks_by_draw_follow_the_loads(void **state)
     for (size_t s = 0; s < 2; s++) {
         for (const struct route_algorithm *const *each = route_algorithms; *each; each++) {
             struct route_case *test = route_case_open(specs[s], (*each)->name);
-            uint32_t channels = 2 * test->topology.graph.link_count, walk[HOPS], hops;
+            uint32_t channels = graph_channel_count(&test->topology.graph), walk[HOPS], hops;
             double *expected = array_new(channels, sizeof *expected), mean = 0;
             double *seen = array_new(channels, sizeof *seen);
             assert_true(expected && seen);

@@ -21,7 +21,7 @@ static void against_yen(const struct graph *graph, struct k_shortest *search, st
     assert_int_equal(ours.pair_count, 1);
     assert_int_equal(ours.path_count, theirs.path_count);
     for (size_t path = 0; path < ours.path_count; path++)
-        assert_int_equal(paths_test_hops(&ours, path), paths_test_hops(&theirs, path));
+        assert_int_equal(path_set_hops(&ours, path), path_set_hops(&theirs, path));
     paths_test_check(graph, &ours, 0, from, to);
     path_set_fini(&ours);
     path_set_fini(&theirs);
@@ -37,7 +37,7 @@ static void against_count(const struct graph *graph, struct k_shortest *search, 
     assert_int_equal(k_shortest_find(search, from, to, k, K_SHORTEST_EQUAL, seed, &set, NULL), OK);
     assert_int_equal(set.path_count, paths.count < k ? (uint32_t)paths.count : k);
     for (size_t path = 0; path < set.path_count; path++)
-        assert_int_equal(paths_test_hops(&set, path), paths.distance);
+        assert_int_equal(path_set_hops(&set, path), paths.distance);
     paths_test_check(graph, &set, 0, from, to);
     path_set_fini(&set);
 }
@@ -115,10 +115,10 @@ static void a_clique_at_a_corridors_end_does_not_take_forever(void **state)
     /* from within: 1 straight, 34 by one other, and then many */
     assert_int_equal(k_shortest_find(search, 0, end - 1, 50, K_SHORTEST_ANY, 1, &set, NULL), OK);
     assert_int_equal(set.path_count, 51);
-    assert_int_equal(paths_test_hops(&set, 1), 5);
-    assert_int_equal(paths_test_hops(&set, 2), 6);
-    assert_int_equal(paths_test_hops(&set, 35), 6);
-    assert_int_equal(paths_test_hops(&set, 36), 7);
+    assert_int_equal(path_set_hops(&set, 1), 5);
+    assert_int_equal(path_set_hops(&set, 2), 6);
+    assert_int_equal(path_set_hops(&set, 35), 6);
+    assert_int_equal(path_set_hops(&set, 36), 7);
     paths_test_check(&graph, &set, 1, 0, end - 1);
     path_set_fini(&set);
     k_shortest_close(search);

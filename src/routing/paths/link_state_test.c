@@ -38,7 +38,7 @@ static void shares_of_each_pair_are_those_found_by_hand(void **state)
     for (int i = 0; i < SPEC_COUNT; i++) {
         struct route_case *test = route_case_open(specs[i], "link-state");
         const struct graph *graph = &test->topology.graph;
-        size_t size = 2 * (size_t)graph->link_count;
+        size_t size = graph_channel_count(graph);
         double *found = array_new(size, sizeof *found), *by_hand = array_new(size, sizeof *found);
         struct walk_table table;
         struct load_walk *walk;

@@ -1,5 +1,9 @@
 #pragma once
-/* path_set: for each pair of a list, some paths, as lists of channels. */
+/* path_set: for each pair of a list, some paths, as lists of channels. The set
+ * owns its arrays.
+ *
+ * Paths of pair i are those from pair_first[i] to pair_first[i + 1] - 1, hops of
+ * path p those from path_first[p] to path_first[p + 1] - 1. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +14,8 @@ struct path_set {
     size_t pair_count;
     size_t path_count;
     size_t hop_count;
-    size_t
-        *pair_first; /* pair_count + 1: paths of pair i are pair_first[i] .. pair_first[i+1] - 1 */
-    size_t
-        *path_first; /* path_count + 1: hops of path p are path_first[p] .. path_first[p+1] - 1 */
+    size_t *pair_first; /* pair_count + 1 */
+    size_t *path_first; /* path_count + 1 */
     uint32_t *channels; /* hop_count, in the order they are travelled */
 
     size_t pair_capacity, path_capacity, hop_capacity; /* of the three arrays */
@@ -21,12 +23,29 @@ struct path_set {
 
 void path_set_fini(struct path_set *set);
 
+/* Forgets all pairs and keeps the memory. */
+static inline void path_set_clear(struct path_set *set)
+{
+    set->pair_count = set->path_count = set->hop_count = 0;
+}
+
 /* Appends; pairs and their paths are added in order: path_set_pair begins the
  * next pair, path_set_path gives the last pair begun one more path. A zeroed
  * set is empty and ready. */
 MUST_CHECK enum err path_set_pair(struct path_set *set, struct why *why);
 MUST_CHECK enum err path_set_path(struct path_set *set, const uint32_t *channels, size_t hops,
                                   struct why *why);
+
+static inline size_t path_set_hops(const struct path_set *set, size_t path)
+{
+    return set->path_first[path + 1] - set->path_first[path];
+}
+
+/* Borrowed, path_set_hops of them; valid until the next path is added. */
+static inline const uint32_t *path_set_channels(const struct path_set *set, size_t path)
+{
+    return set->channels + set->path_first[path];
+}
 
 /* The sum of weights, one per channel, along a path. */
 static inline double path_set_length(const struct path_set *set, size_t path, const double *weights)

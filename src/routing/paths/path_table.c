@@ -85,7 +85,7 @@ static enum err find_all(struct router *router, enum k_shortest_rule rule, struc
     k_shortest_close(search);
     router->lane_count = 1;
     for (size_t path = 0; path < paths->path_count; path++) {
-        uint32_t hops = (uint32_t)(paths->path_first[path + 1] - paths->path_first[path]);
+        uint32_t hops = (uint32_t)path_set_hops(paths, path);
         router->lane_count = hops > router->lane_count ? hops : router->lane_count;
     }
     assert(router->lane_count <= ROUTE_HOP_MAX); /* longer ones would not fit the memory */

@@ -37,7 +37,7 @@ static void check_loads(const char *spec, int algorithm)
     struct traffic traffic = route_case_traffic(&test->topology, TRAFFIC_UNIFORM);
     struct load load = route_case_load(&test->router, &traffic);
     struct path_set paths;
-    size_t size = 2 * (size_t)test->topology.graph.link_count;
+    size_t size = graph_channel_count(&test->topology.graph);
     double *channels = array_new(size, sizeof *channels), hops = 0, sum = 0;
     assert_non_null(channels);
     assert_int_equal(k_shortest_traffic(&paths, &test->topology, &traffic, 5,

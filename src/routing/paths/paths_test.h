@@ -90,11 +90,6 @@ static inline void paths_test_count(const struct graph *graph, uint32_t from, ui
     paths_test_step(graph, from, to, 0, passed, counts);
 }
 
-static inline size_t paths_test_hops(const struct path_set *set, size_t path)
-{
-    return set->path_first[path + 1] - set->path_first[path];
-}
-
 /* A pair's paths lead from one end to the other, meet no node twice, differ
  * from each other, and are in order of length. */
 static inline void paths_test_check(const struct graph *graph, const struct path_set *set,
@@ -103,8 +98,8 @@ static inline void paths_test_check(const struct graph *graph, const struct path
     bool *passed = calloc(graph->node_count, sizeof *passed);
     assert_non_null(passed);
     for (size_t path = set->pair_first[pair]; path < set->pair_first[pair + 1]; path++) {
-        const uint32_t *channels = set->channels + set->path_first[path];
-        size_t hops = paths_test_hops(set, path);
+        const uint32_t *channels = path_set_channels(set, path);
+        size_t hops = path_set_hops(set, path);
         uint32_t at = from;
         memset(passed, 0, graph->node_count * sizeof *passed);
         passed[from] = true;
@@ -116,10 +111,9 @@ static inline void paths_test_check(const struct graph *graph, const struct path
         }
         assert_int_equal(at, to);
         for (size_t other = set->pair_first[pair]; other < path; other++) {
-            assert_true(paths_test_hops(set, other) <= hops);
-            assert_false(
-                paths_test_hops(set, other) == hops &&
-                !memcmp(set->channels + set->path_first[other], channels, hops * sizeof *channels));
+            assert_true(path_set_hops(set, other) <= hops);
+            assert_false(path_set_hops(set, other) == hops &&
+                         !memcmp(path_set_channels(set, other), channels, hops * sizeof *channels));
         }
     }
     free(passed);

@@ -18,8 +18,8 @@ enum err walk_table_init(struct walk_table *table, const struct graph *graph, st
     table->order = array_new(graph->node_count, sizeof *table->order);
     table->near_end = array_new(graph->node_count, sizeof *table->near_end);
     table->far_first = array_new(graph->node_count, sizeof *table->far_first);
-    table->to = array_new(2 * (size_t)graph->link_count, sizeof *table->to);
-    table->channel = array_new(2 * (size_t)graph->link_count, sizeof *table->channel);
+    table->to = array_new(graph_channel_count(graph), sizeof *table->to);
+    table->channel = array_new(graph_channel_count(graph), sizeof *table->channel);
     if (table->distance && table->order && table->near_end && table->far_first && table->to &&
         table->channel)
         return OK;

@@ -58,11 +58,6 @@ static enum err way_add(struct ways *ways, const uint32_t *channels, uint32_t ho
     return path_set_path(&ways->paths, channels, hops, why);
 }
 
-static size_t way_hops(const struct ways *ways, size_t way)
-{
-    return ways->paths.path_first[way + 1] - ways->paths.path_first[way];
-}
-
 /* Alike for sums of the same shares in another order. */
 static int64_t share_key(double share)
 {
@@ -76,8 +71,9 @@ static int way_compare(const void *one, const void *other, void *context)
     int64_t a_share = share_key(ways->shares[a]), b_share = share_key(ways->shares[b]);
     if (a_share != b_share)
         return a_share > b_share ? -1 : 1;
-    if (way_hops(ways, a) != way_hops(ways, b))
-        return way_hops(ways, a) < way_hops(ways, b) ? -1 : 1;
+    size_t a_hops = path_set_hops(&ways->paths, a), b_hops = path_set_hops(&ways->paths, b);
+    if (a_hops != b_hops)
+        return a_hops < b_hops ? -1 : 1;
     return (a > b) - (a < b);
 }
 

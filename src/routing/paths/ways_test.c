@@ -14,7 +14,7 @@ static void against_load(const struct router *router, const struct ways *ways, u
                          uint32_t to)
 {
     const struct graph *graph = &router->topology->graph;
-    size_t size = 2 * (size_t)graph->link_count;
+    size_t size = graph_channel_count(graph);
     double *left = array_new(size, sizeof *left), hops = 0, sum = 0;
     struct load_walk *walk;
     assert_non_null(left);
@@ -91,9 +91,8 @@ static void draws_follow_the_probabilities(void **state)
         double sum = 0;
         for (size_t way = 0; way < drawn.paths.path_count; way++) {
             const struct path_set *set = &drawn.paths;
-            uint32_t number = name_index_find(
-                &all.known, (const char *)(set->channels + set->path_first[way]),
-                (set->path_first[way + 1] - set->path_first[way]) * sizeof *set->channels);
+            uint32_t number = name_index_find(&all.known, (const char *)path_set_channels(set, way),
+                                              path_set_hops(set, way) * sizeof *set->channels);
             assert_true(number != NAME_NONE);
             double expected = 2000 * all.shares[number];
             double off = drawn.shares[way] - expected;

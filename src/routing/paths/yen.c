@@ -51,7 +51,7 @@ enum err yen_open(struct yen **out, const struct graph *graph, struct why *why)
     yen->stamp = array_new(nodes, sizeof *yen->stamp);
     yen->queue = array_new(nodes, sizeof *yen->queue);
     yen->closed = array_new(nodes, sizeof *yen->closed);
-    yen->blocked = array_new(2 * (size_t)graph->link_count, sizeof *yen->blocked);
+    yen->blocked = array_new(graph_channel_count(graph), sizeof *yen->blocked);
     if (yen->arrival && yen->depth && yen->stamp && yen->queue && yen->closed && yen->blocked) {
         *out = yen;
         return OK;

@@ -19,7 +19,7 @@ static void against_all(const struct graph *graph, struct yen *yen, uint32_t fro
     for (uint32_t hops = 1; hops < PATHS_TEST_NODES && hops <= hop_max; hops++)
         for (uint64_t i = 0; i < counts[hops] && path < k; i++, path++) {
             assert_true(path < set.path_count);
-            assert_int_equal(paths_test_hops(&set, path), hops);
+            assert_int_equal(path_set_hops(&set, path), hops);
         }
     assert_int_equal(set.path_count, path);
     paths_test_check(graph, &set, 0, from, to);

@@ -403,8 +403,7 @@ static void unused_play(struct player *player)
                        "no packet meets this rule");
 }
 
-static enum err pairs_play(struct player *player, void (*progress)(void *, uint64_t, uint64_t),
-                           void *context, struct why *why)
+static enum err pairs_play(struct player *player, struct observer progress, struct why *why)
 {
     const struct topology *topology = player->topology;
     const struct rules *expected = player->expected;
@@ -423,22 +422,19 @@ static enum err pairs_play(struct player *player, void (*progress)(void *, uint6
             if (err)
                 return err;
         }
-        if (progress)
-            progress(context, from + 1, nodes);
+        observer_tell(&progress, "replay", from + 1, nodes);
     }
     return OK;
 }
 
 enum err replay_tables(struct replay *replay, struct rule_tables *tables,
-                       const struct rules *expected,
-                       void (*progress)(void *context, uint64_t done, uint64_t total),
-                       void *context, struct why *why)
+                       const struct rules *expected, struct observer progress, struct why *why)
 {
     const struct topology *topology = tables->topology;
     struct player player = {
         .replay = replay, .tables = tables, .topology = topology, .expected = expected};
     player.visited = array_new(topology->graph.node_count, sizeof *player.visited);
-    enum err err = player.visited ? pairs_play(&player, progress, context, why) : why_memory(why);
+    enum err err = player.visited ? pairs_play(&player, progress, why) : why_memory(why);
     for (uint32_t v = 0; v < topology->graph.node_count && !err; v++)
         if (expected->only == NODE_NONE || expected->only == v)
             servers_play(&player, v);

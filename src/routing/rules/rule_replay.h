@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "base/text.h"
 #include "routing/rules/rule_tables.h"
 #include "routing/rules/rules.h"
@@ -47,11 +48,10 @@ void replay_fini(struct replay *replay);
 
 /* Adds to *replay, zeroed at first. The tables are sorted; their rules are
  * marked as they are used. `expected` tells the lengths, and which destinations
- * these tables are for. Faults are results, not errors. `progress` may be NULL. */
+ * these tables are for. Faults are results, not errors. */
 MUST_CHECK enum err replay_tables(struct replay *replay, struct rule_tables *tables,
-                                  const struct rules *expected,
-                                  void (*progress)(void *context, uint64_t done, uint64_t total),
-                                  void *context, struct why *why);
+                                  const struct rules *expected, struct observer progress,
+                                  struct why *why);
 
 /* Only the faults that need no packet: rules that match the same ones. */
 MUST_CHECK enum err replay_overlaps(struct replay *replay, struct rule_tables *tables,

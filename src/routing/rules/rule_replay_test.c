@@ -54,7 +54,8 @@ static struct replay scene_play(struct scene *scene)
         print_message("# %s\n", why.text);
     assert_int_equal(err, OK);
     assert_int_equal(rule_tables_sort(&tables, NULL), OK);
-    assert_int_equal(replay_tables(&replay, &tables, &scene->rules, NULL, NULL, &why), OK);
+    assert_int_equal(replay_tables(&replay, &tables, &scene->rules, (struct observer){0}, &why),
+                     OK);
     rule_tables_fini(&tables);
     return replay;
 }

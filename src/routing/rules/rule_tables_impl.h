@@ -1,5 +1,6 @@
 #pragma once
-/* rule_tables_impl: what the readers share. */
+/* rule_tables_impl: a reader for each form of tables, and what they share
+ * (table_reader.c). */
 
 #include "base/json_reader.h"
 #include "routing/rules/rule_tables.h"
@@ -38,10 +39,15 @@ struct cursor {
     const char *at, *end;
 };
 
+/* ERR_INPUT with the line, and how what stands there begins. */
+MUST_CHECK enum err reader_fail_at(const struct table_reader *reader, const char *what,
+                                   struct cursor at);
+
 /* Passes a word if it stands there. */
 bool cursor_take(struct cursor *cursor, const char *word);
 /* Passes a number, decimal or 0x...; at most 32 bits. */
 bool cursor_number(struct cursor *cursor, uint64_t *number);
 
-/* A line of OpenFlow. */
+/* A line of OpenFlow, or of labels. */
 MUST_CHECK enum err reader_openflow(struct table_reader *reader, struct cursor line);
+MUST_CHECK enum err reader_labels(struct table_reader *reader, struct cursor line);

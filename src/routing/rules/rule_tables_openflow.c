@@ -5,7 +5,6 @@
  * else ovs-ofctl knows is refused: it cannot be replayed here. */
 #include "routing/rules/rule_tables_impl.h"
 
-#define SHOWN     60
 #define VLAN_LAST 0xfffu
 #define MPLS_LAST 0xfffffu
 
@@ -19,12 +18,6 @@ struct match {
     bool addressed, prefix; /* an address was given; that of all servers of a switch */
     uint64_t node, server;
 };
-
-static enum err refuse(const struct table_reader *reader, const char *what, struct cursor at)
-{
-    return reader_fail(reader, "%s, found '%.*s'", what,
-                       at.end - at.at < SHOWN ? (int)(at.end - at.at) : SHOWN, at.at);
-}
 
 static bool take_byte(struct cursor *cursor, uint64_t *byte)
 {
@@ -94,7 +87,7 @@ static enum err take_match(const struct table_reader *reader, struct cursor *at,
     while (!cursor_take(at, "actions=")) {
         struct cursor field = *at;
         if (!take_field(reader, at, match) || !(cursor_take(at, ",") || cursor_take(at, " ")))
-            return refuse(reader, "expected a field that weft-rules(5) knows", field);
+            return reader_fail_at(reader, "expected a field that weft-rules(5) knows", field);
         while (cursor_take(at, " "))
             ;
     }
@@ -175,7 +168,7 @@ static enum err read_flow(struct table_reader *reader, struct cursor at)
         known = take_actions(reader, &at, &match, &rule);
     }
     if (!err && (!known || at.at < at.end))
-        err = refuse(reader, "expected actions that weft-rules(5) knows", actions);
+        err = reader_fail_at(reader, "expected actions that weft-rules(5) knows", actions);
     return err ? err : reader_add(reader, rule);
 }
 
@@ -186,7 +179,7 @@ static enum err read_group(struct table_reader *reader, struct cursor at)
     uint64_t group, label;
     if (!cursor_take(&at, "group_id=") || !cursor_number(&at, &group) || group == TABLE_OWN ||
         !cursor_take(&at, ",type=select"))
-        return refuse(reader, "expected group_id=N,type=select and buckets", start);
+        return reader_fail_at(reader, "expected group_id=N,type=select and buckets", start);
     while (at.at < at.end) {
         struct table_rule rule = {.kind = TABLE_WAY, .key = (uint32_t)group};
         start = at;
@@ -200,8 +193,8 @@ static enum err read_group(struct table_reader *reader, struct cursor at)
         }
         known = known && label <= (vlan ? VLAN_LAST : MPLS_LAST);
         if (!known || !take_output(&at, &rule.port))
-            return refuse(reader, "expected a bucket that pushes a tag, sets it and outputs",
-                          start);
+            return reader_fail_at(
+                reader, "expected a bucket that pushes a tag, sets it and outputs", start);
         rule.next = (uint32_t)label;
         enum err err = reader_add(reader, rule);
         if (err)
@@ -216,5 +209,5 @@ enum err reader_openflow(struct table_reader *reader, struct cursor line)
         return read_flow(reader, line);
     if (cursor_take(&line, "group add "))
         return read_group(reader, line);
-    return refuse(reader, "expected 'flow add' or 'group add'", line);
+    return reader_fail_at(reader, "expected 'flow add' or 'group add'", line);
 }

@@ -203,7 +203,7 @@ static uint32_t label_find(const struct rules_maker *maker, uint32_t leaf, uint3
         uint32_t channel = maker->rests[i].channel;
         const uint64_t *this_way = bits_row(bits, channel);
         const uint64_t *any_way =
-            bits_row(bits, 2 * (size_t)graph->link_count + graph_channel_from(graph, channel));
+            bits_row(bits, graph_channel_count(graph) + graph_channel_from(graph, channel));
         bool must = maker->rests[i].depth <= shared;
         for (size_t w = 0; w < width; w++)
             bits->mask[w] &= must ? this_way[w] : this_way[w] | ~any_way[w];
@@ -264,7 +264,7 @@ static enum err label_set(struct rules_maker *maker, uint32_t to, uint32_t leaf,
         if (*word & bit)
             break; /* and so do all that follow */
         *word |= bit;
-        bits_row(&maker->bits, 2 * (size_t)graph->link_count + at)[label / 64] |= bit;
+        bits_row(&maker->bits, graph_channel_count(graph) + at)[label / 64] |= bit;
         enum err err = hop_add(rules, (struct rules_hop){at, to, label, label, rest->channel}, why);
         if (err)
             return err;
@@ -324,7 +324,7 @@ static enum err paths_find(struct rules_maker *maker, uint32_t to, struct why *w
 {
     const struct topology *topology = maker->topology;
     struct path_set *paths = &maker->paths;
-    paths->pair_count = paths->path_count = paths->hop_count = 0; /* keeps its memory */
+    path_set_clear(paths);
     maker->source_count = 0;
     for (uint32_t from = 0; from < topology->graph.node_count; from++) {
         if (from == to || topology->sites[from].servers == 0)
@@ -353,7 +353,7 @@ static enum err ways_add(struct rules_maker *maker, uint32_t to, struct rules *r
                 .index = (uint32_t)(p - paths->pair_first[s]),
                 .label = maker->rests[maker->ends[p]].label,
                 .channel = paths->channels[paths->path_first[p]],
-                .hops = (uint32_t)(paths->path_first[p + 1] - paths->path_first[p]),
+                .hops = (uint32_t)path_set_hops(paths, p),
             };
     return OK;
 }
@@ -399,7 +399,7 @@ enum err rules_maker_open(struct rules_maker **out, const struct topology *topol
         return why_memory(why);
     maker->topology = topology;
     maker->order = *order;
-    maker->bits.rows = 2 * (size_t)topology->graph.link_count + nodes;
+    maker->bits.rows = graph_channel_count(&topology->graph) + nodes;
     maker->bits.width = 1;
     maker->sources = array_new(nodes, sizeof *maker->sources);
     maker->next_label = array_new(nodes, sizeof *maker->next_label);
@@ -491,8 +491,7 @@ enum err rules_make(struct rules *rules, const struct topology *topology,
         err = rules_maker_add(maker, to, rules, why);
         if (!err)
             err = rules_fit(rules, ++done, hosts, order->ways, why);
-        if (order->progress)
-            order->progress(order->context, done, hosts);
+        observer_tell(&order->progress, "paths and labels", done, hosts);
     }
     rules_maker_close(maker);
     rules->only = NODE_NONE;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/observer.h"
 #include "routing/paths/k_shortest.h"
 #include "topology/topology.h"
 
@@ -64,8 +65,7 @@ struct rules_order {
     enum k_shortest_rule rule;
     uint32_t ways; /* paths per pair, at most */
     uint64_t seed;
-    void (*progress)(void *context, uint64_t done, uint64_t total); /* may be NULL */
-    void *context;
+    struct observer progress;
 };
 
 void rules_fini(struct rules *rules);

@@ -61,10 +61,10 @@ static void ways_check(const struct topology *topology, const struct rules *rule
             assert_true(paths.path_count > 0);
             for (size_t p = 0; p < paths.path_count; p++, at++) {
                 const struct rules_way *way = &rules->ways[at];
-                const uint32_t *channels = paths.channels + paths.path_first[p];
+                const uint32_t *channels = path_set_channels(&paths, p);
                 uint32_t label = way->label;
                 assert_true(way->from == from && way->to == to && way->index == p);
-                assert_int_equal(way->hops, paths.path_first[p + 1] - paths.path_first[p]);
+                assert_int_equal(way->hops, path_set_hops(&paths, p));
                 assert_int_equal(way->channel, channels[0]);
                 for (uint32_t i = 1; i < way->hops; i++) {
                     uint32_t node = graph_channel_from(&topology->graph, channels[i]);

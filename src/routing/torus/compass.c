@@ -63,7 +63,7 @@ static enum err enter_cables(struct compass *compass, const struct topology *top
     size_t count = (size_t)compass->node_count * compass->port_count;
     for (size_t i = 0; i < count; i++)
         compass->channel[i] = CHANNEL_NONE;
-    for (uint32_t channel = 0; channel < 2 * graph->link_count; channel++) {
+    for (uint32_t channel = 0; channel < graph_channel_count(graph); channel++) {
         uint32_t from = graph_channel_from(graph, channel);
         uint32_t port = graph_channel_port(graph, channel);
         if (port >= compass->port_count)

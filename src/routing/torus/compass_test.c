@@ -3,23 +3,15 @@
 #include <string.h>
 
 #include "routing/route_cases.h"
+#include "topology/build_test.h"
 #include "topology/generate/novacube.h"
-
-static struct topology build(const char *spec)
-{
-    struct topology topology;
-    struct why why = {0};
-    if (topology_build(&topology, spec, &why))
-        fail_msg("%s", why.text);
-    return topology;
-}
 
 static void channels_lead_where_they_should(void **state)
 {
     static const char *const specs[] = {"torus:4x5", "torus:2x3x1", "novacube:4x6", "novacube:5x4",
                                         "novacube:2x2"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
-        struct topology topology = build(specs[i]);
+        struct topology topology = build_test(specs[i]);
         const struct graph *graph = &topology.graph;
         struct compass compass;
         assert_int_equal(compass_init(&compass, &topology, "test", NULL), OK);
@@ -59,7 +51,7 @@ static void only_networks_without_odd_jumps_are_symmetric(void **state)
     } cases[] = {{"torus:3x5", true},    {"novacube:4x6", true}, {"novacube:4x5", false},
                  {"novacube:1x4", true}, {"novacube:2", true},   {"novacube:3x3", false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct topology topology = build(cases[i].spec);
+        struct topology topology = build_test(cases[i].spec);
         struct compass compass;
         assert_int_equal(compass_init(&compass, &topology, "test", NULL), OK);
         assert_int_equal(compass.symmetric, cases[i].symmetric);
@@ -70,7 +62,7 @@ static void only_networks_without_odd_jumps_are_symmetric(void **state)
 
 static void ways_and_distances(void **state)
 {
-    struct topology topology = build("torus:6x5x2");
+    struct topology topology = build_test("torus:6x5x2");
     struct compass compass;
     assert_int_equal(compass_init(&compass, &topology, "test", NULL), OK);
     assert_int_equal(compass_short_way(&compass, 0, 0, 2), COMPASS_UP);
@@ -120,13 +112,13 @@ static struct topology rewired(const struct topology *from, enum topology_kind k
 
 static void what_does_not_fit_is_named(void **state)
 {
-    struct topology jelly = build("jellyfish:switches=10,ports=4,servers=10,seed=1");
+    struct topology jelly = build_test("jellyfish:switches=10,ports=4,servers=10,seed=1");
     refuse(&jelly, "dor needs a torus or a NovaCube, and this is a jellyfish");
     jelly.kind = TOPOLOGY_OTHER;
     refuse(&jelly, "dor needs a torus or a NovaCube, and this network has no axes");
     topology_fini(&jelly);
 
-    struct topology torus = build("torus:4x4");
+    struct topology torus = build_test("torus:4x4");
     struct topology cut = rewired(&torus, TOPOLOGY_TORUS, 0, NULL);
     refuse(&cut, "dor needs a torus, and here port 0 of 0 does not lead to 1");
     topology_fini(&cut);
@@ -136,7 +128,7 @@ static void what_does_not_fit_is_named(void **state)
     topology_fini(&moved);
     topology_fini(&torus);
 
-    struct topology nova = build("novacube:4x4");
+    struct topology nova = build_test("novacube:4x4");
     nova.kind = TOPOLOGY_OTHER; /* the cables say what it is */
     struct compass compass;
     assert_int_equal(compass_init(&compass, &nova, "dor", NULL), OK);
@@ -146,7 +138,7 @@ static void what_does_not_fit_is_named(void **state)
     refuse(&nova, "dor needs a torus, and none has a cable at port 4 of 0");
     topology_fini(&nova);
 
-    struct topology ring = build("torus:65534");
+    struct topology ring = build_test("torus:65534");
     refuse(&ring, "dor: axes this long need paths of more than 65535 hops");
     topology_fini(&ring);
 }

@@ -31,7 +31,7 @@ static double extra_hops(const struct route_case *test)
 {
     const struct graph *graph = &test->topology.graph;
     struct load_walk *walk;
-    double *channels = array_new(2 * (size_t)graph->link_count, sizeof *channels), extra = 0;
+    double *channels = array_new(graph_channel_count(graph), sizeof *channels), extra = 0;
     uint32_t *hops = array_new(graph->node_count, sizeof *hops);
     assert_true(channels && hops);
     assert_int_equal(load_walk_open(&walk, &test->router, NULL), OK);
@@ -93,13 +93,13 @@ static void test_two_lanes_are_free(void **state)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct route_case *test = route_case_open(specs[i], "pora-free");
         struct deadlock found;
-        assert_int_equal(
-            deadlock_find(&found, &test->router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, NULL),
-            OK);
+        assert_int_equal(deadlock_find(&found, &test->router, (struct lane_rule){LANE_OWN, 0},
+                                       (struct observer){0}, NULL),
+                         OK);
         assert_true(found.free && found.lanes <= 2);
         deadlock_fini(&found);
         assert_int_equal(deadlock_find(&found, &test->router, (struct lane_rule){LANE_FOLDED, 1},
-                                       NULL, NULL, NULL),
+                                       (struct observer){0}, NULL),
                          OK);
         if (i == 2)
             assert_false(found.free); /* one lane would not do */

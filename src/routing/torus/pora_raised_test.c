@@ -33,7 +33,7 @@ static void test_routes_are_those_of_pora(void **state)
     for (int i = 0; i < SPECS; i++) {
         struct route_case *own = route_case_open(specs[i], "pora-raised");
         struct route_case *pora = route_case_open(specs[i], "pora");
-        size_t channels = 2 * (size_t)own->topology.graph.link_count;
+        size_t channels = graph_channel_count(&own->topology.graph);
         double *one = array_new(channels, sizeof *one), *other = array_new(channels, sizeof *other);
         assert_non_null(one);
         assert_non_null(other);
@@ -52,9 +52,9 @@ static struct deadlock find(const char *spec, const char *algorithm)
 {
     struct route_case *test = route_case_open(spec, algorithm);
     struct deadlock found;
-    assert_int_equal(
-        deadlock_find(&found, &test->router, (struct lane_rule){LANE_OWN, 0}, NULL, NULL, NULL),
-        OK);
+    assert_int_equal(deadlock_find(&found, &test->router, (struct lane_rule){LANE_OWN, 0},
+                                   (struct observer){0}, NULL),
+                     OK);
     route_case_close(test);
     return found;
 }

@@ -11,7 +11,7 @@
 #include "base/name_index.h"
 #include "base/text.h"
 #include "routing/traffic/traffic.h"
-#include "routing/traffic/traffic_impl.h"
+#include "topology/measure/parts.h"
 
 /* Sums of 2^32 of these are finite, and so is one over them. */
 #define AMOUNT_MIN 1e-100
@@ -189,7 +189,7 @@ static enum err input_open(struct traffic_input *input)
 {
     const struct topology *topology = input->topology;
     char buffer[NODE_NAME_SIZE];
-    enum err err = traffic_label_parts(&topology->graph, &input->part, input->why);
+    enum err err = parts_label(&topology->graph, &input->part, input->why);
     for (uint32_t v = 0; !err && v < topology->graph.node_count; v++) {
         const char *name = topology_name(topology, v, buffer);
         uint32_t number = v;

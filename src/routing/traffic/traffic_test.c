@@ -6,15 +6,7 @@
 #include <string.h>
 
 #include "base/test.h"
-
-static struct topology built(const char *spec)
-{
-    struct topology topology;
-    struct why why = {""};
-    if (topology_build(&topology, spec, &why))
-        fail_msg("%s", why.text);
-    return topology;
-}
+#include "topology/build_test.h"
 
 /* Two switches with 2 and 3 servers, one without, and one with 4 apart. */
 static struct topology switches(void)
@@ -70,7 +62,7 @@ static struct traffic pattern_of(const struct topology *topology, enum traffic_p
 /* In 5x5 the node at (x, y) is x + 5 y. */
 static void patterns_follow_coordinates(void **state)
 {
-    struct topology topology = built("torus:5x5");
+    struct topology topology = build_test("torus:5x5");
     for (enum traffic_pattern pattern = TRAFFIC_TRANSPOSE; pattern < TRAFFIC_PATTERN_COUNT;
          pattern++) {
         struct traffic traffic = pattern_of(&topology, pattern);
@@ -101,7 +93,7 @@ static void tornado_stays_under_half_way(void **state)
     for (uint32_t size = 3; size <= 9; size++) {
         char spec[32];
         snprintf(spec, sizeof spec, "torus:%ux2", size);
-        struct topology topology = built(spec);
+        struct topology topology = build_test(spec);
         struct traffic traffic = pattern_of(&topology, TRAFFIC_TORNADO);
         assert_true(2 * traffic.demands[0].to < size);
         if (steps[size])
@@ -146,7 +138,7 @@ static void patterns_that_do_not_fit_are_refused(void **state)
         {"fattree:k=4", TRAFFIC_TORNADO, "coordinates"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct topology topology = built(cases[i].spec);
+        struct topology topology = build_test(cases[i].spec);
         struct traffic traffic;
         struct why why = {""};
         assert_int_equal(traffic_make_pattern(&traffic, &topology, cases[i].pattern, &why),
@@ -164,7 +156,7 @@ static enum err read_text(struct traffic *traffic, const struct topology *topolo
 
 static void a_file_of_servers_is_read(void **state)
 {
-    struct topology topology = built("torus:3x3");
+    struct topology topology = build_test("torus:3x3");
     struct traffic traffic;
     struct why why = {""};
     const char *text = "# who, whom\n"
@@ -253,7 +245,7 @@ static void bad_lines_are_refused_by_number(void **state)
 
 static void a_zero_byte_does_not_end_a_number(void **state)
 {
-    struct topology topology = built("torus:3");
+    struct topology topology = build_test("torus:3");
     struct traffic traffic;
     struct why why = {""};
     assert_int_equal(traffic_read(&traffic, &topology, "t", "0 1 2\0003", 7, &why), ERR_INPUT);
@@ -263,7 +255,7 @@ static void a_zero_byte_does_not_end_a_number(void **state)
 
 static void servers_of_a_direct_network_have_no_index(void **state)
 {
-    struct topology topology = built("torus:3");
+    struct topology topology = build_test("torus:3");
     struct traffic traffic;
     struct why why = {""};
     assert_int_equal(read_text(&traffic, &topology, "0/0 1", &why), ERR_INPUT);

@@ -447,3 +447,11 @@ void growth_fini(struct growth *growth)
     topology_fini(&growth->topology);
     rewire_plan_fini(&growth->plan);
 }
+
+void growth_accept(struct growth *growth, struct topology *topology)
+{
+    topology_fini(topology);
+    *topology = growth->topology;
+    growth->topology = (struct topology){0};
+    growth_fini(growth);
+}

@@ -34,3 +34,7 @@ MUST_CHECK enum err grow_majority(const struct topology *topology, uint32_t *por
 MUST_CHECK enum err grow_topology(struct growth *growth, const struct topology *topology,
                                   const struct grow_order *order, struct why *why);
 void growth_fini(struct growth *growth);
+
+/* Puts the network afterwards in the place of the one before, which is freed,
+ * as is the rest of the growth. */
+void growth_accept(struct growth *growth, struct topology *topology);

@@ -123,10 +123,7 @@ static void grow_to_sixty(struct topology *topology, uint32_t batch, uint32_t po
                                    .seed = seed + topology->graph.node_count};
         struct growth growth;
         grow_checked(&growth, topology, &order, 0);
-        topology_fini(topology);
-        *topology = growth.topology;
-        growth.topology = (struct topology){0};
-        growth_fini(&growth);
+        growth_accept(&growth, topology);
     }
     assert_int_equal(topology->kind, TOPOLOGY_JELLYFISH);
 }

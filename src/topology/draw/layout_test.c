@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/test.h"
+#include "topology/build_test.h"
 
 static double apart(const struct layout *layout, uint32_t a, uint32_t b)
 {
@@ -10,19 +11,10 @@ static double apart(const struct layout *layout, uint32_t a, uint32_t b)
     return sqrt(x * x + y * y);
 }
 
-static struct topology built(const char *spec)
-{
-    struct topology topology;
-    struct why why = {""};
-    if (topology_build(&topology, spec, &why))
-        fail_msg("%s", why.text);
-    return topology;
-}
-
 /* Every step along an axis is the same step on the page, whatever the node. */
 static void a_grid_moves_alike_along_an_axis(void **state)
 {
-    struct topology torus = built("torus:4x3x3x2");
+    struct topology torus = build_test("torus:4x3x3x2");
     struct layout layout;
     assert_int_equal(layout_make(&layout, &torus, LAYOUT_AUTO, NULL), OK);
     assert_int_equal(layout.kind, LAYOUT_GRID);
@@ -39,7 +31,7 @@ static void a_grid_moves_alike_along_an_axis(void **state)
 
 static void a_ring_stands_on_a_circle(void **state)
 {
-    struct topology ring = built("torus:40");
+    struct topology ring = build_test("torus:40");
     struct layout layout;
     assert_int_equal(layout_make(&layout, &ring, LAYOUT_AUTO, NULL), OK);
     assert_int_equal(layout.kind, LAYOUT_CIRCLE);
@@ -55,7 +47,7 @@ static void a_ring_stands_on_a_circle(void **state)
 /* Groups with numbers from `first` on, `step` apart. */
 static void assert_groups_stand_apart(uint32_t first, uint32_t step)
 {
-    struct topology ring = built("torus:40");
+    struct topology ring = build_test("torus:40");
     struct layout layout;
     for (uint32_t v = 0; v < 40; v++)
         ring.sites[v].group = first + v / 10 * step;
@@ -116,7 +108,7 @@ static void impossible_layouts_are_refused(void **state)
 {
     struct layout layout;
     struct why why;
-    struct topology none, many = built("torus:1001");
+    struct topology none, many = build_test("torus:1001");
     assert_int_equal(topology_init(&none, TOPOLOGY_OTHER, true, 2, NULL, 0, NULL), OK);
     assert_int_equal(layout_make(&layout, &none, LAYOUT_GRID, &why), ERR_USAGE);
     assert_int_equal(layout_make(&layout, &many, LAYOUT_SPRING, &why), ERR_USAGE);

@@ -24,34 +24,18 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "topology/measure/parts.h"
 
 #define LEVEL_NONE UINT32_MAX
 
 enum err connectivity_components(const struct graph *graph, uint32_t *count, struct why *why)
 {
-    uint8_t *seen = array_new(graph->node_count, sizeof *seen);
-    uint32_t *stack = array_new(graph->node_count, sizeof *stack);
-    enum err err = seen && stack ? OK : why_memory(why);
+    uint32_t *label;
+    enum err err = parts_label(graph, &label, why);
     *count = 0;
-    for (uint32_t start = 0; !err && start < graph->node_count; start++) {
-        uint32_t height = 0;
-        if (seen[start])
-            continue;
-        seen[start] = 1;
-        stack[height++] = start;
-        while (height) {
-            uint32_t v = stack[--height];
-            for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-                uint32_t w = graph->to[slot];
-                if (!seen[w])
-                    stack[height++] = w;
-                seen[w] = 1;
-            }
-        }
-        ++*count;
-    }
-    free(seen);
-    free(stack);
+    for (uint32_t v = 0; !err && v < graph->node_count; v++)
+        *count += label[v] == v; /* the lowest of its part */
+    free(label);
     return err;
 }
 
@@ -77,7 +61,7 @@ static enum err flow_init(struct flow *flow, const struct graph *graph, const ui
 {
     size_t nodes = graph->node_count;
     *flow = (struct flow){.graph = graph, .capacity = capacity};
-    flow->room = array_new(2 * (size_t)graph->link_count, sizeof *flow->room);
+    flow->room = array_new(graph_channel_count(graph), sizeof *flow->room);
     flow->level = array_new(nodes, sizeof *flow->level);
     flow->slot = array_new(nodes, sizeof *flow->slot);
     flow->queue = array_new(nodes, sizeof *flow->queue);
@@ -146,19 +130,13 @@ static uint32_t flow_run(struct flow *flow, uint32_t source, uint32_t sink, uint
 {
     const struct graph *graph = flow->graph;
     uint32_t sum = 0;
-    memcpy(flow->room, flow->capacity, 2 * (size_t)graph->link_count);
+    memcpy(flow->room, flow->capacity, graph_channel_count(graph));
     while (sum < limit && flow_levels(flow, source, sink)) {
         memcpy(flow->slot, graph->first, graph->node_count * sizeof *flow->slot);
         while (sum < limit && flow_augment(flow, source, sink))
             sum++;
     }
     return sum;
-}
-
-static void progress_report(struct connectivity_progress progress, uint64_t done, uint64_t total)
-{
-    if (progress.done)
-        progress.done(progress.context, done, total);
 }
 
 static uint32_t least_degree_node(const struct graph *graph)
@@ -199,14 +177,14 @@ static uint32_t edge_terminals(const struct graph *graph, uint32_t *terminals, u
     return count;
 }
 
-enum err connectivity_edge(const struct graph *graph, struct connectivity_progress progress,
+enum err connectivity_edge(const struct graph *graph, struct observer progress,
                            uint32_t *connectivity, struct why *why)
 {
     *connectivity = 0;
     if (graph->node_count < 2)
         return OK;
     struct flow flow;
-    size_t channels = 2 * (size_t)graph->link_count;
+    size_t channels = graph_channel_count(graph);
     uint8_t *capacity = array_new(channels, sizeof *capacity);
     uint32_t *terminals = array_new(graph->node_count, sizeof *terminals);
     uint32_t *scratch = array_new(graph->node_count, sizeof *scratch);
@@ -221,7 +199,7 @@ enum err connectivity_edge(const struct graph *graph, struct connectivity_progre
     uint32_t count = edge_terminals(graph, terminals, scratch);
     for (uint32_t i = 1; i < count && best > 0; i++) {
         best = flow_run(&flow, terminals[0], terminals[i], best);
-        progress_report(progress, i + 1, count);
+        observer_tell(&progress, "edge connectivity", i + 1, count);
     }
     *connectivity = best;
     flow_fini(&flow);
@@ -248,7 +226,7 @@ static uint32_t leaving(uint32_t node)
 static enum err graph_split(struct graph *split, uint8_t **capacity, const struct graph *graph,
                             struct why *why)
 {
-    uint64_t most = graph->node_count + 2 * (uint64_t)graph->link_count;
+    uint64_t most = (uint64_t)graph->node_count + graph_channel_count(graph);
     if (most > GRAPH_LINK_MAX || 2 * (uint64_t)graph->node_count > GRAPH_NODE_MAX)
         return why_fail(why, ERR_USAGE, "vertex connectivity: a graph of %u nodes is too large",
                         graph->node_count);
@@ -286,26 +264,27 @@ done:
 /* Smallest cut between the pairs that Esfahanian and Hakimi name, below the
  * given bound. */
 static uint32_t vertex_cut(struct flow *flow, const struct graph *graph, uint32_t from,
-                           uint32_t bound, struct connectivity_progress progress)
+                           uint32_t bound, struct observer progress)
 {
+    static const char stage[] = "vertex connectivity";
     uint32_t degree = graph_degree(graph, from), best = bound;
     const uint32_t *near = graph->to + graph->first[from];
     uint64_t total = graph->node_count + (uint64_t)degree * (degree - 1) / 2, done = 0;
     for (uint32_t v = 0; v < graph->node_count && best > 0; v++) {
         if (v != from && !graph_adjacent(graph, from, v))
             best = flow_run(flow, leaving(from), entrance(v), best);
-        progress_report(progress, ++done, total);
+        observer_tell(&progress, stage, ++done, total);
     }
     for (uint32_t i = 0; i < degree && best > 0; i++)
         for (uint32_t j = 0; j < i && best > 0; j++) {
             if (near[i] != near[j] && !graph_adjacent(graph, near[i], near[j]))
                 best = flow_run(flow, leaving(near[i]), entrance(near[j]), best);
-            progress_report(progress, ++done, total);
+            observer_tell(&progress, stage, ++done, total);
         }
     return best;
 }
 
-enum err connectivity_vertex(const struct graph *graph, struct connectivity_progress progress,
+enum err connectivity_vertex(const struct graph *graph, struct observer progress,
                              uint32_t *connectivity, struct why *why)
 {
     *connectivity = 0;

@@ -10,7 +10,7 @@
 #define NODES_MAX 10
 #define LINKS_MAX 64
 
-static const struct connectivity_progress silent;
+static const struct observer silent;
 
 static void random_graph(struct graph *graph, uint32_t nodes, uint32_t links, bool simple,
                          struct rng *rng)
@@ -136,7 +136,7 @@ static void a_pair_with_many_cables_is_cut_off(void **state)
     graph_fini(&graph);
 }
 
-static void note_progress(void *context, uint64_t done, uint64_t total)
+static void note_progress(void *context, const char *stage, uint64_t done, uint64_t total)
 {
     uint64_t *last = context;
     assert_true(done > *last && done <= total);
@@ -149,7 +149,7 @@ static void a_torus_is_as_connected_as_its_degree(void **state)
     uint32_t edge, vertex;
     uint64_t last = 0;
     assert_int_equal(topology_build(&torus, "torus:4x5x6", NULL), OK);
-    struct connectivity_progress progress = {note_progress, &last};
+    struct observer progress = {note_progress, &last};
     assert_int_equal(connectivity_edge(&torus.graph, progress, &edge, NULL), OK);
     assert_true(last > 0);
     last = 0;

@@ -1,7 +1,7 @@
 /* intern: a table of slots with linear probing, at most half full. Taking away
  * the youngest record only is what keeps that simple: nothing was ever placed
  * further on because of it. */
-#include "routing/deadlock/intern.h"
+#include "base/intern.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "routing/deadlock/intern.h"
+#include "base/intern.h"
 
 #include <string.h>
 

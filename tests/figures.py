@@ -1,0 +1,19 @@
+"""figures: published figures as weft computes them anew, for the tests of `weft paper`."""
+
+from tap import weft
+
+
+def run(name, *words):
+    """The figure's object, at its quick size."""
+    done = weft("paper", "run", name, "--quick", "--json", *words)
+    assert done.code == 0, done.err
+    (figure,) = done.json["figures"]
+    return figure
+
+
+def rows(figure, table=0, **wanted):
+    """Rows of a table as dictionaries: all, or those with these values."""
+    table = figure["tables"][table]
+    names = [column["name"] for column in table["columns"]]
+    every = [dict(zip(names, row)) for row in table["rows"]]
+    return [row for row in every if all(row[key] == value for key, value in wanted.items())]
