@@ -142,8 +142,8 @@ static void both_ways_round_a_long_ring(void **state)
             continue;
         assert_int_equal(k_shortest_find(search, from, to, 3, K_SHORTEST_ANY, 1, &set, NULL), OK);
         assert_int_equal(set.path_count, 2);
-        assert_int_equal(paths_test_hops(&set, 0), up < down ? up : down);
-        assert_int_equal(paths_test_hops(&set, 1), up < down ? down : up);
+        assert_int_equal(path_set_hops(&set, 0), up < down ? up : down);
+        assert_int_equal(path_set_hops(&set, 1), up < down ? down : up);
         paths_test_check(&ring.graph, &set, 0, from, to);
         path_set_fini(&set);
     }
