@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/check.h"
@@ -191,6 +192,17 @@ static void line(struct text *out, const char *label)
     text_printf(out, "  %-22s", label);
 }
 
+/* "2.28571 to 2.28596", or one number where these digits are the same. */
+static void range_text(struct text *out, double lower, double upper)
+{
+    char low[32], high[32];
+    snprintf(low, sizeof low, "%.6g", lower);
+    snprintf(high, sizeof high, "%.6g", upper);
+    text_puts(out, low);
+    if (strcmp(low, high) != 0)
+        text_printf(out, " to %s", high);
+}
+
 static void capacity_text(struct text *out, const struct load_report *report)
 {
     const struct capacity *capacity = &report->capacity;
@@ -201,17 +213,10 @@ static void capacity_text(struct text *out, const struct load_report *report)
         return;
     }
     line(out, "capacity");
-    if (capacity->lower >= capacity->upper)
-        text_printf(out, "%.6g", capacity->lower);
-    else
-        text_printf(out, "%.6g to %.6g", capacity->lower, capacity->upper);
+    range_text(out, capacity->lower, capacity->upper);
     text_puts(out, ", under uniform traffic and the best routing\n");
     line(out, "normalised");
-    if (capacity->lower >= capacity->upper)
-        text_printf(out, "%.6g", throughput / capacity->lower);
-    else
-        text_printf(out, "%.6g to %.6g", throughput / capacity->upper,
-                    throughput / capacity->lower);
+    range_text(out, throughput / capacity->upper, throughput / capacity->lower);
     text_puts(out, " of the capacity\n");
 }
 
