@@ -32,8 +32,8 @@ static void print_up(char out[NUMBER_SIZE], double value, int digits)
 void bracket_text(struct text *out, double lower, double upper, int digits)
 {
     char low[NUMBER_SIZE], high[NUMBER_SIZE];
-    if (!(upper > lower)) {
-        text_printf(out, "%.12g", upper);
+    if (upper - lower <= rounding * upper) {
+        text_printf(out, "%.*g", digits, upper);
         return;
     }
     while (digits < DIGITS_MAX && upper - lower <= 2 * last_place(upper, digits))

@@ -5,7 +5,7 @@
 #include "base/text.h"
 
 /* "0.7312 to 0.738", with as many digits as tell them apart, `digits` at least;
- * one number if they do not differ. */
+ * one number if they differ by rounding only. */
 void bracket_text(struct text *out, double lower, double upper, int digits);
 
 /* The upper one alone. */

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/check.h"
@@ -191,16 +192,10 @@ static void capacity_text(struct text *out, const struct load_report *report)
         return;
     }
     line(out, "capacity");
-    if (capacity->lower >= capacity->upper)
-        text_printf(out, "%.6g", capacity->lower);
-    else
-        bracket_text(out, capacity->lower, capacity->upper, 6);
+    bracket_text(out, capacity->lower, capacity->upper, 6);
     text_puts(out, ", under uniform traffic and the best routing\n");
     line(out, "normalised");
-    if (capacity->lower >= capacity->upper)
-        text_printf(out, "%.6g", throughput / capacity->lower);
-    else
-        bracket_text(out, throughput / capacity->upper, throughput / capacity->lower, 6);
+    bracket_text(out, throughput / capacity->upper, throughput / capacity->lower, 6);
     text_puts(out, " of the capacity\n");
 }
 

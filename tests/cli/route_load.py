@@ -127,6 +127,10 @@ class Load(unittest.TestCase):
         listed = weft("route", "load", SQUARE, "--algorithm", "dor", "--traffic", "tornado",
                       "--channels").out
         self.assertEqual(listed.count(" port "), 256)
+        tree = weft("route", "load", "-", "--algorithm", "ecmp", "--gap", "1e-6",
+                    stdin="a c\na d\nb c\nb d\n").out
+        self.assertIn("capacity              2, under uniform traffic", tree)
+        self.assertIn("normalised            1 of the capacity", tree)
         self.assertNotIn("more", listed)
 
 
