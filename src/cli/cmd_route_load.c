@@ -28,7 +28,8 @@ static enum err read_traffic(struct traffic *traffic, const struct load_report *
     *from_file = true;
     err = file_read(word, &data, &size, &refusal);
     if (err)
-        return why_fail(why, err, "%s; and no pattern has that name", refusal.text);
+        return why_fail(why, err, "%s%s", refusal.text,
+                        strcmp(word, "-") == 0 ? "" : "; and no pattern has that name");
     const char *name = strcmp(word, "-") == 0 ? "standard input" : word;
     err = traffic_read(traffic, topology, name, data, size, why);
     free(data);

@@ -42,6 +42,8 @@ static enum err file_slurp(FILE *file, const char *path, char **data, size_t *si
 enum err file_read(const char *path, char **data, size_t *size, struct why *why)
 {
     if (strcmp(path, "-") == 0) {
+        if (feof(stdin))
+            return why_fail(why, ERR_USAGE, "-: standard input has been read; name a file as well");
         bool typed = isatty(STDIN_FILENO);
         if (typed)
             progress_pause();

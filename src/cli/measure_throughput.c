@@ -52,8 +52,9 @@ static enum err file_traffic(struct traffic *traffic, const struct topology *top
     enum err err = file_read(path, &data, &size, &reason);
     if (err) {
         why_set(why, "%s%s", reason.text,
-                strchr(path, '/') ? ""
-                                  : "; patterns are permutation, all-to-all, longest-matching");
+                strchr(path, '/') || strcmp(path, "-") == 0
+                    ? ""
+                    : "; patterns are permutation, all-to-all, longest-matching");
         return err;
     }
     err = traffic_read(traffic, topology, name, data, size, why);

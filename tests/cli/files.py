@@ -83,6 +83,14 @@ class Files(unittest.TestCase):
             self.refused(1, "topo", *words, "--out", "")
             self.refused(1, "topo", *words, "--out", self.path("x" * 300))
 
+    def test_standard_input_is_read_once(self):
+        for words in (("topo", "diff", "-", "-"),
+                      ("topo", "measure", "-", "--throughput", "-"),
+                      ("route", "load", "-", "--algorithm", "ecmp", "--traffic", "-")):
+            run = weft(*words, stdin="a b\n")
+            self.assertEqual((run.code, run.out), (2, ""), words)
+            self.assertRegex(run.err, r"^weft: -: standard input has been read; name a file as well\n\Z")
+
     def test_names_that_cannot_be_read_are_one_line(self):
         self.assertIn("''", self.refused(1, "topo", "measure", ""))
         for name in (self.folder.name, self.path("none"), self.path("x" * 5000),
