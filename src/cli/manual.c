@@ -169,7 +169,11 @@ static void roff_closing(struct text *out, const struct command_group *group)
         text_printf(out, "%s.BR weft\\-%s (1)", comma, other->name);
         comma = ",\n";
     }
-    text_printf(out, "%s.BR weft\\-topology (7)\n", comma);
+    text_printf(out,
+                "%s.BR weft\\-topology (7),\n.BR weft\\-topology\\-file (5),\n"
+                ".BR weft\\-traffic (5),\n.BR weft\\-flow\\-file (5),\n"
+                ".BR weft\\-rules (5),\n.BR weft\\-cost (5)\n",
+                comma);
 }
 
 bool manual_page(struct text *out, const char *name)

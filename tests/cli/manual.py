@@ -68,6 +68,17 @@ class Manual(unittest.TestCase):
                 done = run("man", "--warnings", "-E", "UTF-8", "-l", path)
                 self.assertEqual((done.returncode, done.stderr), (0, ""), path)
 
+    def test_every_page_that_is_named_exists(self):
+        written = {os.path.basename(path): path
+                   for path in glob.glob(os.environ.get("MAN_FOLDER", "") + "/weft*.[0-9]")}
+        texts = dict((name + ".1", page) for name, page in self.pages())
+        for name, path in written.items():
+            with open(path) as file:
+                texts[name] = file.read()
+        for name, text in texts.items():
+            for page, section in re.findall(r"\b(weft[a-z-]*) ?\((\d)\)", text.replace("\\-", "-")):
+                self.assertIn(f"{page}.{section}", texts, name)
+
     @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
     def test_the_pages_name_every_command_and_option(self):
         text = {name: formatted(page).stdout for name, page in self.pages()}
