@@ -128,6 +128,15 @@ bool call_has(const struct call *call, const char *name)
     return option_index(call, name) >= 0;
 }
 
+enum err call_out_file(const struct call *call, const char *name, const char **path,
+                       struct why *why)
+{
+    *path = call_option(call, name);
+    if (*path && strcmp(*path, "-") == 0)
+        return why_fail(why, ERR_USAGE, "--%s -: the report is printed there; name a file", name);
+    return OK;
+}
+
 enum err call_uint(const struct call *call, const char *name, uint64_t low, uint64_t high,
                    uint64_t *value, struct why *why)
 {

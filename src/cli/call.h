@@ -38,6 +38,11 @@ MUST_CHECK enum err call_parse(struct call *call, const struct command *command,
 const char *call_option(const struct call *call, const char *name);
 bool call_has(const struct call *call, const char *name);
 
+/* The file that an option has written, or NULL. "-" is refused: the report is
+ * printed there, and a file of that name is what nobody wants. */
+MUST_CHECK enum err call_out_file(const struct call *call, const char *name, const char **path,
+                                  struct why *why);
+
 /* Values with a type and a range; `*value` keeps its default if not given. */
 MUST_CHECK enum err call_uint(const struct call *call, const char *name, uint64_t low,
                               uint64_t high, uint64_t *value, struct why *why);

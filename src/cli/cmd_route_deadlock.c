@@ -281,8 +281,10 @@ static void report_text(struct text *out, const struct examination *examination,
 static enum err deadlock_run(struct call *call, struct why *why)
 {
     struct examination examination = {0};
-    const char *path = call_option(call, "dependencies");
-    enum err err = read_lanes(call, &examination, why);
+    const char *path;
+    enum err err = call_out_file(call, "dependencies", &path, why);
+    if (!err)
+        err = read_lanes(call, &examination, why);
     if (!err)
         err = route_call_open(&examination.route, call, why);
     if (err)
@@ -304,7 +306,7 @@ static enum err deadlock_run(struct call *call, struct why *why)
 
 static const struct option deadlock_options[] = {
     ROUTE_CALL_OPTIONS,
-    {"lanes", "RULE", "virtual channels: own (default), none, hops, layers, or N of its own"},
+    {"lanes", "own|none|hops|layers|N", "which virtual channels (default own); N folds its own"},
     {"dependencies", "FILE", "write every dependency, with its number and an example, as CSV"},
     {0},
 };

@@ -5,31 +5,37 @@
 #include "cli/call.h"
 #include "cli/commands.h"
 #include "cli/file.h"
+#include "cli/load.h"
 #include "cli/load_report.h"
 #include "cli/progress.h"
 #include "cli/route_call.h"
 #include "routing/traffic/traffic.h"
 
 /* A pattern by its name, or else a file. */
-static enum err read_traffic(struct traffic *traffic, const struct topology *topology,
+static enum err read_traffic(struct traffic *traffic, const struct load_report *report,
                              const char *word, bool *from_file, struct why *why)
 {
+    const struct topology *topology = report->router->topology;
     char *data;
     size_t size;
+    struct why refusal = {""};
+    enum err err;
     *from_file = false;
     for (enum traffic_pattern pattern = 0; pattern < TRAFFIC_PATTERN_COUNT; pattern++)
-        if (!strcmp(word, traffic_pattern_name(pattern)))
-            return traffic_make_pattern(traffic, topology, pattern, why);
+        if (!strcmp(word, traffic_pattern_name(pattern))) {
+            err = traffic_make_pattern(traffic, topology, pattern, &refusal);
+            return err ? load_refuse(report->name, err, &refusal, why) : OK;
+        }
     *from_file = true;
-    struct why refusal = {""};
-    enum err err = file_read(word, &data, &size, &refusal);
+    err = file_read(word, &data, &size, &refusal);
     if (err)
         return why_fail(why, err, "%s; and no pattern has that name", refusal.text);
-    err = traffic_read(traffic, topology, word, data, size, why);
+    const char *name = strcmp(word, "-") == 0 ? "standard input" : word;
+    err = traffic_read(traffic, topology, name, data, size, why);
     free(data);
     if (!err && traffic->count == 0) {
         traffic_fini(traffic);
-        return why_fail(why, ERR_INPUT, "%s: all traffic stays within its nodes", word);
+        return why_fail(why, ERR_INPUT, "%s: all traffic stays within its nodes", name);
     }
     return err;
 }
@@ -39,7 +45,7 @@ static enum err load_make(struct load_report *report, const struct call *call, s
     const char *word = call_has(call, "traffic") ? call_option(call, "traffic") : "uniform";
     const struct topology *topology = report->router->topology;
     struct traffic traffic;
-    enum err err = read_traffic(&traffic, topology, word, &report->from_file, why);
+    enum err err = read_traffic(&traffic, report, word, &report->from_file, why);
     if (err)
         return err;
     report->traffic = word;
@@ -73,7 +79,8 @@ static enum err load_run(struct call *call, struct why *why)
 
 static const struct option load_options[] = {
     ROUTE_CALL_OPTIONS,
-    {"traffic", "PATTERN|FILE", "who sends to whom (default uniform); weft-traffic(5)"},
+    {"traffic", "uniform|transpose|complement|tornado|neighbour|FILE",
+     "who sends to whom (default uniform); weft-traffic(5)"},
     {"channels", NULL, "list all channels, the busiest first"},
     LOAD_REPORT_OPTION,
     {0},

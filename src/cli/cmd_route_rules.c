@@ -48,6 +48,8 @@ static enum err options_read(struct tables_call *tables, struct why *why)
         err = call_uint(call, "ways", 1, UINT32_MAX, &ways, why);
     if (!err)
         err = call_uint(call, "seed", 0, UINT64_MAX, &seed, why);
+    if (!err)
+        err = call_out_file(call, "out", &tables->report.file, why);
     if (err)
         return err;
     tables->labels = format == 1;
@@ -248,9 +250,8 @@ static enum err folder_write(struct tables_call *tables, const char *folder, str
 static enum err tables_deliver(struct tables_call *tables, struct text *text, struct why *why)
 {
     struct call *call = tables->call;
-    const char *path = call_option(call, "out");
+    const char *path = tables->report.file;
     enum err err = OK;
-    tables->report.file = path;
     if (path && is_folder(path))
         err = folder_write(tables, path, why);
     else if (path)
@@ -482,7 +483,7 @@ static const struct option rules_options[] = {
     {"seed", "N", "breaks ties between paths of equal length (default 1)"},
     {"format", "openflow|mpls|json", "how the tables are written (default openflow)"},
     {"tag", "vlan|mpls", "what carries OpenFlow's labels (default: VLAN tags if they suffice)"},
-    {"switch", "NAME", "only this switch's table; also where all of them do not fit in memory"},
+    {"switch", "SWITCH", "only this switch's table; also where all of them do not fit in memory"},
     {"out", "FILE|FOLDER", "write there, in a folder a file per switch, and print a report"},
     {"check", "FILE|FOLDER", "replay tables that were written before, or by hand"},
     {0},

@@ -1,6 +1,7 @@
 /* weft route worst */
 #include "cli/call.h"
 #include "cli/commands.h"
+#include "cli/load.h"
 #include "cli/load_report.h"
 #include "cli/progress.h"
 #include "cli/route_call.h"
@@ -19,9 +20,10 @@ static enum err load_again(struct load_report *report, struct why *why)
 
 static enum err worst_make(struct load_report *report, const struct call *call, struct why *why)
 {
-    enum err err = worst_find(&report->worst, report->router, progress_observer, why);
+    struct why reason = {""};
+    enum err err = worst_find(&report->worst, report->router, progress_observer, &reason);
     if (err)
-        return err;
+        return load_refuse(report->name, err, &reason, why);
     err = load_again(report, why);
     return err ? err : load_report_capacity(report, call, why);
 }

@@ -377,9 +377,10 @@ static enum err cable_run(struct call *call, struct why *why)
         cable_cost_write(&cost, &call->out);
         return OK;
     }
-    const char *path = call_option(call, "out");
-    if (path && strcmp(path, "-") == 0)
-        return why_fail(why, ERR_USAGE, "--out -: the report is printed there; name a file");
+    const char *path;
+    err = call_out_file(call, "out", &path, why);
+    if (err)
+        return err;
     if (call->argument_count == 0)
         return why_fail(why, ERR_USAGE, "topo cable: expected SPEC|FILE, or --print-cost");
     struct laid laid = {0};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "routing/route.h"
 #include "topology/spec.h"
 
 enum value_kind {
@@ -14,6 +15,7 @@ enum value_kind {
     VALUE_CHOICE_FILE, /* a choice, or a file */
     VALUE_FOLDER,
     VALUE_FIGURE,
+    VALUE_ALGORITHM,
 };
 
 static enum value_kind value_kind(const char *placeholder)
@@ -26,12 +28,14 @@ static enum value_kind value_kind(const char *placeholder)
         return VALUE_FOLDER;
     if (strstr(placeholder, "FIGURE"))
         return VALUE_FIGURE;
+    if (strcmp(placeholder, "NAME") == 0)
+        return VALUE_ALGORITHM;
     if (!strchr(placeholder, '|'))
         return VALUE_OTHER;
     for (const char *at = placeholder; *at; at++)
-        if (isupper((unsigned char)*at))
-            return VALUE_OTHER;
-    return VALUE_CHOICE;
+        if (islower((unsigned char)*at))
+            return VALUE_CHOICE;
+    return VALUE_OTHER;
 }
 
 /* "[svg|dot...]" as "svg dot"; capitals are no choice. */
@@ -43,6 +47,12 @@ static void choices_print(struct text *out, const char *placeholder)
         else if (!strchr("[].", *at) && !isupper((unsigned char)*at))
             text_add(out, at, 1);
     }
+}
+
+static void algorithms_print(struct text *out)
+{
+    for (const struct route_algorithm *const *each = route_algorithms; *each; each++)
+        text_printf(out, "%s%s", each == route_algorithms ? "" : " ", (*each)->name);
 }
 
 /* "torus:", whose parameters follow without a space. */
@@ -112,6 +122,11 @@ static void bash_reply(struct text *out, const char *placeholder, const char *in
                     "%sCOMPREPLY=($(compgen -W \"$(weft paper list --names 2> /dev/null)\" "
                     "-- \"$word\"))\n",
                     indent);
+        break;
+    case VALUE_ALGORITHM:
+        text_printf(out, "%sCOMPREPLY=($(compgen -W '", indent);
+        algorithms_print(out);
+        text_puts(out, "' -- \"$word\"))\n");
         break;
     case VALUE_OTHER:
         text_printf(out, "%s:\n", indent);
@@ -235,6 +250,11 @@ static void fish_value(struct text *out, const char *placeholder)
         break;
     case VALUE_FIGURE:
         text_puts(out, " -x -a '(weft paper list --names 2> /dev/null)'");
+        break;
+    case VALUE_ALGORITHM:
+        text_puts(out, " -x -a '");
+        algorithms_print(out);
+        text_puts(out, "'");
         break;
     case VALUE_OTHER:
         text_puts(out, " -x");

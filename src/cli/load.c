@@ -61,3 +61,11 @@ enum err load_topology(struct topology *topology, const char *word, struct why *
     free(data);
     return err;
 }
+
+enum err load_refuse(const char *word, enum err err, const struct why *reason, struct why *why)
+{
+    if (err == ERR_MEMORY)
+        return why_fail(why, err, "%s", reason->text);
+    return why_fail(why, err, "%s: %s", strcmp(word, "-") == 0 ? "standard input" : word,
+                    reason->text);
+}

@@ -9,3 +9,8 @@
  * ending of the path says which format, or else the content does. The caller
  * calls topology_fini. */
 MUST_CHECK enum err load_topology(struct topology *topology, const char *word, struct why *why);
+
+/* Passes on a refusal of the topology that this word named, with the word
+ * before the reason; a shortage of memory is none of its making. */
+MUST_CHECK enum err load_refuse(const char *word, enum err err, const struct why *reason,
+                                struct why *why);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "cli/file.h"
+#include "cli/load.h"
 #include "cli/parallel.h"
 #include "cli/progress.h"
 #include "flow/concurrent/concurrent.h"
@@ -69,17 +70,14 @@ static enum certificate_traffic traffic_kind(const char *word)
     return (enum certificate_traffic)kind;
 }
 
-static enum err make_traffic(struct throughput *found, struct traffic *traffic,
+static enum err make_pattern(struct throughput *found, struct traffic *traffic,
                              const struct topology *topology, const char *word, uint64_t seed,
                              struct why *why)
 {
-    double hosts = host_count(topology);
     switch (traffic_kind(word)) {
     case CERTIFICATE_PERMUTATION:
         return traffic_permutation(traffic, topology, seed, why);
     case CERTIFICATE_ALL_TO_ALL:
-        if (hosts * (hosts - 1) > DEMANDS_MAX)
-            return refuse_size(word, hosts * (hosts - 1), "demands are too many for a flow", why);
         return traffic_all_to_all(traffic, topology, why);
     case CERTIFICATE_LONGEST_MATCHING:
         return longest_matching(traffic, topology, &found->matching, why);
@@ -87,8 +85,33 @@ static enum err make_traffic(struct throughput *found, struct traffic *traffic,
     case CERTIFICATE_TRAFFIC_COUNT:
         break;
     }
-    found->traffic_file = word;
-    return file_traffic(traffic, topology, word, why);
+    assert_unreachable();
+}
+
+static enum err make_traffic(struct throughput *found, struct traffic *traffic,
+                             const struct topology *topology, const char *word, uint64_t seed,
+                             struct why *why)
+{
+    enum certificate_traffic kind = traffic_kind(word);
+    double hosts = host_count(topology);
+    struct why reason = {""};
+    if (kind == CERTIFICATE_FILE) {
+        found->traffic_file = word;
+        return file_traffic(traffic, topology, word, why);
+    }
+    if (kind == CERTIFICATE_ALL_TO_ALL && hosts * (hosts - 1) > DEMANDS_MAX)
+        return refuse_size(word, hosts * (hosts - 1), "demands are too many for a flow", why);
+    enum err err = make_pattern(found, traffic, topology, word, seed, &reason);
+    return err ? load_refuse(found->about.topology, err, &reason, why) : OK;
+}
+
+/* Without any, every factor would do. */
+static enum err refuse_local(const struct throughput *found, struct why *why)
+{
+    const char *word = found->plan.traffic;
+    return why_fail(why, ERR_INPUT,
+                    "%s: all traffic stays within its nodes, so no link carries any",
+                    strcmp(word, "-") == 0 ? "standard input" : word);
 }
 
 /* Names the demand that has no path, and what a person can do about it. The
@@ -232,7 +255,7 @@ static enum err measure_flow(struct throughput *found, const struct topology *to
     if (err)
         return err;
     describe_traffic(found, traffic.demands, traffic.count, traffic.local);
-    err = check_reach(&traffic, topology, failed, why);
+    err = traffic.count ? check_reach(&traffic, topology, failed, why) : refuse_local(found, why);
     if (!err)
         err = check_effort(found, topology, &traffic, why);
     if (!err)
@@ -362,7 +385,8 @@ static enum err bound_all(struct throughput *found, const struct topology *topol
 {
     double hosts = host_count(topology), servers = topology->server_count;
     if (servers < 2)
-        return why_fail(why, ERR_USAGE, "all-to-all traffic needs two servers at least");
+        return why_fail(why, ERR_USAGE, "%s: all-to-all traffic needs two servers at least",
+                        found->about.topology);
     if (tally->servers_apart)
         return why_fail(why, ERR_INPUT,
                         "all-to-all: %llu pairs of servers have no path; measure the network's "
@@ -384,7 +408,7 @@ static enum err measure_bound(struct throughput *found, const struct topology *t
                        ? bound_all(found, topology, tally, why)
                        : bound_demands(found, topology, failed, why);
     if (!err && !isfinite(found->upper))
-        err = why_fail(why, ERR_INPUT, "no traffic leaves its node, so no link carries any");
+        err = refuse_local(found, why);
     return err;
 }
 

@@ -39,10 +39,12 @@ enum err route_call_open(struct route_call *route, const struct call *call, stru
     if (err)
         return err;
     struct route_options options = {.ways = (uint32_t)ways, .seed = route->seed};
-    err = router_open(&route->router, name, &route->topology, &options, why);
-    if (err)
-        topology_fini(&route->topology);
-    return err;
+    struct why reason = {""};
+    err = router_open(&route->router, name, &route->topology, &options, &reason);
+    if (!err)
+        return OK;
+    topology_fini(&route->topology);
+    return load_refuse(call->arguments[0], err, &reason, why);
 }
 
 void route_call_close(struct route_call *route)

@@ -101,6 +101,8 @@ enum err throughput_plan_read(struct throughput_plan *plan, const struct call *c
     if (!plan->traffic && plan->mode == THROUGHPUT_BOUND)
         plan->traffic = certificate_traffic_names[CERTIFICATE_LONGEST_MATCHING];
     enum err err = rules_check(call, plan->mode, why);
+    if (!err && plan->mode == THROUGHPUT_SOLVE)
+        err = call_out_file(call, "flow", &plan->flow, why);
     if (!err)
         err = gap_read(plan, call, why);
     if (!err)

@@ -147,6 +147,18 @@ class Completion(unittest.TestCase):
             taken = said.strip().split("one of ")[1].split(", ")
             self.assertEqual(offered, sorted(taken), command)
 
+    def test_routes_are_offered_what_they_take(self):
+        algorithms = sorted(row["name"] for row in weft("route", "list", "--json").json["algorithms"])
+        for command in ("path", "load", "worst", "deadlock"):
+            self.assertEqual(self.complete("route", command, "torus:3", "--algorithm", ""),
+                             algorithms)
+        self.assertEqual(self.complete("route", "rules", "torus:3", "--switch", ""), [])
+        self.assertEqual(self.complete("route", "deadlock", "torus:3", "--lanes", ""),
+                         ["hops", "layers", "none", "own"])
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(self.complete("route", "load", "torus:3", "--traffic", "", cwd=folder),
+                             ["complement", "neighbour", "tornado", "transpose", "uniform"])
+
     def test_the_scripts_are_read_by_their_shells(self):
         for shell in ("bash", "zsh", "fish"):
             script = weft("completion", shell).out

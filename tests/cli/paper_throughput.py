@@ -105,6 +105,37 @@ class Throughput(unittest.TestCase):
         self.assertAlmostEqual(figure["claims"][0]["weft"], worst)
 
 
+class NovaCube(unittest.TestCase):
+    def test_a_bracket_that_holds_the_printed_share_decides_nothing(self):
+        figure = run("nova-worst")
+        claims = iter(figure["claims"])
+        verdicts = set()
+        for row in rows(figure):
+            for whose in ("own", "torus"):
+                lower, upper, claim = row[whose + "_lower"], row[whose + "_upper"], next(claims)
+                self.assertLessEqual(lower, upper)
+                wanted = ("agrees" if lower > 62.5 else
+                          "differs" if upper < 62.5 else "cannot be reproduced")
+                self.assertEqual(claim["verdict"], wanted, claim)
+                verdicts.add(wanted)
+            self.assertAlmostEqual(row["own_lower"], 50)
+            self.assertLessEqual(row["pora"], row["own_upper"] + 1e-9)
+            self.assertLessEqual(row["valiant"], row["own_upper"] + 1e-9)
+        self.assertEqual(len(verdicts), 3)
+
+    def test_printed_capacities_are_judged_by_brackets(self):
+        figure = run("nova-eq7")
+        for row in rows(figure):
+            found = weft("route", "load", "novacube:" + "x".join([str(row["k"])] * row["n"]),
+                         "--algorithm", "dor", "--gap", 0.002, "--json").json
+            self.assertLessEqual(row["capacity_lower"], found["capacity_upper"] + 1e-9)
+            self.assertLessEqual(found["capacity_lower"], row["capacity_upper"] + 1e-9)
+            self.assertLess(row["capacity_upper"], (2 * row["k"] + 8) / row["k"])
+            self.assertAlmostEqual(row["torus_lower"], 8 / row["k"])
+        self.assertEqual([claim["verdict"] for claim in figure["claims"]],
+                         ["agrees", "differs", "agrees", "agrees"])
+
+
 class FullCapacity(unittest.TestCase):
     def test_every_step_is_decided_by_its_certificate(self):
         figure = run("jelly-fig2c", "--seed", SEED)

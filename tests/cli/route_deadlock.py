@@ -164,6 +164,31 @@ class Known(unittest.TestCase):
             self.assertEqual(found["virtual_channels"], 4)
             self.assertFalse(deadlock("torus:5x4", algorithm, "--lanes", 2)["free"])
 
+    def test_packets_to_their_own_source_wait_as_well(self):
+        """Valiant's algorithm sends them round. On networks this small nobody
+        else holds one channel while it waits for another in the same lane."""
+        for spec in ("torus:2", "torus:3", "torus:2x2", "torus:3x2"):
+            cube = Cube(spec)  # no axis has a half-way that is longer than a hop
+            for lanes in (1, 2, 3, 4):
+                own = networkx.DiGraph()
+                for source, middle, to in itertools.product(cube.nodes, repeat=3):
+                    node, held = source, None
+                    for phase, target in enumerate((middle, to)):
+                        while (hop := cube.next_hop(node, target)) is not None:
+                            channel, lane, node = hop
+                            taken = (channel, (lane + 2 * phase) % lanes)
+                            own.add_node(taken)
+                            if held:
+                                own.add_edge(held, taken)
+                            held = taken
+                found, graph, _ = dependencies(spec, "valiant", "--lanes", lanes)
+                self.assertEqual(set(graph.edges), set(own.edges), (spec, lanes))
+                self.assertEqual(found["held"], own.number_of_nodes())
+                self.assertEqual(found["free"], networkx.is_directed_acyclic_graph(own),
+                                 (spec, lanes))
+            self.assertTrue(deadlock(spec, "valiant", "--lanes", "layers")["free"])
+        self.assertFalse(deadlock("torus:2", "valiant", "--lanes", 1)["free"])
+
     def test_up_and_down_a_tree_needs_one_lane(self):
         for spec in ("fattree:k=4", "fattree:k=6"):
             found = deadlock(spec, "link-state", "--lanes", "none")
@@ -314,6 +339,7 @@ class Refusals(unittest.TestCase):
                       ("torus:4x4", "--algorithm", "dor", "--lanes", "0"),
                       ("torus:4x4", "--algorithm", "dor", "--lanes", "many"),
                       ("torus:4x4", "--algorithm", "dor", "--lanes", "65536"),
+                      ("torus:4x4", "--algorithm", "dor", "--dependencies", "-"),
                       ("jellyfish:n=10,degree=3,seed=1", "--algorithm", "dor"),
                       ("--algorithm", "dor")):
             run = weft("route", "deadlock", *words)

@@ -139,26 +139,27 @@ class Refusals(unittest.TestCase):
 
     def test_what_does_not_fit_is_bad_usage(self):
         for command in ("load", "worst"):
-            self.refused(2, "dor.*jellyfish", command, "jellyfish:n=16,degree=3,seed=1",
-                         "--algorithm", "dor")
+            self.refused(2, "^weft: jellyfish:n=16,degree=3,seed=1: dor needs a torus", command,
+                         "jellyfish:n=16,degree=3,seed=1", "--algorithm", "dor")
+            self.refused(2, "^weft: torus:1: .*two nodes", command, "torus:1", "--algorithm", "dor")
             self.refused(2, "expected one of dor", command, SQUARE, "--algorithm", "nonsense")
             self.refused(2, "--algorithm NAME is needed", command, SQUARE)
             self.refused(2, "--gap 0", command, SQUARE, "--algorithm", "dor", "--gap", "0")
-        self.refused(2, "axis 0 has size 4", "load", "torus:4x8", "--algorithm", "dor",
+        self.refused(2, "^weft: torus:4x8: .*axis 0 has size 4", "load", "torus:4x8", "--algorithm", "dor",
                      "--traffic", "transpose")
         self.refused(2, "coordinates", "load", "jellyfish:n=16,degree=3,seed=1", "--algorithm",
                      "ecmp", "--traffic", "tornado")
-        self.refused(2, "oblivious", "worst", "torus:4x4", "--algorithm", "minimal-adaptive")
+        self.refused(2, "^weft: torus:4x4: .*oblivious", "worst", "torus:4x4", "--algorithm", "minimal-adaptive")
 
     def test_bad_traffic_names_its_line(self):
         for text, reason in (
-            ("0 1\n0 99\n", "-: line 2: there is no server '99'"),
+            ("0 1\n0 99\n", "^weft: standard input: line 2: there is no server '99'"),
             ("0 1 -1\n", "line 1: the amount '-1'"),
             ("0 1\n\n0 1 nan\n", "line 3: the amount 'nan'"),
             ("0 1 1e999\n", "line 1: the amount '1e999'"),
             ("0\n", "line 1: expected 'FROM TO'"),
-            ("", "-: no server sends anything"),
-            ("3 3 2\n", "-: all traffic stays within its nodes"),
+            ("", "^weft: standard input: no server sends anything"),
+            ("3 3 2\n", "^weft: standard input: all traffic stays within its nodes"),
         ):
             self.refused(1, reason, "load", "torus:4x4", "--algorithm", "dor", "--traffic", "-",
                          stdin=text)

@@ -545,6 +545,7 @@ class Refusals(unittest.TestCase):
             ("torus:3", "--switch", "x"),
             ("torus:3", "--switch", 1, "--check", "x"),
             ("torus:3", "--out", "y", "--check", "x"),
+            ("torus:3", "--out", "-"),
             ("torus:60x60",),  # more rules than fit
         ):
             run = weft("route", "rules", *words)

@@ -331,6 +331,7 @@ class Files(unittest.TestCase):
             ("0 1 -1\n", "line 1: .*"),
             ("0 1\n\n2 3 nan\n", "line 3: .*"),
             ("0 1 inf\n", "line 1: .*"),
+            ("0 1 0x10\n", "line 1: .*"),
             ("0\n", "line 1: .*"),
             ("# nothing\n", "no"),
         ):
@@ -497,6 +498,7 @@ class Refusals(unittest.TestCase):
             ("--throughput", "permutation", "--gap", "nan"),
             ("--throughput", "permutation", "--gap", ""),
             ("--throughput", "permutation", "--ways", "3"),
+            ("--throughput", "permutation", "--flow", "-"),
             ("--throughput", "permutation", "--routing", "optimal", "--ways", "3"),
             ("--throughput", "permutation", "--routing", "dor"),
             ("--throughput", "permutation", "--routing", "ecmp", "--ways", "0"),
@@ -521,10 +523,17 @@ class Refusals(unittest.TestCase):
         self.assertRegex(run.err, "permutations: .*patterns are permutation, all-to-all")
 
     def test_one_server_has_nobody_to_talk_to(self):
-        for traffic in ("permutation", "all-to-all"):
-            run = weft("topo", "measure", "torus:1", "--throughput", traffic)
-            self.assertEqual((run.code, run.out), (2, ""))
-            self.assertRegex(run.err, "two")
+        for traffic in ("permutation", "all-to-all", "longest-matching"):
+            for words in ((), ("--bound",)):
+                run = weft("topo", "measure", "torus:1", "--throughput", traffic, *words)
+                self.assertEqual((run.code, run.out), (2, ""))
+                self.assertRegex(run.err, "^weft: torus:1: .* two ")
+
+    def test_traffic_that_needs_no_link_is_named(self):
+        for words in ((), ("--bound",)):
+            run = weft("topo", "measure", "torus:3", "--throughput", "-", *words, stdin="1 1\n")
+            self.assertEqual((run.code, run.out), (1, ""))
+            self.assertRegex(run.err, "^weft: standard input: all traffic stays within its nodes")
 
 
 class Report(unittest.TestCase):

@@ -1,6 +1,8 @@
 /* The throughput solver against CLP on random small networks of every shape:
  * sparse, dense, trees, parallel cables, bridges; traffic of few pairs and of
- * all, of equal amounts and of amounts a thousand times apart. */
+ * all, of equal amounts and of amounts a thousand times apart; then stars,
+ * chains and bundles of cables, amounts of any size, and gaps of any. Also the
+ * closed form of a torus's uniform capacity, and the search for a NovaCube's. */
 #include "flow/concurrent/concurrent.h"
 
 #include <math.h>
@@ -9,6 +11,7 @@
 
 #include "base/rng.h"
 #include "base/test.h"
+#include "flow/worst/capacity.h"
 #include "oracle/flow_program.h"
 #include "routing/paths/k_shortest.h"
 
@@ -108,4 +111,98 @@ static void brackets_hold_the_optimum_over_given_paths(void **state)
     }
 }
 
-TEST_MAIN(TEST(brackets_hold_the_exact_optimum), TEST(brackets_hold_the_optimum_over_given_paths))
+/* A star, a chain, a few cables between two nodes, or any network. */
+static void make_odd_network(struct example *example, struct rng *rng)
+{
+    struct link links[NODES_MAX];
+    uint32_t nodes = 2 + (uint32_t)rng_below(rng, NODES_MAX - 2), count = 0;
+    switch (rng_below(rng, 4)) {
+    case 0:
+        for (uint32_t v = 1; v < nodes; v++)
+            links[count++] = (struct link){0, v, PORT_ANY, PORT_ANY};
+        break;
+    case 1:
+        for (uint32_t v = 1; v < nodes; v++)
+            links[count++] = (struct link){v - 1, v, PORT_ANY, PORT_ANY};
+        break;
+    case 2:
+        for (uint32_t i = 0; i + 1 < nodes; i++)
+            links[count++] = (struct link){i % 2, 1 - i % 2, PORT_ANY, PORT_ANY};
+        nodes = 2;
+        break;
+    default:
+        make_network(example, rng);
+        return;
+    }
+    assert_int_equal(
+        topology_init(&example->topology, TOPOLOGY_OTHER, true, nodes, links, count, NULL), OK);
+}
+
+/* Amounts up to 10^18 times apart, the largest 1, as the oracle likes them. */
+static void scatter_amounts(struct traffic *traffic, struct rng *rng)
+{
+    double decades = (double)rng_below(rng, 19), most = 0;
+    for (size_t i = 0; i < traffic->count; i++) {
+        traffic->demands[i].amount = pow(10, -decades * rng_unit(rng));
+        most = fmax(most, traffic->demands[i].amount);
+    }
+    for (size_t i = 0; i < traffic->count; i++)
+        traffic->demands[i].amount /= most;
+}
+
+static void brackets_hold_for_odd_networks_amounts_and_gaps(void **state)
+{
+    static const double gaps[] = {1, 0.5, 0.01, 1e-4, 1e-6}, units[] = {1, 1e-60, 1e60};
+    for (uint32_t number = GRAPHS; number < 2 * GRAPHS; number++) {
+        struct example example = {0};
+        struct rng rng = rng_make(SEED, number);
+        make_odd_network(&example, &rng);
+        make_traffic(&example, &rng);
+        scatter_amounts(&example.traffic, &rng);
+        double optimum = flow_program_solve(&example.topology.graph, &example.traffic);
+        double unit = units[number % 3], gap = gaps[number % 5];
+        for (size_t i = 0; i < example.traffic.count; i++)
+            example.traffic.demands[i].amount *= unit;
+        struct concurrent found;
+        struct concurrent_options options = {.gap = gap};
+        assert_int_equal(
+            concurrent_solve(&found, &example.topology, &example.traffic, &options, NULL), OK);
+        if (!(found.gap <= gap * (1 + 1e-9) && found.lower <= found.upper * (1 + 1e-12) &&
+              found.lower * unit <= optimum * (1 + 1e-6) &&
+              optimum <= found.upper * unit * (1 + 1e-6)))
+            fail_msg("seed %d, graph %u: %.9g to %.9g (gap %.9g of %g), and CLP says %.9g", SEED,
+                     number, found.lower * unit, found.upper * unit, found.gap, gap, optimum);
+        concurrent_fini(&found);
+        example_fini(&example);
+    }
+}
+
+static void capacities_hold_the_exact_optimum(void **state)
+{
+    static const char *const specs[] = {
+        "torus:2",       "torus:3",      "torus:5",      "torus:6",      "torus:2x2",
+        "torus:2x3",     "torus:4x3",    "torus:1x4",    "torus:5x2",    "torus:2x2x3",
+        "torus:4x4",     "novacube:2",   "novacube:3",   "novacube:5",   "novacube:6",
+        "novacube:2x2",  "novacube:3x3", "novacube:4x3", "novacube:4x4", "novacube:2x2x2",
+        "novacube:2x2x3"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct example example;
+        struct capacity capacity;
+        assert_int_equal(topology_build(&example.topology, specs[i], NULL), OK);
+        assert_int_equal(
+            traffic_make_pattern(&example.traffic, &example.topology, TRAFFIC_UNIFORM, NULL), OK);
+        assert_int_equal(uniform_capacity(&capacity, &example.topology, 1e-4, NULL, NULL, NULL),
+                         OK);
+        double optimum = flow_program_solve(&example.topology.graph, &example.traffic);
+        if (!(capacity.lower <= optimum * (1 + 1e-7) && optimum <= capacity.upper * (1 + 1e-7) &&
+              capacity.upper <= capacity.lower * (1 + 1.001e-4)))
+            fail_msg("%s: %.9g to %.9g, and CLP says %.9g", specs[i], capacity.lower,
+                     capacity.upper, optimum);
+        assert_true(capacity.closed_form == (specs[i][0] == 't'));
+        example_fini(&example);
+    }
+}
+
+TEST_MAIN(TEST(brackets_hold_the_exact_optimum), TEST(brackets_hold_the_optimum_over_given_paths),
+          TEST(brackets_hold_for_odd_networks_amounts_and_gaps),
+          TEST(capacities_hold_the_exact_optimum))

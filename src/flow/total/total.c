@@ -33,7 +33,9 @@ static const double sharpness_start = 5, sharpness_step = 1.2;
 /* A round's balance ends when less than this share of the gap can be gained. */
 static const double balance_tolerance = 0.05;
 
-/* Prices leave a path alone that is longer than the shortest by rounding. */
+/* Prices leave a path alone that is longer than the shortest by rounding. With
+ * all weights raised by more than that, no distance is below the length of the
+ * shortest path known under the weights as they are. */
 static const double rounding = 1e-8;
 
 static const double weight_min = 1e-12;
@@ -196,7 +198,7 @@ static enum err bound(struct solver *solver, struct why *why)
     double upper = 0;
     solver->smooth = solver->unbalanced = 0;
     for (size_t c = 0; c < graph_channel_count(solver->graph); c++) {
-        upper += balance->weight[c];
+        upper += balance->weight[c] * (1 + rounding);
         solver->smooth += balance->weight[c] * (1 - spread->load[c]);
     }
     for (size_t k = 0; k < paths->pair_count; k++) {
@@ -206,7 +208,7 @@ static enum err bound(struct solver *solver, struct why *why)
             distance = fmin(distance, length);
             solver->unbalanced += spread->rates[p] * (length - 1);
         }
-        double worth = solver->traffic.demands[k].amount * fmax(0, 1 - distance * (1 - rounding));
+        double worth = solver->traffic.demands[k].amount * fmax(0, 1 - distance);
         upper += worth;
         solver->unbalanced += worth;
     }

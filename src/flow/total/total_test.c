@@ -26,6 +26,21 @@ static void traffic_of(struct traffic *traffic, const struct demand *demands, si
     assert_int_equal(traffic_make(traffic, copy, count, NULL), OK);
 }
 
+/* What cannot be served of a huge demand must not loosen the proof: a part in
+ * 10^8 of it is as much as a link carries. */
+static void a_demand_beyond_all_links_is_no_obstacle(void **state)
+{
+    struct topology topology;
+    struct traffic traffic;
+    example_complete(&topology, 4);
+    traffic_of(&traffic, (struct demand[]){{0, 1, 1e8}, {2, 3, 0.25}, {1, 2, 1e-6}}, 3);
+    struct total total = solve(&topology, &traffic, 0.001);
+    double best = 3 + 0.25 + 1e-6; /* the huge one fills all ways out of 0 and into 1 */
+    assert_true(total.lower <= best * (1 + 1e-9) && total.upper >= best * (1 - 1e-9));
+    traffic_fini(&traffic);
+    topology_fini(&topology);
+}
+
 /* One demand starves a chain of others, or gives way: whichever is more. */
 static void the_sum_counts_not_the_share(void **state)
 {
@@ -178,6 +193,7 @@ static void random_graphs_agree_with_the_linear_program(void **state)
     }
 }
 
-TEST_MAIN(TEST(the_sum_counts_not_the_share), TEST(no_demand_is_served_twice),
-          TEST(a_pair_that_is_cut_off_gets_nothing), TEST(a_fat_tree_carries_all_of_a_permutation),
+TEST_MAIN(TEST(the_sum_counts_not_the_share), TEST(a_demand_beyond_all_links_is_no_obstacle),
+          TEST(no_demand_is_served_twice), TEST(a_pair_that_is_cut_off_gets_nothing),
+          TEST(a_fat_tree_carries_all_of_a_permutation),
           TEST(random_graphs_agree_with_the_linear_program))

@@ -81,7 +81,7 @@ static enum err destination_add(struct dependency *dependency, struct explore *e
     enum err err = OK;
     explore_begin(explore, to);
     for (uint32_t from = 0; from < topology->graph.node_count; from++) {
-        if (from == to || !explore_is_end(topology, from))
+        if (!explore_is_end(topology, from))
             continue;
         uint32_t starts = router->algorithm->start_count(router, from, to);
         for (uint32_t start = 0; start < starts; start++) {

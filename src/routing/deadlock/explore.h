@@ -73,7 +73,8 @@ MUST_CHECK enum err explore_start(struct explore *explore, uint32_t from, uint32
 /* Goes on from the next state met; *more is false when there is none. */
 MUST_CHECK enum err explore_next(struct explore *explore, bool *more, struct why *why);
 
-/* Packets start and end at nodes that have servers; where none has, at all. */
+/* Packets start and end at nodes that have servers; where none has, at all. A
+ * packet may end where it starts: some algorithms send it round. */
 static inline bool explore_is_end(const struct topology *topology, uint32_t node)
 {
     return topology->server_count == 0 || topology->sites[node].servers > 0;

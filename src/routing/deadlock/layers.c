@@ -122,8 +122,7 @@ static enum err pair_place(struct stack *stack, uint32_t from, uint32_t to, size
     struct layers *layers = stack->layers;
     size_t *first = &layers->first[(size_t)from * layers->node_count + to];
     uint32_t starts = 0;
-    if (from != to && explore_is_end(router->topology, from) &&
-        explore_is_end(router->topology, to))
+    if (explore_is_end(router->topology, from) && explore_is_end(router->topology, to))
         starts = router->algorithm->start_count(router, from, to);
     first[1] = first[0] + starts;
     if (!array_reserve(&layers->layer, capacity, first[1], sizeof *layers->layer))

@@ -26,6 +26,9 @@
 /* Listing looks at all walks, drawing at those it draws: from so many walks per
  * path wanted on, drawing is the quicker. */
 #define DRAW_FROM 3
+/* Draws that may all fail before a listing is tried: where walks seldom are
+ * paths there may be few or none, as on a long ring, and a listing tells soon. */
+#define DRAW_FIRST 8
 /* Paths that are listed at most, where drawing did not yield enough. */
 #define LIST_MAX 256
 /* Ports a listing may look at, per port of the graph and path wanted: about
@@ -83,16 +86,21 @@ static enum err class_find(struct k_shortest *search, uint32_t from, uint32_t sl
     double walks = table->walks[slack][from];
     uint64_t room = LIST_MAX + 4 * (uint64_t)wanted;
     uint64_t work = LIST_WORK * (wanted + (uint64_t)1) * (2 * (uint64_t)search->graph->link_count);
+    uint64_t tries = walks > (double)room ? 4 * room : 16 + 3 * (uint64_t)wanted;
+    uint32_t path_max = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
+    bool longer = false; /* only the first few draws have failed */
+    enum err err = OK;
     *complete = false;
     if (walks > DRAW_FROM * (double)wanted) {
-        uint64_t tries = walks > (double)room ? 4 * room : 16 + 3 * (uint64_t)wanted;
-        enum err err =
-            path_class_draw(class, table, from, slack, wanted, tries, rng, complete, why);
-        if (err || *complete)
-            return err;
+        err = path_class_draw(class, table, from, slack, wanted, DRAW_FIRST, tries, rng, complete,
+                              why);
+        longer = class->count == 0;
     }
-    return path_class_list(class, table, from, slack, room < UINT32_MAX ? room : UINT32_MAX,
-                           work + 16 * room, complete, why);
+    if (!err && !*complete)
+        err = path_class_list(class, table, from, slack, path_max, work + 16 * room, complete, why);
+    if (!err && !*complete && longer) /* there are many after all */
+        err = path_class_draw(class, table, from, slack, wanted, tries, tries, rng, complete, why);
+    return err;
 }
 
 /* Gives the set `wanted` paths of the class, or all it has, in random order. */
@@ -144,13 +152,17 @@ static enum err find_apart(struct k_shortest *search, uint32_t from, uint32_t to
                            struct why *why)
 {
     uint32_t found = 0, taken = 0;
+    /* Hops drawn for lengths that turn out to have no path. Once they cost as
+     * much as a search of the whole graph, Yen's algorithm is asked: it is
+     * quick where there are few ways round, as on a ring. */
+    uint64_t wasted = 0, wasted_max = 2 * (uint64_t)search->graph->link_count;
     struct rng rng = pair_rng(seed, from, to);
     /* a loopless path visits no more nodes than there are */
     uint32_t slack_end = search->table.order_count - search->table.distance[from];
     for (uint32_t slack = 0; slack < slack_end && found < k; slack++) {
         bool complete = false;
         enum err err = OK;
-        if (slack <= WALK_SLACK_MAX) {
+        if (slack <= WALK_SLACK_MAX && wasted <= wasted_max) {
             err = walk_table_count(&search->table, slack, why);
             if (!err && search->table.walks[slack][from] <= 0)
                 continue;
@@ -165,6 +177,7 @@ static enum err find_apart(struct k_shortest *search, uint32_t from, uint32_t to
         if (err || rule == K_SHORTEST_EQUAL)
             return err;
         found += taken;
+        wasted += taken ? 0 : DRAW_FIRST * (uint64_t)search->class.hops;
     }
     return OK;
 }

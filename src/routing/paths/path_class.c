@@ -199,8 +199,8 @@ static void drop_known(struct path_class *class, size_t mask)
 }
 
 enum err path_class_draw(struct path_class *class, const struct walk_table *table, uint32_t from,
-                         uint32_t slack, size_t count, uint64_t try_max, struct rng *rng,
-                         bool *complete, struct why *why)
+                         uint32_t slack, size_t count, uint64_t first_max, uint64_t try_max,
+                         struct rng *rng, bool *complete, struct why *why)
 {
     class_begin(class, table, from, slack);
     if (count >= UINT32_MAX / 2)
@@ -211,7 +211,8 @@ enum err path_class_draw(struct path_class *class, const struct walk_table *tabl
     if (!array_reserve(&class->seen, &class->seen_capacity, size, sizeof *class->seen))
         return why_memory(why);
     memset(class->seen, 0, size * sizeof *class->seen);
-    for (uint64_t i = 0; i < try_max && class->count < count; i++) {
+    *complete = false;
+    for (uint64_t i = 0; i < (class->count ? try_max : first_max) && class->count < count; i++) {
         if (!walk_draw(class, table, from, slack, rng))
             continue;
         enum err err = class_add(class, table, why);

@@ -39,11 +39,13 @@ MUST_CHECK enum err path_class_list(struct path_class *class, const struct walk_
                                     uint64_t work_max, bool *complete, struct why *why);
 
 /* `count` different ones, each set of so many as likely as any other (up to
- * the rounding of the table's counts), unless try_max draws do not yield them:
- * a draw that is not loopless, or is known already, does not count. */
+ * the rounding of the table's counts), unless try_max draws do not yield them,
+ * or first_max not one: a draw that is not loopless, or is known already, does
+ * not count. */
 MUST_CHECK enum err path_class_draw(struct path_class *class, const struct walk_table *table,
-                                    uint32_t from, uint32_t slack, size_t count, uint64_t try_max,
-                                    struct rng *rng, bool *complete, struct why *why);
+                                    uint32_t from, uint32_t slack, size_t count, uint64_t first_max,
+                                    uint64_t try_max, struct rng *rng, bool *complete,
+                                    struct why *why);
 
 static inline const uint32_t *path_class_path(const struct path_class *class, size_t index)
 {

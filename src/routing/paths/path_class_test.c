@@ -88,8 +88,9 @@ static void drawn_alike_often(const char *spec, uint32_t from, uint32_t to, uint
         path_class_list(&all, &table, from, slack, CLASS_MAX, UINT64_MAX, &complete, NULL), OK);
     assert_true(complete && all.count > wanted + 1);
     for (int round = 0; round < ROUNDS; round++) {
-        assert_int_equal(
-            path_class_draw(&drawn, &table, from, slack, wanted, 10000, &rng, &complete, NULL), OK);
+        assert_int_equal(path_class_draw(&drawn, &table, from, slack, wanted, 10000, 10000, &rng,
+                                         &complete, NULL),
+                         OK);
         assert_true(complete && drawn.count == wanted);
         for (size_t i = 0; i < wanted; i++) {
             size_t place = 0;
@@ -131,10 +132,17 @@ static void too_few_paths_make_a_draw_give_up(void **state)
     assert_int_equal(path_class_init(&class, &ring.graph, NULL), OK);
     walk_table_aim(&table, 4);
     assert_int_equal(walk_table_count(&table, 0, NULL), OK);
-    assert_int_equal(path_class_draw(&class, &table, 0, 0, 3, 1000, &rng, &complete, NULL), OK);
+    assert_int_equal(path_class_draw(&class, &table, 0, 0, 3, 1000, 1000, &rng, &complete, NULL),
+                     OK);
     assert_false(complete);
-    assert_int_equal(path_class_draw(&class, &table, 0, 0, 2, 1000, &rng, &complete, NULL), OK);
+    assert_int_equal(path_class_draw(&class, &table, 0, 0, 2, 1000, 1000, &rng, &complete, NULL),
+                     OK);
     assert_true(complete);
+    /* one hop away, all walks of slack 2 turn back: none is ever drawn */
+    assert_int_equal(walk_table_count(&table, 2, NULL), OK);
+    assert_int_equal(path_class_draw(&class, &table, 3, 2, 1, 5, UINT64_MAX, &rng, &complete, NULL),
+                     OK);
+    assert_false(complete);
     path_class_fini(&class);
     walk_table_fini(&table);
     topology_fini(&ring);

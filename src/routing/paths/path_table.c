@@ -32,6 +32,15 @@ static bool table_fits(const struct path_set *paths, uint32_t done, uint32_t nod
     return size <= TABLE_MAX && (double)size / done * nodes <= 2 * (double)TABLE_MAX;
 }
 
+static enum err refuse_size(const struct router *router, struct why *why)
+{
+    return why_fail(why, ERR_USAGE,
+                    "%s: the paths of all pairs of %u nodes take more than 1 GiB; try fewer "
+                    "--ways, or a smaller network",
+                    router->algorithm->name, router->topology->graph.node_count);
+}
+
+/* Cables lead both ways, so that a pair without a path is named from its first node. */
 static enum err find_to(struct k_shortest *search, const struct router *router, uint32_t to,
                         enum k_shortest_rule rule, struct path_set *paths, struct why *why)
 {
@@ -46,14 +55,9 @@ static enum err find_to(struct k_shortest *search, const struct router *router, 
         char one[NODE_NAME_SIZE], other[NODE_NAME_SIZE];
         if (paths->pair_first[paths->pair_count] == paths->pair_first[paths->pair_count - 1])
             return why_fail(why, ERR_USAGE, "%s: there is no path from %.100s to %.100s", name,
-                            topology_name(topology, from, one), topology_name(topology, to, other));
+                            topology_name(topology, to, one), topology_name(topology, from, other));
     }
-    if (!table_fits(paths, to + 1, nodes))
-        return why_fail(why, ERR_USAGE,
-                        "%s: the paths of all pairs of %u nodes take more than 1 GiB; try fewer "
-                        "--ways, or a smaller network",
-                        name, nodes);
-    return OK;
+    return table_fits(paths, to + 1, nodes) ? OK : refuse_size(router, why);
 }
 
 static void path_table_close(struct router *router)
@@ -66,6 +70,10 @@ static enum err find_all(struct router *router, enum k_shortest_rule rule, struc
 {
     struct path_set *paths = router->tables;
     const struct graph *graph = &router->topology->graph;
+    uint64_t nodes = graph->node_count;
+    /* The paths to one node alone may take gigabytes where there are a million. */
+    if (nodes > TABLE_MAX / sizeof *paths->pair_first / (nodes + 1))
+        return refuse_size(router, why);
     struct k_shortest *search;
     enum err err = k_shortest_open(&search, graph, why);
     if (err)

@@ -474,7 +474,7 @@ static enum err rules_fit(const struct rules *rules, uint32_t done, uint32_t hos
         return OK;
     return why_fail(why, ERR_USAGE,
                     "%u switches with servers, %u ways: about %llu rules, of which %u fit at once: "
-                    "take fewer --ways, or one switch's table with --switch NAME",
+                    "take fewer --ways, or one switch's table with --switch SWITCH",
                     hosts, ways, (unsigned long long)guess, RULES_MAX);
 }
 

@@ -111,6 +111,12 @@ static enum err server_read(struct traffic_input *input, struct word word, uint3
     return OK;
 }
 
+/* strtod also takes hexadecimal, which nobody means who writes 0x10 here. */
+static bool is_hexadecimal(struct word word)
+{
+    return memchr(word.at, 'x', word.size) || memchr(word.at, 'X', word.size);
+}
+
 static enum err amount_read(struct traffic_input *input, struct word word, double *amount)
 {
     char *end = NULL;
@@ -119,7 +125,7 @@ static enum err amount_read(struct traffic_input *input, struct word word, doubl
     if (!text_ok(&input->number))
         return why_memory(input->why);
     *amount = strtod(input->number.data, &end);
-    if (end != input->number.data + word.size)
+    if (end != input->number.data + word.size || is_hexadecimal(word))
         return input_fail(input, "the amount '%.*s' is not a number", WORD_ARGS(word));
     if (!isfinite(*amount) || *amount < 0)
         return input_fail(input, "the amount '%.*s' is not a finite number of at least 0",

@@ -228,6 +228,7 @@ static void bad_lines_are_refused_by_number(void **state)
         {"b rack/1 1e308\n", "t.txt: line 1: the amount '1e308' is beyond 1e-100 to 1e+100"},
         {"b rack/1 1e-300\n", "t.txt: line 1: the amount '1e-300' is beyond 1e-100 to 1e+100"},
         {"b rack/1 1x\n", "t.txt: line 1: the amount '1x' is not a number"},
+        {"b rack/1 0x10\n", "t.txt: line 1: the amount '0x10' is not a number"},
         {"b rack/1 much\n", "t.txt: line 1: the amount 'much' is not a number"},
         {"b/0 far/0\n", "t.txt: line 1: no path leads from 'b/0' to 'far/0'"},
     };
