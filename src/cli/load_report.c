@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/json.h"
+#include "cli/bracket_text.h"
 #include "cli/progress.h"
 #include "topology/cabling/port_label.h"
 
@@ -193,14 +194,13 @@ static void capacity_text(struct text *out, const struct load_report *report)
     if (capacity->lower >= capacity->upper)
         text_printf(out, "%.6g", capacity->lower);
     else
-        text_printf(out, "%.6g to %.6g", capacity->lower, capacity->upper);
+        bracket_text(out, capacity->lower, capacity->upper, 6);
     text_puts(out, ", under uniform traffic and the best routing\n");
     line(out, "normalised");
     if (capacity->lower >= capacity->upper)
         text_printf(out, "%.6g", throughput / capacity->lower);
     else
-        text_printf(out, "%.6g to %.6g", throughput / capacity->upper,
-                    throughput / capacity->lower);
+        bracket_text(out, throughput / capacity->upper, throughput / capacity->lower, 6);
     text_puts(out, " of the capacity\n");
 }
 

@@ -1,7 +1,8 @@
 #include "cli/throughput_report.h"
 
 #include <math.h>
-#include <stdio.h>
+
+#include "cli/bracket_text.h"
 
 const char *const throughput_keys[] = {"throughput_lower", "throughput_upper", "gap", "phases",
                                        NULL};
@@ -117,23 +118,6 @@ static void line(struct text *out, const char *label)
     text_printf(out, "  %-22s", label);
 }
 
-/* "0.7312 to 0.738", with as many digits as tell them apart. */
-static void range_text(struct text *out, double lower, double upper)
-{
-    char low[32], high[32];
-    if (!(upper > lower)) {
-        text_printf(out, "%.12g", upper);
-        return;
-    }
-    for (int digits = 4; digits <= 12; digits++) {
-        snprintf(low, sizeof low, "%.*g", digits, lower);
-        snprintf(high, sizeof high, "%.*g", digits, upper);
-        if (upper - lower > 2 * pow(10, floor(log10(upper)) + 1 - digits))
-            break;
-    }
-    text_printf(out, "%s to %s", low, high);
-}
-
 static void unit_text(struct text *out, const struct throughput *found)
 {
     if (found->about.traffic == CERTIFICATE_ALL_TO_ALL)
@@ -159,12 +143,12 @@ static void about_text(struct text *out, const struct throughput *found)
         text_printf(out, "; %s, %u ways", certificate_routing_names[about->routing], about->ways);
 }
 
-static void bracket_text(struct text *out, const struct throughput *found,
-                         const struct topology *topology)
+static void throughput_text(struct text *out, const struct throughput *found,
+                            const struct topology *topology)
 {
     double gap = gap_of(found);
     line(out, "throughput");
-    range_text(out, found->lower, found->upper);
+    bracket_text(out, found->lower, found->upper, 4);
     unit_text(out, found);
     text_printf(out, "\n  %-22s(", "");
     about_text(out, found);
@@ -178,10 +162,12 @@ static void bracket_text(struct text *out, const struct throughput *found,
     text_puts(out, ")\n");
     if (has_server_rate(found, topology) && found->upper > 1) {
         line(out, "server rate");
-        if (found->lower >= 1)
+        if (found->lower >= 1) {
             text_puts(out, "1: full; the servers' own cables are the limit\n");
-        else
-            text_printf(out, "%.6g to 1\n", found->lower);
+        } else {
+            bracket_text(out, found->lower, 1, 6);
+            text_puts(out, "\n");
+        }
     }
     if (found->verified) {
         line(out, "verified");
@@ -196,7 +182,8 @@ static void bracket_text(struct text *out, const struct throughput *found,
 static void bound_text(struct text *out, const struct throughput *found)
 {
     line(out, "throughput");
-    text_printf(out, "at most %.6g", found->upper);
+    text_puts(out, "at most ");
+    bracket_text_upper(out, found->upper, 6);
     unit_text(out, found);
     text_printf(out, "\n  %-22s(", "");
     about_text(out, found);
@@ -243,5 +230,5 @@ void throughput_report_text(struct text *out, const struct throughput *found,
     else if (found->plan.mode == THROUGHPUT_BOUND)
         bound_text(out, found);
     else
-        bracket_text(out, found, topology);
+        throughput_text(out, found, topology);
 }

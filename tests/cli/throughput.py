@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -537,6 +538,28 @@ class Refusals(unittest.TestCase):
 
 
 class Report(unittest.TestCase):
+    def test_a_printed_bracket_is_no_narrower_than_the_proved_one(self):
+        for seed in range(1, 9):
+            for words in ((f"jellyfish:n=20,degree=4,seed={seed}", "--throughput", "all-to-all"),
+                          (f"jellyfish:n=20,degree=3,seed={seed}", "--throughput", "permutation",
+                           "--gap", "0.0005")):
+                found = measure(*words)
+                out = weft("topo", "measure", *words).out
+                lower, upper = re.search(r"throughput +(\S+) to (\S+) of", out).groups()
+                self.assertLessEqual(float(lower), found["throughput_lower"] * (1 + 1e-9), words)
+                self.assertGreaterEqual(float(upper), found["throughput_upper"] * (1 - 1e-9), words)
+                self.assertLess(float(upper) / float(lower) - 1, 2.5 * found["gap"], words)
+            words = (f"jellyfish:n=31,degree=4,seed={seed}", "--bound")
+            upper = re.search(r"at most (\S+)", weft("topo", "measure", *words).out).group(1)
+            self.assertGreaterEqual(float(upper), measure(*words)["throughput_upper"] * (1 - 1e-9))
+            words = ("route", "load", f"jellyfish:n=12,degree=3,seed={seed}", "--algorithm", "ecmp")
+            found = weft(*words, "--json").json
+            out = weft(*words).out
+            for name in ("capacity", "normalised"):
+                lower, upper = re.search(name + r" +(\S+) to ([^\s,]+)", out).groups()
+                self.assertLessEqual(float(lower), found[name + "_lower"] * (1 + 1e-9), words)
+                self.assertGreaterEqual(float(upper), found[name + "_upper"] * (1 - 1e-9), words)
+
     def test_the_line_is_compact(self):
         out = weft("topo", "measure", "fattree:k=4", "--throughput", "permutation").out
         self.assertRegex(out, r"\n  throughput +[\d.]+( to [\d.]+)? of the server line rate\n"
