@@ -69,10 +69,8 @@ static enum err load_run(struct call *call, struct why *why)
         .channels = call_has(call, "channels"),
     };
     err = load_make(&report, call, why);
-    if (!err && call->json)
-        err = load_report_json(&call->out, &report, why);
-    else if (!err)
-        err = load_report_text(&call->out, &report, why);
+    if (!err)
+        err = load_report_print(call, &report, why);
     load_fini(&report.load);
     route_call_close(&route);
     return err;

@@ -12,6 +12,7 @@
 #include "cli/load.h"
 #include "cli/progress.h"
 #include "cli/rules_report.h"
+#include "routing/route.h"
 
 #define NAME_LENGTH_MAX 200 /* of a file, without its ending; systems take 255 */
 
@@ -37,7 +38,7 @@ static enum err options_read(struct tables_call *tables, struct why *why)
     static const char *const tags[] = {"vlan", "mpls", NULL};
     const struct call *call = tables->call;
     int algorithm = 0, format = 0, tag = 0;
-    uint64_t ways = 8, seed = 1;
+    uint64_t ways = ROUTE_WAYS_DEFAULT, seed = 1;
     enum err err = call_choice(call, "algorithm", algorithms, &algorithm, why);
     if (!err)
         err = call_choice(call, "format", formats, &format, why);

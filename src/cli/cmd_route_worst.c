@@ -43,10 +43,8 @@ static enum err worst_run(struct call *call, struct why *why)
         .permutation = call_has(call, "permutation"),
     };
     err = worst_make(&report, call, why);
-    if (!err && call->json)
-        err = load_report_json(&call->out, &report, why);
-    else if (!err)
-        err = load_report_text(&call->out, &report, why);
+    if (!err)
+        err = load_report_print(call, &report, why);
     load_fini(&report.load);
     worst_fini(&report.worst);
     route_call_close(&route);

@@ -140,7 +140,7 @@ static void permutation_json(struct json *json, const struct load_report *report
     json_end(json, ']');
 }
 
-enum err load_report_json(struct text *out, const struct load_report *report, struct why *why)
+static enum err print_json(struct text *out, const struct load_report *report, struct why *why)
 {
     struct json json = json_make(out, true);
     json_object(&json);
@@ -279,7 +279,7 @@ static void permutation_text(struct text *out, const struct load_report *report)
     }
 }
 
-enum err load_report_text(struct text *out, const struct load_report *report, struct why *why)
+static enum err print_text(struct text *out, const struct load_report *report, struct why *why)
 {
     size_t count = graph_channel_count(&report->router->topology->graph);
     double throughput = 1 / busiest(report);
@@ -309,4 +309,9 @@ enum err load_report_text(struct text *out, const struct load_report *report, st
     channels_text(out, report, sorted, count);
     free(sorted);
     return OK;
+}
+
+enum err load_report_print(struct call *call, const struct load_report *report, struct why *why)
+{
+    return call->json ? print_json(&call->out, report, why) : print_text(&call->out, report, why);
 }

@@ -36,7 +36,6 @@ struct load_report {
 MUST_CHECK enum err load_report_capacity(struct load_report *report, const struct call *call,
                                          struct why *why);
 
-MUST_CHECK enum err load_report_text(struct text *out, const struct load_report *report,
-                                     struct why *why);
-MUST_CHECK enum err load_report_json(struct text *out, const struct load_report *report,
-                                     struct why *why);
+/* As text, or as JSON where the call asks for it. */
+MUST_CHECK enum err load_report_print(struct call *call, const struct load_report *report,
+                                      struct why *why);

@@ -5,8 +5,7 @@
 #include "base/check.h"
 #include "cli/measure_throughput.h"
 #include "cli/parallel.h"
-
-enum { WAYS_DEFAULT = 8 };
+#include "routing/route.h"
 
 static const double gap_default = 0.01, gap_default_capacity = FULL_CAPACITY_TOLERANCE;
 
@@ -79,7 +78,7 @@ static enum err gap_read(struct throughput_plan *plan, const struct call *call, 
 static enum err routing_read(struct throughput_plan *plan, const struct call *call, struct why *why)
 {
     int index = CERTIFICATE_OPTIMAL;
-    uint64_t ways = WAYS_DEFAULT;
+    uint64_t ways = ROUTE_WAYS_DEFAULT;
     enum err err = call_choice(call, "routing", certificate_routing_names, &index, why);
     if (!err)
         err = call_uint(call, "ways", 1, CERTIFICATE_WAYS_MAX, &ways, why);

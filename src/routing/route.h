@@ -39,8 +39,12 @@ struct route_move {
     struct route_state next;
 };
 
+/* Paths per pair, where an algorithm has a few of them. */
+#define ROUTE_WAYS_DEFAULT 8u
+#define ROUTE_WAYS_MAX     4096u
+
 struct route_options {
-    uint32_t ways; /* paths per pair of ecmp and k-shortest; 0: the algorithm's default */
+    uint32_t ways; /* of ecmp and k-shortest; 0: ROUTE_WAYS_DEFAULT */
     uint64_t seed; /* breaks ties between paths of equal length */
 };
 

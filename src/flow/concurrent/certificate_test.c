@@ -178,7 +178,7 @@ static void example_read(const struct example *example, struct certificate *cert
     text_fini(&text);
 }
 
-static void test_a_written_flow_is_read_back(void **state)
+static void a_written_flow_is_read_back(void **state)
 {
     struct example example;
     struct certificate read;
@@ -208,7 +208,7 @@ static void test_a_written_flow_is_read_back(void **state)
     example_close(&example);
 }
 
-static void test_sound_ones_are_verified(void **state)
+static void sound_ones_are_verified(void **state)
 {
     static const char *const specs[] = {"torus:2x2x2", "novacube:4x4", "fattree:k=4", "torus:5x3",
                                         "jellyfish:servers=60,switches=20,ports=8,seed=3"};
@@ -251,7 +251,7 @@ static void expect(const struct example *example, const struct certificate *cert
         fail_msg("'%s' does not say '%s'", why.text, part);
 }
 
-static void test_every_rate_counts(void **state)
+static void every_rate_counts(void **state)
 {
     static const double factors[] = {1.01, 0.99, 1 + 1e-7, 1 - 1e-7, 0, -1};
     struct example example;
@@ -273,7 +273,7 @@ static void test_every_rate_counts(void **state)
 }
 
 /* A flow that is larger throughout, claims included, overloads a link. */
-static void test_links_bear_no_more_than_one(void **state)
+static void links_bear_no_more_than_one(void **state)
 {
     struct example example;
     struct certificate read;
@@ -288,7 +288,7 @@ static void test_links_bear_no_more_than_one(void **state)
     example_close(&example);
 }
 
-static void test_every_weight_counts(void **state)
+static void every_weight_counts(void **state)
 {
     struct example example;
     struct certificate read;
@@ -311,7 +311,7 @@ static void test_every_weight_counts(void **state)
     example_close(&example);
 }
 
-static void test_claims_must_follow(void **state)
+static void claims_must_follow(void **state)
 {
     struct example example;
     struct certificate read;
@@ -329,7 +329,7 @@ static void test_claims_must_follow(void **state)
     example_close(&example);
 }
 
-static void test_paths_must_be_paths(void **state)
+static void paths_must_be_paths(void **state)
 {
     struct example example;
     struct certificate read;
@@ -350,7 +350,7 @@ static void test_paths_must_be_paths(void **state)
     example_close(&example);
 }
 
-static void test_the_traffic_is_compared(void **state)
+static void the_traffic_is_compared(void **state)
 {
     struct example example;
     struct certificate read;
@@ -378,7 +378,7 @@ static void test_the_traffic_is_compared(void **state)
     example_close(&example);
 }
 
-static void test_other_topologies_are_refused(void **state)
+static void other_topologies_are_refused(void **state)
 {
     static const struct {
         const char *spec, *part;
@@ -402,7 +402,7 @@ static void test_other_topologies_are_refused(void **state)
 }
 
 /* With a set of paths, only those count, on both sides. */
-static void test_restricted_routing(void **state)
+static void restricted_routing(void **state)
 {
     struct example example;
     struct certificate read;
@@ -456,7 +456,7 @@ static void expect_refused(const struct text *file, const char *old, const char 
     text_fini(&changed);
 }
 
-static void test_broken_files_are_refused(void **state)
+static void broken_files_are_refused(void **state)
 {
     struct example example;
     struct text file = {0};
@@ -504,9 +504,8 @@ static void test_broken_files_are_refused(void **state)
     example_close(&example);
 }
 
-TEST_MAIN(TEST(test_a_written_flow_is_read_back), TEST(test_sound_ones_are_verified),
-          TEST(test_every_rate_counts), TEST(test_links_bear_no_more_than_one),
-          TEST(test_every_weight_counts), TEST(test_claims_must_follow),
-          TEST(test_paths_must_be_paths), TEST(test_the_traffic_is_compared),
-          TEST(test_other_topologies_are_refused), TEST(test_restricted_routing),
-          TEST(test_broken_files_are_refused))
+TEST_MAIN(TEST(a_written_flow_is_read_back), TEST(sound_ones_are_verified), TEST(every_rate_counts),
+          TEST(links_bear_no_more_than_one), TEST(every_weight_counts), TEST(claims_must_follow),
+          TEST(paths_must_be_paths), TEST(the_traffic_is_compared),
+          TEST(other_topologies_are_refused), TEST(restricted_routing),
+          TEST(broken_files_are_refused))

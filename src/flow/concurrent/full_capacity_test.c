@@ -41,7 +41,7 @@ static enum full_capacity_verdict verdict_of(const struct full_capacity *found, 
 }
 
 /* All thirteen carry the result, and of one server more one did not. */
-static void test_the_result_stands_on_its_steps(void **state)
+static void the_result_stands_on_its_steps(void **state)
 {
     uint32_t ended = 0;
     struct full_capacity found = find(plan, &ended);
@@ -65,7 +65,7 @@ static void test_the_result_stands_on_its_steps(void **state)
 }
 
 /* Each step again, without the search around it. */
-static void test_each_step_can_be_repeated(void **state)
+static void each_step_can_be_repeated(void **state)
 {
     uint32_t ended = 0, yes = 0, no = 0;
     struct full_capacity found = find(plan, &ended);
@@ -99,7 +99,7 @@ static void test_each_step_can_be_repeated(void **state)
 /* One switch needs no network but has no use for free link ports, so that only
  * eight servers can be; two switches with one link port each are full at one
  * server each; of five switches of six ports each has two servers at least. */
-static void test_the_smallest(void **state)
+static void the_smallest(void **state)
 {
     uint32_t ended = 0;
     struct full_capacity found = find("jellyfish:servers=8,switches=1,ports=8", &ended);
@@ -118,7 +118,7 @@ static void test_the_smallest(void **state)
     full_capacity_fini(&found);
 }
 
-static void test_what_has_no_switches_is_refused(void **state)
+static void what_has_no_switches_is_refused(void **state)
 {
     static const char *const cases[][2] = {
         {"jellyfish:n=10,degree=3", "full capacity is that of switches"},
@@ -134,5 +134,5 @@ static void test_what_has_no_switches_is_refused(void **state)
     }
 }
 
-TEST_MAIN(TEST(test_the_result_stands_on_its_steps), TEST(test_each_step_can_be_repeated),
-          TEST(test_the_smallest), TEST(test_what_has_no_switches_is_refused))
+TEST_MAIN(TEST(the_result_stands_on_its_steps), TEST(each_step_can_be_repeated), TEST(the_smallest),
+          TEST(what_has_no_switches_is_refused))

@@ -28,7 +28,7 @@ static void expect_hops(const struct topology *topology, const struct traffic *t
     free(hops);
 }
 
-static void test_hops_are_those_of_shortest_paths(void **state)
+static void hops_are_those_of_shortest_paths(void **state)
 {
     static const char *const specs[] = {
         "torus:5x4",   "novacube:4x4x2",
@@ -58,7 +58,7 @@ static void test_hops_are_those_of_shortest_paths(void **state)
     }
 }
 
-static void test_what_is_apart_has_no_hops(void **state)
+static void what_is_apart_has_no_hops(void **state)
 {
     const struct link links[] = {{0, 1, 0, 0}, {2, 3, 0, 0}, {3, 4, 1, 0}};
     struct demand demands[] = {{0, 1, 1}, {0, 2, 1}, {2, 0, 1}, {2, 4, 1}, {5, 0, 1}};
@@ -75,7 +75,7 @@ static void test_what_is_apart_has_no_hops(void **state)
 }
 
 /* On these the bound is the throughput itself. */
-static void test_exact_where_all_channels_can_be_full(void **state)
+static void exact_where_all_channels_can_be_full(void **state)
 {
     static const struct {
         const char *spec;
@@ -99,5 +99,5 @@ static void test_exact_where_all_channels_can_be_full(void **state)
     }
 }
 
-TEST_MAIN(TEST(test_hops_are_those_of_shortest_paths), TEST(test_what_is_apart_has_no_hops),
-          TEST(test_exact_where_all_channels_can_be_full))
+TEST_MAIN(TEST(hops_are_those_of_shortest_paths), TEST(what_is_apart_has_no_hops),
+          TEST(exact_where_all_channels_can_be_full))

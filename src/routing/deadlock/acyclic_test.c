@@ -35,7 +35,7 @@ static void check_order(const struct acyclic *acyclic)
 
 /* Random edges, sometimes taken away: those that are refused, and only those,
  * close a cycle. */
-static void test_against_reachability(void **state)
+static void against_reachability(void **state)
 {
     struct rng rng = rng_make(SEED, 0);
     uint32_t refused = 0, taken = 0;
@@ -68,4 +68,4 @@ static void test_against_reachability(void **state)
     assert_true(refused > ROUNDS && taken > ROUNDS);
 }
 
-TEST_MAIN(TEST(test_against_reachability))
+TEST_MAIN(TEST(against_reachability))

@@ -173,7 +173,7 @@ static void judge_layers(const struct router *router)
     layers_fini(&layers);
 }
 
-static void test_every_algorithm(void **state)
+static void every_algorithm(void **state)
 {
     static const char *const specs[] = {
         "torus:5",      "torus:4x3",    "torus:2x2x3",
@@ -200,4 +200,4 @@ static void test_every_algorithm(void **state)
     assert_true(opened > 0);
 }
 
-TEST_MAIN(TEST(test_every_algorithm))
+TEST_MAIN(TEST(every_algorithm))

@@ -39,7 +39,7 @@ static void check_shortest(const struct arc *arcs, uint32_t arc_count,
 }
 
 /* Random graphs from sparse to dense, against all distances. */
-static void test_against_all_distances(void **state)
+static void against_all_distances(void **state)
 {
     struct rng rng = rng_make(SEED, 0);
     uint32_t lengths[VERTEX_MAX + 1] = {0};
@@ -72,7 +72,7 @@ static void test_against_all_distances(void **state)
 }
 
 /* A long ring behind a long way that leads to it. */
-static void test_a_long_ring(void **state)
+static void a_long_ring(void **state)
 {
     enum { RING = 3000, BEFORE = 100 };
     struct arc *arcs = calloc(RING + BEFORE, sizeof *arcs);
@@ -87,4 +87,4 @@ static void test_a_long_ring(void **state)
     free(arcs);
 }
 
-TEST_MAIN(TEST(test_against_all_distances), TEST(test_a_long_ring))
+TEST_MAIN(TEST(against_all_distances), TEST(a_long_ring))

@@ -27,7 +27,7 @@ static struct deadlock find(const struct fixture *fixture, struct lane_rule rule
 
 /* Once round in one lane: each channel waits for the next, and the shortest
  * cycle is the whole ring. A packet holds the channel that leaves its source. */
-static void test_one_lane_is_a_cycle(void **state)
+static void one_lane_is_a_cycle(void **state)
 {
     struct fixture fixture;
     open_ring(&fixture, 1);
@@ -55,7 +55,7 @@ static void test_one_lane_is_a_cycle(void **state)
 
 /* Lane 0 from channel 0 to the last but one, lane 1 over the last and on to
  * where it is at most RING - 1 hops in all. */
-static void test_two_lanes_are_free(void **state)
+static void two_lanes_are_free(void **state)
 {
     struct fixture fixture;
     open_ring(&fixture, 2);
@@ -77,7 +77,7 @@ static void test_two_lanes_are_free(void **state)
     topology_fini(&fixture.topology);
 }
 
-static void test_lanes_by_hops_are_free(void **state)
+static void lanes_by_hops_are_free(void **state)
 {
     struct fixture fixture;
     open_ring(&fixture, 1);
@@ -91,7 +91,7 @@ static void test_lanes_by_hops_are_free(void **state)
 
 /* All lanes together have cycles, yet each packet can always turn to a lane
  * that drains; without the change of lane at the end it cannot. */
-static void test_adaptive_routing_needs_one_way_out(void **state)
+static void adaptive_routing_needs_one_way_out(void **state)
 {
     struct fixture fixture;
     open_ring(&fixture, 3);
@@ -115,5 +115,5 @@ static void test_adaptive_routing_needs_one_way_out(void **state)
     topology_fini(&fixture.topology);
 }
 
-TEST_MAIN(TEST(test_one_lane_is_a_cycle), TEST(test_two_lanes_are_free),
-          TEST(test_lanes_by_hops_are_free), TEST(test_adaptive_routing_needs_one_way_out))
+TEST_MAIN(TEST(one_lane_is_a_cycle), TEST(two_lanes_are_free), TEST(lanes_by_hops_are_free),
+          TEST(adaptive_routing_needs_one_way_out))

@@ -14,9 +14,7 @@
 #include "routing/paths/k_shortest.h"
 
 /* Bytes of all paths together. */
-#define TABLE_MAX    ((uint64_t)1 << 30)
-#define WAYS_DEFAULT 8
-#define WAYS_MAX     4096
+#define TABLE_MAX ((uint64_t)1 << 30)
 
 static uint64_t table_size(const struct path_set *paths)
 {
@@ -95,10 +93,10 @@ static enum err find_all(struct router *router, enum k_shortest_rule rule, struc
 static enum err path_table_open(struct router *router, enum k_shortest_rule rule, struct why *why)
 {
     if (!router->options.ways)
-        router->options.ways = WAYS_DEFAULT;
-    if (router->options.ways > WAYS_MAX)
+        router->options.ways = ROUTE_WAYS_DEFAULT;
+    if (router->options.ways > ROUTE_WAYS_MAX)
         return why_fail(why, ERR_USAGE, "%s: %u ways; there may be %u at most",
-                        router->algorithm->name, router->options.ways, WAYS_MAX);
+                        router->algorithm->name, router->options.ways, ROUTE_WAYS_MAX);
     router->tables = array_new(1, sizeof(struct path_set));
     if (!router->tables)
         return why_memory(why);

@@ -50,7 +50,7 @@ static double extra_hops(const struct route_case *test)
     return extra / graph->node_count / (graph->node_count - 1);
 }
 
-static void test_even_axes_have_shortest_ways(void **state)
+static void even_axes_have_shortest_ways(void **state)
 {
     static const char *const specs[] = {"novacube:4x4",   "novacube:6x6",   "novacube:8x4",
                                         "novacube:4x4x4", "novacube:2x6x4", "novacube:10",
@@ -64,7 +64,7 @@ static void test_even_axes_have_shortest_ways(void **state)
 
 /* With an odd axis ways are at most a little longer; without the steps before
  * a jump they would be three to four times that. */
-static void test_odd_axes_are_near(void **state)
+static void odd_axes_are_near(void **state)
 {
     static const struct {
         const char *spec;
@@ -83,7 +83,7 @@ static void test_odd_axes_are_near(void **state)
 }
 
 /* The proof is for all sizes; here is a check of many. */
-static void test_two_lanes_are_free(void **state)
+static void two_lanes_are_free(void **state)
 {
     static const char *const specs[] = {
         "novacube:4x4", "novacube:5x5",   "novacube:6x6",   "novacube:7x7",   "novacube:8x8",
@@ -110,7 +110,7 @@ static void test_two_lanes_are_free(void **state)
 
 /* What the proof rests on: steps before a jump are on virtual channels that
  * dimension order never takes. */
-static void test_steps_before_a_jump_are_apart(void **state)
+static void steps_before_a_jump_are_apart(void **state)
 {
     static const char *const specs[] = {"novacube:5x5", "novacube:3x4x3", "novacube:7"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
@@ -145,5 +145,5 @@ static void test_steps_before_a_jump_are_apart(void **state)
     }
 }
 
-TEST_MAIN(TEST(test_even_axes_have_shortest_ways), TEST(test_odd_axes_are_near),
-          TEST(test_two_lanes_are_free), TEST(test_steps_before_a_jump_are_apart))
+TEST_MAIN(TEST(even_axes_have_shortest_ways), TEST(odd_axes_are_near), TEST(two_lanes_are_free),
+          TEST(steps_before_a_jump_are_apart))

@@ -28,7 +28,7 @@ static void load_pairs(const struct route_case *test, double *channels)
 }
 
 /* The same load on every channel, whatever each pair sends: the same routes. */
-static void test_routes_are_those_of_pora(void **state)
+static void routes_are_those_of_pora(void **state)
 {
     for (int i = 0; i < SPECS; i++) {
         struct route_case *own = route_case_open(specs[i], "pora-raised");
@@ -60,7 +60,7 @@ static struct deadlock find(const char *spec, const char *algorithm)
 }
 
 /* Three lanes are free where PORA's two are not. */
-static void test_three_lanes_are_free(void **state)
+static void three_lanes_are_free(void **state)
 {
     for (int i = 0; i < SPECS; i++) {
         struct deadlock raised = find(specs[i], "pora-raised"), pora = find(specs[i], "pora");
@@ -76,7 +76,7 @@ static void test_three_lanes_are_free(void **state)
 }
 
 /* What the proof rests on: a jump from within the box leads to the destination. */
-static void test_jumps_from_the_box_are_the_last_hop(void **state)
+static void jumps_from_the_box_are_the_last_hop(void **state)
 {
     uint32_t jumps = 0;
     for (int i = 0; i < SPECS; i++) {
@@ -110,5 +110,5 @@ static void test_jumps_from_the_box_are_the_last_hop(void **state)
     assert_true(jumps > 100);
 }
 
-TEST_MAIN(TEST(test_routes_are_those_of_pora), TEST(test_three_lanes_are_free),
-          TEST(test_jumps_from_the_box_are_the_last_hop))
+TEST_MAIN(TEST(routes_are_those_of_pora), TEST(three_lanes_are_free),
+          TEST(jumps_from_the_box_are_the_last_hop))
