@@ -64,6 +64,7 @@ struct route_algorithm {
     const char *name;    /* "dor" */
     const char *summary; /* one line, no full stop */
     bool oblivious;      /* probabilities do not depend on load; else equal shares stand in */
+    bool roams; /* `start_count`, `start`, and `moves` in phase 0, do not look at the destination */
 
     /* Refuses a topology it does not fit; sets all members that follow
      * `options`. On failure nothing is kept. */

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "routing/deadlock/leg.h"
 
 void dependency_fini(struct dependency *dependency)
 {
@@ -55,7 +56,6 @@ static bool state_add(struct dependency *dependency, const struct explore *explo
         .from = explore->holder.from, .to = explore->to, .hops = explore->holder.hops};
     bool oblivious = explore->router->algorithm->oblivious;
     uint32_t count = 0;
-    dependency->states++;
     if (!vertex_of(dependency, explore->held.channel, explore->held.lane, &wait[0]))
         return false;
     for (uint32_t i = 0; i < explore->move_count; i++) {
@@ -73,32 +73,76 @@ static bool state_add(struct dependency *dependency, const struct explore *explo
     return wait_add(dependency, wait, example);
 }
 
-static enum err destination_add(struct dependency *dependency, struct explore *explore, uint32_t to,
-                                const struct lane_choice *choice, uint32_t *wait, struct why *why)
+/* What one exploration of all packets needs. */
+struct search {
+    struct dependency *dependency;
+    const struct lane_choice *choice;
+    struct explore explore;
+    bool has_leg;
+    struct leg leg;
+    uint32_t *wait; /* owned; room for one */
+};
+
+/* Their first leg, which packets to all destinations make alike. */
+static enum err first_leg_add(struct search *search, const struct router *router,
+                              struct lane_rule rule, struct why *why)
+{
+    const struct topology *topology = router->topology;
+    uint32_t end = 0, end_count = 0;
+    for (uint32_t node = topology->graph.node_count; node-- > 0;)
+        if (explore_is_end(topology, node)) {
+            end = node;
+            end_count++;
+        }
+    search->has_leg = true;
+    enum err err = leg_open(&search->leg, router, rule, end, why);
+    for (bool more = true; !err && more;) {
+        err = leg_next(&search->leg, &more, why);
+        if (err || !more)
+            break;
+        search->dependency->states += end_count;
+        if (!state_add(search->dependency, &search->leg.explore, search->wait))
+            err = why_memory(why);
+    }
+    return err;
+}
+
+/* All packets to the destination of the exploration. */
+static enum err start_all(struct explore *explore, const struct lane_choice *choice,
+                          struct why *why)
 {
     const struct router *router = explore->router;
-    const struct topology *topology = router->topology;
     enum err err = OK;
-    explore_begin(explore, to);
-    for (uint32_t from = 0; from < topology->graph.node_count; from++) {
-        if (!explore_is_end(topology, from))
+    for (uint32_t from = 0; !err && from < router->topology->graph.node_count; from++) {
+        if (!explore_is_end(router->topology, from))
             continue;
-        uint32_t starts = router->algorithm->start_count(router, from, to);
-        for (uint32_t start = 0; start < starts; start++) {
-            uint32_t lane = choice ? choice->lane(choice->context, from, to, start) : 0;
+        uint32_t starts = router->algorithm->start_count(router, from, explore->to);
+        for (uint32_t start = 0; !err && start < starts; start++) {
+            uint32_t lane = choice ? choice->lane(choice->context, from, explore->to, start) : 0;
             err = explore_start(explore, from, start, lane, why);
-            if (err)
-                return err;
         }
     }
-    for (bool more = true; more;) {
-        err = explore_next(explore, &more, why);
-        if (err)
-            return err;
-        if (more && !state_add(dependency, explore, wait))
-            return why_memory(why);
+    return err;
+}
+
+static enum err destination_add(struct search *search, uint32_t to, struct why *why)
+{
+    struct explore *explore = &search->explore;
+    explore_begin(explore, to);
+    enum err err = search->has_leg ? leg_begin(&search->leg, explore, why)
+                                   : start_all(explore, search->choice, why);
+    for (bool more = true; !err && more;) {
+        if (search->has_leg)
+            err = leg_cross(&search->leg, explore, why);
+        if (!err)
+            err = explore_next(explore, &more, why);
+        if (err || !more)
+            break;
+        search->dependency->states++;
+        if (!state_add(search->dependency, explore, search->wait))
+            err = why_memory(why);
     }
-    return OK;
+    return err;
 }
 
 enum err dependency_find(struct dependency *dependency, const struct router *router,
@@ -115,18 +159,24 @@ enum err dependency_find(struct dependency *dependency, const struct router *rou
         .oblivious = router->algorithm->oblivious,
         .escape_lanes = rule.kind == LANE_OWN ? router->escape_lanes : 0,
     };
-    struct explore explore;
-    uint32_t *wait = array_new(width, sizeof *wait);
-    enum err err = explore_open(&explore, router, rule, why);
-    if (!err && !wait)
+    struct search search = {
+        .dependency = dependency,
+        .choice = choice,
+        .wait = array_new(width, sizeof *search.wait),
+    };
+    enum err err = explore_open(&search.explore, router, rule, why);
+    if (!err && !search.wait)
         err = why_memory(why);
+    if (!err && router->algorithm->roams && rule.kind != LANE_KEPT)
+        err = first_leg_add(&search, router, rule, why);
     for (uint32_t to = 0; !err && to < nodes; to++) {
         if (explore_is_end(topology, to))
-            err = destination_add(dependency, &explore, to, choice, wait, why);
+            err = destination_add(&search, to, why);
         observer_tell(&progress, "dependencies", to + 1, nodes);
     }
-    explore_close(&explore);
-    free(wait);
+    explore_close(&search.explore);
+    leg_close(&search.leg);
+    free(search.wait);
     if (err)
         dependency_fini(dependency);
     return err;

@@ -49,6 +49,20 @@ static uint32_t lane_of(const struct explore *explore, uint32_t own, uint32_t ke
     assert_unreachable();
 }
 
+enum err explore_meet(struct explore *explore, const struct held *held, struct held_by by,
+                      struct why *why)
+{
+    uint32_t number;
+    bool new;
+    if (!intern_add(&explore->met, held, &number, &new) ||
+        !array_reserve(&explore->holders, &explore->holder_capacity, explore->met.count,
+                       sizeof *explore->holders))
+        return why_memory(why);
+    if (new)
+        explore->holders[number] = by;
+    return OK;
+}
+
 /* Lists the moves from a state and meets what they lead to. */
 static enum err follow(struct explore *explore, uint32_t at, const struct route_state *state,
                        struct held_by by, uint32_t kept, struct why *why)
@@ -61,14 +75,10 @@ static enum err follow(struct explore *explore, uint32_t at, const struct route_
         assert(graph_channel_from(&router->topology->graph, move->channel) == at);
         move->lane = lane_of(explore, move->lane, kept, by.hops);
         struct held held = {.channel = move->channel, .lane = move->lane, .state = move->next};
-        uint32_t number;
-        bool new;
-        if (!intern_add(&explore->met, &held, &number, &new) ||
-            !array_reserve(&explore->holders, &explore->holder_capacity, explore->met.count,
-                           sizeof *explore->holders))
-            return why_memory(why);
-        if (new)
-            explore->holders[number] = (struct held_by){.from = by.from, .hops = by.hops + 1};
+        struct held_by next = {.from = by.from, .hops = by.hops + 1};
+        enum err err = explore_meet(explore, &held, next, why);
+        if (err)
+            return err;
     }
     return OK;
 }

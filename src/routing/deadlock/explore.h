@@ -70,6 +70,17 @@ void explore_begin(struct explore *explore, uint32_t to);
 MUST_CHECK enum err explore_start(struct explore *explore, uint32_t from, uint32_t start,
                                   uint32_t lane, struct why *why);
 
+/* A packet is met that already holds something, while explore_awaits it. */
+MUST_CHECK enum err explore_meet(struct explore *explore, const struct held *held,
+                                 struct held_by by, struct why *why);
+
+/* Whether a packet with so many hops behind it would be met in order. Those with
+ * as many as the next state has must come before explore_next goes on from it. */
+static inline bool explore_awaits(const struct explore *explore, uint32_t hops)
+{
+    return explore->done == explore->met.count || hops <= explore->holders[explore->done].hops;
+}
+
 /* Goes on from the next state met; *more is false when there is none. */
 MUST_CHECK enum err explore_next(struct explore *explore, bool *more, struct why *why);
 

@@ -38,6 +38,7 @@ const struct route_algorithm route_valiant = {
     .name = "valiant",
     .summary = "to a random node, then to the destination, on torus cables",
     .oblivious = true,
+    .roams = true,
     .open = valiant_open,
     .close = compass_router_close,
     .start_count = valiant_start_count,
