@@ -31,13 +31,16 @@ double clos_bisection(const struct clos_order *order, uint32_t first, uint32_t a
     return (even * added_servers + rest * (all / 2 - added_servers)) / (all / 2);
 }
 
+static uint32_t divide_up(uint32_t value, uint32_t by)
+{
+    assert(by > 0);
+    return value / by + (value % by > 0);
+}
+
 uint32_t clos_upper(const struct clos_order *order, uint32_t edges, uint32_t uplinks)
 {
-    uint32_t ports = order->ports;
-    assert(ports > 0);
-    if (edges <= ports)
-        return (uplinks + ports - 1) / ports;
-    return (2 * uplinks + ports - 1) / ports + (uplinks + ports - 1) / ports;
+    uint32_t top = divide_up(uplinks, order->ports);
+    return edges <= order->ports ? top : top + divide_up(2 * uplinks, order->ports);
 }
 
 /* The best network of these edge switches that `budget` more than `before` buys;

@@ -139,7 +139,7 @@ static enum err capacity_run(struct capacity_figure *figure, struct capacity *ca
     snprintf(spec, sizeof spec, "jellyfish:servers=%llu,switches=%llu,ports=%u,seed=%llu",
              (unsigned long long)capacity->tree.servers,
              (unsigned long long)capacity->tree.switches, capacity->ports,
-             (unsigned long long)(seed + run));
+             (unsigned long long)seed + run);
     enum err err = full_capacity_find(&found, spec, &options, why);
     if (err)
         return err;

@@ -95,7 +95,7 @@ static void drawn_alike_often(const char *spec, uint32_t from, uint32_t to, uint
         for (size_t i = 0; i < wanted; i++) {
             size_t place = 0;
             while (memcmp(path_class_path(&drawn, i), path_class_path(&all, place),
-                          all.hops * sizeof *all.channels))
+                          all.hops * sizeof *all.channels) != 0)
                 assert_true(++place < all.count);
             seen[place]++;
         }
