@@ -17,6 +17,7 @@ struct program {
 
 static struct program program_make(size_t columns, size_t rows, size_t entries)
 {
+    assert(rows > 0 && entries > 0);
     struct program program = {.row_count = (int)rows};
     program.start = calloc(columns + 1, sizeof *program.start);
     program.row = calloc(entries, sizeof *program.row);

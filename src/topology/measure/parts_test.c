@@ -37,7 +37,7 @@ static void every_node_has_the_lowest_it_reaches(void **state)
         }
         struct graph graph;
         assert_int_equal(graph_make(&graph, NODES, list, links, NULL), OK);
-        uint32_t *found, wanted[NODES];
+        uint32_t *found = NULL, wanted[NODES] = {0};
         assert_int_equal(parts_label(&graph, &found, NULL), OK);
         label_by_links(&graph, wanted);
         for (uint32_t v = 0; v < NODES; v++) {
