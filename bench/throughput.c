@@ -136,8 +136,9 @@ static void time_alone(struct bench *bench, const char *spec, double gap, const 
 
 int main(int count, char **words)
 {
-    struct bench bench = {.cpu = true};
+    struct bench bench;
     bench_start(&bench, count, words);
+    bench.cpu = true;
     time_alone(&bench, "jellyfish:servers=686,switches=245,ports=14,seed=1", 0.01,
                "permutation, 686 servers on 245 switches of 14 ports, gap 1 %");
     time_alone(&bench, "jellyfish:servers=8000,switches=1000,ports=32,seed=1", 0.02,
