@@ -29,13 +29,11 @@ enum err load_report_capacity(struct load_report *report, const struct call *cal
 {
     const struct topology *topology = report->router->topology;
     double gap = 0.001;
-    uint32_t hosts = 0;
     enum err err = call_real(call, "gap", 1e-6, 1, &gap, why);
     if (err)
         return err;
-    for (uint32_t v = 0; v < topology->graph.node_count; v++)
-        hosts += topology->sites[v].servers > 0;
-    if (topology->kind != TOPOLOGY_TORUS && hosts > CAPACITY_NODES_MAX && !call_has(call, "gap"))
+    if (topology->kind != TOPOLOGY_TORUS && !call_has(call, "gap") &&
+        topology_host_count(topology) > CAPACITY_NODES_MAX)
         return OK;
     err = uniform_capacity(&report->capacity, topology, gap, show_capacity, NULL, why);
     report->has_capacity = !err;
@@ -256,14 +254,12 @@ static void channels_text(struct text *out, const struct load_report *report,
 static void permutation_text(struct text *out, const struct load_report *report)
 {
     const struct topology *topology = report->router->topology;
-    uint32_t hosts = 0, moving = 0, shown = 0;
+    uint32_t moving = 0, shown = 0;
     char name[NODE_NAME_SIZE];
-    for (uint32_t v = 0; v < topology->graph.node_count; v++) {
-        hosts += topology->sites[v].servers > 0;
+    for (uint32_t v = 0; v < topology->graph.node_count; v++)
         moving += report->worst.to[v] != v;
-    }
     line(out, "worst permutation");
-    text_printf(out, "%u of %u nodes send to another\n", moving, hosts);
+    text_printf(out, "%u of %u nodes send to another\n", moving, topology_host_count(topology));
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
         if (report->worst.to[v] == v)
             continue;

@@ -34,14 +34,6 @@ static enum err refuse_size(const char *traffic, double count, const char *what,
                     traffic, count, what);
 }
 
-static double host_count(const struct topology *topology)
-{
-    double hosts = 0;
-    for (uint32_t v = 0; v < topology->graph.node_count; v++)
-        hosts += topology->sites[v].servers > 0;
-    return hosts;
-}
-
 static enum err file_traffic(struct traffic *traffic, const struct topology *topology,
                              const char *path, struct why *why)
 {
@@ -94,7 +86,7 @@ static enum err make_traffic(struct throughput *found, struct traffic *traffic,
                              struct why *why)
 {
     enum certificate_traffic kind = traffic_kind(word);
-    double hosts = host_count(topology);
+    double hosts = topology_host_count(topology);
     struct why reason = {""};
     if (kind == CERTIFICATE_FILE) {
         found->traffic_file = word;
@@ -384,7 +376,7 @@ static enum err bound_demands(struct throughput *found, const struct topology *t
 static enum err bound_all(struct throughput *found, const struct topology *topology,
                           const struct distance_tally *tally, struct why *why)
 {
-    double hosts = host_count(topology), servers = topology->server_count;
+    double hosts = topology_host_count(topology), servers = topology->server_count;
     if (servers < 2)
         return why_fail(why, ERR_USAGE, "%s: all-to-all traffic needs two servers at least",
                         found->about.topology);

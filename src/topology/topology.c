@@ -58,6 +58,14 @@ uint32_t topology_switch_count(const struct topology *topology)
     return topology->direct ? 0 : topology->graph.node_count;
 }
 
+uint32_t topology_host_count(const struct topology *topology)
+{
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < topology->graph.node_count; v++)
+        count += topology->sites[v].servers > 0;
+    return count;
+}
+
 static int uint_compare(const void *left, const void *right)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;

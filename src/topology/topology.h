@@ -76,6 +76,9 @@ void topology_count_servers(struct topology *topology);
 /* "switches" are nodes that are not servers themselves. */
 uint32_t topology_switch_count(const struct topology *topology);
 
+/* Nodes that are servers or have some. */
+uint32_t topology_host_count(const struct topology *topology);
+
 /* Groups may have any numbers: ranks[v] is that of node v's group among them,
  * from 0 to *count - 1, or GROUP_NONE if it has none. Room for every node. */
 MUST_CHECK enum err topology_rank_groups(const struct topology *topology, uint32_t *ranks,

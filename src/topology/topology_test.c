@@ -15,6 +15,7 @@ static void in_a_direct_network_every_node_is_a_server(void **state)
     topology_check(&topology);
     assert_int_equal(topology.server_count, 2);
     assert_int_equal(topology_switch_count(&topology), 0);
+    assert_int_equal(topology_host_count(&topology), topology.graph.node_count);
     topology_fini(&topology);
 }
 
@@ -28,6 +29,7 @@ static void servers_take_ports_of_a_switch(void **state)
     topology_check(&topology);
     assert_int_equal(topology.server_count, 3);
     assert_int_equal(topology_switch_count(&topology), 2);
+    assert_int_equal(topology_host_count(&topology), 1);
     assert_int_equal(topology_used_ports(&topology, 1), 4);
     assert_int_equal(topology_all_ports(&topology, 1), 8);
     assert_int_equal(topology_free_ports(&topology, 1), 4);

@@ -67,14 +67,6 @@ void rules_fini(struct rules *rules)
     *rules = (struct rules){0};
 }
 
-static uint32_t host_count(const struct topology *topology)
-{
-    uint32_t count = 0;
-    for (uint32_t v = 0; v < topology->graph.node_count; v++)
-        count += topology->sites[v].servers > 0;
-    return count;
-}
-
 /* --- what is left of the paths --- */
 
 static enum err rest_add(struct rules_maker *maker, uint32_t parent, uint32_t channel,
@@ -482,7 +474,7 @@ enum err rules_make(struct rules *rules, const struct topology *topology,
                     const struct rules_order *order, struct why *why)
 {
     struct rules_maker *maker;
-    uint32_t hosts = host_count(topology), done = 0;
+    uint32_t hosts = topology_host_count(topology), done = 0;
     *rules = (struct rules){.labels = order->labels, .only = NODE_NONE};
     enum err err = rules_maker_open(&maker, topology, order, why);
     for (uint32_t to = 0; to < topology->graph.node_count && !err; to++) {

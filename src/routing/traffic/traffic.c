@@ -100,14 +100,13 @@ enum err traffic_all_to_all(struct traffic *traffic, const struct topology *topo
 {
     if (topology->server_count < 2)
         return why_fail(why, ERR_USAGE, "all-to-all traffic needs two servers at least");
-    uint32_t hosts = 0; /* nodes with servers */
+    size_t hosts = topology_host_count(topology);
     double local = 0;
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
         double servers = topology->sites[v].servers;
-        hosts += servers > 0;
         local += servers * (servers - 1);
     }
-    struct demand *demands = array_new((size_t)hosts * hosts, sizeof *demands);
+    struct demand *demands = array_new(hosts * hosts, sizeof *demands);
     if (!demands)
         return why_memory(why);
     size_t count = 0;
