@@ -38,6 +38,18 @@ enum err quadrant_check(const struct compass *compass, quadrant_rule *rule, cons
     return OK;
 }
 
+enum err quadrant_router_open(struct router *router, uint32_t move_max, uint32_t lane_count,
+                              quadrant_rule *rule, struct why *why)
+{
+    enum err err = compass_router_open(router, move_max, lane_count, why);
+    if (err)
+        return err;
+    err = quadrant_check(compass_of(router), rule, router->algorithm->name, why);
+    if (err)
+        compass_router_close(router);
+    return err;
+}
+
 uint32_t quadrant_count(const struct compass *compass, quadrant_rule *rule, uint32_t from,
                         uint32_t to)
 {

@@ -37,6 +37,10 @@ uint32_t quadrant_short_sides(const struct compass *compass, uint32_t axis, uint
 MUST_CHECK enum err quadrant_check(const struct compass *compass, quadrant_rule *rule,
                                    const char *user, struct why *why);
 
+/* Opens a compass for an algorithm that picks by this rule, and checks it. */
+MUST_CHECK enum err quadrant_router_open(struct router *router, uint32_t move_max,
+                                         uint32_t lane_count, quadrant_rule *rule, struct why *why);
+
 /* How many picks there are, the probability of each, and one by draw. */
 uint32_t quadrant_count(const struct compass *compass, quadrant_rule *rule, uint32_t from,
                         uint32_t to);

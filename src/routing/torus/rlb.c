@@ -44,15 +44,10 @@ static uint32_t long_axes(const struct compass *compass)
 
 static enum err rlb_open(struct router *router, struct why *why)
 {
-    enum err err = compass_router_open(router, 1, 1, why);
+    enum err err = quadrant_router_open(router, 1, 1, rlb_sides, why);
     if (err)
         return err;
     const struct compass *compass = compass_of(router);
-    err = quadrant_check(compass, rlb_sides, "rlb", why);
-    if (err) {
-        compass_router_close(router);
-        return err;
-    }
     uint32_t axes = long_axes(compass);
     router->move_max = compass->axis_count;
     router->lane_count = (1u << (axes ? axes - 1 : 0)) * (compass->axis_count + 1);

@@ -13,13 +13,8 @@
 
 static enum err romm_open(struct router *router, struct why *why)
 {
-    enum err err = compass_router_open(router, TWO_PHASE_MOVES, TWO_PHASE_LANES, why);
-    if (err)
-        return err;
-    err = quadrant_check(compass_of(router), quadrant_short_sides, "romm", why);
-    if (err)
-        compass_router_close(router);
-    return err;
+    return quadrant_router_open(router, TWO_PHASE_MOVES, TWO_PHASE_LANES, quadrant_short_sides,
+                                why);
 }
 
 static uint32_t romm_start_count(const struct router *router, uint32_t from, uint32_t to)
