@@ -1,0 +1,33 @@
+#pragma once
+/* clock: time, entropy, and the pause between two looks at memory. The layers
+ * above take all three from here, so that a test can list who asks for them. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int64_t nsec; /* of CLOCK_MONOTONIC where it is a moment */
+
+#define NSEC_PER_SEC 1000000000LL
+#define NSEC_NEVER   INT64_MAX
+
+nsec clock_now(void);
+
+/* The wall's time: only for what must be newer than before a restart. */
+nsec clock_wall(void);
+
+/* `delay` from now, or NSEC_NEVER where that would overflow. */
+nsec clock_after(nsec delay);
+
+/* Random bytes of the system; never fails on a running system (asserts). */
+void entropy_fill(void *out, size_t size);
+uint64_t entropy_u64(void); /* never 0 */
+
+/* Tells the processor that we are polling. */
+static inline void cpu_relax(void)
+{
+#if defined(__aarch64__)
+    __asm__ __volatile__("isb" ::: "memory");
+#elif defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}

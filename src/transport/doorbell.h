@@ -1,0 +1,69 @@
+#pragma once
+/* doorbell: how a sleeping service is woken from another process.
+ *
+ * The page lies in shared memory. Whoever is about to sleep says so in it,
+ * looks once more at its rings, and sleeps; whoever has put something into a
+ * ring looks whether somebody sleeps, and only then makes a system call. The
+ * two looks are ordered by a barrier that the *sleeper* pays for (membarrier
+ * where the kernel has it), because sleeping is slow anyway and sending is not.
+ *
+ * The page is not trusted: whatever a peer writes there costs us a needless
+ * wake-up, or a sleep of at most DOORBELL_NAP_NSEC. */
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "transport/clock.h"
+#include "transport/memfile.h"
+
+#define DOORBELL_NAP_NSEC (100 * 1000 * 1000LL)
+
+enum doorbell_sleep {
+    DOORBELL_AWAKE,
+    DOORBELL_FUTEX, /* a thread sleeps in doorbell_wait */
+    DOORBELL_FD,    /* an event loop waits for the descriptor */
+};
+
+struct doorbell_page;
+
+struct doorbell {
+    struct memfile file;
+    struct doorbell_page *page;
+    int event_fd;
+};
+
+MUST_CHECK int doorbell_open(struct doorbell *bell);
+void doorbell_close(struct doorbell *bell);
+
+/* Sleeping is three steps: prepare, look at everything that could have rung,
+ * then wait if there was nothing (else cancel). Wait returns when rung, at the
+ * deadline, or after a nap; the caller looks again in any case. Several threads
+ * may sleep on one bell. */
+void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how);
+void doorbell_wait(struct doorbell *bell, nsec deadline); /* after prepare FUTEX */
+void doorbell_cancel(struct doorbell *bell);
+
+/* Empties the descriptor after an event loop woke. */
+void doorbell_clear(struct doorbell *bell);
+
+/* Rings our own bell: a thread of ours has something for the service. */
+void doorbell_ring(struct doorbell *bell);
+
+/* A peer's bell. The descriptors are taken over, also on failure. */
+struct ringer {
+    struct memfile file;
+    struct doorbell_page *page;
+    int event_fd;
+};
+
+#define DOORBELL_FD_COUNT 2
+
+/* Two descriptors to send to a peer: page and event; the caller's to close. */
+MUST_CHECK int doorbell_share(const struct doorbell *bell, int fds[DOORBELL_FD_COUNT]);
+MUST_CHECK int ringer_open(struct ringer *ringer, const int fds[DOORBELL_FD_COUNT]);
+void ringer_close(struct ringer *ringer);
+
+/* To be called after something was published with release order. Returns true
+ * if somebody slept and was woken. */
+_Bool ringer_ring(struct ringer *ringer);

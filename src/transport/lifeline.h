@@ -1,0 +1,106 @@
+#pragma once
+/* lifeline: the connection that two contexts keep as long as both live.
+ *
+ * It carries what is rare: who we are, the opening of pipes, descriptors of
+ * shared memory. And it breaks when the peer's process ends, however it ends:
+ * that is how death is noticed. A Unix socket (sequenced packets, carries
+ * descriptors, says who the peer is) on one host, TCP between hosts.
+ *
+ * Both begin with a hello: version, context, host, the transports' own
+ * descriptions and, when the cluster has a secret, a proof of knowing it (a
+ * fresh challenge from each side, answered by a keyed hash). What comes before
+ * a valid hello, or does not parse, cuts the connection and is counted.
+ *
+ * All calls and callbacks run under the poller's lock. */
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "transport/poller.h"
+
+#define CONTROL_BODY_MAX 1024
+#define CONTROL_FD_MAX   6
+
+/* One message. Kinds below CONTROL_TRANSPORT are of the layer above. */
+struct control {
+    uint16_t kind;
+    uint16_t size;
+    uint8_t fd_count;
+    int fds[CONTROL_FD_MAX]; /* received ones are the callback's to close or keep (set to -1) */
+    uint8_t body[CONTROL_BODY_MAX];
+};
+
+#define CONTROL_TRANSPORT 0x8000 /* kinds from here on belong to struct link */
+
+/* Where a context listens. */
+struct place {
+    uint64_t context;    /* random, of one process's context; never 0 */
+    uint8_t host[16];    /* of one boot of one machine */
+    uint8_t family;      /* 0: this host only; else AF_INET or AF_INET6 */
+    uint8_t address[16]; /* network order */
+    uint16_t port;       /* host order */
+};
+
+#define LIFELINE_CARD_MAX 512
+
+struct lifeline;
+struct lifelines; /* all of a context, and its listening sockets */
+
+struct lifeline_events {
+    /* The hello was good: the peer and what its transports say of themselves. */
+    void (*up)(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
+               size_t card_size);
+    void (*control)(void *owner, struct lifeline *line, struct control *control);
+    /* Gone, for good; also for one that never came up. The line is freed after
+     * the callback. -EPIPE died, -ETIMEDOUT, -ECONNREFUSED, -EPROTO nonsense,
+     * -EKEYREJECTED wrong secret, -EPROTONOSUPPORT another version. */
+    void (*down)(void *owner, struct lifeline *line, int reason);
+};
+
+struct lifelines_config {
+    struct poller *poller;
+    const char *folder;  /* the domain's, for Unix sockets: FOLDER/context.HEX */
+    const char *address; /* IP address to listen on too, or NULL */
+    uint64_t context;
+    const uint8_t *card; /* what our transports say of themselves; borrowed until closed */
+    size_t card_size;
+    const uint8_t *key; /* 32 bytes from the secret, or NULL; copied */
+    const struct lifeline_events *events;
+    void *owner;
+};
+
+/* Listens. `place` gets where. */
+MUST_CHECK int lifelines_open(struct lifelines **lines, const struct lifelines_config *config,
+                              struct place *place, struct why *why);
+void lifelines_close(struct lifelines *lines); /* closes all, no callbacks; removes its socket */
+
+/* How many connections were cut because of what they said. */
+uint64_t lifelines_garbage(const struct lifelines *lines);
+
+/* Begins; up or down follows, never from inside this call. Prefers the Unix
+ * socket when the host is ours. */
+MUST_CHECK int lifeline_connect(struct lifelines *lines, const struct place *to,
+                                struct lifeline **line);
+
+/* Sends, or queues what the socket does not take. Descriptors are duplicated
+ * by the kernel; they stay the caller's. -ENOBUFS: too much is queued already;
+ * -EPIPE. Over TCP descriptors are refused with -EOPNOTSUPP. */
+MUST_CHECK int lifeline_send(struct lifeline *line, const struct control *control);
+
+/* Handles what has arrived by now, without waiting. On one host everything the
+ * peer sent before it published something in a ring has arrived when we see
+ * that something. The line may be gone afterwards: returns -EPIPE then. */
+int lifeline_drain(struct lifeline *line);
+
+void lifeline_cut(struct lifeline *line, int reason); /* down() follows, later */
+
+bool lifeline_local(const struct lifeline *line); /* on this host: can carry descriptors */
+int lifeline_pid(const struct lifeline *line);    /* of the peer, told by the kernel; 0 over TCP */
+void lifeline_set_data(struct lifeline *line, void *data);
+void *lifeline_data(const struct lifeline *line);
+
+/* This boot of this machine. */
+void place_host(uint8_t host[16]);
+bool place_is_here(const struct place *place);

@@ -1,0 +1,201 @@
+#pragma once
+/* transport: a way to move frames into another process, and perhaps to read
+ * and write its memory.
+ *
+ * Three things make one up:
+ *   link    what this transport knows of one peer process; lives with its lifeline
+ *   pipe    frames from one service to another, in order, bounded by credit:
+ *           an outlet at the sender, an inlet at the receiver, and a way back
+ *           for acknowledgements
+ *   region  memory of ours that peers may reach
+ *
+ * A pipe is opened by the sender: outlet_open writes a parcel, which the layer
+ * above carries to the peer over the lifeline; inlet_open answers with another,
+ * which goes back to outlet_answer. Frames may be pushed before the answer.
+ *
+ * All calls of one context run under its lock. Nothing here blocks. Results
+ * are >= 0 or a negative errno; -EPIPE: the peer is gone or the pipe closed;
+ * -EPROTO: the peer wrote nonsense, and the link is to be cut.
+ *
+ * Implementations begin with the struct below that they extend. */
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/err.h"
+#include "transport/clock.h"
+#include "transport/doorbell.h"
+#include "transport/lifeline.h"
+#include "transport/memfile.h"
+#include "transport/poller.h"
+
+#define FRAME_BODY_MAX 8900
+
+/* What a frame says of itself; the transport carries it without a look. */
+struct frame_head {
+    uint64_t group; /* 0, or the group it was sent to */
+    uint64_t token; /* of an operation that wants an acknowledgement, or the kind's own */
+    uint16_t kind;
+    uint8_t short_count;
+    uint8_t long_count;
+    uint8_t return_count;
+    uint8_t reserved[3];
+};
+static_assert(sizeof(struct frame_head) == 24, "it is copied as it is");
+
+/* One received frame. The head is a copy: a hostile writer cannot change it
+ * after it was checked. The body is in place until it is released. */
+struct frame {
+    struct frame_head head;
+    uint32_t size;
+    uint32_t cookie; /* the inlet's own */
+    const uint8_t *body;
+};
+
+struct acknowledgement {
+    uint64_t token;
+    int64_t status;
+};
+
+#define PARCEL_BYTES_MAX 256
+
+struct parcel {
+    uint16_t size;
+    uint8_t fd_count;
+    int fds[CONTROL_FD_MAX]; /* owned by the parcel; taken ones are set to -1 */
+    uint8_t bytes[PARCEL_BYTES_MAX];
+};
+
+/* Closes descriptors that nobody took. */
+void parcel_fini(struct parcel *parcel);
+
+/* How a peer names a piece of our memory to its transport. Plain data. */
+struct remote_memory {
+    uint64_t key;
+    uint64_t address;
+    uint64_t size;
+};
+
+enum memory_right { MEMORY_READ = 1, MEMORY_WRITE = 2 };
+
+enum transport_ability {
+    TRANSPORT_DATAGRAM = 1,  /* frames */
+    TRANSPORT_ONE_SIDED = 2, /* read and write of remote memory */
+    TRANSPORT_LOCAL = 4,     /* only peers on this host */
+    TRANSPORT_POLLED =
+        8, /* needs progress() to move anything, also for one-sided access of others */
+};
+
+struct transport_config {
+    struct poller *poller; /* for descriptors that announce work; callbacks ring the bells */
+    const char *address;   /* our IP address, or NULL */
+    const char *provider;  /* libfabric's, or NULL for its default */
+    uint32_t ring_slots;
+    uint32_t ring_bytes;
+};
+
+struct transport;
+struct link;
+struct outlet;
+struct inlet;
+struct region;
+struct transfer;
+
+/* Called once with 0 or a negative errno, from progress() or link_close(). */
+typedef void transfer_done(struct transfer *transfer, int status);
+
+/* A one-sided access under way; the caller's memory until done. */
+struct transfer {
+    transfer_done *done;
+    void *internal[4];
+};
+
+struct transport_ops {
+    const char *name;
+    uint32_t abilities;
+    uint32_t cost_nsec; /* of one short message, about: the cheapest way is taken */
+
+    int (*open)(struct transport **transport, const struct transport_config *config,
+                struct why *why);
+    void (*close)(struct transport *transport); /* after all links and regions */
+
+    /* What a peer must know to reach us; at most 160 bytes. Returns the size. */
+    int (*describe)(struct transport *transport, uint8_t *out, size_t size);
+
+    /* The line outlives the link. -EHOSTUNREACH: this transport cannot. */
+    int (*link_open)(struct transport *transport, struct lifeline *line, const struct place *peer,
+                     const uint8_t *description, size_t size, struct link **link);
+    /* Completes its transfers with -EPIPE. Its pipes are closed already. */
+    void (*link_close)(struct link *link);
+    /* A control message of a kind from CONTROL_TRANSPORT on. */
+    int (*link_control)(struct link *link, struct control *control);
+
+    /* The bell is of the local service: rung for acknowledgements and credit
+     * (outlets) or frames (inlets) that came while it slept. */
+    int (*outlet_open)(struct link *link, struct doorbell *bell, struct parcel *offer,
+                       struct outlet **outlet);
+    int (*outlet_answer)(struct outlet *outlet, struct parcel *answer);
+    void (*outlet_close)(struct outlet *outlet);
+    int (*inlet_open)(struct link *link, struct doorbell *bell, struct parcel *offer,
+                      struct parcel *answer, struct inlet **inlet);
+    void (*inlet_close)(struct inlet *inlet);
+
+    /* Gathers the pieces into one frame. 0, -EAGAIN without credit (the bell
+     * rings when there is some), -EMSGSIZE beyond FRAME_BODY_MAX, -EPIPE. */
+    int (*push)(struct outlet *outlet, const struct frame_head *head, const struct iovec *pieces,
+                unsigned piece_count);
+    /* Would a frame of that size be taken now? */
+    bool (*room)(struct outlet *outlet, size_t size);
+    /* Takes acknowledgements; returns how many. */
+    int (*collect)(struct outlet *outlet, struct acknowledgement *out, unsigned max);
+
+    /* Takes frames in order; returns how many. Release in any order. */
+    int (*pull)(struct inlet *inlet, struct frame *out, unsigned max);
+    void (*release)(struct inlet *inlet, const struct frame *frame);
+    /* To the sender of a frame with that token. At most one for each frame
+     * pulled, at any time until the inlet closes; never lacks room. */
+    int (*acknowledge)(struct inlet *inlet, uint64_t token, int64_t status);
+
+    /* Memory. `file` is the memory file it lies in, or NULL for foreign memory. */
+    int (*region_open)(struct transport *transport, void *base, size_t size,
+                       const struct memfile *file, struct region **region);
+    void (*region_close)(struct region *region);
+    /* Makes a piece of the region reachable for the peer, and names it. */
+    int (*share)(struct link *link, struct region *region, void *base, size_t size, uint32_t rights,
+                 struct remote_memory *out);
+    /* Moves bytes between remote memory and ours (in `region`). Returns 1 when
+     * done at once (done is not called), 0 when done() will be called, or an
+     * error (done is not called): -EACCES, -ERANGE, -EPIPE, -EAGAIN. */
+    int (*read)(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
+                size_t size, struct region *region, struct transfer *transfer);
+    int (*write)(struct link *link, const struct remote_memory *to, uint64_t offset,
+                 const void *from, size_t size, struct region *region, struct transfer *transfer);
+
+    /* Moves what can be moved. Returns how many things happened. NULL if not polled. */
+    int (*progress)(struct transport *transport);
+};
+
+struct transport {
+    const struct transport_ops *ops;
+};
+struct link {
+    const struct transport_ops *ops;
+};
+struct outlet {
+    const struct transport_ops *ops;
+};
+struct inlet {
+    const struct transport_ops *ops;
+};
+struct region {
+    const struct transport_ops *ops;
+};
+
+/* All that were built in, cheapest first, NULL at the end. */
+extern const struct transport_ops *const transports[];
+extern const struct transport_ops transport_shm;
+extern const struct transport_ops transport_fabric;
+extern const struct transport_ops transport_udp;
