@@ -125,9 +125,13 @@ struct transport_ops {
     /* What a peer must know to reach us; at most 160 bytes. Returns the size. */
     int (*describe)(struct transport *transport, uint8_t *out, size_t size);
 
-    /* The line outlives the link. -EHOSTUNREACH: this transport cannot. */
+    /* The line lives until link_lost or link_close. -EHOSTUNREACH: this transport cannot. */
     int (*link_open)(struct transport *transport, struct lifeline *line, const struct place *peer,
                      const uint8_t *description, size_t size, struct link **link);
+    /* The peer is dead and the line about to be freed: forget it. Frames that arrived can
+     * still be pulled and memory that is mapped still be read; the rest is -EPIPE from now on,
+     * transfers under way included. link_close follows when all has been taken. */
+    void (*link_lost)(struct link *link);
     /* Completes its transfers with -EPIPE. Its pipes are closed already. */
     void (*link_close)(struct link *link);
     /* A control message of a kind from CONTROL_TRANSPORT on. */

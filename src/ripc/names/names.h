@@ -13,7 +13,8 @@
  *
  * With a key, claims that travel are sealed (libsodium) and those with a wrong
  * seal ignored and counted. Without, whoever claims first and lives keeps it.
- * Of two claims of one id the higher incarnation is the newer.
+ * Of two claims of one id the higher incarnation is the newer. A claim is named by
+ * its id and its member: a context may have several members of one group.
  *
  * All calls and callbacks run under the poller's lock. */
 
@@ -28,6 +29,7 @@ struct claim {
     uint64_t id;
     uint64_t incarnation; /* of this binding: the wall's nanoseconds at its start */
     bool group;           /* one member of a group: many claims of the id live together */
+    uint64_t member;      /* the service that has it: of a group the member, else the id itself */
     struct place place;
     int pid; /* 0 if not known */
 };
@@ -35,7 +37,7 @@ struct claim {
 struct names_events {
     /* The outcome of names_announce: 0 or -EADDRINUSE; also later, if the id is
      * lost to another (-ESTALE). */
-    void (*announced)(void *owner, uint64_t id, bool group, int status);
+    void (*announced)(void *owner, uint64_t id, uint64_t member, int status);
     /* A claim that names_ask asked for, or that somebody made by itself. */
     void (*found)(void *owner, const struct claim *claim);
     /* That claim was withdrawn or its context died. */
@@ -61,7 +63,7 @@ void names_close(struct names *names); /* withdraws what is ours */
 /* Begins to claim; `announced` follows, perhaps from inside the call (host, file), perhaps
  * after the others had time to object (multicast). */
 MUST_CHECK int names_announce(struct names *names, const struct claim *claim);
-void names_withdraw(struct names *names, uint64_t id, bool group, uint64_t context);
+void names_withdraw(struct names *names, uint64_t id, uint64_t member);
 
 /* Asks for an id: `found` is called, perhaps from inside the call, for every
  * claim known or heard of. Asking again asks again. Returns how many are known now. */
