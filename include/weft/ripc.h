@@ -144,6 +144,11 @@ RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ri
 RIPC_API int ripc_send(struct ripc_service *service, ripc_id to, const void *data, size_t size,
                        int64_t deadline);
 
+/* Takes a return buffer back. -ENOENT: it is not on offer; -EALREADY: it was
+ * used, or is being used, just now. A buffer is back by itself when its item
+ * arrived, and when the peer died. */
+RIPC_API int ripc_withdraw(struct ripc_service *service, void *base, int64_t deadline);
+
 /* ---- completions and other news ---- */
 
 enum ripc_event_kind {
@@ -197,6 +202,7 @@ struct ripc_message {
     uint16_t long_count;
     uint16_t return_count; /* return buffers that came with it */
     uint16_t reserved;
+    uint32_t cookie;         /* the library's */
     struct ripc_item *longs; /* long_count of them, until ripc_release */
     void *internal[3];
 };
