@@ -20,14 +20,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
-    TRIES_MAX = 1000,    /* against removers */
+    YIELDS_MAX = 20,     /* tries against removers, then ... */
+    TRIES_MAX = 1000,    /* ... with a nap before each: one may have lost its processor */
     ENTRIES_MAX = 65536, /* looked at by one cleaning */
     BYTE_LIFE = 0,
     BYTE_REMOVAL = 1,
 };
+
+#define TRY_NAP_NSEC 200000
 
 static struct flock lock_make(int type, int byte)
 {
@@ -163,7 +167,9 @@ int domain_file_lock(const char *folder, const char *name)
         return folder_fd;
     int result = -EAGAIN;
     for (int i = 0; i < TRIES_MAX && result == -EAGAIN; i++) {
-        if (i)
+        if (i > YIELDS_MAX)
+            nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NSEC}, NULL);
+        else if (i)
             sched_yield();
         result = file_try_lock(folder_fd, name);
     }

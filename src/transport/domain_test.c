@@ -176,7 +176,7 @@ static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **stat
  * another process cleans all the time. */
 static void cleaning_does_not_disturb_those_who_come(void **state)
 {
-    enum { TURNS = 2000 };
+    enum { TURNS = 20000 };
     struct place_to_be place;
     place_make(&place);
     pid_t child = fork();
