@@ -184,11 +184,13 @@ static bool pool_evict_unmapped(struct pool *pool, const struct slab *slab)
 static struct slab *pool_slab_new(struct pool *pool, size_t size, uint32_t unit_count)
 {
     struct slab *slab;
-    if (slab_open(&slab, size, unit_count) < 0) {
+    int result = slab_open(&slab, size, unit_count);
+    if (result < 0 && pool->waiting) {
         pool_trim(pool, 0, 0); /* memory or descriptors that wait are better used now */
-        if (slab_open(&slab, size, unit_count) < 0)
-            return NULL;
+        result = slab_open(&slab, size, unit_count);
     }
+    if (result < 0)
+        return NULL;
     if (!pool_evict_unmapped(pool, slab) || pool_insert(pool, slab) < 0) {
         slab_close(slab);
         return NULL;
