@@ -48,10 +48,11 @@ struct ripc_notice;  /* somewhere that notifications arrive */
 #define RIPC_NOW     ((int64_t)0)
 #define RIPC_FOREVER INT64_MAX
 
-#define RIPC_SHORT_MAX 8900 /* bytes of all short items of a message, and what describes the rest  \
-                             */
-#define RIPC_ITEM_MAX   64  /* short items, long items and return buffers of a message, each */
-#define RIPC_REASON_MAX 256
+#define RIPC_SHORT_MAX                                                                             \
+    8900                   /* bytes of all short items of a message, and what describes the rest   \
+                            */
+#define RIPC_ITEM_MAX   64 /* short items, long items and return buffers of a message, each */
+#define RIPC_REASON_MAX 320
 
 RIPC_API int64_t ripc_now(void);
 RIPC_API int64_t ripc_after(int64_t nsec); /* the deadline that far from now; never overflows */
@@ -332,6 +333,7 @@ RIPC_API int ripc_stats(struct ripc *ripc, struct ripc_stats *stats);
  * random ones and groups (once per member). */
 struct ripc_name {
     ripc_id id;
+    ripc_id member; /* of a group: the service; else the id itself */
     uint64_t context;
     uint64_t incarnation;
     bool group;

@@ -29,7 +29,8 @@ static int arrival_transport(const struct ripc *ripc, const char *name, unsigned
 
 static struct arrival *arrival_of_pipe(struct peer *peer, uint64_t pipe)
 {
-    list_each(&peer->arrivals, node) {
+    list_each(&peer->arrivals, node)
+    {
         struct arrival *arrival = container_of(node, struct arrival, peer_node);
         if (arrival->pipe == pipe)
             return arrival;
@@ -125,7 +126,8 @@ static void arrivals_limit(struct ripc_service *service)
 {
     unsigned orphans = 0;
     struct arrival *oldest = NULL;
-    list_each(&service->arrivals, node) {
+    list_each(&service->arrivals, node)
+    {
         struct arrival *arrival = container_of(node, struct arrival, service_node);
         if (!arrival->ended || arrival->busy || arrival->held ||
             !list_is_empty(&arrival->incomings))
@@ -144,8 +146,7 @@ void arrival_orphan(struct arrival *arrival)
 {
     struct ripc_service *service = arrival->service;
     arrival->ended = true;
-    list_each(&arrival->incomings, node)
-        incoming_orphan(container_of(node, struct incoming, node));
+    list_each(&arrival->incomings, node) incoming_orphan(container_of(node, struct incoming, node));
     doorbell_ring(&service->bell);
     arrival_settle(arrival);
     arrivals_limit(service);
@@ -156,7 +157,8 @@ void arrival_cancel(struct peer *peer, uint64_t pipe, uint64_t token)
     struct arrival *arrival = arrival_of_pipe(peer, pipe);
     if (!arrival || token == 0)
         return;
-    list_each(&arrival->incomings, node) {
+    list_each(&arrival->incomings, node)
+    {
         struct incoming *incoming = container_of(node, struct incoming, node);
         if (incoming->token == token) {
             incoming_refuse(incoming, -ECANCELED);
@@ -313,7 +315,8 @@ int arrivals_take(struct ripc_service *service, struct ripc_message *out, unsign
 
 bool arrivals_wait(struct ripc_service *service)
 {
-    list_each(&service->arrivals, node) {
+    list_each(&service->arrivals, node)
+    {
         struct arrival *arrival = container_of(node, struct arrival, service_node);
         if (arrival->busy)
             continue;

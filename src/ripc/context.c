@@ -19,8 +19,7 @@
 
 /* ---- memory and bells ---- */
 
-int context_region(struct ripc *ripc, unsigned index, struct extent *extent,
-                   struct region **region)
+int context_region(struct ripc *ripc, unsigned index, struct extent *extent, struct region **region)
 {
     assert(extent && index < ripc->transport_count);
     struct transport *transport = ripc->transports[index];

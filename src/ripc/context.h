@@ -50,14 +50,14 @@ struct ripc {
 
     struct list peers;
     struct id_map services;
-    struct windows windows; /* for all services */
+    struct windows windows;       /* for all services */
     struct ripc_service *notices; /* where notifications arrive; NULL until one is opened */
     struct id_map notice_map;     /* by token */
     struct list notices_due;      /* to be called back */
     bool notices_closing;
     struct thread notifier;
-    struct id_map grants;         /* that we gave, by key */
-    uint64_t pipe_last;           /* number of the last pipe we opened */
+    struct id_map grants; /* that we gave, by key */
+    uint64_t pipe_last;   /* number of the last pipe we opened */
     nsec spin;
     nsec yield;
     struct ripc_stats stats;

@@ -19,7 +19,7 @@ struct given {
     uint32_t rights;
     bool revoking;
     struct region *regions[CONTEXT_TRANSPORT_MAX]; /* its own, where hardware checks keys */
-    struct peer *holders[GRANT_HOLDERS_MAX]; /* processes that asked for it; NULL: free */
+    struct peer *holders[GRANT_HOLDERS_MAX];       /* processes that asked for it; NULL: free */
 };
 
 /* One that a peer gave us. */
@@ -130,8 +130,8 @@ static int grant_show(struct peer *peer, const struct control_words *words,
         if (result == 0)
             result = given_region(ripc, given, i, &region);
         if (result == 0)
-            result = ops->share(link, region, given->base, given->size, given->rights,
-                                &answer->memory);
+            result =
+                ops->share(link, region, given->base, given->size, given->rights, &answer->memory);
         answer->rights = given->rights;
         return result ? result : given_hold(given, peer);
     }
@@ -223,8 +223,8 @@ void grant_revoked_by_peer(struct peer *peer, struct control_words *words)
 {
     struct taken *taken = id_map_get(&peer->grants, words->number);
     if (!taken) {
-        peer_say(peer, &(struct control_words){.kind = CONTROL_GRANT_REVOKED,
-                                               .number = words->number});
+        peer_say(peer,
+                 &(struct control_words){.kind = CONTROL_GRANT_REVOKED, .number = words->number});
         return;
     }
     taken->revoked = true;
@@ -367,11 +367,11 @@ static int access_piece(struct access *access, struct link *link, size_t at, siz
     uint64_t offset = access->offset + at;
     access->done = false;
     access->transfer.done = access_done;
-    int result =
-        access->write ? link->ops->write(link, &access->taken->memory, offset, access->local + at,
-                                         size, region, &access->transfer)
-                      : link->ops->read(link, &access->taken->memory, offset, access->local + at,
-                                        size, region, &access->transfer);
+    int result = access->write
+                     ? link->ops->write(link, &access->taken->memory, offset, access->local + at,
+                                        size, region, &access->transfer)
+                     : link->ops->read(link, &access->taken->memory, offset, access->local + at,
+                                       size, region, &access->transfer);
     if (result)
         return result == 1 ? 0 : result;
     while (!access->done) /* the transfer is on the caller's stack */
@@ -463,8 +463,8 @@ static int grant_access(struct ripc_service *service, const struct ripc_grant *g
 
 /* ---- the calls ---- */
 
-int ripc_grant(struct ripc_service *service, ripc_id peer, void *base, size_t size,
-               uint32_t rights, struct ripc_grant *grant)
+int ripc_grant(struct ripc_service *service, ripc_id peer, void *base, size_t size, uint32_t rights,
+               struct ripc_grant *grant)
 {
     lock_take(&service->ripc->lock);
     int result = grant_give(service, peer, base, size, rights, grant);

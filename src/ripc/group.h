@@ -9,11 +9,11 @@
 
 struct group {
     ripc_id id;
-    bool joined;     /* this service is a member */
-    bool settled;    /* the name services have answered the claim ... */
-    int status;      /* ... with this */
-    bool sent_to;    /* the list below is kept */
-    nsec looked_at;  /* 0: a claim came or went since */
+    bool joined;    /* this service is a member */
+    bool settled;   /* the name services have answered the claim ... */
+    int status;     /* ... with this */
+    bool sent_to;   /* the list below is kept */
+    nsec looked_at; /* 0: a claim came or went since */
     unsigned count;
     ripc_id members[GROUP_MEMBERS_MAX];
 };

@@ -168,11 +168,13 @@ static void item_pull(struct incoming_item *item)
 
 void incoming_copied(struct peer *peer, struct control_words *words)
 {
-    list_each(&peer->arrivals, node) {
+    list_each(&peer->arrivals, node)
+    {
         struct arrival *arrival = container_of(node, struct arrival, peer_node);
         if (arrival->pipe != words->pipe)
             continue;
-        list_each(&arrival->incomings, other) {
+        list_each(&arrival->incomings, other)
+        {
             struct incoming *incoming = container_of(other, struct incoming, node);
             if (incoming->token != words->number || words->item >= incoming->count)
                 continue;

@@ -138,8 +138,7 @@ void their_offers_keep(struct ripc_service *service, struct peer *peer, ripc_id 
         their_offers_drop(remote); /* of a process that is gone */
     remote->offers_context = peer->place.context;
     unsigned kept = 0;
-    list_each(&remote->offers, node)
-        kept++;
+    list_each(&remote->offers, node) kept++;
     for (unsigned i = 0; i < count && kept < THEIR_OFFERS_MAX; i++, kept++) {
         struct their_offer *theirs = malloc(sizeof *theirs);
         if (!theirs)
@@ -153,7 +152,8 @@ bool their_offer_take(struct remote *remote, uint64_t size, struct message_offer
 {
     if (!remote->peer || remote->offers_context != remote->peer->place.context)
         return false;
-    list_each(&remote->offers, node) {
+    list_each(&remote->offers, node)
+    {
         struct their_offer *theirs = container_of(node, struct their_offer, node);
         if (theirs->offer.memory.size >= size) {
             *out = theirs->offer;
@@ -176,7 +176,8 @@ void their_offers_drop(struct remote *remote)
 
 static bool their_offer_find(struct remote *remote, uint64_t number)
 {
-    list_each(&remote->offers, node) {
+    list_each(&remote->offers, node)
+    {
         struct their_offer *theirs = container_of(node, struct their_offer, node);
         if (theirs->offer.number == number) {
             list_remove(node);

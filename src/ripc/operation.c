@@ -99,7 +99,8 @@ void flight_land(struct flight *flight, int status)
 
 struct flight *flight_find(struct remote *remote, uint64_t token)
 {
-    list_each(&remote->flights, node) {
+    list_each(&remote->flights, node)
+    {
         struct flight *flight = container_of(node, struct flight, node);
         if ((uint64_t)flight->operation->number == token)
             return flight;

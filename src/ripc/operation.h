@@ -5,7 +5,7 @@
 
 #include "ripc/remote.h"
 
-struct flight { /* an operation on its way to one receiver */
+struct flight {       /* an operation on its way to one receiver */
     struct list node; /* in remote->flights */
     struct remote *remote;
     struct operation *operation;
@@ -16,11 +16,11 @@ struct operation {
     int64_t number;
     unsigned waiting; /* flights that are not back */
     bool complete;
-    bool wanted; /* a ripc_wait or ripc_cancel takes its outcome: no event */
+    bool wanted;        /* a ripc_wait or ripc_cancel takes its outcome: no event */
     struct event event; /* its news, kept ready so that completing needs no memory */
     unsigned item_count;
     struct iovec *items; /* memory in use until it completes; owned */
-    void **copies;       /* of foreign items that a receiver cannot read; NULL where there is none */
+    void **copies; /* of foreign items that a receiver cannot read; NULL where there is none */
     unsigned flight_count;
     struct flight *flights; /* owned; one for each receiver */
 };
@@ -28,8 +28,7 @@ struct operation {
 /* A new operation that uses the long items' memory (already marked with
  * pool_use), to `receivers` receivers. NULL without memory. */
 struct operation *operation_new(struct ripc_service *service, ripc_id to, uint64_t user,
-                                const struct iovec *longs, unsigned long_count,
-                                unsigned receivers);
+                                const struct iovec *longs, unsigned long_count, unsigned receivers);
 
 /* It is on its way to that remote. */
 void operation_fly(struct operation *operation, struct remote *remote);

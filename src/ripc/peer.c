@@ -9,6 +9,7 @@
 #include "ripc/grant.h"
 #include "ripc/incoming.h"
 #include "ripc/offer.h"
+#include "ripc/operation.h"
 #include "ripc/remote.h"
 #include "ripc/service.h"
 
@@ -46,7 +47,8 @@ void peer_settle(struct peer *peer)
 
 void peer_free_all(struct ripc *ripc)
 {
-    list_each(&ripc->peers, node) {
+    list_each(&ripc->peers, node)
+    {
         struct peer *peer = container_of(node, struct peer, node);
         peer->users = 0;
         peer_free(peer);
@@ -64,7 +66,8 @@ static bool peer_is_at(const struct peer *peer, const struct place *place)
 
 int peer_get(struct ripc *ripc, const struct place *place, struct peer **out)
 {
-    list_each(&ripc->peers, node) {
+    list_each(&ripc->peers, node)
+    {
         struct peer *peer = container_of(node, struct peer, node);
         if (peer->state != PEER_DEAD && peer_is_at(peer, place)) {
             *out = peer;
@@ -258,8 +261,7 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
     names_forget(ripc->names, peer->place.context);
     list_each(&peer->remotes, node)
         remote_lost(container_of(node, struct remote, peer_node), was_up ? -EPIPE : reason);
-    list_each(&peer->arrivals, node)
-        arrival_orphan(container_of(node, struct arrival, peer_node));
+    list_each(&peer->arrivals, node) arrival_orphan(container_of(node, struct arrival, peer_node));
     grants_forget(peer);
     offers_forget(peer);
     peer->users--;

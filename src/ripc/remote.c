@@ -12,7 +12,7 @@
 #define RESOLVE_PATIENCE_NSEC (300 * 1000 * 1000LL)
 #define RESOLVE_AGAIN_NSEC    (50 * 1000 * 1000LL)
 
-#define REFUSED_NSEC          (200 * 1000 * 1000LL)
+#define REFUSED_NSEC (200 * 1000 * 1000LL)
 
 #define REMOTE_FAILURES_MAX 3 /* ways tried in one go before the sender is told */
 #define REMOTE_CLAIMS_MAX   8
@@ -227,8 +227,7 @@ void remote_lost(struct remote *remote, int reason)
     }
     remote->link = NULL;
     remote->pipe = 0;
-    list_each(&remote->flights, node)
-        flight_land(container_of(node, struct flight, node), reason);
+    list_each(&remote->flights, node) flight_land(container_of(node, struct flight, node), reason);
     remote->state = REMOTE_RESTING;
     remote->failures++;
     remote->failure = reason;
@@ -238,7 +237,8 @@ void remote_lost(struct remote *remote, int reason)
 
 struct remote *remote_of_pipe(struct peer *peer, uint64_t pipe)
 {
-    list_each(&peer->remotes, node) {
+    list_each(&peer->remotes, node)
+    {
         struct remote *remote = container_of(node, struct remote, peer_node);
         if (remote->state == REMOTE_OPEN && remote->pipe == pipe)
             return remote;
@@ -312,8 +312,8 @@ void remote_free(struct remote *remote)
 {
     struct ripc_service *service = remote->service;
     if (remote->state == REMOTE_OPEN) {
-        peer_say(remote->peer, &(struct control_words){.kind = CONTROL_CLOSE,
-                                                       .pipe = remote->pipe});
+        peer_say(remote->peer,
+                 &(struct control_words){.kind = CONTROL_CLOSE, .pipe = remote->pipe});
         remote_lost(remote, -ECANCELED);
     }
     remote_leave(remote);

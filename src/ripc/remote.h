@@ -25,7 +25,7 @@ struct remote {
     struct ripc_service *service;
     ripc_id id;
     enum remote_state state;
-    struct claim claim; /* whom we connect to */
+    struct claim claim;   /* whom we connect to */
     struct claim refused; /* one whose process did not know the service, until ... */
     nsec refused_until;
     struct peer *peer; /* from CONNECTING on */
@@ -34,13 +34,13 @@ struct remote {
     struct link *link;
     struct outlet *outlet;
     uint64_t pipe;
-    bool answered;       /* the receiver took the pipe */
-    bool starved;        /* a send got -EAGAIN: tell when there is room */
+    bool answered;        /* the receiver took the pipe */
+    bool starved;         /* a send got -EAGAIN: tell when there is room */
     uint32_t starved_for; /* bytes */
     nsec asked_at;
     nsec ask_until;
-    unsigned failures; /* ways that failed since the last success */
-    int failure;       /* the last of them */
+    unsigned failures;   /* ways that failed since the last success */
+    int failure;         /* the last of them */
     struct list flights; /* operations that wait for its acknowledgement */
     struct list offers;  /* struct their_offer, of the process `offers_context` */
     uint64_t offers_context;

@@ -162,8 +162,7 @@ static int send_push(struct sending *sending, struct remote *remote)
     const struct ripc_send *send = sending->send;
     struct iovec pieces[RIPC_ITEM_MAX + 1];
     unsigned count = 0;
-    size_t table_size =
-        message_table_write(&sending->head, &sending->table, sending->bytes);
+    size_t table_size = message_table_write(&sending->head, &sending->table, sending->bytes);
     if (table_size)
         pieces[count++] = (struct iovec){sending->bytes, table_size};
     for (unsigned i = 0; i < send->short_count; i++)
@@ -236,8 +235,7 @@ static void send_starve(struct sending *sending, struct remote *remote)
     if (!remote->starved)
         sending->service->starved++;
     remote->starved = true;
-    remote->starved_for =
-        (uint32_t)(sending->short_size + message_table_size(&sending->head));
+    remote->starved_for = (uint32_t)(sending->short_size + message_table_size(&sending->head));
 }
 
 static int send_single(struct sending *sending)

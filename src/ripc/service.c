@@ -30,13 +30,11 @@ static int service_look(void *argument)
     return waiting->look(waiting->argument);
 }
 
-int service_wait(struct ripc_service *service, waiting_look *look, void *argument,
-                 int64_t deadline)
+int service_wait(struct ripc_service *service, waiting_look *look, void *argument, int64_t deadline)
 {
     struct service_waiting waiting = {service, look, argument};
     service->waiters++;
-    int result =
-        waiting_until(service->ripc, &service->bell, service_look, &waiting, deadline);
+    int result = waiting_until(service->ripc, &service->bell, service_look, &waiting, deadline);
     service->waiters--;
     return result;
 }
@@ -187,8 +185,7 @@ static void service_finish_incomings(struct arrival *arrival)
 {
     struct ripc *ripc = arrival->service->ripc;
     while (!list_is_empty(&arrival->incomings)) {
-        struct incoming *incoming =
-            container_of(arrival->incomings.next, struct incoming, node);
+        struct incoming *incoming = container_of(arrival->incomings.next, struct incoming, node);
         arrival->held++; /* so that it does not close under us */
         incoming_release(incoming);
         arrival->held--;

@@ -4,8 +4,9 @@
 
 #include "transport/wait.h"
 
-#define WAITING_LOOKS   32 /* between two moments in which another thread can get in */
-#define WAITING_STEPS   64 /* turns of a context without a keeper between two looks at its sockets */
+#define WAITING_LOOKS 32 /* between two moments in which another thread can get in */
+#define WAITING_STEPS 64 /* turns of a context without a keeper between two looks at its sockets   \
+                          */
 
 int waiting_progress(struct ripc *ripc)
 {
@@ -36,17 +37,18 @@ static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, waiting_look 
 {
     doorbell_prepare(bell, ripc->manual ? DOORBELL_FD : DOORBELL_FUTEX);
     int result = look(argument);
-    if (!result) {
-        ripc->stats.blocks++;
-        lock_drop(&ripc->lock);
-        if (ripc->manual)
-            doorbell_wait_with(bell, poller_fd(ripc->poller), deadline);
-        else
-            doorbell_wait(bell, deadline);
-        lock_take(&ripc->lock);
+    if (result) {
+        doorbell_cancel(bell);
+        return result;
     }
-    doorbell_cancel(bell);
-    return result;
+    ripc->stats.blocks++;
+    lock_drop(&ripc->lock);
+    if (ripc->manual)
+        doorbell_wait_with(bell, poller_fd(ripc->poller), deadline);
+    else
+        doorbell_wait(bell, deadline);
+    lock_take(&ripc->lock);
+    return 0;
 }
 
 int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, void *argument,
