@@ -126,3 +126,6 @@ void *lifeline_data(const struct lifeline *line);
 /* This boot of this machine. */
 void place_host(uint8_t host[16]);
 bool place_is_here(const struct place *place);
+
+/* "10.0.0.1:4711", "[fe80::1]:4711", or "host" where it has no address. */
+void place_text(const struct place *place, char *out, size_t size);
