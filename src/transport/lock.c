@@ -46,6 +46,19 @@ static void mutex_drop(struct lock *lock)
 
 /* ---- the gate ---- */
 
+bool lock_pass_gate(struct lock *lock)
+{
+    /* Acquire pairs with the opening: what the others did inside is ours to see. */
+    uint64_t gate = atomic_load_explicit(&lock->gate, memory_order_acquire);
+    if (gate) {
+        lock->ticket = gate;
+        return true;
+    }
+    atomic_store_explicit(&lock->active, 0, memory_order_release);
+    lock_wake_closer(lock);
+    return false;
+}
+
 void lock_wake_closer(struct lock *lock)
 {
     futex(&lock->active, FUTEX_WAKE_PRIVATE, 1);
@@ -69,10 +82,11 @@ void lock_take_slowly(struct lock *lock)
 {
     uintptr_t self = lock_self();
     mutex_take(lock);
-    if (lock->favoured && lock->favoured != self) {
+    uintptr_t favoured = atomic_load_explicit(&lock->favoured, memory_order_relaxed);
+    if (favoured && favoured != self) {
         gate_close(lock);
         if (self != lock->rare && ++lock->strangers > LOCK_STRANGERS_MAX)
-            lock->favoured = 0;
+            atomic_store_explicit(&lock->favoured, 0, memory_order_relaxed);
     }
     lock->fast = false;
 }
@@ -80,20 +94,21 @@ void lock_take_slowly(struct lock *lock)
 void lock_drop_slowly(struct lock *lock)
 {
     /* Release carries what we did inside to the favoured thread's way in. */
-    if (lock->favoured)
-        atomic_store_explicit(&lock->gate, lock->favoured, memory_order_release);
+    if (atomic_load_explicit(&lock->favoured, memory_order_relaxed))
+        atomic_store_explicit(&lock->gate, ++lock->opened, memory_order_release);
     mutex_drop(lock);
 }
 
 void lock_favour(struct lock *lock)
 {
-    if (lock->fast || lock->favoured || lock->strangers)
+    if (atomic_load_explicit(&lock->favoured, memory_order_relaxed) || lock->strangers)
         return;
     int known = (int)syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
     if (known < 0 || !(known & MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
         syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) < 0)
         return;
-    lock->favoured = lock_self();
+    lock->ticket = UINT64_MAX; /* of no opening: a closed gate is not mistaken for it */
+    atomic_store_explicit(&lock->favoured, lock_self(), memory_order_relaxed);
 }
 
 void lock_rare(struct lock *lock)

@@ -14,18 +14,24 @@
 #include <stdint.h>
 
 struct lock {
-    /* The favoured thread while it may come in, else 0. Written under `state`;
-     * relaxed, ordered by signal fences here and membarrier there. */
-    _Atomic uintptr_t gate;
+    /* The favoured thread, or 0. Written under `state`, relaxed: only that thread
+     * itself takes it for more than a hint. */
+    _Atomic uintptr_t favoured;
+    /* 0 while closed; else how often it was opened. Written under `state`: relaxed to
+     * close, ordered by signal fences here and membarrier there; release to open. */
+    _Atomic uint64_t gate;
     /* The favoured thread is inside, or looking. Written by it only; the release of 0
      * carries what it did inside to whoever acquires that 0. */
     _Atomic uint32_t active;
     /* The mutex of the others: 0 free, 1 held, 2 held and somebody may sleep.
      * Acquire on the way in and release on the way out carry what it protects. */
     _Atomic uint32_t state;
+    /* The gate as the favoured thread last saw it; its own. While that is so
+     * nobody else was inside, and there is nothing to acquire. */
+    uint64_t ticket;
     /* The rest is protected by the lock itself. */
+    uint64_t opened;    /* how often the gate was */
     bool fast;          /* whoever is inside came by the gate */
-    uintptr_t favoured; /* 0: nobody */
     uintptr_t rare;     /* a thread that comes seldom and does not end the favour */
     uint32_t strangers; /* others that came */
 };
@@ -34,6 +40,9 @@ static inline uintptr_t lock_self(void)
 {
     return (uintptr_t)__builtin_thread_pointer();
 }
+
+/* The favoured thread finds the gate other than it left it. False: closed. */
+bool lock_pass_gate(struct lock *lock);
 
 /* The ways of the others. */
 void lock_take_slowly(struct lock *lock);
@@ -52,17 +61,14 @@ void lock_pass(struct lock *lock);
 
 static inline void lock_take(struct lock *lock)
 {
-    uintptr_t self = lock_self();
-    if (atomic_load_explicit(&lock->gate, memory_order_relaxed) == self) {
+    if (atomic_load_explicit(&lock->favoured, memory_order_relaxed) == lock_self()) {
         atomic_store_explicit(&lock->active, 1, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst); /* the processor's order: membarrier */
-        if (atomic_load_explicit(&lock->gate, memory_order_relaxed) == self) {
-            atomic_thread_fence(memory_order_acquire); /* pairs with the reopening of the gate */
+        if (atomic_load_explicit(&lock->gate, memory_order_relaxed) == lock->ticket ||
+            lock_pass_gate(lock)) {
             lock->fast = true;
             return;
         }
-        atomic_store_explicit(&lock->active, 0, memory_order_release);
-        lock_wake_closer(lock);
     }
     lock_take_slowly(lock);
 }
@@ -75,13 +81,13 @@ static inline void lock_drop(struct lock *lock)
     }
     atomic_store_explicit(&lock->active, 0, memory_order_release);
     atomic_signal_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&lock->gate, memory_order_relaxed) != lock_self())
+    if (atomic_load_explicit(&lock->gate, memory_order_relaxed) == 0)
         lock_wake_closer(lock);
 }
 
 /* With the lock held: does somebody wait for it? */
 static inline bool lock_is_wanted(const struct lock *lock)
 {
-    return lock->fast ? atomic_load_explicit(&lock->gate, memory_order_relaxed) != lock_self()
+    return lock->fast ? atomic_load_explicit(&lock->gate, memory_order_relaxed) == 0
                       : atomic_load_explicit(&lock->state, memory_order_relaxed) == 2;
 }
