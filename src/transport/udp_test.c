@@ -468,6 +468,55 @@ static void what_cannot_be_is_counted_and_dropped(void **state)
     pair_close(pair);
 }
 
+/* A number that might be just right, or just wrong. */
+static uint64_t liar_number(struct rng *rng)
+{
+    static const uint64_t odd[] = {0, 1, UDP_WINDOW_MAX, UINT64_MAX, UINT64_MAX / 2, 1ULL << 32};
+    return rng_below(rng, 4) ? rng_below(rng, 80) : odd[rng_below(rng, 6)];
+}
+
+/* A peer that knows the numbers of the pipe and says anything: both ends keep
+ * their invariants (the code asserts them), and frames come in order. */
+static void a_liar_breaks_nothing(void **state)
+{
+    struct pair *pair = pair_open(true, true);
+    uint64_t outlet_id, inlet_id, pushed = 1, seed = entropy_u64();
+    printf("# seed %llu\n", (unsigned long long)seed);
+    pair->rng = rng_make(seed, 0);
+    struct rng *rng = &pair->rng;
+    ids_learn(pair, &outlet_id, &inlet_id);
+    for (int i = 0; i < 20000; i++) {
+        struct frame frames[4];
+        struct acknowledgement acks[4];
+        struct udp_datagram lie = {.kind = (enum udp_kind)(1 + rng_below(rng, 3))};
+        int to = (int)rng_below(rng, 2);
+        lie.pipe = to ? inlet_id : outlet_id;
+        if (lie.kind == UDP_FRAME) {
+            lie.frame =
+                (struct udp_frame){.sequence = liar_number(rng), .confirmed = liar_number(rng)};
+        } else if (lie.kind == UDP_ASK) {
+            lie.ask = (struct udp_ask){.confirmed = liar_number(rng), .answer = i & 1};
+        } else {
+            lie.back = (struct udp_return){.received = liar_number(rng),
+                                           .selected = rng_below(rng, UINT64_MAX),
+                                           .released = liar_number(rng),
+                                           .first = liar_number(rng),
+                                           .count = (uint16_t)rng_below(rng, UDP_ACKS_MAX + 1)};
+        }
+        wire_say(pair, to, &lie);
+        pushed += push_number(pair, pushed, 8) == 0;
+        int got = OPS->pull(pair->inlet, frames, 4);
+        for (int k = 0; k < got; k++) {
+            assert_int_equal(frames[k].size, 0);
+            OPS->release(pair->inlet, &frames[k]);
+            assert_int_equal(OPS->acknowledge(pair->inlet, 1, 2), 0);
+        }
+        assert_true(OPS->collect(pair->outlet, acks, 4) >= 0);
+    }
+    assert_true(pushed > 1); /* the liar gave credit, too */
+    pair_close(pair);
+}
+
 static void strangers_and_noise_are_counted_and_dropped(void **state)
 {
     struct pair *pair = pair_open(true, true);
@@ -536,6 +585,6 @@ TEST_MAIN(TEST(frames_and_acknowledgements_arrive),
           TEST(many_acknowledgements_wait_for_the_collector),
           TEST(polling_threads_and_the_poller_take_turns),
           TEST(a_lost_link_gives_what_came_and_then_epipe),
-          TEST(what_cannot_be_is_counted_and_dropped),
+          TEST(what_cannot_be_is_counted_and_dropped), TEST(a_liar_breaks_nothing),
           TEST(strangers_and_noise_are_counted_and_dropped),
           TEST(bad_descriptions_and_parcels_are_refused))
