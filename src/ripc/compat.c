@@ -24,7 +24,7 @@
 
 #define COMPAT_IDS         65536
 #define COMPAT_RANDOM_MAX  1000 /* tries to find a free id */
-#define COMPAT_LINGER_NSEC NSEC_PER_SEC
+#define COMPAT_LINGER_NSEC (2 * NSEC_PER_SEC)
 #define COMPAT_EVENTS      16
 
 static struct {
@@ -479,16 +479,15 @@ static bool shorts_take(struct items *shorts, const struct ripc_message *message
     return true;
 }
 
-static void longs_take(struct items *longs, struct ripc_message *message)
+/* What has not arrived stays NULL; releasing the message rejects it. */
+static void longs_take(struct items *longs, const struct ripc_message *message)
 {
     for (uint16_t i = 0; i < message->long_count; i++) {
         const struct ripc_item *item = &message->longs[i];
-        if (item->status == 0) {
-            longs->data[i] = item->data;
-            longs->sizes[i] = size_clipped(item->size);
-        } else if (item->status == -EINPROGRESS) {
-            ripc_reject(message, i);
-        }
+        if (item->status != 0)
+            continue;
+        longs->data[i] = item->data;
+        longs->sizes[i] = size_clipped(item->size);
     }
 }
 
@@ -501,7 +500,8 @@ static void longs_drop(const struct ripc_message *message)
             ripc_buf_free(message->longs[i].data);
 }
 
-static int compat_take(struct ripc_message *message, struct items *shorts, struct items *longs)
+static int compat_take(const struct ripc_message *message, struct items *shorts,
+                       struct items *longs)
 {
     *longs = (struct items){0};
     if (items_make(shorts, message->short_count) && items_make(longs, message->long_count) &&

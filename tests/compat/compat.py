@@ -41,13 +41,13 @@ class Compat(unittest.TestCase):
         self.running.append(process)
         return process
 
-    def start_server(self, name):
-        server = self.start(name)
+    def start_server(self, name, *words):
+        server = self.start(name, *words)
         self.assertEqual(server.stdout.readline(), "ready\n", "the server did not start")
         return server
 
-    def ends_well(self, process, out):
-        printed, complaints = process.communicate(timeout=LIMIT)
+    def ends_well(self, process, out, words=None):
+        printed, complaints = process.communicate(words, timeout=LIMIT)
         self.assertEqual((process.returncode, complaints, printed), (0, "", out))
 
     def test_short_pingpong(self):
@@ -81,13 +81,20 @@ class Compat(unittest.TestCase):
         bob.stdin.flush()
         self.assertEqual(bob.stdout.readline(), "bob> me\n")
         self.assertEqual(ann.stdout.readline(), "bob> me\n")
-        self.ends_well_after(ann, "bye\n", "ann> bye\n")
+        self.ends_well(ann, "ann> bye\n", "bye\n")
         self.ends_well(bob, "ann> bye\n")
         self.ends_well(server, "")
 
-    def ends_well_after(self, process, words, out):
-        printed, complaints = process.communicate(words, timeout=LIMIT)
-        self.assertEqual((process.returncode, complaints, printed), (0, "", out))
+    def test_a_short_message_outlives_its_sender(self):
+        receiver = self.start_server("letter_receiver")
+        self.ends_well(self.start("letter_sender"), "")
+        self.ends_well(receiver, "posted\n", "look\n")
+
+    def test_a_sender_stays_until_its_long_message_is_read(self):
+        receiver = self.start_server("letter_receiver", "parcel")
+        sender = self.start("letter_sender", "parcel")
+        self.ends_well(receiver, "posted\n200000 times p\n", "look\n")
+        self.ends_well(sender, "")
 
     def test_corners(self):
         self.ends_well(self.start("corners"), "all so\n")
