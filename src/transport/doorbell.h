@@ -30,19 +30,24 @@ struct doorbell_page;
 struct doorbell {
     struct memfile file;
     struct doorbell_page *page;
-    int event_fd;
+    int event_fd; /* becomes readable when rung, after prepare FD */
+    int far_fd;   /* what is sent here arrives there */
+    _Bool has_membarrier;
 };
 
 MUST_CHECK int doorbell_open(struct doorbell *bell);
 void doorbell_close(struct doorbell *bell);
 
 /* Sleeping is three steps: prepare, look at everything that could have rung,
- * then wait if there was nothing (else cancel). Wait returns when rung, at the
- * deadline, or after a nap; the caller looks again in any case. Several threads
- * may sleep on one bell. */
+ * then wait if there was nothing (else cancel), all three from one thread. Wait returns when rung,
+ * at the deadline, or after a nap; the caller looks again in any case. Several threads may sleep on
+ * one bell. */
 void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how);
 void doorbell_wait(struct doorbell *bell, nsec deadline); /* after prepare FUTEX */
 void doorbell_cancel(struct doorbell *bell);
+
+/* After prepare FD: waits for the bell or for another descriptor. */
+void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline);
 
 /* Empties the descriptor after an event loop woke. */
 void doorbell_clear(struct doorbell *bell);
@@ -50,11 +55,15 @@ void doorbell_clear(struct doorbell *bell);
 /* Rings our own bell: a thread of ours has something for the service. */
 void doorbell_ring(struct doorbell *bell);
 
+/* The same, and the descriptor becomes readable even if nobody prepared. */
+void doorbell_ring_always(struct doorbell *bell);
+
 /* A peer's bell. The descriptors are taken over, also on failure. */
 struct ringer {
     struct memfile file;
     struct doorbell_page *page;
-    int event_fd;
+    int event_fd;     /* the far end of the owner's */
+    _Bool must_fence; /* one of the two processes lacks membarrier */
 };
 
 #define DOORBELL_FD_COUNT 2

@@ -7,7 +7,8 @@
 
 #include "transport/clock.h"
 
-#define LOCK_SPIN_TURNS 40 /* about a microsecond: holders keep it for less, mostly */
+#define LOCK_SPIN_TURNS 40  /* about a microsecond: holders keep it for less, mostly */
+#define LOCK_PASS_TURNS 500 /* about ten: a sleeper is awake by then */
 
 void lock_wait(struct lock *lock)
 {
@@ -26,4 +27,17 @@ void lock_wait(struct lock *lock)
 void lock_wake(struct lock *lock)
 {
     syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+void lock_pass(struct lock *lock)
+{
+    lock_drop(lock);
+    /* The woken thread needs a few microseconds; without this pause we would have
+     * the lock back before it runs, every time. */
+    for (unsigned turn = 0; turn < LOCK_PASS_TURNS; turn++) {
+        if (atomic_load_explicit(&lock->state, memory_order_relaxed) != 0)
+            break;
+        cpu_relax();
+    }
+    lock_take(lock);
 }

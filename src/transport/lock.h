@@ -14,6 +14,9 @@ struct lock {
 void lock_wait(struct lock *lock); /* the slow way in */
 void lock_wake(struct lock *lock); /* the slow way out */
 
+/* Drops it so that a sleeper gets it before we take it again, or nobody wants it after all. */
+void lock_pass(struct lock *lock);
+
 static inline void lock_take(struct lock *lock)
 {
     uint32_t free = 0;
