@@ -188,6 +188,7 @@ static void service_finish_incomings(struct arrival *arrival)
     while (!list_is_empty(&arrival->incomings)) {
         struct incoming *incoming = container_of(arrival->incomings.next, struct incoming, node);
         arrival->held++; /* so that it does not close under us */
+        incoming_refuse(incoming, -EPIPE);
         incoming_release(incoming);
         arrival->held--;
         if (list_is_empty(&arrival->incomings))
