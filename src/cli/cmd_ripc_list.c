@@ -36,7 +36,7 @@ static int name_compare(const void *a, const void *b)
 {
     const struct ripc_name *one = a, *other = b;
     int order = compare(one->id, other->id);
-    return order ? order : compare(one->context, other->context);
+    return order ? order : compare(one->member, other->member);
 }
 
 static void listing_json(struct text *out, const struct listing *listing)
@@ -51,6 +51,7 @@ static void listing_json(struct text *out, const struct listing *listing)
         json_object(&json);
         json_put_uint(&json, "id", name->id);
         json_put_bool(&json, "group", name->group);
+        json_put_uint(&json, "member", name->member);
         json_put_bool(&json, "local", name->local);
         if (name->pid)
             json_put_uint(&json, "pid", (uint64_t)name->pid);
@@ -69,14 +70,14 @@ static void listing_text(struct text *out, const struct listing *listing)
 {
     if (listing->count == 0)
         return;
-    text_printf(out, "%-18s  %-7s  %7s  %-16s  %s\n", "id", "kind", "pid", "context", "address");
+    text_printf(out, "%-18s  %-18s  %7s  %-16s  %s\n", "id", "member", "pid", "context", "address");
     for (size_t i = 0; i < listing->count; i++) {
         const struct ripc_name *name = &listing->names[i];
-        char id[RIPC_ID_TEXT], context[RIPC_CONTEXT_TEXT], pid[16] = "-";
+        char id[RIPC_ID_TEXT], member[RIPC_ID_TEXT], context[RIPC_CONTEXT_TEXT], pid[16] = "-";
         if (name->pid)
             snprintf(pid, sizeof pid, "%d", name->pid);
-        text_printf(out, "%-18s  %-7s  %7s  %s  %s\n", ripc_id_text(name->id, id),
-                    name->group ? "group" : "service", pid,
+        text_printf(out, "%-18s  %-18s  %7s  %s  %s\n", ripc_id_text(name->id, id),
+                    name->group ? ripc_id_text(name->member, member) : "-", pid,
                     ripc_context_text(name->context, context), name->address);
     }
 }
@@ -133,8 +134,9 @@ const struct command command_ripc_list = {
     .arguments = "",
     .summary = "who has which id, and where",
     .description =
-        "Prints every id that is known in the domain: services, and groups once per member. The "
-        "context is the process's door; an address is 'host' for this host. Nothing is printed "
+        "Prints every id that is known in the domain: services, and groups once per member, with "
+        "the id that the member has as a service. The context is the process's door; an address is "
+        "'host' for this host. Nothing is printed "
         "when nobody is there.\n\n"
         "With names by multicast, others are known once they have been heard of; --wait gives "
         "them the time.",

@@ -144,6 +144,8 @@ static int64_t ping_once(struct pinger *pinger, uint64_t sequence)
         if (result >= 0 && status < 0)
             result = status;
     }
+    if (pinger->item && result < 0) /* the next ping offers it again */
+        ripc_withdraw(pinger->service, pinger->back, ripc_after(pinger->timeout_nsec));
     pinger->damaged += result == 0;
     return result < 0 ? result : result == 0 ? -EBADMSG : ended - begun;
 }

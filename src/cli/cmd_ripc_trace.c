@@ -39,6 +39,7 @@ struct watcher {
     ripc_id only_id;       /* 0: all; else its records, or those about it as a peer */
     uint64_t limit;        /* records to print; 0: no end */
     uint64_t shown, lost, unwatched;
+    uint64_t seen; /* contexts in all, also those that have ended */
     int64_t deadline, begun, scanned;
     struct line *lines; /* owned; those of one turn */
     size_t line_capacity;
@@ -112,8 +113,10 @@ static void context_add(struct watcher *watcher, uint64_t context)
     struct watched *watched = &watcher->watched[watcher->count];
     watched->context = context;
     /* It may have ended between the look at the folder and now. */
-    if (trace_reader_open(&watched->reader, watcher->folder, context) >= 0)
-        watcher->count++;
+    if (trace_reader_open(&watched->reader, watcher->folder, context) < 0)
+        return;
+    watcher->count++;
+    watcher->seen++;
 }
 
 /* Looks for rings in the folder. */
@@ -191,13 +194,18 @@ static int64_t lines_take(struct watcher *watcher)
         watcher->lines = lines;
         watcher->line_capacity = capacity;
     }
-    for (unsigned i = 0; i < watcher->count; i++) {
-        uint64_t lost = 0;
-        int taken = trace_reader_take(watcher->watched[i].reader, batch, BATCH, &lost);
-        watcher->lost += lost;
-        for (int k = 0; k < taken && k < BATCH; k++)
+    for (unsigned i = 0; i < watcher->count;) {
+        struct watched *watched = &watcher->watched[i];
+        int taken = trace_reader_take(watched->reader, batch, BATCH, &watcher->lost);
+        for (int k = 0; k < taken; k++)
             if (record_wanted(watcher, &batch[k]))
-                watcher->lines[count++] = (struct line){watcher->watched[i].context, batch[k]};
+                watcher->lines[count++] = (struct line){watched->context, batch[k]};
+        if (taken >= 0) {
+            i++;
+            continue;
+        }
+        trace_reader_close(watched->reader); /* it has ended; the last takes its place */
+        *watched = watcher->watched[--watcher->count];
     }
     if (count)
         qsort(watcher->lines, count, sizeof *watcher->lines, line_compare);
@@ -244,13 +252,13 @@ static void totals_print(struct watcher *watcher)
         json_end(&watcher->json, ']');
         json_put_uint(&watcher->json, "shown", watcher->shown);
         json_put_uint(&watcher->json, "lost", watcher->lost);
-        json_put_uint(&watcher->json, "contexts", watcher->count);
+        json_put_uint(&watcher->json, "contexts", watcher->seen);
         json_end(&watcher->json, '}');
         return;
     }
     text_count(out, watcher->shown, "record", "records");
     text_printf(out, ", %" PRIu64 " lost, of ", watcher->lost);
-    text_count(out, watcher->count, "context", "contexts");
+    text_count(out, watcher->seen, "context", "contexts");
     if (watcher->unwatched)
         text_printf(out, "; %" PRIu64 " more were not watched", watcher->unwatched);
     text_puts(out, "\n");

@@ -10,13 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/file.h"
-
 #define NSEC_PER_SEC 1000000000LL
 #define TURN_NSEC    (NSEC_PER_SEC / 10) /* how soon a command notices Ctrl-C */
 #define SECONDS_MAX  1e9
 #define DECIMAL_MAX  1000000000 /* ids below are read more easily in decimal */
-#define SECRET_MAX   65536
 
 static volatile sig_atomic_t stopped;
 
@@ -79,57 +76,29 @@ enum err ripc_call_fail(struct why *why, int error, const char *format, ...)
                     ripc_strerror(error));
 }
 
-static enum err secret_read(const struct call *call, char **secret, size_t *size, struct why *why)
-{
-    const char *path = call_option(call, "secret-file");
-    if (!path)
-        return OK;
-    enum err err = file_read(path, secret, size, why);
-    if (err) {
-        *secret = NULL;
-        return err;
-    }
-    if (*size == 0)
-        return why_fail(why, ERR_INPUT, "%s: an empty file is no secret", path);
-    if (*size > SECRET_MAX)
-        return why_fail(why, ERR_INPUT, "%s: a secret has at most %d bytes", path, SECRET_MAX);
-    return OK;
-}
-
-/* The memory of a secret is not left to whoever gets it next. */
-static void secret_free(char *secret, size_t size)
-{
-    if (secret)
-        explicit_bzero(secret, size);
-    free(secret);
-}
-
 enum err ripc_call_open(const struct call *call, const struct ripc_config *config,
                         struct ripc **ripc, struct why *why)
 {
-    struct ripc_config full = config ? *config : (struct ripc_config){0};
     char reason[RIPC_REASON_MAX] = "";
-    char *secret = NULL;
-    size_t secret_size = 0;
-    enum err err = secret_read(call, &secret, &secret_size, why);
-    if (!err) {
-        full.domain = call_option(call, "domain");
-        full.names = call_option(call, "names");
-        full.transports = call_option(call, "transports");
-        full.address = call_option(call, "address");
-        full.provider = call_option(call, "provider");
-        full.secret = secret;
-        full.secret_size = secret_size;
-        full.reason = reason;
-        int error = ripc_open(&full, ripc);
-        if (error < 0 && reason[0])
-            err = why_fail(why, error == -EINVAL ? ERR_USAGE : ERR_SYSTEM, "%s: %s",
-                           call->command->name, reason);
-        else if (error < 0)
-            err = ripc_call_fail(why, error, "%s", call->command->name);
-    }
-    secret_free(secret, secret_size);
-    return err;
+    struct ripc_config full = config ? *config : (struct ripc_config){0};
+    const char *secret_file = call_option(call, "secret-file");
+    full.domain = call_option(call, "domain");
+    full.names = call_option(call, "names");
+    full.transports = call_option(call, "transports");
+    full.address = call_option(call, "address");
+    full.provider = call_option(call, "provider");
+    full.reason = reason;
+    if (secret_file && !*secret_file)
+        return why_fail(why, ERR_USAGE, "--secret-file '': name a file");
+    /* The library reads the file: what a secret is in it is decided in one place. */
+    if (secret_file && setenv("WEFT_SECRET_FILE", secret_file, 1))
+        return why_memory(why);
+    int error = ripc_open(&full, ripc);
+    if (error >= 0)
+        return OK;
+    if (!reason[0])
+        return ripc_call_fail(why, error, "%s", call->command->name);
+    return why_fail(why, error == -EINVAL ? ERR_USAGE : ERR_SYSTEM, "%s", reason);
 }
 
 enum err ripc_call_id(const char *word, ripc_id *id, struct why *why)

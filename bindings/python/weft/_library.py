@@ -14,7 +14,7 @@ NOW = 0
 FOREVER = 2**63 - 1
 SHORT_MAX = 8900
 ITEM_MAX = 64
-REASON_MAX = 256
+REASON_MAX = 320
 MANUAL = 1
 READ, WRITE = 1, 2
 
@@ -56,7 +56,8 @@ class Message(Structure):
     _fields_ = [
         ("from", c_uint64), ("to", c_uint64), ("data", c_void_p), ("size", c_uint32),
         ("short_count", c_uint16), ("long_count", c_uint16), ("return_count", c_uint16),
-        ("reserved", c_uint16), ("longs", POINTER(Item)), ("internal", c_void_p * 3),
+        ("reserved", c_uint16), ("cookie", c_uint32), ("longs", POINTER(Item)),
+        ("internal", c_void_p * 3),
     ]
 
 
@@ -69,8 +70,9 @@ class Handle(Structure):
 
 
 class Name(Structure):
-    _fields_ = [("id", c_uint64), ("context", c_uint64), ("incarnation", c_uint64),
-                ("group", c_bool), ("local", c_bool), ("pid", c_int), ("address", c_char * 64)]
+    _fields_ = [("id", c_uint64), ("member", c_uint64), ("context", c_uint64),
+                ("incarnation", c_uint64), ("group", c_bool), ("local", c_bool), ("pid", c_int),
+                ("address", c_char * 64)]
 
 
 class Stats(Structure):
@@ -105,6 +107,7 @@ _PROTOTYPES = {
     "ripc_join": (c_int, [c_void_p, c_uint64]),
     "ripc_leave": (c_int, [c_void_p, c_uint64]),
     "ripc_send_message": (c_int64, [c_void_p, POINTER(Send)]),
+    "ripc_withdraw": (c_int, [c_void_p, c_void_p, c_int64]),
     "ripc_poll": (c_int, [c_void_p, POINTER(Event), c_uint, c_int64]),
     "ripc_wait": (c_int, [c_void_p, c_int64, c_int64]),
     "ripc_cancel": (c_int, [c_void_p, c_int64, c_int64]),

@@ -31,7 +31,7 @@ DONE, CREDIT, UP, MOVED, DOWN = range(1, 6)
 _TURN_NSEC = 200_000_000  # a wait in C hears Ctrl-C only between its turns
 
 Event = collections.namedtuple("Event", "kind status operation user id")
-Name = collections.namedtuple("Name", "id context incarnation group local pid address")
+Name = collections.namedtuple("Name", "id member context incarnation group local pid address")
 
 
 class Error(OSError):
@@ -150,7 +150,7 @@ class Context(_Closing):
                reason.value.decode(errors="replace"))
         self._handle = handle
         self._children = weakref.WeakSet()
-        self._callbacks = set()  # that the library may call: they live until it no longer can
+        self._callbacks = []  # that the library may call: they live until it no longer can
 
     def close(self, timeout=1):
         """Waits for operations under way, then ends everything of this context.
@@ -204,8 +204,8 @@ class Context(_Closing):
 
         def add(_, name):
             name = name.contents
-            found.append(Name(name.id, name.context, name.incarnation, name.group, name.local,
-                              name.pid, name.address.decode(errors="replace")))
+            found.append(Name(name.id, name.member, name.context, name.incarnation, name.group,
+                              name.local, name.pid, name.address.decode(errors="replace")))
 
         _check(lib.ripc_list(self._open(), c.LIST_CALLBACK(add), None))
         return found
@@ -337,6 +337,11 @@ class Service(_Closing):
             return None
         self._memory[number] = (longs, returns)
         return Operation(self, number)
+
+    def withdraw(self, memory, timeout=None):
+        """Takes a return buffer back; refused if it was used just now."""
+        base = _address(memory)[0]
+        _wait(lambda deadline: lib.ripc_withdraw(self._open(), base, deadline), timeout)
 
     def receive(self, timeout=None):
         """The next message. Timeout or WouldBlock if there is none in time."""
@@ -516,7 +521,7 @@ class Notice(_Closing):
         self._handle = handle
         self._context = context
         context._children.add(self)
-        context._callbacks.add(self._callback)
+        context._callbacks.append(self._callback)
 
     def wait(self, timeout=None):
         """(how many came since the last call, the last value)."""
@@ -533,7 +538,7 @@ class Notice(_Closing):
         if self._handle is not None:
             handle, self._handle = self._handle, None
             _check(lib.ripc_notice_close(handle))
-            self._context._callbacks.discard(self._callback)
+            self._context._callbacks.remove(self._callback)
 
     def _orphan(self):
         self._handle = None
