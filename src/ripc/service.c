@@ -262,6 +262,7 @@ int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags, struct ripc_service
     if (flags)
         return -EINVAL;
     lock_take(&ripc->lock);
+    lock_favour(&ripc->lock); /* who binds first sends and receives, mostly */
     int result = service_open(ripc, id, false, service);
     lock_drop(&ripc->lock);
     return result;
