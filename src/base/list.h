@@ -50,6 +50,6 @@ static inline struct list *list_take(struct list *list)
 }
 
 /* The body may remove `node`, and no other. */
-#define list_each(list, node)                                                                      \
-    for (struct list *node = (list)->next, *node##_next = node->next; node != (list);              \
+#define list_each(head, node)                                                                      \
+    for (struct list *node = (head)->next, *node##_next = node->next; node != (head);              \
          node = node##_next, node##_next = node->next)

@@ -30,16 +30,18 @@ struct doorbell_page;
 struct doorbell {
     struct memfile file;
     struct doorbell_page *page;
-    int event_fd;
+    int event_fd; /* becomes readable when rung, after prepare FD */
+    int far_fd;   /* what is sent here arrives there */
+    _Bool has_membarrier;
 };
 
 MUST_CHECK int doorbell_open(struct doorbell *bell);
 void doorbell_close(struct doorbell *bell);
 
 /* Sleeping is three steps: prepare, look at everything that could have rung,
- * then wait if there was nothing (else cancel). Wait returns when rung, at the
- * deadline, or after a nap; the caller looks again in any case. Several threads
- * may sleep on one bell. */
+ * then wait if there was nothing (else cancel), all three from one thread. Wait returns when rung,
+ * at the deadline, or after a nap; the caller looks again in any case. Several threads may sleep on
+ * one bell. */
 void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how);
 void doorbell_wait(struct doorbell *bell, nsec deadline); /* after prepare FUTEX */
 void doorbell_cancel(struct doorbell *bell);
@@ -54,7 +56,8 @@ void doorbell_ring(struct doorbell *bell);
 struct ringer {
     struct memfile file;
     struct doorbell_page *page;
-    int event_fd;
+    int event_fd;     /* the far end of the owner's */
+    _Bool must_fence; /* one of the two processes lacks membarrier */
 };
 
 #define DOORBELL_FD_COUNT 2

@@ -28,7 +28,7 @@ struct control {
     uint16_t kind;
     uint16_t size;
     uint8_t fd_count;
-    int fds[CONTROL_FD_MAX]; /* received ones are the callback's to close or keep (set to -1) */
+    int fds[CONTROL_FD_MAX]; /* of received ones the callback keeps those that it sets to -1 */
     uint8_t body[CONTROL_BODY_MAX];
 };
 
@@ -43,7 +43,9 @@ struct place {
     uint16_t port;       /* host order */
 };
 
-#define LIFELINE_CARD_MAX 512
+#define LIFELINE_CARD_MAX     512
+#define LIFELINE_QUEUE_MAX    (1024 * 1024) /* bytes that wait for room in the socket */
+#define LIFELINE_GREETING_MAX 64            /* incoming ones that have not finished their hello */
 
 struct lifeline;
 struct lifelines; /* all of a context, and its listening sockets */
@@ -53,15 +55,17 @@ struct lifeline_events {
     void (*up)(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
                size_t card_size);
     void (*control)(void *owner, struct lifeline *line, struct control *control);
-    /* Gone, for good; also for one that never came up. The line is freed after
-     * the callback. -EPIPE died, -ETIMEDOUT, -ECONNREFUSED, -EPROTO nonsense,
-     * -EKEYREJECTED wrong secret, -EPROTONOSUPPORT another version. */
+    /* Gone, for good; also for one of lifeline_connect that never came up (a
+     * peer's that never came up was never announced, and is only counted). The
+     * line is freed after the callback. -EPIPE died, -ETIMEDOUT, -ECONNREFUSED,
+     * -EHOSTUNREACH, -EPROTO nonsense, -EKEYREJECTED wrong secret or one side
+     * without, -EPROTONOSUPPORT another version, -EPERM another user's. */
     void (*down)(void *owner, struct lifeline *line, int reason);
 };
 
 struct lifelines_config {
     struct poller *poller;
-    const char *folder;  /* the domain's, for Unix sockets: FOLDER/context.HEX */
+    const char *folder;  /* the domain's, for Unix sockets: FOLDER/socket.HEX */
     const char *address; /* IP address to listen on too, or NULL */
     uint64_t context;
     const uint8_t *card; /* what our transports say of themselves; borrowed until closed */
@@ -69,32 +73,48 @@ struct lifelines_config {
     const uint8_t *key; /* 32 bytes from the secret, or NULL; copied */
     const struct lifeline_events *events;
     void *owner;
+    nsec hello_nsec; /* how long a hello may take; 0: 5 s */
 };
 
 /* Listens. `place` gets where. */
 MUST_CHECK int lifelines_open(struct lifelines **lines, const struct lifelines_config *config,
                               struct place *place, struct why *why);
-void lifelines_close(struct lifelines *lines); /* closes all, no callbacks; removes its socket */
+/* Closes all, no callbacks; removes its socket. Not from inside a callback. */
+void lifelines_close(struct lifelines *lines);
 
-/* How many connections were cut because of what they said. */
+struct lifelines_counts {
+    uint64_t garbage; /* connections cut because of what they said: nonsense, version, secret */
+    uint64_t silent;  /* whose hello took too long */
+    uint64_t surplus; /* refused because too many had not finished their hello */
+};
+
+void lifelines_count(const struct lifelines *lines, struct lifelines_counts *counts);
 uint64_t lifelines_garbage(const struct lifelines *lines);
 
 /* Begins; up or down follows, never from inside this call. Prefers the Unix
- * socket when the host is ours. */
+ * socket when the host is ours; if nobody listens there (another container)
+ * and the place has an address, TCP. */
 MUST_CHECK int lifeline_connect(struct lifelines *lines, const struct place *to,
                                 struct lifeline **line);
 
-/* Sends, or queues what the socket does not take. Descriptors are duplicated
- * by the kernel; they stay the caller's. -ENOBUFS: too much is queued already;
- * -EPIPE. Over TCP descriptors are refused with -EOPNOTSUPP. */
+/* Sends, or queues what the socket does not take. Descriptors are duplicated;
+ * they stay the caller's. -ENOBUFS: too much is queued already; -ENOTCONN: not
+ * up yet; -EPIPE: down, or about to be. Over TCP descriptors are refused with
+ * -EOPNOTSUPP. */
 MUST_CHECK int lifeline_send(struct lifeline *line, const struct control *control);
 
+/* Bytes that wait for room in the socket. */
+size_t lifeline_queued(const struct lifeline *line);
+
 /* Handles what has arrived by now, without waiting. On one host everything the
- * peer sent before it published something in a ring has arrived when we see
- * that something. The line may be gone afterwards: returns -EPIPE then. */
+ * peer sent (and did not have to queue) before it published something in a
+ * ring has arrived when we see that something. Returns how many messages, or
+ * -EPIPE when the line is down: the callback follows from the poller, and the
+ * line is valid until then. Inside a callback of the same line it does nothing. */
 int lifeline_drain(struct lifeline *line);
 
-void lifeline_cut(struct lifeline *line, int reason); /* down() follows, later */
+/* No callback but down() after this, which follows later, from the poller. */
+void lifeline_cut(struct lifeline *line, int reason);
 
 bool lifeline_local(const struct lifeline *line); /* on this host: can carry descriptors */
 int lifeline_pid(const struct lifeline *line);    /* of the peer, told by the kernel; 0 over TCP */

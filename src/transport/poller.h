@@ -25,22 +25,26 @@ struct poller_timer {
     unsigned slot; /* the poller's own */
 };
 
-/* The lock is borrowed. */
+/* The lock is borrowed. Closing asserts that every watch was removed; timers
+ * that are still set are forgotten. */
 MUST_CHECK int poller_open(struct poller **poller, struct lock *lock);
-void poller_close(struct poller *poller);
+void poller_close(struct poller *poller); /* NULL is allowed; nobody is in poller_step */
 
 MUST_CHECK int poller_add(struct poller *poller, int fd, uint32_t events, poller_ready *ready,
                           void *owner, struct poller_watch **watch);
 MUST_CHECK int poller_change(struct poller *poller, struct poller_watch *watch, uint32_t events);
-void poller_remove(struct poller *poller, struct poller_watch *watch); /* fd stays open */
+/* Never called back from here on. The fd stays open, and must be open still. */
+void poller_remove(struct poller *poller, struct poller_watch *watch); /* NULL is allowed */
 
-/* Zero the timer, set fired and owner, then set it as often as wanted. */
+/* Zero the timer, set fired and owner, then set it as often as wanted. Setting
+ * one that is set already cannot fail; NSEC_NEVER unsets it. */
 MUST_CHECK int poller_set(struct poller *poller, struct poller_timer *timer, nsec at);
 void poller_unset(struct poller *poller, struct poller_timer *timer);
 
 /* Waits until something is ready, a timer fires, somebody wakes it or `until`;
  * calls back. Takes the lock itself. Returns how many callbacks ran. One
- * thread at a time. */
+ * thread at a time does that work: while one is inside, another that comes
+ * only waits until there is some or `until`, and returns 0. */
 int poller_step(struct poller *poller, nsec until);
 
 /* Makes the current or next poller_step return at once. Any thread. */

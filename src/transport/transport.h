@@ -180,6 +180,10 @@ struct transport_ops {
 
     /* Moves what can be moved. Returns how many things happened. NULL if not polled. */
     int (*progress)(struct transport *transport);
+    /* A thread that called progress() is about to sleep: from now on the poller
+     * notices what arrives. Called after doorbell_prepare. Returns how many
+     * things happened meanwhile: look again if any. NULL if not polled. */
+    int (*arm)(struct transport *transport);
 };
 
 struct transport {

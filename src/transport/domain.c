@@ -1,0 +1,266 @@
+/* domain: files that live as long as their process.
+ *
+ * The owner holds a lock for writing on a file's first byte. Whoever removes a
+ * dead file holds two: for reading on the first byte, which says that no owner
+ * is there and keeps one from coming, and for writing on the second, which
+ * keeps other removers away. So a newcomer who is refused can tell a remover
+ * (retry, it takes microseconds) from an owner (busy).
+ *
+ * A lock is on the file, not on its name: after locking, everybody looks
+ * whether the name still means the file that was locked. */
+#include "transport/domain.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    YIELDS_MAX = 20,     /* tries against removers, then ... */
+    TRIES_MAX = 1000,    /* ... with a nap before each: one may have lost its processor */
+    ENTRIES_MAX = 65536, /* looked at by one cleaning */
+    BYTE_LIFE = 0,
+    BYTE_REMOVAL = 1,
+};
+
+#define TRY_NAP_NSEC 200000
+
+static struct flock lock_make(int type, int byte)
+{
+    return (struct flock){.l_type = (short)type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+}
+
+static bool name_is_plain(const char *name, size_t most)
+{
+    size_t size = strlen(name);
+    if (size == 0 || size > most || name[0] == '.')
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        if (!isalnum((unsigned char)name[i]) && !strchr("._-", name[i]))
+            return false;
+    }
+    return true;
+}
+
+/* Opens a folder that must be ours alone, made if needed. */
+static int folder_open(int above, const char *path, const char *shown, struct why *why)
+{
+    struct stat found;
+    if (mkdirat(above, path, 0700) && errno != EEXIST) {
+        int error = errno;
+        return why_fail(why, -error, "cannot make the folder %s: %s", shown, strerror(error));
+    }
+    int fd = openat(above, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && (errno == ELOOP || errno == ENOTDIR))
+        return why_fail(why, -EPERM, "%s is not a folder (a link is not followed)", shown);
+    if (fd < 0 || fstat(fd, &found)) {
+        int error = errno;
+        if (fd >= 0)
+            close(fd);
+        return why_fail(why, -error, "cannot open the folder %s: %s", shown, strerror(error));
+    }
+    if (found.st_uid != geteuid() || (found.st_mode & 077)) {
+        close(fd);
+        return why_fail(why, -EPERM, "the folder %s is %s", shown,
+                        found.st_uid != geteuid() ? "another user's" : "open to other users");
+    }
+    return fd;
+}
+
+int domain_open(char folder[DOMAIN_PATH_MAX], const char *domain, struct why *why)
+{
+    char above[DOMAIN_PATH_MAX];
+    const char *wanted = getenv("WEFT_FOLDER");
+    if (!domain || !name_is_plain(domain, DOMAIN_NAME_MAX))
+        return why_fail(why, -EINVAL,
+                        "bad domain '%.40s': at most %d letters, digits and . _ -, no dot first",
+                        domain ? domain : "", DOMAIN_NAME_MAX);
+    int size = wanted && *wanted
+                   ? snprintf(above, sizeof above, "%s", wanted)
+                   : snprintf(above, sizeof above, "/dev/shm/weft-%u", (unsigned)geteuid());
+    if (size >= DOMAIN_PATH_MAX ||
+        snprintf(folder, DOMAIN_PATH_MAX, "%s/%s", above, domain) >= DOMAIN_PATH_MAX)
+        return why_fail(why, -ENAMETOOLONG,
+                        "the folder of domain %s has a path over %d bytes, too long for a socket",
+                        domain, DOMAIN_PATH_MAX - 1);
+    int above_fd = folder_open(AT_FDCWD, above, above, why);
+    if (above_fd < 0)
+        return above_fd;
+    int fd = folder_open(above_fd, domain, folder, why);
+    close(above_fd);
+    if (fd < 0)
+        return fd;
+    close(fd);
+    return 0;
+}
+
+/* Opens a regular file of ours. Non-blocking, so that a FIFO does not hold us. */
+static int file_open(int folder_fd, const char *name, int flags)
+{
+    struct stat found;
+    int fd = openat(folder_fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &found) || !S_ISREG(found.st_mode) || found.st_uid != geteuid()) {
+        close(fd);
+        return -EPERM;
+    }
+    return fd;
+}
+
+/* Does the name still mean the open file? */
+static bool file_is_named(int folder_fd, const char *name, int fd)
+{
+    struct stat open_one, named;
+    return !fstat(fd, &open_one) && !fstatat(folder_fd, name, &named, AT_SYMLINK_NOFOLLOW) &&
+           open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
+}
+
+/* 1 an owner, 0 nobody or a remover. */
+static int file_owner(int fd)
+{
+    struct flock lock = lock_make(F_WRLCK, BYTE_LIFE);
+    if (fcntl(fd, F_OFD_GETLK, &lock))
+        return -errno;
+    return lock.l_type == F_WRLCK;
+}
+
+/* One try: the locked descriptor, -EBUSY, or -EAGAIN for another try. */
+static int file_try_lock(int folder_fd, const char *name)
+{
+    int fd = file_open(folder_fd, name, O_RDWR | O_CREAT);
+    if (fd < 0)
+        return fd;
+    struct flock lock = lock_make(F_WRLCK, BYTE_LIFE);
+    int result;
+    if (!fcntl(fd, F_OFD_SETLK, &lock))
+        result = file_is_named(folder_fd, name, fd) ? fd : -EAGAIN;
+    else if (errno != EAGAIN && errno != EACCES)
+        result = -errno;
+    else
+        result = file_owner(fd) == 1 ? -EBUSY : -EAGAIN;
+    if (result < 0)
+        close(fd);
+    return result;
+}
+
+static int folder_reopen(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+int domain_file_lock(const char *folder, const char *name)
+{
+    if (!name_is_plain(name, DOMAIN_FILE_MAX - 1))
+        return -EINVAL;
+    int folder_fd = folder_reopen(folder);
+    if (folder_fd < 0)
+        return folder_fd;
+    int result = -EAGAIN;
+    for (int i = 0; i < TRIES_MAX && result == -EAGAIN; i++) {
+        if (i > YIELDS_MAX)
+            nanosleep(&(struct timespec){.tv_nsec = TRY_NAP_NSEC}, NULL);
+        else if (i)
+            sched_yield();
+        result = file_try_lock(folder_fd, name);
+    }
+    close(folder_fd);
+    return result == -EAGAIN ? -EBUSY : result;
+}
+
+int domain_file_alive(const char *folder, const char *name)
+{
+    if (!name_is_plain(name, DOMAIN_FILE_MAX - 1))
+        return -EINVAL;
+    int folder_fd = folder_reopen(folder);
+    if (folder_fd < 0)
+        return folder_fd == -ENOENT ? 0 : folder_fd;
+    int fd = file_open(folder_fd, name, O_RDONLY);
+    close(folder_fd);
+    if (fd < 0)
+        return fd == -ENOENT ? 0 : fd;
+    int result = file_owner(fd);
+    close(fd);
+    return result;
+}
+
+/* The socket that belongs to a context's file, or the other way round. */
+static void name_exchange(char out[DOMAIN_FILE_MAX], const char *name, const char *prefix)
+{
+    snprintf(out, DOMAIN_FILE_MAX, "%s%s", prefix, strchr(name, '.'));
+}
+
+static int file_remove(int folder_fd, const char *name)
+{
+    return unlinkat(folder_fd, name, 0) ? 0 : 1;
+}
+
+/* Removes the file if nobody owns it. Returns how many were removed with it. */
+static int file_clean(int folder_fd, const char *name)
+{
+    int count = 0;
+    int fd = file_open(folder_fd, name, O_RDWR);
+    if (fd < 0)
+        return 0;
+    struct flock removal = lock_make(F_WRLCK, BYTE_REMOVAL);
+    struct flock life = lock_make(F_RDLCK, BYTE_LIFE);
+    if (!fcntl(fd, F_OFD_SETLK, &removal) && !fcntl(fd, F_OFD_SETLK, &life) &&
+        file_is_named(folder_fd, name, fd)) {
+        if (!strncmp(name, "context.", 8)) {
+            char socket[DOMAIN_FILE_MAX];
+            name_exchange(socket, name, "socket");
+            count += file_remove(folder_fd, socket);
+        }
+        count += file_remove(folder_fd, name);
+    }
+    close(fd); /* and both locks */
+    return count;
+}
+
+/* A socket whose context's file is gone: nobody makes them in that order. */
+static int socket_clean(int folder_fd, const char *name)
+{
+    char context[DOMAIN_FILE_MAX];
+    struct stat found;
+    name_exchange(context, name, "context");
+    if (!fstatat(folder_fd, context, &found, AT_SYMLINK_NOFOLLOW) || errno != ENOENT)
+        return 0;
+    return file_remove(folder_fd, name);
+}
+
+int domain_clean(const char *folder)
+{
+    int folder_fd = folder_reopen(folder);
+    if (folder_fd < 0)
+        return folder_fd;
+    DIR *entries = fdopendir(folder_fd);
+    if (!entries) {
+        close(folder_fd);
+        return -ENOMEM;
+    }
+    int count = 0;
+    for (int i = 0; i < ENTRIES_MAX; i++) {
+        const struct dirent *entry = readdir(entries);
+        if (!entry)
+            break;
+        const char *name = entry->d_name;
+        if (!name_is_plain(name, DOMAIN_FILE_MAX - 1))
+            continue;
+        if (!strncmp(name, "context.", 8) || !strncmp(name, "claim.", 6) ||
+            !strncmp(name, "trace.", 6))
+            count += file_clean(folder_fd, name);
+        else if (!strncmp(name, "socket.", 7))
+            count += socket_clean(folder_fd, name);
+    }
+    closedir(entries);
+    return count;
+}

@@ -1,0 +1,205 @@
+#include "transport/domain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/test.h"
+
+struct place_to_be {
+    char above[64];
+    char folder[DOMAIN_PATH_MAX];
+};
+
+static void place_make(struct place_to_be *place)
+{
+    snprintf(place->above, sizeof place->above, "/tmp/weft-test-XXXXXX");
+    assert_non_null(mkdtemp(place->above));
+    assert_int_equal(setenv("WEFT_FOLDER", place->above, 1), 0);
+    assert_int_equal(domain_open(place->folder, "tests", NULL), 0);
+}
+
+static void place_remove(struct place_to_be *place)
+{
+    assert_int_equal(rmdir(place->folder), 0); /* and so it is empty */
+    assert_int_equal(rmdir(place->above), 0);
+}
+
+static void file_make(const char *folder, const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    int fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static int file_exists(const char *folder, const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static void file_unlink(const char *folder, const char *name)
+{
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void names_of_domains_are_checked(void **state)
+{
+    struct place_to_be place;
+    char folder[DOMAIN_PATH_MAX];
+    struct why why;
+    place_make(&place);
+    static const char *const bad[] = {
+        "",    ".",        "..",   ".hidden", "a/b",
+        "a b", "\xc3\xa9", "a\nb", "x/../y",  "123456789012345678901234567890123",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        why.text[0] = '\0';
+        assert_int_equal(domain_open(folder, bad[i], &why), -EINVAL);
+        assert_non_null(strstr(why.text, "bad domain"));
+    }
+    assert_int_equal(domain_open(folder, NULL, &why), -EINVAL);
+    char deep[80];
+    memset(deep, 'x', sizeof deep);
+    memcpy(deep, "/tmp/", 5);
+    deep[79] = '\0';
+    assert_int_equal(setenv("WEFT_FOLDER", deep, 1), 0);
+    assert_int_equal(domain_open(folder, "tests", &why), -ENAMETOOLONG);
+    place_remove(&place);
+}
+
+static void a_folder_open_to_others_is_refused(void **state)
+{
+    struct place_to_be place;
+    char folder[DOMAIN_PATH_MAX], link[120];
+    struct why why;
+    place_make(&place);
+    struct stat made;
+    assert_int_equal(stat(place.folder, &made), 0);
+    assert_int_equal(made.st_mode & 0777, 0700);
+
+    assert_int_equal(chmod(place.folder, 0750), 0);
+    assert_int_equal(domain_open(folder, "tests", &why), -EPERM);
+    assert_non_null(strstr(why.text, "open to other users"));
+    assert_int_equal(chmod(place.folder, 0700), 0);
+
+    assert_int_equal(chmod(place.above, 0701), 0);
+    assert_int_equal(domain_open(folder, "tests", &why), -EPERM);
+    assert_int_equal(chmod(place.above, 0700), 0);
+
+    snprintf(link, sizeof link, "%s/linked", place.above);
+    assert_int_equal(symlink("tests", link), 0);
+    assert_int_equal(domain_open(folder, "linked", &why), -EPERM);
+    assert_non_null(strstr(why.text, "link"));
+    assert_int_equal(unlink(link), 0);
+
+    if (geteuid() != 0) { /* root owns what it makes elsewhere, too */
+        assert_int_equal(setenv("WEFT_FOLDER", "/usr", 1), 0);
+        assert_int_equal(domain_open(folder, "tests", &why), -EPERM);
+    }
+    place_remove(&place);
+}
+
+static void a_lock_lasts_as_long_as_its_descriptor(void **state)
+{
+    struct place_to_be place;
+    place_make(&place);
+    assert_int_equal(domain_file_alive(place.folder, "claim.1"), 0);
+    int fd = domain_file_lock(place.folder, "claim.1");
+    assert_true(fd >= 0);
+    assert_int_equal(domain_file_lock(place.folder, "claim.1"), -EBUSY);
+    assert_int_equal(domain_file_alive(place.folder, "claim.1"), 1);
+    assert_int_equal(domain_clean(place.folder), 0);
+    close(fd);
+    assert_int_equal(domain_file_alive(place.folder, "claim.1"), 0);
+    fd = domain_file_lock(place.folder, "claim.1");
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(domain_file_lock(place.folder, "../claim"), -EINVAL);
+    assert_int_equal(domain_file_alive(place.folder, "a/b"), -EINVAL);
+    assert_int_equal(domain_clean(place.folder), 1);
+    place_remove(&place);
+}
+
+static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **state)
+{
+    struct place_to_be place;
+    int ready[2];
+    char byte;
+    place_make(&place);
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (domain_file_lock(place.folder, "context.1") < 0 ||
+            domain_file_lock(place.folder, "claim.1") < 0 ||
+            domain_file_lock(place.folder, "trace.1") < 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        pause();
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    file_make(place.folder, "socket.1");
+    file_make(place.folder, "socket.2"); /* of nobody */
+    file_make(place.folder, "notes");    /* not ours to judge */
+    int mine = domain_file_lock(place.folder, "context.3");
+    assert_true(mine >= 0);
+    file_make(place.folder, "socket.3");
+    assert_int_equal(domain_clean(place.folder), 1);
+    assert_int_equal(domain_file_alive(place.folder, "context.1"), 1);
+
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(domain_clean(place.folder), 4);
+    assert_true(file_exists(place.folder, "context.3"));
+    assert_true(file_exists(place.folder, "socket.3"));
+    close(mine);
+    assert_int_equal(domain_clean(place.folder), 2);
+    file_unlink(place.folder, "notes");
+    close(ready[0]);
+    close(ready[1]);
+    place_remove(&place);
+}
+
+/* Takes the name again and again, and each time is its only owner although
+ * another process cleans all the time. */
+static void cleaning_does_not_disturb_those_who_come(void **state)
+{
+    enum { TURNS = 20000 };
+    struct place_to_be place;
+    place_make(&place);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        for (;;)
+            domain_clean(place.folder);
+    }
+    for (int i = 0; i < TURNS; i++) {
+        int fd = domain_file_lock(place.folder, "claim.1");
+        if (fd < 0 || !file_exists(place.folder, "claim.1")) {
+            kill(child, SIGKILL);
+            fail_msg("turn %d: %d", i, fd);
+        }
+        close(fd); /* as if killed: the file stays */
+    }
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    domain_clean(place.folder);
+    place_remove(&place);
+}
+
+TEST_MAIN(TEST(names_of_domains_are_checked), TEST(a_folder_open_to_others_is_refused),
+          TEST(a_lock_lasts_as_long_as_its_descriptor),
+          TEST(what_a_killed_process_left_is_removed_and_the_rest_stays),
+          TEST(cleaning_does_not_disturb_those_who_come))

@@ -1,0 +1,88 @@
+#include "transport/socket.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+static void address_set4(struct socket_address *out, struct in_addr address, uint16_t port)
+{
+    struct sockaddr_in name = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address};
+    memset(out, 0, sizeof *out);
+    memcpy(&out->storage, &name, sizeof name);
+    out->size = sizeof name;
+}
+
+static void address_set6(struct socket_address *out, struct in6_addr address, uint16_t port)
+{
+    struct sockaddr_in6 name = {
+        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = address};
+    memset(out, 0, sizeof *out);
+    memcpy(&out->storage, &name, sizeof name);
+    out->size = sizeof name;
+}
+
+int socket_parse(const char *text, struct socket_address *out)
+{
+    struct in_addr four;
+    struct in6_addr six;
+    if (inet_pton(AF_INET, text, &four) == 1 && four.s_addr != htonl(INADDR_ANY)) {
+        address_set4(out, four, 0);
+        return 0;
+    }
+    if (inet_pton(AF_INET6, text, &six) == 1 && !IN6_IS_ADDR_UNSPECIFIED(&six)) {
+        address_set6(out, six, 0);
+        return 0;
+    }
+    return -EINVAL;
+}
+
+int socket_of_place(const struct place *place, struct socket_address *out)
+{
+    if (place->family == AF_INET) {
+        struct in_addr four;
+        memcpy(&four, place->address, sizeof four);
+        address_set4(out, four, place->port);
+        return 0;
+    }
+    if (place->family == AF_INET6) {
+        struct in6_addr six;
+        memcpy(&six, place->address, sizeof six);
+        address_set6(out, six, place->port);
+        return 0;
+    }
+    return -EINVAL;
+}
+
+void socket_to_place(const struct socket_address *address, struct place *place)
+{
+    memset(place->address, 0, sizeof place->address);
+    place->family = (uint8_t)address->storage.ss_family;
+    if (place->family == AF_INET) {
+        struct sockaddr_in name;
+        memcpy(&name, &address->storage, sizeof name);
+        memcpy(place->address, &name.sin_addr, sizeof name.sin_addr);
+        place->port = ntohs(name.sin_port);
+    } else {
+        struct sockaddr_in6 name;
+        memcpy(&name, &address->storage, sizeof name);
+        memcpy(place->address, &name.sin6_addr, sizeof name.sin6_addr);
+        place->port = ntohs(name.sin6_port);
+    }
+}
+
+bool socket_same(const struct socket_address *one, const struct socket_address *other)
+{
+    struct place left = {0}, right = {0};
+    if (one->storage.ss_family != other->storage.ss_family)
+        return false;
+    socket_to_place(one, &left);
+    socket_to_place(other, &right);
+    return left.port == right.port && memcmp(left.address, right.address, sizeof left.address) == 0;
+}
+
+int socket_local(int fd, struct socket_address *out)
+{
+    memset(out, 0, sizeof *out);
+    out->size = sizeof out->storage;
+    return getsockname(fd, (struct sockaddr *)&out->storage, &out->size) ? -errno : 0;
+}
