@@ -6,11 +6,14 @@
  * whatever the provider wants to know of memory, and do what it asks for. All
  * calls are made under one lock, so the provider needs none of its own; and we
  * make the progress ourselves, so it needs no threads. */
-#include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/check.h"
 #include "transport/fabric_impl.h"
@@ -66,6 +69,42 @@ static struct fi_info *hints_make(const struct provider *provider, uint64_t flag
     return hints;
 }
 
+/* ---- what the shm provider leaves behind ---- */
+
+#define SHM_FOLDER "/dev/shm"
+#define SHM_PREFIX "weft-fabric."
+
+/* The provider makes a file for each endpoint, which a killed process leaves.
+ * So we give our endpoints a name that says whose they are, and remove those of
+ * processes that are gone. */
+static void shm_clean(void)
+{
+    DIR *folder = opendir(SHM_FOLDER);
+    if (!folder)
+        return;
+    struct dirent *entry;
+    while ((entry = readdir(folder))) {
+        int pid;
+        if (sscanf(entry->d_name, SHM_PREFIX "%d.", &pid) == 1 && pid > 0 && kill(pid, 0) != 0 &&
+            errno == ESRCH)
+            (void)unlinkat(dirfd(folder), entry->d_name, 0); /* refused if it is another user's */
+    }
+    closedir(folder);
+}
+
+static int shm_name(struct fi_info *info)
+{
+    char *name;
+    if (asprintf(&name, "fi_shm://" SHM_PREFIX "%d.%" PRIx64, (int)getpid(), entropy_u64()) < 0)
+        return -ENOMEM;
+    free(info->src_addr);
+    info->src_addr = name;
+    info->src_addrlen = strlen(name) + 1;
+    return 0;
+}
+
+/* ---- choosing ---- */
+
 /* The first offer of exactly this provider, or NULL; the caller's to free. */
 static struct fi_info *provider_find(const struct provider *provider, const char *address,
                                      uint64_t flags)
@@ -115,7 +154,10 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
     struct fi_info *delivering = provider_find(chosen, config->address, FI_DELIVERY_COMPLETE);
     fabric->delivers = delivering != NULL;
     fi_freeinfo(delivering);
-    return 0;
+    if (fabric->info->addr_format != FI_ADDR_STR)
+        return 0;
+    shm_clean();
+    return shm_name(fabric->info);
 }
 
 static int queue_open(struct fabric *fabric)
