@@ -38,6 +38,10 @@ class TheConsole(unittest.TestCase):
         self.assertEqual(out, "# one: why\nnot ok 1 - one: a\n")
         self.assertEqual(report.failed, 1)
 
+    def test_what_cmocka_skips_is_skipped(self):
+        report, _, out = follow("begin one", "1..1", "not ok 1 # SKIP a", "end one 0")
+        self.assertEqual((report.failed, out), (0, "ok 1 - one: a # SKIP\n"))
+
     def test_results_that_are_missing_fail(self):
         for lines in [("1..2", "ok 1 - a"), ("ok 1 - a",), ("1..0",), ()]:
             with self.subTest(lines=lines):
