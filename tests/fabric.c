@@ -462,10 +462,6 @@ static void die_in_the_middle(struct side *side, struct region *region, uint8_t 
 
 static void a_killed_peer_ends_everything_under_way_once(void **state)
 {
-    /* libfabric's shm provider takes spin locks in shared memory: who is killed
-     * inside one stops its peers for good, and nothing above can help. */
-    if (!strcmp(pair_provider(), "shm"))
-        skip();
     struct side side;
     side_open(&side);
     uint8_t *memory = memory_make(32 * (size_t)MEBI);
@@ -532,6 +528,18 @@ static int folder_teardown(void **state)
     return 0;
 }
 
+/* clang-format off */
+#define TESTS_OF_ALL                                                                               \
+    TEST(frames_arrive_whole_and_in_order_when_both_poll),                                         \
+    TEST(frames_arrive_whole_and_in_order_when_both_sleep),                                        \
+    TEST(a_receiver_that_keeps_frames_costs_the_sender_eagain),                                    \
+    TEST(every_acknowledgement_comes_once),                                                        \
+    TEST(reads_and_writes_move_every_byte),                                                        \
+    TEST(access_beyond_the_memory_is_refused),                                                     \
+    TEST(keys_open_no_more_than_they_say),                                                         \
+    TEST(what_the_killed_leave_goes_with_the_next_open)
+/* clang-format on */
+
 static pair_role *const roles[] = {
     frames_peer, credit_peer, acknowledging_peer, sharing_peer, doomed_peer, idle_peer, NULL};
 
@@ -545,15 +553,13 @@ int main(int count, char **words)
     pair_init(count, words, roles);
     printf("# provider %s, seed %llu\n", pair_provider(), (unsigned long long)seed);
     const struct CMUnitTest tests[] = {
-        TEST(frames_arrive_whole_and_in_order_when_both_poll),
-        TEST(frames_arrive_whole_and_in_order_when_both_sleep),
-        TEST(a_receiver_that_keeps_frames_costs_the_sender_eagain),
-        TEST(every_acknowledgement_comes_once),
-        TEST(reads_and_writes_move_every_byte),
-        TEST(access_beyond_the_memory_is_refused),
-        TEST(keys_open_no_more_than_they_say),
+        TESTS_OF_ALL,
         TEST(a_killed_peer_ends_everything_under_way_once),
-        TEST(what_the_killed_leave_goes_with_the_next_open),
     };
-    return cmocka_run_group_tests(tests, folder_setup, folder_teardown);
+    /* libfabric's shm provider takes spin locks in shared memory: who is killed
+     * inside one stops its peers for good, and nothing above can help. */
+    const struct CMUnitTest shm_tests[] = {TESTS_OF_ALL};
+    return strcmp(pair_provider(), "shm")
+               ? cmocka_run_group_tests(tests, folder_setup, folder_teardown)
+               : cmocka_run_group_tests(shm_tests, folder_setup, folder_teardown);
 }
