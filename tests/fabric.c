@@ -51,10 +51,10 @@ static void finish(struct side *side, pid_t peer)
     assert_int_equal(pair_wait(peer), 0);
 }
 
-static void begin(struct side *side, int (*run)(int, void *), void *argument, pid_t *peer)
+static void begin(struct side *side, pair_role *role, int argument, pid_t *peer)
 {
     int channel;
-    *peer = pair_fork(run, argument, &channel);
+    *peer = pair_start(role, argument, &channel);
     side_open(side);
     side_link(side, channel, true);
 }
@@ -120,13 +120,13 @@ static void frames_receive(struct side *side, bool spin)
     }
 }
 
-static int frames_peer(int channel, void *argument)
+static int frames_peer(int channel, int argument)
 {
     struct side side;
     peer_begin(&side, channel);
     side_await_inlet(&side);
     side_open_outlet(&side);
-    bool spin = *(bool *)argument;
+    bool spin = argument;
     frames_receive(&side, spin);
     frames_send(&side, spin);
     return peer_end(&side);
@@ -136,7 +136,7 @@ static void frames_both_ways(bool spin)
 {
     struct side side;
     pid_t peer;
-    begin(&side, frames_peer, &spin, &peer);
+    begin(&side, frames_peer, spin, &peer);
     side_open_outlet(&side);
     frames_send(&side, spin);
     side_await_inlet(&side);
@@ -154,7 +154,7 @@ static void frames_arrive_whole_and_in_order_when_both_sleep(void **state)
     frames_both_ways(false);
 }
 
-static int credit_peer(int channel, void *argument)
+static int credit_peer(int channel, int argument)
 {
     struct side side;
     struct frame frames[64];
@@ -177,7 +177,7 @@ static void a_receiver_that_keeps_frames_costs_the_sender_eagain(void **state)
 {
     struct side side;
     pid_t peer;
-    begin(&side, credit_peer, NULL, &peer);
+    begin(&side, credit_peer, 0, &peer);
     side_open_outlet(&side);
     struct frame_head head = {0};
     uint8_t body[FRAME_BODY_MAX + 1] = {0};
@@ -208,7 +208,7 @@ static void a_receiver_that_keeps_frames_costs_the_sender_eagain(void **state)
 
 enum { ACK_COUNT = 1000 };
 
-static int acknowledging_peer(int channel, void *argument)
+static int acknowledging_peer(int channel, int argument)
 {
     struct side side;
     peer_begin(&side, channel);
@@ -233,7 +233,7 @@ static void every_acknowledgement_comes_once(void **state)
 {
     struct side side;
     pid_t peer;
-    begin(&side, acknowledging_peer, NULL, &peer);
+    begin(&side, acknowledging_peer, 0, &peer);
     side_open_outlet(&side);
     static uint8_t seen[ACK_COUNT];
     memset(seen, 0, sizeof seen);
@@ -262,7 +262,7 @@ struct shared {
 };
 
 /* Shares memory and then does nothing at all: its keeper has to serve. */
-static int sharing_peer(int channel, void *argument)
+static int sharing_peer(int channel, int argument)
 {
     struct side side;
     peer_begin(&side, channel);
@@ -292,7 +292,7 @@ static void reads_and_writes_move_every_byte(void **state)
     static const size_t sizes[] = {0, 1, 63, 4096, 100001, MEBI, MEBI + 1, 5 * MEBI + 12345};
     struct side side;
     pid_t peer;
-    begin(&side, sharing_peer, NULL, &peer);
+    begin(&side, sharing_peer, 0, &peer);
     struct shared shared;
     assert_true(channel_receive(side.channel, &shared, sizeof shared));
     uint8_t *memory = memory_make(SHARED_SIZE), *expected = memory_make(SHARED_SIZE);
@@ -328,7 +328,7 @@ static void access_beyond_the_memory_is_refused(void **state)
 {
     struct side side;
     pid_t peer;
-    begin(&side, sharing_peer, NULL, &peer);
+    begin(&side, sharing_peer, 0, &peer);
     struct shared shared;
     assert_true(channel_receive(side.channel, &shared, sizeof shared));
     uint8_t *memory = memory_make(MEBI);
@@ -360,7 +360,7 @@ static void keys_open_no_more_than_they_say(void **state)
     for (unsigned attempt = 0; attempt < 3; attempt++) {
         struct side side;
         pid_t peer;
-        begin(&side, sharing_peer, NULL, &peer);
+        begin(&side, sharing_peer, 0, &peer);
         struct shared shared;
         assert_true(channel_receive(side.channel, &shared, sizeof shared));
         uint8_t *memory = memory_make(MEBI);
@@ -390,7 +390,7 @@ static void keys_open_no_more_than_they_say(void **state)
 /* ---- death ---- */
 
 /* Serves memory, or floods, until it is killed. */
-static int doomed_peer(int channel, void *argument)
+static int doomed_peer(int channel, int argument)
 {
     struct side side;
     peer_begin(&side, channel);
@@ -422,7 +422,7 @@ static void die_in_the_middle(struct side *side, struct region *region, uint8_t 
                               unsigned life)
 {
     int channel;
-    pid_t peer = pair_fork(doomed_peer, NULL, &channel);
+    pid_t peer = pair_start(doomed_peer, 0, &channel);
     side_link(side, channel, true);
     struct remote_memory remote;
     assert_true(channel_receive(channel, &remote, sizeof remote));
@@ -473,7 +473,7 @@ static void a_killed_peer_ends_everything_under_way_once(void **state)
     munmap(memory, 32 * (size_t)MEBI);
 }
 
-static int idle_peer(int channel, void *argument)
+static int idle_peer(int channel, int argument)
 {
     struct side side;
     char byte = 0;
@@ -502,7 +502,7 @@ static void what_the_killed_leave_goes_with_the_next_open(void **state)
 {
     int channel;
     char byte;
-    pid_t peer = pair_fork(idle_peer, NULL, &channel);
+    pid_t peer = pair_start(idle_peer, 0, &channel);
     assert_true(channel_receive(channel, &byte, 1));
     unsigned files = files_left(peer);
     assert_int_equal(files, strcmp(pair_provider(), "shm") ? 0 : 1);
@@ -540,10 +540,17 @@ static int folder_teardown(void **state)
     TEST(what_the_killed_leave_goes_with_the_next_open)
 /* clang-format on */
 
-int main(void)
+static pair_role *const roles[] = {
+    frames_peer, credit_peer, acknowledging_peer, sharing_peer, doomed_peer, idle_peer, NULL};
+
+int main(int count, char **words)
 {
     const char *chosen = getenv("WEFT_TEST_SEED");
+    char text[24];
     seed = chosen ? strtoull(chosen, NULL, 0) : entropy_u64();
+    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    setenv("WEFT_TEST_SEED", text, 1); /* the other sides' too */
+    pair_init(count, words, roles);
     printf("# provider %s, seed %llu\n", pair_provider(), (unsigned long long)seed);
     const struct CMUnitTest tests[] = {
         TESTS_OF_ALL,

@@ -53,9 +53,18 @@ const char *pair_provider(void);
 void pair_folder_make(void);
 void pair_folder_remove(void);
 
-/* Starts the other side: a process that runs `run` and exits with its result,
- * or by itself after 30 s. Both sides get their end of the channel. */
-pid_t pair_fork(int (*run)(int channel, void *argument), void *argument, int *channel);
+/* What the other side does; its result is the exit status. */
+typedef int pair_role(int channel, int argument);
+
+/* At the beginning of main(): does not return in a process that is another
+ * side. The roles end with NULL. */
+void pair_init(int count, char **words, pair_role *const *roles);
+
+/* Starts the other side: this program again, which runs `role` and ends, by
+ * itself after two minutes. A mere fork would not do: it would inherit what libfabric
+ * has open, and the kernel lets only those use an RDMA device who opened it.
+ * Both sides get their end of the channel. */
+pid_t pair_start(pair_role *role, int argument, int *channel);
 /* Its exit status, or minus the signal. */
 int pair_wait(pid_t peer);
 
