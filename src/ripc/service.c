@@ -65,6 +65,7 @@ static int service_claim(struct ripc_service *service)
         .member = service->id,
         .incarnation = service->incarnation,
         .place = ripc->place,
+        .pid = getpid(),
     };
     int result = names_announce(ripc->names, &claim);
     if (result)
