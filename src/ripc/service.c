@@ -65,6 +65,7 @@ static int service_claim(struct ripc_service *service)
         .member = service->id,
         .incarnation = service->incarnation,
         .place = ripc->place,
+        .pid = getpid(),
     };
     int result = names_announce(ripc->names, &claim);
     if (result)
@@ -261,6 +262,7 @@ int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags, struct ripc_service
     if (flags)
         return -EINVAL;
     lock_take(&ripc->lock);
+    lock_favour(&ripc->lock); /* who binds first sends and receives, mostly */
     int result = service_open(ripc, id, false, service);
     lock_drop(&ripc->lock);
     return result;

@@ -330,6 +330,7 @@ int ring_pull(struct ring_receiver *receiver, struct frame *out, unsigned max, b
             receiver->broken = true;
             return count ? (int)count : -EPROTO;
         }
+        receiver->tokens += out[count].head.token != 0;
         receiver->next++;
         count++;
     }
@@ -364,11 +365,15 @@ bool ring_release(struct ring_receiver *receiver, const struct frame *frame)
     return true;
 }
 
-void ring_acknowledge(struct ring_receiver *receiver, uint64_t token, int64_t status)
+int ring_acknowledge(struct ring_receiver *receiver, uint64_t token, int64_t status)
 {
+    if (!receiver->tokens)
+        return -EINVAL;
+    receiver->tokens--;
     uint64_t position = receiver->answer_next++;
     struct ring_answer *answer = &receiver->answers[position & receiver->answer_mask];
     answer->token = token;
     answer->status = status;
     atomic_store_explicit(&answer->stamp, position + 1, memory_order_release);
+    return 0;
 }

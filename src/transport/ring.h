@@ -87,6 +87,7 @@ struct ring_receiver {
     struct ring_answer *answers;
     uint64_t answer_next;
     uint32_t answer_mask;
+    uint64_t tokens; /* frames pulled that may be acknowledged */
 };
 
 MUST_CHECK int ring_receiver_init(struct ring_receiver *receiver, void *segment,
@@ -100,5 +101,6 @@ int ring_pull(struct ring_receiver *receiver, struct frame *out, unsigned max, b
 /* In any order; what is not held is ignored. True if the sender was told. */
 bool ring_release(struct ring_receiver *receiver, const struct frame *frame);
 
-/* Answers a frame that had a token. Ring the bell afterwards. */
-void ring_acknowledge(struct ring_receiver *receiver, uint64_t token, int64_t status);
+/* Answers a frame that had a token. -EINVAL: all that were pulled have been
+ * answered. Ring the bell afterwards. */
+MUST_CHECK int ring_acknowledge(struct ring_receiver *receiver, uint64_t token, int64_t status);
