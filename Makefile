@@ -1,7 +1,7 @@
 # A thin front for Meson; `make help` lists the words.
-.PHONY: build run test check format lint gcc clang tidy cppcheck sanitize coverage fuzz bench install clean help
+.PHONY: build run test test-verbs check format lint gcc clang tidy cppcheck sanitize coverage fuzz bench install clean help
 
-SOURCES = $(shell git ls-files -co --exclude-standard 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
+SOURCES = $(shell git ls-files -co --exclude-standard 'src/*.[ch]' 'include/*.h' 'tests/*.[ch]' 'bench/*.[ch]' 'examples/*.c')
 
 build: build/build.ninja ## the programs, in build/
 	@ninja -C build
@@ -14,6 +14,9 @@ run: ## what ./run does
 
 test: ## what ./test does
 	@./test
+
+test-verbs: ## over the verbs provider, on software RDMA in a virtual machine
+	@./test --suite verbs --verbose
 
 check: ## everything a change must pass
 	@tools/check
@@ -40,4 +43,4 @@ clean: ## remove everything that was built
 	@rm -rf build build-*
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 14

@@ -151,6 +151,9 @@ static int context_open_parts(struct ripc *ripc, const struct settings *settings
 static void *context_keep(void *argument)
 {
     struct ripc *ripc = argument;
+    lock_take(&ripc->lock);
+    lock_rare(&ripc->lock);
+    lock_drop(&ripc->lock);
     for (;;) {
         poller_step(ripc->poller, NSEC_NEVER);
         lock_take(&ripc->lock);

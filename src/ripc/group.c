@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define GROUP_OLD_NSEC      (100 * 1000 * 1000LL)
 #define GROUP_PATIENCE_NSEC (5 * NSEC_PER_SEC)
@@ -96,6 +97,7 @@ static int group_join(struct ripc_service *service, ripc_id id)
         .group = true,
         .incarnation = (uint64_t)clock_wall(),
         .place = ripc->place,
+        .pid = getpid(),
     };
     group->settled = false;
     int result = names_announce(ripc->names, &claim);

@@ -1,6 +1,7 @@
 #include "ripc/message.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -36,7 +37,7 @@ static void what_is_written_is_read(void **state)
 static void a_plain_frame_is_its_item(void **state)
 {
     struct frame_head head = {.short_count = 1};
-    struct message_table table;
+    struct message_table table = {0};
     uint8_t body[MESSAGE_TABLE_MAX];
     assert_int_equal(message_table_write(&head, &table, body), 0);
     assert_int_equal(message_table_read(&head, body, 17, &table), 0);

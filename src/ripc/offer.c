@@ -247,6 +247,10 @@ static int offer_withdraw(struct ripc_service *service, const void *base, int64_
     struct offer *offer = offer_of_base(service, base);
     if (!offer)
         return -ENOENT;
+    if (offer->peer->state == PEER_DEAD) {
+        offer_free(offer); /* nobody writes there any more */
+        return 0;
+    }
     struct offer_wait wait = {service, offer->number};
     int result = peer_say(offer->peer, &(struct control_words){.kind = CONTROL_WITHDRAW,
                                                                .from = service->id,

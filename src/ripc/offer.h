@@ -31,7 +31,7 @@ void offers_unmake(struct ripc_service *service, const struct message_offer *off
 int offer_take(struct ripc_service *service, const struct peer *peer,
                const struct message_item *item, struct ripc_item *out);
 
-/* All offers to that peer: it died. */
+/* All offers to that peer: it died, and all that it sent has been taken. */
 void offers_forget(struct peer *peer);
 void offers_drop(struct ripc_service *service);
 

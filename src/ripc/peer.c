@@ -40,8 +40,10 @@ static void peer_free(struct peer *peer)
 
 void peer_settle(struct peer *peer)
 {
-    if (peer->state == PEER_DEAD && list_is_empty(&peer->remotes) &&
-        list_is_empty(&peer->arrivals) && !peer->users)
+    if (peer->state != PEER_DEAD || !list_is_empty(&peer->arrivals))
+        return;
+    offers_forget(peer); /* not before: its last message may have filled one */
+    if (list_is_empty(&peer->remotes) && !peer->users)
         peer_free(peer);
 }
 
@@ -167,7 +169,7 @@ static void peer_on_up(void *owner, struct lifeline *line, const struct place *p
 static int peer_to_links(struct peer *peer, struct control *control)
 {
     for (unsigned i = 0; i < peer->ripc->transport_count; i++) {
-        struct link *link;
+        struct link *link = NULL;
         if (peer_link(peer, i, &link) < 0)
             continue;
         int result = link->ops->link_control(link, control);
@@ -263,7 +265,6 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
         remote_lost(container_of(node, struct remote, peer_node), was_up ? -EPIPE : reason);
     list_each(&peer->arrivals, node) arrival_orphan(container_of(node, struct arrival, peer_node));
     grants_forget(peer);
-    offers_forget(peer);
     peer->users--;
     peer_settle(peer);
     context_wake(ripc);

@@ -65,6 +65,7 @@ static int service_claim(struct ripc_service *service)
         .member = service->id,
         .incarnation = service->incarnation,
         .place = ripc->place,
+        .pid = getpid(),
     };
     int result = names_announce(ripc->names, &claim);
     if (result)
@@ -187,6 +188,7 @@ static void service_finish_incomings(struct arrival *arrival)
     while (!list_is_empty(&arrival->incomings)) {
         struct incoming *incoming = container_of(arrival->incomings.next, struct incoming, node);
         arrival->held++; /* so that it does not close under us */
+        incoming_refuse(incoming, -EPIPE);
         incoming_release(incoming);
         arrival->held--;
         if (list_is_empty(&arrival->incomings))
@@ -260,6 +262,7 @@ int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags, struct ripc_service
     if (flags)
         return -EINVAL;
     lock_take(&ripc->lock);
+    lock_favour(&ripc->lock); /* who binds first sends and receives, mostly */
     int result = service_open(ripc, id, false, service);
     lock_drop(&ripc->lock);
     return result;

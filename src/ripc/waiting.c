@@ -19,7 +19,7 @@ int waiting_progress(struct ripc *ripc)
 
 void waiting_give_way(struct ripc *ripc)
 {
-    if (atomic_load_explicit(&ripc->lock.state, memory_order_relaxed) == 2)
+    if (lock_is_wanted(&ripc->lock))
         lock_pass(&ripc->lock);
 }
 
