@@ -1,7 +1,7 @@
 # A thin front for Meson; `make help` lists the words.
 .PHONY: build run test test-verbs check format lint gcc clang tidy cppcheck sanitize coverage fuzz bench install clean help
 
-SOURCES = $(shell git ls-files -co --exclude-standard 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]')
+SOURCES = $(shell git ls-files -co --exclude-standard 'src/*.[ch]' 'include/*.h' 'tests/*.[ch]' 'bench/*.[ch]' 'examples/*.c')
 
 build: build/build.ninja ## the programs, in build/
 	@ninja -C build

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* libfabric's net provider loses a description of each connection. */
-const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
     return "leak:libfabric.so\n";

@@ -4,6 +4,7 @@
  *
  * The linker leads our allocations here (--wrap), not those inside expat. The
  * C library's own, behind strdup and asprintf, are stood in for. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #include "flow/matching/longest_impl.h"
 #include "flow/worst/worst.h"
 #include "flow/worst/worst_impl.h"
+#include "ripc/pool.h"
+#include "ripc/window.h"
 #include "routing/deadlock/deadlock.h"
 #include "routing/deadlock/layers.h"
 #include "routing/load/load.h"
@@ -529,6 +532,59 @@ static void deadlocks(void **state)
     topology_fini(&subject);
 }
 
+static int extent_open(void *owner, struct extent *extent)
+{
+    return 0;
+}
+
+static void extent_close(void *owner, struct extent *extent)
+{
+}
+
+static enum err pool_fill(struct pool *pool, struct why *why)
+{
+    static const size_t sizes[] = {10, 100, 5000, 300000, 3 << 20};
+    static char foreign[100];
+    void *data = NULL;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        void *grown = pool_resize(pool, data, sizes[i]);
+        if (!grown || !pool_alloc(pool, sizes[i]))
+            return why_memory(why);
+        data = grown;
+    }
+    assert_int_equal(pool_free(pool, data), 0);
+    return pool_register(pool, foreign, sizeof foreign) == -ENOMEM ? why_memory(why) : OK;
+}
+
+/* Buffers of every kind; a buffer that cannot grow is still there. */
+static enum err lend(const char *what, struct why *why)
+{
+    static const struct pool_events events = {extent_open, extent_close};
+    struct pool *pool;
+    if (pool_open(&pool, &events, NULL) == -ENOMEM)
+        return why_memory(why);
+    enum err err = pool_fill(pool, why);
+    pool_close(pool);
+    return err;
+}
+
+static enum err post(const char *what, struct why *why)
+{
+    static char memory[3];
+    struct windows windows = {0};
+    int result = 0;
+    for (int i = 0; i < 3 && !result; i++)
+        result = windows_add(&windows, &memory[i], 1);
+    windows_fini(&windows);
+    return result == -ENOMEM ? why_memory(why) : OK;
+}
+
+static void buffers_and_windows(void **state)
+{
+    refuse_each(lend, "buffers");
+    refuse_each(post, "windows");
+}
+
 TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections),
           TEST(routes), TEST(paths), TEST(traffic_and_worst_cases), TEST(forwarding),
-          TEST(deadlocks))
+          TEST(deadlocks), TEST(buffers_and_windows))

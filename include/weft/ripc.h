@@ -48,10 +48,11 @@ struct ripc_notice;  /* somewhere that notifications arrive */
 #define RIPC_NOW     ((int64_t)0)
 #define RIPC_FOREVER INT64_MAX
 
-#define RIPC_SHORT_MAX 8900 /* bytes of all short items of a message, and what describes the rest  \
-                             */
-#define RIPC_ITEM_MAX   64  /* short items, long items and return buffers of a message, each */
-#define RIPC_REASON_MAX 256
+#define RIPC_SHORT_MAX                                                                             \
+    8900                   /* bytes of all short items of a message, and what describes the rest   \
+                            */
+#define RIPC_ITEM_MAX   64 /* short items, long items and return buffers of a message, each */
+#define RIPC_REASON_MAX 320
 
 RIPC_API int64_t ripc_now(void);
 RIPC_API int64_t ripc_after(int64_t nsec); /* the deadline that far from now; never overflows */
@@ -144,6 +145,11 @@ RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ri
 RIPC_API int ripc_send(struct ripc_service *service, ripc_id to, const void *data, size_t size,
                        int64_t deadline);
 
+/* Takes a return buffer back. -ENOENT: it is not on offer; -EALREADY: it was
+ * used, or is being used, just now. A buffer is back by itself when its item
+ * arrived, and when the peer died. */
+RIPC_API int ripc_withdraw(struct ripc_service *service, void *base, int64_t deadline);
+
 /* ---- completions and other news ---- */
 
 enum ripc_event_kind {
@@ -197,6 +203,7 @@ struct ripc_message {
     uint16_t long_count;
     uint16_t return_count; /* return buffers that came with it */
     uint16_t reserved;
+    uint32_t cookie;         /* the library's */
     struct ripc_item *longs; /* long_count of them, until ripc_release */
     void *internal[3];
 };
@@ -215,7 +222,8 @@ RIPC_API const void *ripc_short(const struct ripc_message *message, unsigned ind
 RIPC_API void ripc_release(struct ripc_message *message);
 
 /* Copies a pending long item to `to`. -EMSGSIZE: it is larger than `size`;
- * -ESTALE: it is not pending; -EPIPE: its sender died. */
+ * -ESTALE: it is not pending; -ECANCELED: its sender took it back; -EPIPE: its
+ * sender died. Once begun it is finished, whatever the deadline. */
 RIPC_API int ripc_fetch(struct ripc_message *message, unsigned index, void *to, size_t size,
                         int64_t deadline);
 RIPC_API int ripc_reject(struct ripc_message *message, unsigned index);
@@ -326,6 +334,7 @@ RIPC_API int ripc_stats(struct ripc *ripc, struct ripc_stats *stats);
  * random ones and groups (once per member). */
 struct ripc_name {
     ripc_id id;
+    ripc_id member; /* of a group: the service; else the id itself */
     uint64_t context;
     uint64_t incarnation;
     bool group;

@@ -1,9 +1,8 @@
 #pragma once
-/* bytes: cursors for what travels. Numbers are in network order.
+/* bytes: cursors over memory, so that codecs read like the format.
  *
- * A cursor that meets its end fails for good: further reads yield zero and
- * further writes nothing, so that one look at `failed` covers all fields and a
- * decoder reads like the format. The memory is borrowed. */
+ * Integers travel in network order. A reader that runs out returns zeroes and
+ * remembers it, so one look at `failed` covers all fields; a writer likewise. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,79 +10,76 @@
 #include <string.h>
 
 struct reader {
-    const uint8_t *at;
+    const uint8_t *next; /* borrowed */
     size_t left;
     bool failed;
 };
 
 struct writer {
-    uint8_t *at;
+    uint8_t *next; /* borrowed */
     size_t left;
-    size_t size; /* written so far */
     bool failed;
 };
 
 static inline struct reader reader_make(const void *data, size_t size)
 {
-    return (struct reader){.at = (const uint8_t *)data, .left = size};
+    return (struct reader){data, size, false};
+}
+
+static inline struct writer writer_make(void *data, size_t size)
+{
+    return (struct writer){data, size, false};
 }
 
 /* The next `size` bytes in place, or NULL. */
-static inline const uint8_t *read_raw(struct reader *in, size_t size)
+static inline const uint8_t *read_bytes(struct reader *in, size_t size)
 {
+    const uint8_t *at = in->next;
     if (in->failed || size > in->left) {
         in->failed = true;
         return NULL;
     }
-    const uint8_t *at = in->at;
-    in->at += size;
+    in->next += size;
     in->left -= size;
     return at;
 }
 
-static inline void read_bytes(struct reader *in, void *out, size_t size)
+static inline void read_copy(struct reader *in, void *out, size_t size)
 {
-    const uint8_t *at = read_raw(in, size);
-    if (!size)
-        return;
+    const uint8_t *at = read_bytes(in, size);
     if (at)
         memcpy(out, at, size);
     else
         memset(out, 0, size);
 }
 
-static inline uint64_t read_number(struct reader *in, size_t size)
+static inline uint64_t read_integer(struct reader *in, unsigned size)
 {
-    const uint8_t *at = read_raw(in, size);
+    const uint8_t *at = read_bytes(in, size);
     uint64_t value = 0;
-    for (size_t i = 0; at && i < size; i++)
+    for (unsigned i = 0; at && i < size; i++)
         value = value << 8 | at[i];
     return value;
 }
 
 static inline uint8_t read_u8(struct reader *in)
 {
-    return (uint8_t)read_number(in, 1);
+    return (uint8_t)read_integer(in, 1);
 }
 
 static inline uint16_t read_u16(struct reader *in)
 {
-    return (uint16_t)read_number(in, 2);
+    return (uint16_t)read_integer(in, 2);
 }
 
 static inline uint32_t read_u32(struct reader *in)
 {
-    return (uint32_t)read_number(in, 4);
+    return (uint32_t)read_integer(in, 4);
 }
 
 static inline uint64_t read_u64(struct reader *in)
 {
-    return read_number(in, 8);
-}
-
-static inline struct writer writer_make(void *out, size_t size)
-{
-    return (struct writer){.at = (uint8_t *)out, .left = size};
+    return read_integer(in, 8);
 }
 
 static inline void write_bytes(struct writer *out, const void *data, size_t size)
@@ -93,36 +89,35 @@ static inline void write_bytes(struct writer *out, const void *data, size_t size
         return;
     }
     if (size)
-        memcpy(out->at, data, size);
-    out->at += size;
+        memcpy(out->next, data, size);
+    out->next += size;
     out->left -= size;
-    out->size += size;
 }
 
-static inline void write_number(struct writer *out, uint64_t value, size_t size)
+static inline void write_integer(struct writer *out, uint64_t value, unsigned size)
 {
     uint8_t bytes[8];
-    for (size_t i = 0; i < size; i++)
-        bytes[i] = (uint8_t)(value >> (8 * (size - 1 - i)));
+    for (unsigned i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(value >> 8 * (size - 1 - i));
     write_bytes(out, bytes, size);
 }
 
 static inline void write_u8(struct writer *out, uint8_t value)
 {
-    write_number(out, value, 1);
+    write_integer(out, value, 1);
 }
 
 static inline void write_u16(struct writer *out, uint16_t value)
 {
-    write_number(out, value, 2);
+    write_integer(out, value, 2);
 }
 
 static inline void write_u32(struct writer *out, uint32_t value)
 {
-    write_number(out, value, 4);
+    write_integer(out, value, 4);
 }
 
 static inline void write_u64(struct writer *out, uint64_t value)
 {
-    write_number(out, value, 8);
+    write_integer(out, value, 8);
 }

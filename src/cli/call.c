@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,6 +107,21 @@ enum err call_parse(struct call *call, const struct command *command, int count,
     call->json = call_has(call, "json");
     call->help |= call_has(call, "help");
     return call->help ? OK : arguments_count(call, why);
+}
+
+enum err call_flush(struct call *call, struct why *why)
+{
+    if (!text_ok(&call->out))
+        return why_memory(why);
+    errno = 0;
+    if (call->out.size) {
+        fwrite(call->out.data, 1, call->out.size, stdout);
+        call->out.data[0] = '\0';
+        call->out.size = 0;
+    }
+    if (fflush(stdout) || ferror(stdout))
+        return why_fail(why, ERR_SYSTEM, "standard output: %s", strerror(errno));
+    return OK;
 }
 
 static int option_index(const struct call *call, const char *name)

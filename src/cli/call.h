@@ -1,7 +1,8 @@
 #pragma once
 /* call: one invocation of a command: its words, its options, and the output
  * it collects. Nothing reaches standard output before the command has
- * succeeded, so a failure prints one line and no half of a result. */
+ * succeeded, so a failure prints one line and no half of a result; only a
+ * command that reports what happens while it runs prints as it goes. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +33,10 @@ struct call {
  * --name=value, --switch, and -- before words that begin with a dash. */
 MUST_CHECK enum err call_parse(struct call *call, const struct command *command, int count,
                                char **words, struct why *why);
+
+/* Prints what has been collected and begins anew. Full disks and closed pipes
+ * show up here. */
+MUST_CHECK enum err call_flush(struct call *call, struct why *why);
 
 /* The value of an option, or NULL if it was not given. Naming an option that
  * the command does not list is a bug and asserts. The last one given wins. */

@@ -5,6 +5,8 @@
  * text, man its pages and the shell its completion, so that they cannot
  * disagree. A command's file exports one `const struct command`. */
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 struct call;
@@ -23,6 +25,7 @@ struct command {
                                    * with two spaces is shown as it stands */
     const struct option *options; /* its own; --json and --help are everybody's */
     const char *examples;         /* lines of shell, or NULL */
+    bool streams;                 /* prints while it runs, so no progress is shown */
 
     /* Does it. Results go to call->out, a refusal into why. */
     enum err (*run)(struct call *call, struct why *why);

@@ -3,7 +3,6 @@
  * main finds the command in the table, lets it work, prints its result or its
  * one line of refusal, and turns the outcome into an exit code: 0 success,
  * 1 failure, 2 bad usage. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,22 +53,10 @@ static const struct command *command_find(int count, char **words, int *used)
     return best;
 }
 
-/* Full disks and closed pipes show up here, or nowhere. */
-static enum err print(const struct text *out, struct why *why)
-{
-    if (!text_ok(out))
-        return why_memory(why);
-    errno = 0;
-    if (out->size)
-        fwrite(out->data, 1, out->size, stdout);
-    if (fflush(stdout) || ferror(stdout))
-        return why_fail(why, ERR_SYSTEM, "standard output: %s", strerror(errno));
-    return OK;
-}
-
 static enum err work(struct call *call, struct why *why)
 {
-    progress_start(call->command->name);
+    if (!call->command->streams)
+        progress_start(call->command->name);
     enum err err = call->command->run(call, why);
     progress_stop();
     return err;
@@ -85,7 +72,7 @@ static int run(const struct command *command, int count, char **words)
     else if (!err)
         err = work(&call, &why);
     if (!err)
-        err = print(&call.out, &why);
+        err = call_flush(&call, &why);
     text_fini(&call.out);
     return err ? refuse(err, &why) : exit_code(call.health);
 }

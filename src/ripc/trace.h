@@ -2,9 +2,10 @@
 /* trace: what a context did lately, readable by `weft ripc trace` while it runs.
  *
  * A ring of fixed records in a file of the domain's folder (FOLDER/trace.HEX of
- * the context). Switched on by a word in it that the reader sets, so a context
- * that nobody watches pays one relaxed load per event. The reader trusts
- * nothing in the file, the writer only reads the switch. */
+ * the context). A reader switches it on for a few seconds at a time, by a word
+ * in the file: a context that nobody watches pays one relaxed load per event,
+ * and one whose watcher was killed soon pays no more either. The reader trusts
+ * nothing in the file, the writer reads only the switch. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -47,16 +48,26 @@ struct trace_record {
     uint32_t sequence; /* low bits of its index: tells a torn record */
 };
 
-struct trace; /* the writing side */
+/* The writing side; only its switch is for all to see. */
+struct trace {
+    /* In the file: until when to write, 0 for off. Readers write it, in other
+     * processes; we write 0 when it has passed. It orders nothing: relaxed. */
+    _Atomic int64_t *until;
+};
 
+/* -EBUSY if somebody alive has the file; or as the system says. */
 MUST_CHECK int trace_open(struct trace **trace, const char *folder, uint64_t context);
 void trace_close(struct trace *trace); /* removes the file */
 
+/* Any thread. */
 void trace_write(struct trace *trace, enum trace_event event, uint64_t service, uint64_t peer,
                  int64_t value);
 
 /* True while somebody watches. A NULL trace is never on. */
-bool trace_on(const struct trace *trace);
+static inline bool trace_on(const struct trace *trace)
+{
+    return trace && atomic_load_explicit(trace->until, memory_order_relaxed) != 0;
+}
 
 #define trace_event(trace, ...)                                                                    \
     do {                                                                                           \
@@ -64,13 +75,19 @@ bool trace_on(const struct trace *trace);
             trace_write((trace), __VA_ARGS__);                                                     \
     } while (0)
 
-/* The reading side. */
+/* The reading side: it takes what is written from its opening on. Several may
+ * read at once. */
 struct trace_reader;
+
+/* -ENOENT: no such context; -EPROTO: not a trace. */
 MUST_CHECK int trace_reader_open(struct trace_reader **reader, const char *folder,
                                  uint64_t context);
-void trace_reader_close(struct trace_reader *reader); /* switches off if the last */
-/* Takes records not yet seen, oldest first; `lost` counts those overwritten before they were read.
- */
+void trace_reader_close(struct trace_reader *reader); /* what nobody watches goes off by itself */
+
+/* Takes records not yet seen, oldest first, and returns how many; `lost` grows
+ * by those that were overwritten before they were read. To be called at least
+ * every second: it keeps the trace on. -EPIPE: all is read and the context is
+ * gone; -EPROTO: the file is nonsense. */
 int trace_reader_take(struct trace_reader *reader, struct trace_record *out, unsigned max,
                       uint64_t *lost);
 const char *trace_event_name(uint32_t event); /* "?" for nonsense */

@@ -30,6 +30,12 @@ nsec clock_after(nsec delay)
     return __builtin_add_overflow(clock_now(), delay, &moment) ? NSEC_NEVER : moment;
 }
 
+void clock_nap(nsec length)
+{
+    struct timespec span = {.tv_sec = length / NSEC_PER_SEC, .tv_nsec = length % NSEC_PER_SEC};
+    nanosleep(&span, NULL);
+}
+
 void entropy_fill(void *out, size_t size)
 {
     uint8_t *next = out;

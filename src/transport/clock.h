@@ -18,6 +18,9 @@ nsec clock_wall(void);
 /* `delay` from now, or NSEC_NEVER where that would overflow. */
 nsec clock_after(nsec delay);
 
+/* Sleeps about that long. */
+void clock_nap(nsec length);
+
 /* Random bytes of the system; never fails on a running system (asserts). */
 void entropy_fill(void *out, size_t size);
 uint64_t entropy_u64(void); /* never 0 */

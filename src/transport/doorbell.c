@@ -27,6 +27,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -140,15 +141,32 @@ void doorbell_cancel(struct doorbell *bell)
     }
 }
 
-void doorbell_wait(struct doorbell *bell, nsec deadline)
+static nsec nap_end(nsec deadline)
 {
-    assert(nap.how == DOORBELL_FUTEX);
     nsec until = clock_after(DOORBELL_NAP_NSEC);
     if (until > deadline)
         until = deadline > 0 ? deadline : 0;
+    return until;
+}
+
+void doorbell_wait(struct doorbell *bell, nsec deadline)
+{
+    assert(nap.how == DOORBELL_FUTEX);
+    nsec until = nap_end(deadline);
     struct timespec moment = {.tv_sec = until / NSEC_PER_SEC, .tv_nsec = until % NSEC_PER_SEC};
     futex(bell->page, FUTEX_WAIT_BITSET, nap.rings, &moment);
     doorbell_cancel(bell);
+}
+
+void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline)
+{
+    assert(nap.how == DOORBELL_FD);
+    nsec left = nap_end(deadline) - clock_now();
+    struct timespec span = {.tv_nsec = left > 0 ? left : 0}; /* a nap is less than a second */
+    struct pollfd fds[2] = {{.fd = bell->event_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    ppoll(fds, 2, &span, NULL);
+    doorbell_cancel(bell);
+    doorbell_clear(bell);
 }
 
 void doorbell_clear(struct doorbell *bell)
@@ -193,6 +211,13 @@ void doorbell_ring(struct doorbell *bell)
 {
     atomic_thread_fence(memory_order_seq_cst);
     page_ring(bell->page, bell->far_fd);
+}
+
+void doorbell_ring_always(struct doorbell *bell)
+{
+    uint8_t byte = 0;
+    doorbell_ring(bell);
+    (void)!send(bell->far_fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 int doorbell_share(const struct doorbell *bell, int fds[DOORBELL_FD_COUNT])

@@ -46,11 +46,17 @@ void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how);
 void doorbell_wait(struct doorbell *bell, nsec deadline); /* after prepare FUTEX */
 void doorbell_cancel(struct doorbell *bell);
 
+/* After prepare FD: waits for the bell or for another descriptor. */
+void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline);
+
 /* Empties the descriptor after an event loop woke. */
 void doorbell_clear(struct doorbell *bell);
 
 /* Rings our own bell: a thread of ours has something for the service. */
 void doorbell_ring(struct doorbell *bell);
+
+/* The same, and the descriptor becomes readable even if nobody prepared. */
+void doorbell_ring_always(struct doorbell *bell);
 
 /* A peer's bell. The descriptors are taken over, also on failure. */
 struct ringer {

@@ -208,8 +208,9 @@ int fabric_provider_open(struct fabric *fabric, const struct transport_config *c
         return result;
     result = endpoint_open(fabric);
     if (result)
-        return why_fail(why, fabric_error(result), "fabric: provider %s: %s",
-                        fabric->info->fabric_attr->prov_name, fi_strerror(-result));
+        return why_fail(why, fabric_error(result), "fabric: provider %s%s%s: %s",
+                        fabric->info->fabric_attr->prov_name, config->address ? " at " : "",
+                        config->address ? config->address : "", fi_strerror(-result));
     return 0;
 }
 

@@ -17,6 +17,7 @@
 #include "transport/lifeline.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -276,6 +277,14 @@ int lifeline_drain(struct lifeline *line)
     if (line->state == LIFELINE_DOWN)
         return -EPIPE;
     return line->state == LIFELINE_CONNECTING ? 0 : lifeline_read(line, DRAIN_MAX);
+}
+
+bool lifeline_alive(const struct lifeline *line)
+{
+    if (line->state != LIFELINE_UP)
+        return false;
+    struct pollfd end = {.fd = line->fd, .events = POLLRDHUP};
+    return poll(&end, 1, 0) >= 0 && !(end.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
 bool lifeline_local(const struct lifeline *line)

@@ -116,6 +116,8 @@ int lifeline_drain(struct lifeline *line);
 /* No callback but down() after this, which follows later, from the poller. */
 void lifeline_cut(struct lifeline *line, int reason);
 
+/* Is the peer's end open, as far as the kernel knows at this moment? */
+bool lifeline_alive(const struct lifeline *line);
 bool lifeline_local(const struct lifeline *line); /* on this host: can carry descriptors */
 int lifeline_pid(const struct lifeline *line);    /* of the peer, told by the kernel; 0 over TCP */
 void lifeline_set_data(struct lifeline *line, void *data);
@@ -124,3 +126,6 @@ void *lifeline_data(const struct lifeline *line);
 /* This boot of this machine. */
 void place_host(uint8_t host[16]);
 bool place_is_here(const struct place *place);
+
+/* "10.0.0.1:4711", "[fe80::1]:4711", or "host" where it has no address. */
+void place_text(const struct place *place, char *out, size_t size);

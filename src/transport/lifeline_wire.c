@@ -68,7 +68,7 @@ size_t hello_write(const struct hello *hello, uint8_t out[HELLO_SIZE_MAX])
     write_u16(&to, hello->card_size);
     write_bytes(&to, hello->card, hello->card_size);
     assert(!to.failed);
-    return to.size;
+    return HELLO_SIZE_MAX - to.left;
 }
 
 int hello_read(struct hello *hello, const uint8_t *in, size_t size)
@@ -85,15 +85,15 @@ int hello_read(struct hello *hello, const uint8_t *in, size_t size)
     hello->keyed = flags & HELLO_FLAG_KEYED;
     hello->role = (enum hello_role)role;
     hello->place.context = read_u64(&from);
-    read_bytes(&from, hello->place.host, sizeof hello->place.host);
+    read_copy(&from, hello->place.host, sizeof hello->place.host);
     bool known = family_read(read_u8(&from), &hello->place.family);
-    read_bytes(&from, hello->place.address, sizeof hello->place.address);
+    read_copy(&from, hello->place.address, sizeof hello->place.address);
     hello->place.port = read_u16(&from);
-    read_bytes(&from, hello->challenge, sizeof hello->challenge);
+    read_copy(&from, hello->challenge, sizeof hello->challenge);
     hello->card_size = read_u16(&from);
     if (hello->card_size > LIFELINE_CARD_MAX)
         return -EPROTO;
-    read_bytes(&from, hello->card, hello->card_size);
+    read_copy(&from, hello->card, hello->card_size);
     if (from.failed || from.left || !known || (flags & ~HELLO_FLAG_KEYED) ||
         (role != HELLO_CONNECTS && role != HELLO_LISTENS) || !hello->place.context)
         return -EPROTO;

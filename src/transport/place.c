@@ -1,9 +1,11 @@
 /* place: this boot of this machine. Two processes with the same kernel have
  * the same answer even in two containers; whether they can meet there is
  * decided by the folder, when they try. */
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,4 +49,15 @@ bool place_is_here(const struct place *place)
 {
     pthread_once(&host_once, host_find);
     return memcmp(place->host, host_here, sizeof host_here) == 0;
+}
+
+void place_text(const struct place *place, char *out, size_t size)
+{
+    char address[INET6_ADDRSTRLEN];
+    if ((place->family != AF_INET && place->family != AF_INET6) ||
+        !inet_ntop(place->family, place->address, address, sizeof address))
+        snprintf(out, size, "host");
+    else
+        snprintf(out, size, place->family == AF_INET6 ? "[%s]:%u" : "%s:%u", address,
+                 (unsigned)place->port);
 }

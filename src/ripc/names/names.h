@@ -38,7 +38,8 @@ struct names_events {
     /* The outcome of names_announce: 0 or -EADDRINUSE; also later, if the id is
      * lost to another (-ESTALE). */
     void (*announced)(void *owner, uint64_t id, uint64_t member, int status);
-    /* A claim that names_ask asked for, or that somebody made by itself. */
+    /* A claim that names_ask asked for, or that somebody made by itself; ours too, once
+     * announced. Another context or a newer incarnation than before: it moved or restarted. */
     void (*found)(void *owner, const struct claim *claim);
     /* That claim was withdrawn or its context died. */
     void (*gone)(void *owner, const struct claim *claim);
@@ -61,13 +62,18 @@ MUST_CHECK int names_open(struct names **names, const struct names_config *confi
 void names_close(struct names *names); /* withdraws what is ours */
 
 /* Begins to claim; `announced` follows, perhaps from inside the call (host, file), perhaps
- * after the others had time to object (multicast). */
+ * after the others had time to object (multicast). -EINVAL: no claim (id, member, context and
+ * incarnation are not 0; the member differs from the id in a group, and only there); -EALREADY: it
+ * is ours. */
 MUST_CHECK int names_announce(struct names *names, const struct claim *claim);
 void names_withdraw(struct names *names, uint64_t id, uint64_t member);
 
 /* Asks for an id: `found` is called, perhaps from inside the call, for every
  * claim known or heard of. Asking again asks again. Returns how many are known now. */
 int names_ask(struct names *names, uint64_t id);
+
+/* Asked for it, and does not care any more: claims made later may go unnoticed. */
+void names_ignore(struct names *names, uint64_t id);
 
 /* The claims known now, checked for life where that is cheap. Returns how many
  * there are, and writes at most `max`. */
@@ -76,7 +82,8 @@ unsigned names_known(struct names *names, uint64_t id, struct claim *out, unsign
 /* A context turned out to be unreachable: its claims are dropped from the cache. */
 void names_forget(struct names *names, uint64_t context);
 
-/* Every claim known or listed anywhere. Returns how many calls. */
+/* Every claim known or listed anywhere. Returns how many calls. `each` may not call names.
+ * Over multicast it asks everybody, and the answers are there a little later. */
 typedef void names_each(void *argument, const struct claim *claim);
 int names_list(struct names *names, names_each *each, void *argument);
 
@@ -95,6 +102,7 @@ struct name_service_ops {
     int (*open)(struct name_service **service, struct names *names, const char *argument,
                 const struct names_config *config, struct why *why);
     void (*close)(struct name_service *service);
+    /* 0, 1 (names_settled follows), or why not; then it holds nothing. */
     int (*announce)(struct name_service *service, const struct claim *claim);
     void (*withdraw)(struct name_service *service, const struct claim *claim);
     void (*ask)(struct name_service *service, uint64_t id);

@@ -1,0 +1,3 @@
+"""weft: the software of a cluster without switches, from Python.
+
+weft.ripc sends messages between services named by 64-bit ids."""

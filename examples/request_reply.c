@@ -1,0 +1,143 @@
+/* request_reply: a server that adds numbers, and a client that asks it to.
+ *
+ * The message is gathered from two pieces, a header and the numbers, and read
+ * in place by the receiver; whoever receives knows whom to answer.
+ *
+ *     cc -o request_reply request_reply.c $(pkg-config --cflags --libs weft)
+ *     ./request_reply             both sides, in two processes
+ *     ./request_reply server &    or each by itself
+ *     ./request_reply client
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <weft/ripc.h>
+
+#define SERVER_ID        1001
+#define REQUESTS         3
+#define TIMEOUT_NSEC     10000000000 /* nobody in this program waits longer */
+#define DEADLINE         ripc_after(TIMEOUT_NSEC)
+#define NUMBER_COUNT_MAX 16
+
+struct request {
+    uint32_t number; /* of the request: comes back with the answer */
+    uint32_t count;  /* of the numbers that follow, int64_t each */
+};
+
+struct reply {
+    uint32_t number;
+    int32_t status; /* 0, or -1: the request made no sense */
+    int64_t sum;
+};
+
+/* Passes a result on; ends the program if it is an error. What it had open is
+ * cleaned up by the system, and its peers are told. */
+static int64_t must(const char *what, int64_t result)
+{
+    if (result >= 0)
+        return result;
+    fprintf(stderr, "%s: %s\n", what, ripc_strerror((int)result));
+    exit(EXIT_FAILURE);
+}
+
+/* What arrives is checked before it is believed. */
+static struct reply request_answer(const struct ripc_message *message)
+{
+    struct request request;
+    struct reply reply = {.status = -1};
+    int64_t numbers[NUMBER_COUNT_MAX];
+    if (message->size < sizeof request)
+        return reply;
+    memcpy(&request, message->data, sizeof request);
+    reply.number = request.number;
+    if (request.count > NUMBER_COUNT_MAX ||
+        message->size != sizeof request + request.count * sizeof *numbers)
+        return reply;
+    memcpy(numbers, (const char *)message->data + sizeof request, request.count * sizeof *numbers);
+    for (uint32_t i = 0; i < request.count; i++)
+        reply.sum += numbers[i];
+    reply.status = 0;
+    return reply;
+}
+
+static void server_run(void)
+{
+    struct ripc *ripc;
+    struct ripc_service *service;
+    must("open", ripc_open(NULL, &ripc));
+    must("bind", ripc_bind(ripc, SERVER_ID, 0, &service));
+    for (int served = 0; served < REQUESTS; served++) {
+        struct ripc_message message;
+        must("receive", ripc_receive(service, &message, 1, DEADLINE));
+        struct reply reply = request_answer(&message);
+        int sent = ripc_send(service, message.from, &reply, sizeof reply, DEADLINE);
+        if (sent < 0) /* a client that went away is no reason to end */
+            fprintf(stderr, "answer: %s\n", ripc_strerror(sent));
+        ripc_release(&message);
+    }
+    ripc_close(ripc, DEADLINE);
+}
+
+/* Returns when somebody has the id. */
+static void peer_await(struct ripc_service *service, ripc_id id)
+{
+    struct ripc_event event = {0};
+    must("watch", ripc_watch(service, id));
+    while (event.kind != RIPC_UP)
+        must("wait for the server", ripc_poll(service, &event, 1, DEADLINE));
+    must("unwatch", ripc_unwatch(service, id));
+}
+
+static void client_run(void)
+{
+    struct ripc *ripc;
+    struct ripc_service *service;
+    must("open", ripc_open(NULL, &ripc));
+    must("bind", ripc_bind(ripc, 0, 0, &service)); /* 0: any id, the server need not know it */
+    peer_await(service, SERVER_ID);
+    for (uint32_t i = 0; i < REQUESTS; i++) {
+        int64_t numbers[] = {40, 2, i};
+        struct request request = {.number = i, .count = 3};
+        struct iovec pieces[] = {{&request, sizeof request}, {numbers, sizeof numbers}};
+        struct ripc_send send = {
+            .to = SERVER_ID, .shorts = pieces, .short_count = 2, .deadline = DEADLINE};
+        must("send", ripc_send_message(service, &send));
+
+        struct ripc_message message;
+        struct reply reply = {.status = -1};
+        must("receive", ripc_receive(service, &message, 1, DEADLINE));
+        if (message.size == sizeof reply)
+            memcpy(&reply, message.data, sizeof reply);
+        ripc_release(&message);
+        printf("request %" PRIu32 ": status %" PRId32 ", sum %" PRId64 "\n", reply.number,
+               reply.status, reply.sum);
+    }
+    ripc_close(ripc, DEADLINE);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "server") == 0) {
+        server_run();
+    } else if (argc > 1) {
+        client_run();
+    } else {
+        pid_t child = fork(); /* before any context is open: a child must not use its parent's */
+        if (child < 0) {
+            perror("fork");
+            return EXIT_FAILURE;
+        }
+        if (child == 0) {
+            server_run();
+            return EXIT_SUCCESS;
+        }
+        int status;
+        client_run();
+        return waitpid(child, &status, 0) == child && status == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    }
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,22 @@
+#pragma once
+/* ripc_ping: how `weft ripc ping` and `weft ripc serve` know each other. A ping
+ * is a message whose first bytes are these; the answer has the same bytes, and
+ * a ping's long item comes back as a long item. */
+
+#include <stdint.h>
+#include <string.h>
+
+#include <weft/ripc.h>
+
+#define RIPC_PING_MAGIC "weftping"
+
+struct ripc_ping {
+    char magic[8];
+    uint64_t sequence; /* in the sender's byte order: only it reads it again */
+};
+
+static inline bool ripc_ping_is(const struct ripc_message *message)
+{
+    return message->size >= sizeof(struct ripc_ping) &&
+           memcmp(message->data, RIPC_PING_MAGIC, sizeof((struct ripc_ping *)0)->magic) == 0;
+}

@@ -1,0 +1,72 @@
+#pragma once
+/* context: one process's door to the others, and everything behind it.
+ *
+ * One lock guards all of it. The keeper, a thread, waits for whatever is rare
+ * (connections, names, deaths) and handles it under the lock; whatever is
+ * frequent is done by the calling thread itself. A context opened RIPC_MANUAL
+ * has no keeper: ripc_progress and every waiting call step in. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weft/ripc.h>
+
+#include "base/id_map.h"
+#include "base/list.h"
+#include "ripc/names/names.h"
+#include "ripc/pool.h"
+#include "ripc/trace.h"
+#include "ripc/window.h"
+#include "transport/domain.h"
+#include "transport/lifeline.h"
+#include "transport/lock.h"
+#include "transport/poller.h"
+#include "transport/thread.h"
+#include "transport/transport.h"
+
+#define CONTEXT_TRANSPORT_MAX 4
+
+struct ripc {
+    struct lock lock;
+    struct poller *poller;
+    struct lifelines *lines;
+    struct names *names;
+    struct pool *pool;
+    struct trace *trace; /* NULL if its file could not be made: nobody can watch then */
+    struct thread keeper;
+    bool manual;
+    bool closing;            /* under the lock; the keeper ends when it sees it */
+    bool names_answer_later; /* a name service may know what it does not know at once */
+
+    struct place place;
+    char folder[DOMAIN_PATH_MAX];
+    uint8_t card[LIFELINE_CARD_MAX]; /* our transports' descriptions */
+    size_t card_size;
+    uint8_t key[32];
+    bool has_key;
+
+    struct transport *transports[CONTEXT_TRANSPORT_MAX]; /* cheapest first */
+    unsigned transport_count;
+
+    struct list peers;
+    struct id_map services;
+    struct windows windows;       /* for all services */
+    struct ripc_service *notices; /* where notifications arrive; NULL until one is opened */
+    struct id_map notice_map;     /* by token */
+    struct list notices_due;      /* to be called back */
+    bool notices_closing;
+    struct thread notifier;
+    struct id_map grants; /* that we gave, by key */
+    uint64_t pipe_last;   /* number of the last pipe we opened */
+    nsec spin;
+    nsec yield;
+    struct ripc_stats stats;
+};
+
+/* The region of the transport for memory that lies in the extent; made when
+ * first asked for. Negative errno. */
+int context_region(struct ripc *ripc, unsigned transport, struct extent *extent,
+                   struct region **region);
+
+/* Rings the bells of all services: something happened that anybody may wait for. */
+void context_wake(struct ripc *ripc);

@@ -1,0 +1,23 @@
+#pragma once
+/* grant: the right of one peer to reach a piece of our memory, by name of a
+ * random key, until we revoke it.
+ *
+ * The first use asks the owner (CONTROL_GRANT_ASK), who checks key and asker
+ * and shares the memory with that process; later uses go straight to the
+ * memory. Revoking tells every process that asked, and waits until it has let
+ * go. Between processes of one user that is a promise of the library (they could
+ * read each other's memory anyway); over a fabric the hardware's key dies, too. */
+
+#include "ripc/remote.h"
+
+/* What the lifeline brings. */
+void grant_asked(struct peer *peer, struct control_words *words);
+void grant_answered(struct peer *peer, struct control_words *words);
+void grant_revoked_by_peer(struct peer *peer, struct control_words *words);
+void grant_given_up(struct peer *peer, struct control_words *words);
+
+/* The peer died: what it gave and what it was given is void. */
+void grants_forget(struct peer *peer);
+
+/* All that a service gave, or (NULL) all of the context. */
+void grants_drop(struct ripc *ripc, struct ripc_service *service);

@@ -1,0 +1,481 @@
+/* host: claims as files in the domain's folder, for contexts of one host.
+ *
+ *   claim.ID          of a service
+ *   claim.ID.MEMBER   of a member of a group
+ *
+ * with both in 16 hexadecimal digits. The claimant keeps its file locked, so
+ * the kernel itself says whether it lives, and the content is one sealed record.
+ * A file that nobody has locked is nobody's: the next claimant takes it over.
+ *
+ * Whoever asks watches the folder from then on. A process that dies closes its
+ * files, which the watch tells a moment before the lock is gone: such a file is
+ * looked at a few times more. Where the system has no watches left, the files of
+ * the ids asked for are looked at every now and then. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/id_map.h"
+#include "base/list.h"
+#include "ripc/names/names_impl.h"
+#include "transport/domain.h"
+
+enum {
+    ENTRIES_MAX = 65536, /* of the folder, looked at by one listing */
+    MEMBERS_MAX = 1024,  /* of a group, looked after on one host */
+    RECHECK_MAX = 64,    /* files closed by somebody and still locked; beyond, all are looked at */
+    READS_MAX = 16,      /* of events, in one wake-up */
+};
+
+#define RECHECK_FIRST_NSEC (2 * 1000 * 1000LL)
+#define RECHECK_LAST_NSEC  (64 * 1000 * 1000LL)
+
+/* A claim of ours. */
+struct held {
+    struct held *next; /* of the same id */
+    uint64_t id;
+    uint64_t member;
+    int fd;
+};
+
+struct recheck {
+    uint64_t id;
+    uint64_t member;
+};
+
+struct host {
+    struct name_service service;
+    struct names *names;
+    struct poller *poller;
+    char folder[DOMAIN_PATH_MAX];
+    struct seal seal;
+    struct id_map held; /* struct held, by id */
+    int watch_fd;       /* -1 until somebody asks */
+    struct poller_watch *watch;
+    struct poller_timer look; /* in place of the watch, where there is none */
+    struct poller_timer recheck_timer;
+    nsec recheck_wait;
+    unsigned recheck_count; /* RECHECK_MAX + 1: all that are wanted */
+    struct recheck rechecks[RECHECK_MAX];
+};
+
+static struct host *host_of(struct name_service *service)
+{
+    return container_of(service, struct host, service);
+}
+
+/* ---- files ---- */
+
+static void file_name(char out[DOMAIN_FILE_MAX], uint64_t id, uint64_t member)
+{
+    int size = snprintf(out, DOMAIN_FILE_MAX, "claim.%016" PRIx64, id);
+    if (member != id)
+        snprintf(out + size, DOMAIN_FILE_MAX - (size_t)size, ".%016" PRIx64, member);
+}
+
+/* Sixteen digits, as we write them. */
+static bool digits_read(const char *text, uint64_t *value)
+{
+    *value = 0;
+    for (int i = 0; i < 16; i++) {
+        char c = text[i];
+        if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+            return false;
+        *value = *value << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return *value != 0;
+}
+
+static bool file_name_read(const char *name, uint64_t *id, uint64_t *member)
+{
+    size_t size = strlen(name);
+    if (strncmp(name, "claim.", 6) != 0 || (size != 22 && size != 39) || !digits_read(name + 6, id))
+        return false;
+    *member = *id;
+    return size == 22 || (name[22] == '.' && digits_read(name + 23, member) && *member != *id);
+}
+
+static int file_path(const struct host *host, char out[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX],
+                     uint64_t id, uint64_t member)
+{
+    char name[DOMAIN_FILE_MAX];
+    file_name(name, id, member);
+    return snprintf(out, DOMAIN_PATH_MAX + DOMAIN_FILE_MAX, "%s/%s", host->folder, name);
+}
+
+enum look { LOOK_DEAD = -1, LOOK_UNSURE = 0, LOOK_LIVES = 1 };
+
+/* Is the lock held, and by whom? The lock is looked at first: what is read
+ * afterwards is of its holder or of a newer one. Unsure: locked, but there is
+ * no record that we believe (yet). */
+static enum look file_look(struct host *host, uint64_t id, uint64_t member, struct claim *claim)
+{
+    char name[DOMAIN_FILE_MAX], path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
+    uint8_t record[CLAIM_RECORD_SIZE + 1];
+    file_name(name, id, member);
+    int alive = domain_file_alive(host->folder, name);
+    if (alive <= 0)
+        return alive == 0 ? LOOK_DEAD : LOOK_UNSURE;
+    file_path(host, path, id, member);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? LOOK_DEAD : LOOK_UNSURE;
+    ssize_t size = pread(fd, record, sizeof record, 0);
+    close(fd);
+    int result = claim_record_read(claim, &host->seal, record, size > 0 ? (size_t)size : 0);
+    if (result == -EKEYREJECTED)
+        names_counts(host->names)->forged++;
+    if (result < 0 || claim->id != id || claim->member != member)
+        return LOOK_UNSURE;
+    return LOOK_LIVES;
+}
+
+/* Tells what a file says. True if somebody has the claim. */
+static bool file_tell(struct host *host, uint64_t id, uint64_t member)
+{
+    struct claim claim;
+    switch (file_look(host, id, member, &claim)) {
+    case LOOK_LIVES:
+        /* A refusal is about a claim of ours, or memory: asking again asks again. */
+        (void)names_learn(host->names, &host->service, &claim, NSEC_NEVER, true);
+        return true;
+    case LOOK_DEAD:
+        names_lost(host->names, &host->service, id, member, 0);
+        return false;
+    case LOOK_UNSURE:
+        return false;
+    }
+    assert_unreachable();
+}
+
+typedef bool file_each(struct host *host, uint64_t id, uint64_t member); /* false: stop */
+
+/* All claims in the folder, of one id or (0) of any. False if a callback was. */
+static bool folder_walk(struct host *host, uint64_t wanted, file_each *each)
+{
+    bool more = true;
+    DIR *folder = opendir(host->folder);
+    if (!folder)
+        return true;
+    for (int i = 0; i < ENTRIES_MAX && more; i++) {
+        uint64_t id, member;
+        const struct dirent *entry = readdir(folder);
+        if (!entry)
+            break;
+        if (file_name_read(entry->d_name, &id, &member) && (!wanted || id == wanted))
+            more = each(host, id, member);
+    }
+    closedir(folder);
+    return more;
+}
+
+static bool member_tell(struct host *host, uint64_t id, uint64_t member)
+{
+    file_tell(host, id, member);
+    return true;
+}
+
+static bool group_tell(struct host *host, uint64_t id, uint64_t member)
+{
+    if (member != id)
+        file_tell(host, id, member);
+    return true;
+}
+
+/* An id is a service's or a group's: there is no group to look for where a
+ * service lives. */
+static void id_tell(void *owner, uint64_t id)
+{
+    struct host *host = owner;
+    if (file_tell(host, id, id))
+        return;
+    uint64_t *members = array_new(MEMBERS_MAX, sizeof *members);
+    if (!members)
+        return;
+    /* Those that were there, and may be there no more, and those that are. */
+    unsigned count = names_told(host->names, &host->service, id, members, MEMBERS_MAX);
+    for (unsigned i = 0; i < count; i++)
+        file_tell(host, id, members[i]);
+    free(members);
+    folder_walk(host, id, group_tell);
+}
+
+/* ---- the watch ---- */
+
+static void look_start(struct host *host)
+{
+    nsec at = clock_after(names_tuning(host->names)->look_wait);
+    if (poller_set(host->poller, &host->look, at) < 0)
+        return; /* no memory: asking again looks again */
+}
+
+static void look_fired(void *owner)
+{
+    struct host *host = owner;
+    look_start(host);
+    names_each_wanted(host->names, id_tell, host);
+}
+
+static void recheck_fired(void *owner)
+{
+    struct host *host = owner;
+    struct recheck rechecks[RECHECK_MAX];
+    unsigned count = host->recheck_count;
+    host->recheck_wait *= 2;
+    if (host->recheck_wait > RECHECK_LAST_NSEC)
+        host->recheck_count = 0;
+    else if (poller_set(host->poller, &host->recheck_timer, clock_after(host->recheck_wait)) < 0)
+        host->recheck_count = 0;
+    if (count > RECHECK_MAX) {
+        names_each_wanted(host->names, id_tell, host);
+        return;
+    }
+    memcpy(rechecks, host->rechecks, count * sizeof *rechecks);
+    for (unsigned i = 0; i < count; i++)
+        file_tell(host, rechecks[i].id, rechecks[i].member);
+}
+
+static void recheck_add(struct host *host, uint64_t id, uint64_t member)
+{
+    if (host->recheck_count < RECHECK_MAX)
+        host->rechecks[host->recheck_count] = (struct recheck){id, member};
+    if (host->recheck_count <= RECHECK_MAX)
+        host->recheck_count++;
+    host->recheck_wait = RECHECK_FIRST_NSEC;
+    if (poller_set(host->poller, &host->recheck_timer, clock_after(host->recheck_wait)) < 0)
+        host->recheck_count = 0;
+}
+
+static void event_handle(struct host *host, const struct inotify_event *event)
+{
+    uint64_t id, member;
+    if (event->mask & IN_Q_OVERFLOW) {
+        names_each_wanted(host->names, id_tell, host);
+        return;
+    }
+    if (!event->len || !file_name_read(event->name, &id, &member) || !names_wants(host->names, id))
+        return;
+    if (file_tell(host, id, member) && event->mask & IN_CLOSE_WRITE)
+        recheck_add(host, id, member);
+}
+
+static void watch_ready(void *owner, uint32_t events)
+{
+    struct host *host = owner;
+    for (int i = 0; i < READS_MAX; i++) {
+        _Alignas(struct inotify_event) char buffer[4096];
+        ssize_t size = read(host->watch_fd, buffer, sizeof buffer);
+        if (size <= 0)
+            return;
+        for (char *at = buffer; at < buffer + size;) {
+            const struct inotify_event *event = (const struct inotify_event *)(const void *)at;
+            at += sizeof *event + event->len;
+            event_handle(host, event);
+        }
+    }
+}
+
+static void watch_stop(struct host *host)
+{
+    poller_remove(host->poller, host->watch);
+    host->watch = NULL;
+    if (host->watch_fd >= 0)
+        close(host->watch_fd);
+    host->watch_fd = -1;
+}
+
+/* Before the first look, so that nothing falls between the two. */
+static void watch_start(struct host *host)
+{
+    if (host->watch || host->look.at != NSEC_NEVER)
+        return;
+    host->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (host->watch_fd >= 0 &&
+        inotify_add_watch(host->watch_fd, host->folder,
+                          IN_MODIFY | IN_CLOSE_WRITE | IN_DELETE | IN_ONLYDIR) >= 0 &&
+        poller_add(host->poller, host->watch_fd, EPOLLIN, watch_ready, host, &host->watch) >= 0)
+        return;
+    host->watch = NULL;
+    watch_stop(host);
+    look_start(host);
+}
+
+/* ---- the operations ---- */
+
+/* Unlinks while it is locked: nobody else can have taken the file. */
+static void held_free(struct host *host, struct held *held)
+{
+    char path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
+    file_path(host, path, held->id, held->member);
+    unlink(path);
+    close(held->fd);
+    free(held);
+}
+
+static void host_close(struct name_service *service)
+{
+    struct host *host = host_of(service);
+    struct held *held;
+    size_t cursor = 0;
+    while ((held = id_map_next(&host->held, &cursor))) {
+        while (held) {
+            struct held *next = held->next;
+            held_free(host, held);
+            held = next;
+        }
+    }
+    id_map_fini(&host->held);
+    watch_stop(host);
+    poller_unset(host->poller, &host->look);
+    poller_unset(host->poller, &host->recheck_timer);
+    seal_fini(&host->seal);
+    free(host);
+}
+
+static int host_open(struct name_service **service, struct names *names, const char *argument,
+                     const struct names_config *config, struct why *why)
+{
+    if (argument)
+        return why_fail(why, -EINVAL, "name service host takes no argument, not '%s'", argument);
+    if (!config->folder || strlen(config->folder) >= DOMAIN_PATH_MAX)
+        return why_fail(why, -EINVAL, "name service host has no folder, or one too long");
+    struct host *host = array_new(1, sizeof *host);
+    if (!host)
+        return why_fail(why, -ENOMEM, "not enough memory");
+    host->service.ops = &name_service_host;
+    host->names = names;
+    host->poller = config->poller;
+    strcpy(host->folder, config->folder);
+    host->watch_fd = -1;
+    host->look = (struct poller_timer){.at = NSEC_NEVER, .fired = look_fired, .owner = host};
+    host->recheck_timer =
+        (struct poller_timer){.at = NSEC_NEVER, .fired = recheck_fired, .owner = host};
+    int result = seal_init(&host->seal, config->key);
+    if (result < 0) {
+        free(host);
+        return why_fail(why, result, "libsodium does not start");
+    }
+    *service = &host->service;
+    return 0;
+}
+
+static bool member_lives(struct host *host, uint64_t id, uint64_t member)
+{
+    char name[DOMAIN_FILE_MAX];
+    file_name(name, id, member);
+    return domain_file_alive(host->folder, name) > 0;
+}
+
+static bool is_no_live_member(struct host *host, uint64_t id, uint64_t member)
+{
+    return member == id || !member_lives(host, id, member);
+}
+
+/* A service's id that is a group's already, or the other way round? */
+static bool id_is_otherwise(struct host *host, const struct claim *claim)
+{
+    return claim->group ? member_lives(host, claim->id, claim->id)
+                        : !folder_walk(host, claim->id, is_no_live_member);
+}
+
+/* What a dead claimant left there goes first: half a new record on top of an
+ * old one is none, but the whole old one would be believed. */
+static int record_write(struct host *host, int fd, const struct claim *claim)
+{
+    uint8_t record[CLAIM_RECORD_SIZE];
+    claim_record_write(claim, &host->seal, record);
+    if (ftruncate(fd, 0))
+        return -errno;
+    ssize_t size = pwrite(fd, record, sizeof record, 0);
+    return size == sizeof record ? 0 : size < 0 ? -errno : -ENOSPC;
+}
+
+static int host_announce(struct name_service *service, const struct claim *claim)
+{
+    struct host *host = host_of(service);
+    char name[DOMAIN_FILE_MAX];
+    if (id_is_otherwise(host, claim))
+        return -EADDRINUSE;
+    file_name(name, claim->id, claim->member);
+    struct held *held = array_new(1, sizeof *held), *chain = id_map_get(&host->held, claim->id);
+    if (!held)
+        return -ENOMEM;
+    int fd = domain_file_lock(host->folder, name);
+    if (fd < 0) {
+        free(held);
+        return fd == -EBUSY ? -EADDRINUSE : fd;
+    }
+    *held = (struct held){.next = chain, .id = claim->id, .member = claim->member, .fd = fd};
+    int result = record_write(host, fd, claim);
+    if (result == 0 && !id_map_put(&host->held, claim->id, held))
+        result = -ENOMEM;
+    if (result < 0)
+        held_free(host, held);
+    return result;
+}
+
+static void host_withdraw(struct name_service *service, const struct claim *claim)
+{
+    struct host *host = host_of(service);
+    struct held *chain = id_map_get(&host->held, claim->id), **link = &chain;
+    while (*link && (*link)->member != claim->member)
+        link = &(*link)->next;
+    struct held *held = *link;
+    if (!held)
+        return;
+    *link = held->next;
+    if (chain) {
+        bool put =
+            id_map_put(&host->held, claim->id, chain); /* there is one: no memory is needed */
+        assert(put);
+    } else {
+        id_map_take(&host->held, claim->id);
+    }
+    held_free(host, held);
+}
+
+static void host_ask(struct name_service *service, uint64_t id)
+{
+    struct host *host = host_of(service);
+    watch_start(host);
+    id_tell(host, id);
+}
+
+static void host_list(struct name_service *service)
+{
+    folder_walk(host_of(service), 0, member_tell);
+}
+
+static int host_alive(struct name_service *service, const struct claim *claim)
+{
+    struct claim found;
+    switch (file_look(host_of(service), claim->id, claim->member, &found)) {
+    case LOOK_LIVES:
+        return found.place.context == claim->place.context ? 1 : -1;
+    case LOOK_DEAD:
+        return -1;
+    case LOOK_UNSURE:
+        return 0;
+    }
+    assert_unreachable();
+}
+
+const struct name_service_ops name_service_host = {
+    .word = "host",
+    .open = host_open,
+    .close = host_close,
+    .announce = host_announce,
+    .withdraw = host_withdraw,
+    .ask = host_ask,
+    .list = host_list,
+    .alive = host_alive,
+};

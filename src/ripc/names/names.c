@@ -1,0 +1,590 @@
+/* names: the front of the name services. It keeps what all of them told in one
+ * cache, asks all of them, and claims with all of them or with none.
+ *
+ * The program is called back last, when the cache is in order, with a copy of
+ * the claim: it may ask, announce, withdraw and forget from there. Whatever
+ * walks over claims and calls back takes a serial number first and leaves newer
+ * ones alone, so that what a callback brings in cannot keep the walk going. */
+#include "ripc/names/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "ripc/names/cache.h"
+#include "ripc/names/names_impl.h"
+
+#define SERVICE_TEXT_MAX 512
+#define BATCH            64 /* claims that a walk takes out before it calls back */
+
+struct names {
+    struct poller *poller;
+    const struct names_events *events;
+    void *owner;
+    struct names_tuning tuning;
+    struct names_counts counts;
+    struct cache cache;
+    struct poller_timer sweep; /* rests while nothing in the cache grows old */
+    unsigned service_count;
+    struct name_service *services[NAMES_SERVICE_MAX];
+};
+
+static const struct name_service_ops *const services[] = {
+    &name_service_host,
+    &name_service_multicast,
+    &name_service_file,
+};
+
+static const struct names_tuning tuning_default = {
+    .lifetime = 120 * NSEC_PER_SEC,
+    .probe_wait = 20 * NSEC_PER_SEC / 1000,
+    .probe_count = 3,
+    .repeat_wait = 100 * NSEC_PER_SEC / 1000,
+    .ask_wait = 40 * NSEC_PER_SEC / 1000,
+    .assert_wait = 250 * NSEC_PER_SEC / 1000,
+    .look_wait = 200 * NSEC_PER_SEC / 1000,
+};
+
+const struct names_tuning *names_tuning(const struct names *names)
+{
+    return &names->tuning;
+}
+
+void names_tune(struct names *names, const struct names_tuning *tuning)
+{
+    assert(tuning->probe_count >= 1);
+    names->tuning = *tuning;
+}
+
+struct names_counts *names_counts(struct names *names)
+{
+    return &names->counts;
+}
+
+void names_count(const struct names *names, struct names_counts *counts)
+{
+    *counts = names->counts;
+}
+
+/* ---- opening ---- */
+
+/* One word of the list: SERVICE or SERVICE:ARGUMENT. */
+static int service_open(struct names *names, char *text, const struct names_config *config,
+                        struct why *why)
+{
+    char *colon = strchr(text, ':');
+    const struct name_service_ops *ops = NULL;
+    if (colon)
+        *colon = '\0';
+    for (size_t i = 0; i < sizeof services / sizeof *services; i++)
+        if (strcmp(services[i]->word, text) == 0)
+            ops = services[i];
+    if (!ops)
+        return why_fail(why, -EINVAL,
+                        "no name service '%s': it is host, multicast:GROUP:PORT or file:PATH",
+                        text);
+    if (names->service_count == NAMES_SERVICE_MAX)
+        return why_fail(why, -EINVAL, "more than %d name services", NAMES_SERVICE_MAX);
+    for (unsigned i = 0; i < names->service_count; i++)
+        if (ops == &name_service_host && names->services[i]->ops == ops)
+            return why_fail(why, -EINVAL, "name service host is listed twice");
+
+    struct name_service **service = &names->services[names->service_count];
+    int result = ops->open(service, names, colon ? colon + 1 : NULL, config, why);
+    if (result < 0)
+        return result;
+    assert((*service)->ops == ops);
+    (*service)->index = names->service_count++;
+    return 0;
+}
+
+static int services_open(struct names *names, const struct names_config *config, struct why *why)
+{
+    char text[SERVICE_TEXT_MAX];
+    const char *list = config->services;
+    if (strlen(list) >= sizeof text)
+        return why_fail(why, -EINVAL, "a list of name services over %zu bytes", sizeof text - 1);
+    strcpy(text, list);
+    for (char *word = text, *next; word; word = next) {
+        next = strchr(word, ',');
+        if (next)
+            *next++ = '\0';
+        if (!*word)
+            return why_fail(why, -EINVAL, "an empty word in the list of name services '%s'", list);
+        int result = service_open(names, word, config, why);
+        if (result < 0)
+            return result;
+    }
+    return 0;
+}
+
+static void names_sweep(void *owner);
+
+int names_open(struct names **out, const struct names_config *config, struct why *why)
+{
+    assert(config->poller && config->services && config->events && config->domain);
+    struct names *names = array_new(1, sizeof *names);
+    if (!names)
+        return why_fail(why, -ENOMEM, "not enough memory");
+    names->poller = config->poller;
+    names->events = config->events;
+    names->owner = config->owner;
+    names->tuning = tuning_default;
+    names->sweep = (struct poller_timer){.at = NSEC_NEVER, .fired = names_sweep, .owner = names};
+    int result = services_open(names, config, why);
+    if (result < 0) {
+        names_close(names);
+        return result;
+    }
+    *out = names;
+    return 0;
+}
+
+void names_close(struct names *names)
+{
+    if (!names)
+        return;
+    while (names->service_count > 0) {
+        struct name_service *service = names->services[--names->service_count];
+        service->ops->close(service);
+    }
+    poller_unset(names->poller, &names->sweep);
+    cache_fini(&names->cache);
+    free(names);
+}
+
+/* ---- what others claim ---- */
+
+/* Somebody else claims what is ours, or names a service what is our group. */
+static bool name_is_ours(const struct name *name, const struct claim *claim)
+{
+    for (const struct mine *mine = name->mines; mine; mine = mine->next) {
+        if (!mine->settled || mine->claim.place.context == claim->place.context)
+            continue;
+        if (mine->claim.member == claim->member || mine->claim.group != claim->group)
+            return true;
+    }
+    return false;
+}
+
+/* Old claims are looked for a few times within a lifetime. */
+static void sweep_start(struct names *names, nsec until)
+{
+    if (until == NSEC_NEVER || names->sweep.at != NSEC_NEVER)
+        return;
+    /* Without memory for the timer claims live longer: no harm. */
+    if (poller_set(names->poller, &names->sweep, clock_after(names->tuning.lifetime / 4)) < 0)
+        return;
+}
+
+int names_learn(struct names *names, struct name_service *service, const struct claim *claim,
+                nsec until, bool firm)
+{
+    struct known offer = {
+        .claim = *claim, .until = until, .sources = 1u << service->index, .firm = firm};
+    const struct name *name = cache_find(&names->cache, claim->id);
+    if (name && name_is_ours(name, claim)) {
+        /* The operator's file says where an id usually is: no rival. */
+        if (!claim->place.context)
+            return 0;
+        names->counts.conflicts++;
+        return -EADDRINUSE;
+    }
+    const struct mine *mine = name ? name_mine(name, claim->member) : NULL;
+    if (mine && mine->settled)
+        return 0; /* our own words */
+    int news = cache_learn(&names->cache, &offer);
+    if (news < 0)
+        return news;
+    if (news != CACHE_FULL)
+        sweep_start(names, until);
+    if (news == CACHE_NEW || news == CACHE_MOVED)
+        names->events->found(names->owner, &offer.claim);
+    return 0;
+}
+
+/* Takes it out and says so. */
+static void known_drop(struct names *names, struct name *name, struct known *known)
+{
+    struct claim claim = known->claim;
+    bool ended = known->ended;
+    cache_drop(&names->cache, name, known);
+    cache_prune(&names->cache, claim.id);
+    if (!ended)
+        names->events->gone(names->owner, &claim);
+}
+
+void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
+                uint64_t context)
+{
+    struct name *name = cache_find(&names->cache, id);
+    struct known *known = name ? name_known(name, member) : NULL;
+    if (!known || known->own || known->ended)
+        return;
+    if (context ? known->claim.place.context == context : known->sources & 1u << service->index)
+        known_drop(names, name, known);
+}
+
+void names_ended(struct names *names, const struct claim *claim, nsec until)
+{
+    struct name *name = cache_find(&names->cache, claim->id);
+    struct known *known = name ? name_known(name, claim->member) : NULL;
+    if (!known || known->own || known->ended ||
+        known->claim.place.context != claim->place.context ||
+        known->claim.incarnation > claim->incarnation)
+        return;
+    struct claim copy = known->claim;
+    known->ended = true;
+    known->until = until;
+    known->claim.incarnation = claim->incarnation;
+    names->events->gone(names->owner, &copy);
+}
+
+bool names_wants(const struct names *names, uint64_t id)
+{
+    const struct name *name = cache_find(&names->cache, id);
+    return name && (name->asked || name->count);
+}
+
+void names_each_wanted(struct names *names, void (*each)(void *owner, uint64_t id), void *owner)
+{
+    /* The callback changes the cache under the walk: the ids are taken first. */
+    const struct name *name;
+    size_t cursor = 0, count = 0;
+    uint64_t *ids = array_new(names->cache.names.count, sizeof *ids);
+    if (!ids)
+        return;
+    while ((name = id_map_next(&names->cache.names, &cursor)))
+        if (name->asked || name->count)
+            ids[count++] = name->id;
+    for (size_t i = 0; i < count; i++)
+        each(owner, ids[i]);
+    free(ids);
+}
+
+unsigned names_told(const struct names *names, const struct name_service *service, uint64_t id,
+                    uint64_t *members, unsigned max)
+{
+    const struct name *name = cache_find(&names->cache, id);
+    unsigned count = 0;
+    for (size_t i = 0; name && i < name->count && count < max; i++) {
+        const struct known *known = &name->claims[i];
+        if (!known->own && !known->ended && known->sources & 1u << service->index)
+            members[count++] = known->claim.member;
+    }
+    return count;
+}
+
+/* ---- what we claim ---- */
+
+static void mine_free(struct names *names, struct mine *mine)
+{
+    uint64_t id = mine->claim.id;
+    struct name *name = cache_find(&names->cache, id);
+    struct mine **link = &name->mines;
+    while (*link != mine)
+        link = &(*link)->next;
+    *link = mine->next;
+    free(mine);
+    cache_prune(&names->cache, id);
+}
+
+/* Lets go of it with every service but the one that let go by itself. */
+static void mine_release(struct names *names, struct mine *mine, const struct name_service *but)
+{
+    for (unsigned i = 0; i < names->service_count; i++) {
+        struct name_service *service = names->services[i];
+        if (mine->held & 1u << i && service != but)
+            service->ops->withdraw(service, &mine->claim);
+    }
+    mine->held = 0;
+}
+
+/* All services agreed: from now on it is known as anybody's is. */
+static int mine_settle(struct names *names, struct mine *mine)
+{
+    struct claim claim = mine->claim;
+    struct known own = {.claim = claim, .until = NSEC_NEVER, .own = true};
+    struct name *name = cache_find(&names->cache, claim.id);
+    struct known *known = name_known(name, claim.member);
+    if (known) { /* what others had, and it was given up; ours is what holds now */
+        own.serial = ++names->cache.serial;
+        *known = own;
+    } else {
+        int result = cache_learn(&names->cache, &own);
+        if (result < 0)
+            return result;
+    }
+    mine->settled = true;
+    names->events->announced(names->owner, claim.id, claim.member, 0);
+    /* Unless the program gave it up at once. */
+    name = cache_find(&names->cache, claim.id);
+    mine = name ? name_mine(name, claim.member) : NULL;
+    if (mine && mine->claim.incarnation == claim.incarnation)
+        names->events->found(names->owner, &claim);
+    return 0;
+}
+
+static void mine_refused(struct names *names, struct mine *mine, const struct name_service *by,
+                         int status)
+{
+    struct claim claim = mine->claim;
+    struct name *name = cache_find(&names->cache, claim.id);
+    struct known *known = name_known(name, claim.member);
+    mine_release(names, mine, by);
+    if (known && known->own)
+        cache_drop(&names->cache, name, known);
+    mine_free(names, mine);
+    names->events->announced(names->owner, claim.id, claim.member, status);
+}
+
+void names_settled(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
+                   int status)
+{
+    struct name *name = cache_find(&names->cache, id);
+    struct mine *mine = name ? name_mine(name, member) : NULL;
+    if (!mine || !(mine->held & 1u << service->index))
+        return;
+    mine->pending &= ~(1u << service->index);
+    if (status >= 0 && !mine->pending && !mine->settled) {
+        status = mine_settle(names, mine);
+        service = NULL; /* it holds the claim: it has to let go as the others */
+    }
+    if (status < 0)
+        mine_refused(names, mine, service, status);
+}
+
+int names_announce(struct names *names, const struct claim *claim)
+{
+    if (!claim_is_sound(claim))
+        return -EINVAL;
+    struct name *name = cache_name(&names->cache, claim->id);
+    if (!name)
+        return -ENOMEM;
+    for (const struct mine *other = name->mines; other; other = other->next) {
+        if (other->claim.member == claim->member)
+            return -EALREADY;
+        if (other->claim.group != claim->group) {
+            names->events->announced(names->owner, claim->id, claim->member, -EADDRINUSE);
+            return 0;
+        }
+    }
+    struct mine *mine = array_new(1, sizeof *mine);
+    if (!mine) {
+        cache_prune(&names->cache, claim->id);
+        return -ENOMEM;
+    }
+    *mine = (struct mine){.next = name->mines, .claim = *claim};
+    name->mines = mine;
+    int result = 0;
+    for (unsigned i = 0; i < names->service_count && result >= 0; i++) {
+        result = names->services[i]->ops->announce(names->services[i], claim);
+        if (result >= 0)
+            mine->held |= 1u << i;
+        if (result == NAME_SERVICE_LATER)
+            mine->pending |= 1u << i;
+    }
+    if (result >= 0 && !mine->pending)
+        result = mine_settle(names, mine);
+    if (result >= 0)
+        return 0;
+    if (result == -EADDRINUSE) {
+        mine_refused(names, mine, NULL, result);
+        return 0;
+    }
+    mine_release(names, mine, NULL);
+    mine_free(names, mine);
+    return result;
+}
+
+void names_withdraw(struct names *names, uint64_t id, uint64_t member)
+{
+    struct name *name = cache_find(&names->cache, id);
+    struct mine *mine = name ? name_mine(name, member) : NULL;
+    if (!mine)
+        return;
+    struct known *known = name_known(name, member);
+    struct claim claim = mine->claim;
+    bool told = known && known->own;
+    mine_release(names, mine, NULL);
+    if (told)
+        cache_drop(&names->cache, name, known);
+    mine_free(names, mine);
+    if (told)
+        names->events->gone(names->owner, &claim);
+}
+
+/* ---- asking ---- */
+
+int names_ask(struct names *names, uint64_t id)
+{
+    if (!id)
+        return -EINVAL;
+    struct name *name = cache_name(&names->cache, id);
+    if (!name)
+        return -ENOMEM;
+    name->asked = true;
+    uint64_t serial = names->cache.serial; /* what comes in now was told by names_learn */
+    for (unsigned i = 0; i < names->service_count; i++)
+        names->services[i]->ops->ask(names->services[i], id);
+
+    name = cache_find(&names->cache, id);
+    size_t count = name ? name->count : 0;
+    struct known *copy = array_copy(count ? name->claims : NULL, count, sizeof *copy);
+    if (!copy)
+        return -ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        if (!copy[i].ended && copy[i].serial <= serial)
+            names->events->found(names->owner, &copy[i].claim);
+    free(copy);
+    name = cache_find(&names->cache, id);
+    return name ? (int)name_count(name) : 0;
+}
+
+void names_ignore(struct names *names, uint64_t id)
+{
+    struct name *name = cache_find(&names->cache, id);
+    if (name) {
+        name->asked = false;
+        cache_prune(&names->cache, id);
+    }
+}
+
+/* Does a service that told of it know that it is dead? */
+static bool known_is_dead(const struct names *names, const struct known *known, uint64_t ignored)
+{
+    for (unsigned i = 0; i < names->service_count; i++) {
+        struct name_service *service = names->services[i];
+        if (known->sources & 1u << i && service->ops->alive(service, &known->claim) < 0)
+            return true;
+    }
+    return false;
+}
+
+unsigned names_known(struct names *names, uint64_t id, struct claim *out, unsigned max)
+{
+    struct name *name = cache_find(&names->cache, id);
+    struct claim dead[BATCH];
+    unsigned count = 0, dead_count = 0;
+    for (size_t i = 0; name && i < name->count; i++) {
+        const struct known *known = &name->claims[i];
+        if (known->ended)
+            continue;
+        if (!known->own && dead_count < BATCH && known_is_dead(names, known, 0)) {
+            dead[dead_count++] = known->claim;
+            continue;
+        }
+        if (count < max)
+            out[count] = known->claim;
+        count++;
+    }
+    for (unsigned i = 0; i < dead_count; i++)
+        names_lost(names, NULL, id, dead[i].member, dead[i].place.context);
+    return count;
+}
+
+/* ---- forgetting ---- */
+
+typedef bool known_test(const struct names *names, const struct known *known, uint64_t argument);
+
+/* Takes out all that pass the test; says so of those that somebody cares about:
+ * all, or those that were asked for. */
+static void known_drop_all(struct names *names, known_test *test, uint64_t argument, bool tell_all)
+{
+    uint64_t serial = names->cache.serial;
+    unsigned count;
+    do {
+        struct claim claims[BATCH];
+        bool tell[BATCH];
+        struct name *name;
+        size_t cursor = 0;
+        count = 0;
+        while (count < BATCH && (name = id_map_next(&names->cache.names, &cursor))) {
+            for (size_t i = name->count; i-- > 0 && count < BATCH;) {
+                struct known *known = &name->claims[i];
+                if (known->own || known->serial > serial || !test(names, known, argument))
+                    continue;
+                tell[count] = !known->ended && (tell_all || name->asked);
+                claims[count++] = known->claim;
+                cache_drop(&names->cache, name, known);
+            }
+        }
+        for (unsigned i = 0; i < count; i++)
+            cache_prune(&names->cache, claims[i].id);
+        for (unsigned i = 0; i < count; i++)
+            if (tell[i])
+                names->events->gone(names->owner, &claims[i]);
+    } while (count == BATCH);
+}
+
+static bool known_is_of_context(const struct names *names, const struct known *known,
+                                uint64_t context)
+{
+    return known->claim.place.context == context && !known->ended;
+}
+
+void names_forget(struct names *names, uint64_t context)
+{
+    if (context) /* 0 is the operator's word, which no failure makes untrue */
+        known_drop_all(names, known_is_of_context, context, true);
+}
+
+static bool known_is_old(const struct names *names, const struct known *known, uint64_t now)
+{
+    return known->until <= (nsec)now;
+}
+
+static void sweep_ask(void *owner, uint64_t id)
+{
+    struct names *names = owner;
+    const struct name *name = cache_find(&names->cache, id);
+    nsec soon = clock_after(names->tuning.lifetime / 2);
+    bool old = false;
+    if (!name || !name->asked)
+        return;
+    for (size_t i = 0; i < name->count; i++)
+        old |= !name->claims[i].ended && name->claims[i].until <= soon;
+    for (unsigned i = 0; i < names->service_count && old; i++)
+        names->services[i]->ops->ask(names->services[i], id);
+}
+
+/* Forgets what nobody repeated for a lifetime. For what somebody here wants to
+ * know it asks before: silence then means that the owner is gone. */
+static void names_sweep(void *owner)
+{
+    struct names *names = owner;
+    struct name *name;
+    size_t cursor = 0;
+    bool more = false;
+    known_drop_all(names, known_is_old, (uint64_t)clock_now(), false);
+    names_each_wanted(names, sweep_ask, names);
+    while ((name = id_map_next(&names->cache.names, &cursor)))
+        for (size_t i = 0; i < name->count; i++)
+            more |= name->claims[i].until != NSEC_NEVER;
+    names->sweep.at = NSEC_NEVER;
+    if (more)
+        sweep_start(names, 0);
+}
+
+/* ---- listing ---- */
+
+int names_list(struct names *names, names_each *each, void *argument)
+{
+    known_drop_all(names, known_is_dead, 0, true);
+    for (unsigned i = 0; i < names->service_count; i++)
+        names->services[i]->ops->list(names->services[i]);
+    const struct name *name;
+    size_t cursor = 0;
+    int count = 0;
+    while ((name = id_map_next(&names->cache.names, &cursor))) {
+        for (size_t i = 0; i < name->count; i++) {
+            if (name->claims[i].ended)
+                continue;
+            each(argument, &name->claims[i].claim);
+            count++;
+        }
+    }
+    return count;
+}

@@ -1,0 +1,69 @@
+#pragma once
+/* names_impl: what the name services and the front of names know of each
+ * other. A service begins with the struct below; it is opened and closed by
+ * the front, and tells what it hears through the calls here. All of it runs
+ * under the poller's lock.
+ *
+ * Any of these calls may call the program back, and the program may ask,
+ * announce and withdraw from there: a service has put its own things in order
+ * before it calls, and looks at them afresh afterwards. */
+
+#include "ripc/names/claim.h"
+#include "ripc/names/names.h"
+
+#define NAMES_SERVICE_MAX 8
+
+struct name_service {
+    const struct name_service_ops *ops;
+    unsigned index; /* of its bit in struct known */
+};
+
+extern const struct name_service_ops name_service_host;
+extern const struct name_service_ops name_service_multicast;
+extern const struct name_service_ops name_service_file;
+
+/* What announce of a service returns besides 0 (claimed) and errors. */
+#define NAME_SERVICE_LATER 1
+
+/* Times that tests shorten. */
+struct names_tuning {
+    nsec lifetime;        /* of what was heard and not heard again */
+    nsec probe_wait;      /* between two probes, and after the last */
+    unsigned probe_count; /* at least 1 */
+    nsec repeat_wait;     /* until a claim is said the second time */
+    nsec ask_wait;        /* until a query without answer is repeated the first time */
+    nsec assert_wait;     /* between two answers to one who claims what is ours; doubles */
+    nsec look_wait;       /* between two looks at the folder where it cannot be watched */
+};
+
+const struct names_tuning *names_tuning(const struct names *names);
+void names_tune(struct names *names, const struct names_tuning *tuning);
+struct names_counts *names_counts(struct names *names);
+
+/* A service that said LATER has decided: 0 or -EADDRINUSE. -ESTALE: what it
+ * held is another's now. After a refusal the service holds nothing of it. */
+void names_settled(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
+                   int status);
+
+/* Somebody has this. `until` NSEC_NEVER: until names_lost. `firm`: a lock
+ * proves it. -EADDRINUSE: it is ours, and a conflict was counted. */
+int names_learn(struct names *names, struct name_service *service, const struct claim *claim,
+                nsec until, bool firm);
+
+/* The member has it no more, if `context` (0: whoever the service told of) is
+ * the one it is known of. `ended`: withdrawn, so that incarnations up to
+ * `incarnation` are not to be believed again. */
+void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
+                uint64_t context);
+void names_ended(struct names *names, const struct claim *claim, nsec until);
+
+/* Is it worth the trouble to look after this id? */
+bool names_wants(const struct names *names, uint64_t id);
+
+/* The ids asked for, for a service that must look at all of them again. The
+ * callback may not ask for new ones. */
+void names_each_wanted(struct names *names, void (*each)(void *owner, uint64_t id), void *owner);
+
+/* The members of an id that this service told of; at most `max`. Returns how many. */
+unsigned names_told(const struct names *names, const struct name_service *service, uint64_t id,
+                    uint64_t *members, unsigned max);

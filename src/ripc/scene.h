@@ -1,0 +1,68 @@
+#pragma once
+/* scene: what tests of ripc begin with: a folder of their own in shared
+ * memory, so that they can run beside each other, and contexts in it. */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <weft/ripc.h>
+
+#include "base/test.h"
+
+#define SCENE_SECOND 1000000000LL
+
+/* Long enough for a loaded machine; a test that waits for it has failed. */
+static inline int64_t scene_deadline(void)
+{
+    return ripc_after(20 * SCENE_SECOND);
+}
+
+static inline int scene_begin(void **state)
+{
+    static char folder[64];
+    snprintf(folder, sizeof folder, "/dev/shm/weft-test-XXXXXX");
+    if (!mkdtemp(folder) || setenv("WEFT_FOLDER", folder, 1))
+        return -1;
+    unsetenv("WEFT_DOMAIN");
+    *state = folder;
+    return 0;
+}
+
+/* Whatever a test left behind makes rmdir fail, and the test with it. */
+static inline int scene_end(void **state)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/default", (const char *)*state);
+    int left = rmdir(path);
+    return rmdir(*state) || left ? -1 : 0;
+}
+
+static inline struct ripc *scene_open(const struct ripc_config *config)
+{
+    struct ripc *ripc = NULL;
+    assert_int_equal(ripc_open(config, &ripc), 0);
+    return ripc;
+}
+
+static inline struct ripc_service *scene_bind(struct ripc *ripc, ripc_id id)
+{
+    struct ripc_service *service = NULL;
+    assert_int_equal(ripc_bind(ripc, id, 0, &service), 0);
+    return service;
+}
+
+static inline void scene_close(struct ripc *ripc)
+{
+    assert_int_equal(ripc_close(ripc, scene_deadline()), 0);
+}
+
+static inline struct ripc_message scene_receive(struct ripc_service *service)
+{
+    struct ripc_message message;
+    assert_int_equal(ripc_receive(service, &message, 1, scene_deadline()), 1);
+    return message;
+}
+
+#define SCENE(name) cmocka_unit_test_setup_teardown(name, scene_begin, scene_end)

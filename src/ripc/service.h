@@ -1,0 +1,101 @@
+#pragma once
+/* service: a bound name, with what comes to it and what it waits for.
+ *
+ * Messages come through arrivals, one for each pipe from another service.
+ * Completions and other news wait in a list of events. Threads that wait do so
+ * on the service's bell. */
+
+#include "ripc/context.h"
+#include "ripc/peer.h"
+#include "ripc/waiting.h"
+
+#define ARRIVAL_BURST 16
+
+struct incoming;
+
+/* The receiving end of a pipe. */
+struct arrival {
+    struct list service_node;
+    struct list peer_node;
+    struct ripc_service *service;
+    struct peer *peer;
+    struct inlet *inlet;
+    unsigned transport;
+    ripc_id from;
+    uint64_t pipe; /* the sender's number of it */
+    bool ended;    /* nothing new will come: the rest is taken, then it closes */
+    bool busy;     /* a thread is copying items of it and has given up the lock meanwhile */
+    uint32_t held; /* messages taken and not released */
+    unsigned next; /* frames pulled and not yet taken: frames[next .. count) */
+    unsigned count;
+    struct incoming *incoming; /* the message of frames[next], while its items come; or NULL */
+    uint64_t token_last;       /* of the frames seen */
+    struct id_map canceled;    /* tokens of frames not seen yet that the sender takes back */
+    struct list incomings;     /* messages with items that are taken and not settled */
+    struct frame frames[ARRIVAL_BURST];
+};
+
+struct event {
+    struct list node;
+    struct ripc_event event;
+};
+
+enum service_claim { CLAIM_ASKED, CLAIM_HELD, CLAIM_LOST };
+
+struct ripc_service {
+    struct ripc *ripc;
+    ripc_id id;
+    uint64_t incarnation;
+    enum service_claim claim;
+    int claim_status;
+    struct doorbell bell;
+    bool hidden;  /* the library's own */
+    bool closing; /* unbind waits for the threads that wait */
+    uint32_t waiters;
+    struct list arrivals; /* in the order in which they are looked at */
+    unsigned arrival_count;
+    struct id_map remotes;
+    struct remote *remote_last; /* the one sent to last: conversations have two ends */
+    struct id_map operations;
+    int64_t operation_last;
+    struct list events;
+    struct windows windows;
+    struct id_map offers; /* return buffers of ours that peers may still fill, by number */
+    struct id_map groups; /* that it is a member of */
+    struct id_map watches;
+    uint32_t starved; /* remotes that a send found without credit */
+    int loop_fd;      /* for event loops of a context without a keeper; -1 until asked for */
+};
+
+/* With the lock held; waits for the name services. Id 0 chooses a random one. */
+int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service **service);
+void service_close(struct ripc_service *service); /* with the lock held; waits for waiters */
+
+/* Puts news into the list and rings the bell. Without memory the news is lost
+ * only if it is no completion: those have their memory from the start. */
+void service_tell(struct ripc_service *service, const struct ripc_event *event);
+
+/* What a name service says of an id that a service has, joined or watches. */
+extern const struct names_events service_names_events;
+
+/* Every wait of a service: counted, and ended by -ECANCELED when it closes. */
+int service_wait(struct ripc_service *service, waiting_look *look, void *argument,
+                 int64_t deadline);
+
+/* A peer opens a pipe to the service `words->to`, closes one, or cancels. */
+void arrival_open(struct peer *peer, struct control_words *words);
+void arrival_end(struct peer *peer, uint64_t pipe);
+void arrival_cancel(struct peer *peer, uint64_t pipe, uint64_t token);
+
+/* The peer died: what came is still to be taken. */
+void arrival_orphan(struct arrival *arrival);
+
+/* Closes it if it has ended, is empty, and nothing taken from it is held. */
+void arrival_settle(struct arrival *arrival);
+void arrival_close(struct arrival *arrival);
+
+/* Takes messages of all pipes. Returns how many. */
+int arrivals_take(struct ripc_service *service, struct ripc_message *out, unsigned max);
+
+/* Would arrivals_take find something? */
+bool arrivals_wait(struct ripc_service *service);

@@ -1,0 +1,36 @@
+#pragma once
+/* settings: a configuration with every gap filled, from the environment or by
+ * default, and checked. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <weft/ripc.h>
+
+#include "base/err.h"
+#include "transport/clock.h"
+
+struct settings {
+    const char *domain;
+    const char *names;
+    const char *transports; /* NULL: all that apply */
+    const char *address;    /* NULL: this host only */
+    const char *provider;   /* NULL: the transport's choice */
+    bool has_key;
+    uint8_t key[32];
+    uint32_t flags;
+    uint32_t ring_slots;
+    uint32_t ring_bytes;
+    nsec spin;
+    nsec yield;
+};
+
+MUST_CHECK int settings_read(struct settings *settings, const struct ripc_config *config,
+                             struct why *why);
+void settings_fini(struct settings *settings); /* wipes the key */
+
+/* Is the transport wanted? */
+bool settings_has_transport(const struct settings *settings, const char *name);
+
+/* WEFT_DOMAIN or the default. */
+const char *settings_domain(void);

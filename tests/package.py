@@ -1,0 +1,133 @@
+"""What is installed is what a stranger's program needs, and nothing of our insides is visible."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, sys.path[0])
+from tap import main
+
+PUBLIC = re.compile(r"(ripc|sst|weft)_[a-z0-9_]+")
+
+PROGRAM = """
+#include <errno.h>
+#include <stdio.h>
+#include <weft/ripc.h>
+
+int main(void)
+{
+    struct ripc *ripc;
+    int error = ripc_open(NULL, &ripc);
+    if (error < 0) {
+        printf("ripc_open: %s\\n", ripc_strerror(error));
+        return 1;
+    }
+    struct ripc_service *service;
+    struct ripc_message message;
+    error = ripc_bind(ripc, 0, 0, &service);
+    if (error == 0)
+        error = ripc_send(service, ripc_service_id(service), "hello", 5, ripc_after(5000000000));
+    if (error == 0 && ripc_receive(service, &message, 1, ripc_after(5000000000)) == 1) {
+        printf("%.*s\\n", (int)message.size, (const char *)message.data);
+        ripc_release(&message);
+    }
+    return ripc_close(ripc, RIPC_NOW) < 0;
+}
+"""
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                          timeout=60, **options)
+
+
+def sanitized():
+    return os.environ.get("SANITIZE", "none") != "none"
+
+
+class Symbols(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("nm"), "nm is not installed")
+    def test_only_public_names_are_exported(self):
+        listing = run("nm", "-D", "--defined-only", os.environ["WEFT_LIBRARY"])
+        self.assertEqual(listing.returncode, 0, listing.stderr)
+        names = [line.split()[-1].split("@")[0] for line in listing.stdout.splitlines()]
+        self.assertIn("ripc_strerror", names)
+        strangers = [name for name in names if not PUBLIC.fullmatch(name)]
+        self.assertEqual(strangers, [])
+
+    @unittest.skipUnless(shutil.which("nm"), "nm is not installed")
+    def test_everything_that_the_header_declares_is_exported(self):
+        listing = run("nm", "-D", "--defined-only", os.environ["WEFT_LIBRARY"])
+        names = {line.split()[-1].split("@")[0] for line in listing.stdout.splitlines()}
+        header = pathlib.Path(__file__).parent.parent / "include" / "weft" / "ripc.h"
+        declared = set(re.findall(r"^RIPC_API [^(]*?\b(ripc_\w+)\(", header.read_text(), re.M))
+        self.assertGreater(len(declared), 30)
+        self.assertEqual(declared - names, set())
+
+
+@unittest.skipUnless(shutil.which("meson"), "meson is not in PATH")
+class Install(unittest.TestCase):
+    """A program that knows only pkg-config finds, links and uses the library."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.stage = pathlib.Path(cls.folder.name, "stage")
+        done = run("meson", "install", "-C", os.environ["BUILD_FOLDER"], "--no-rebuild",
+                   "--tags", "devel,runtime", "--destdir", cls.stage)
+        if done.returncode:
+            raise AssertionError("meson install: " + done.stdout + done.stderr)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def flags(self, *words):
+        if not shutil.which("pkg-config"):
+            self.skipTest("pkg-config is not installed")
+        folder = next(self.stage.rglob("weft.pc")).parent
+        done = run("pkg-config", *words, "weft",
+                   env={**os.environ, "PKG_CONFIG_PATH": str(folder),
+                        "PKG_CONFIG_SYSROOT_DIR": str(self.stage)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.split()
+
+    def compile(self, compiler, *flags, name="program.c"):
+        source = pathlib.Path(self.folder.name, name)
+        source.write_text(PROGRAM)
+        return run(*compiler.split(), "-Wall", "-Wextra", "-Werror", source, *flags)
+
+    def test_the_library_has_a_version_and_links_to_it(self):
+        library = next(self.stage.rglob("libweft.so"))
+        self.assertRegex(library.resolve().name, r"^libweft\.so\.\d+\.\d+\.\d+$")
+        dynamic = run("readelf", "-d", library).stdout
+        self.assertRegex(dynamic, r"soname: \[libweft\.so\.\d+\]")
+
+    def test_the_version_is_the_one_of_the_program(self):
+        weft = next(path for path in self.stage.rglob("bin/weft"))
+        self.assertEqual(run(weft, "version").stdout.split()[1], self.flags("--modversion")[0])
+
+    @unittest.skipIf(sanitized(), "a plain program cannot load a sanitized library")
+    def test_a_program_is_compiled_linked_and_run(self):
+        program = pathlib.Path(self.folder.name, "program")
+        done = self.compile(os.environ.get("CC", "cc"), "-o", program,
+                            *self.flags("--cflags", "--libs"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        library = next(self.stage.rglob("libweft.so")).parent
+        done = run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library),
+                                 "WEFT_FOLDER": self.folder.name, "WEFT_DOMAIN": "package"})
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "hello\n", ""))
+
+    @unittest.skipUnless(shutil.which("c++"), "no C++ compiler is installed")
+    def test_cplusplus_reads_the_header(self):
+        done = self.compile("c++", "-fsyntax-only", "-std=c++17", *self.flags("--cflags"),
+                            name="program.cpp")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+main()
