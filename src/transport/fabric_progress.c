@@ -104,7 +104,7 @@ static void stalled_flush(struct fabric *fabric)
     }
 }
 
-static int fabric_look(struct fabric *fabric)
+int fabric_look(struct fabric *fabric)
 {
     struct fi_cq_msg_entry entries[BATCH_SIZE];
     int happened = 0;
@@ -122,8 +122,10 @@ static int fabric_look(struct fabric *fabric)
         if (count < BATCH_SIZE)
             break;
     }
-    if (fabric->stalled)
+    if (fabric->stalled && !fabric->draining)
         stalled_flush(fabric);
+    if (!fabric->draining)
+        fabric_jobs_tell(fabric, NULL);
     fabric->depth--;
     bells_ring(fabric);
     return happened;
