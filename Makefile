@@ -24,7 +24,7 @@ check: ## everything a change must pass
 format: ## let clang-format decide
 	@clang-format -i $(SOURCES)
 
-coverage: ## lines of topology, routing and flow that the tests reach
+coverage: ## lines of the layers below the command line that the tests reach
 	@tools/check coverage
 
 fuzz: ## every decoder's fuzzer for FUZZ_SECONDS (20) each

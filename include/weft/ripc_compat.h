@@ -27,7 +27,7 @@
  *    called at any time: a buffer that is still being read is freed later.
  *  - A long item without a window is discarded, and reported as NULL with size 0.
  *  - Where the process of a sender ends, items not yet pulled are lost; a
- *    program that returns from main waits for them, but at most two seconds. */
+ *    program that returns from main waits for them, but at most five seconds. */
 
 #include <stdint.h>
 #include <sys/types.h>

@@ -24,7 +24,7 @@
 
 #define COMPAT_IDS         65536
 #define COMPAT_RANDOM_MAX  1000 /* tries to find a free id */
-#define COMPAT_LINGER_NSEC (2 * NSEC_PER_SEC)
+#define COMPAT_LINGER_NSEC (5 * NSEC_PER_SEC)
 #define COMPAT_EVENTS      16
 
 static struct {

@@ -4,6 +4,9 @@
  *   udp_outlet.c  the sender's end of a pipe
  *   udp_inlet.c   the receiver's end */
 
+#include <stdalign.h>
+#include <stdlib.h>
+
 #include "base/id_map.h"
 #include "base/list.h"
 #include "transport/socket.h"
@@ -14,7 +17,33 @@
 #define UDP_AGAIN_NSEC_MAX (320 * 1000 * 1000LL) /* and at last, after doubling */
 #define UDP_DELAY_NSEC     (2 * 1000 * 1000LL)   /* how long news may wait for company */
 
-#define UDP_BATCH 16 /* datagrams of one system call */
+#define UDP_BATCH 16  /* datagrams of one system call */
+#define UDP_SMALL 128 /* bytes that a slot holds itself */
+
+/* A frame's body at either end. Windows are wide and most frames small, so only
+ * large ones take memory of their own, and only while they are there. */
+struct udp_body {
+    uint8_t *large; /* owned, or NULL: the body is small */
+    alignas(16) uint8_t small[UDP_SMALL];
+};
+
+static inline const uint8_t *udp_body_data(const struct udp_body *body)
+{
+    return body->large ? body->large : body->small;
+}
+
+/* Where to write a body of that size; NULL without memory. */
+static inline uint8_t *udp_body_room(struct udp_body *body, size_t size)
+{
+    body->large = size > UDP_SMALL ? malloc(size) : NULL;
+    return size > UDP_SMALL ? body->large : body->small;
+}
+
+static inline void udp_body_free(struct udp_body *body)
+{
+    free(body->large);
+    body->large = NULL;
+}
 
 struct udp {
     struct transport transport;

@@ -25,7 +25,7 @@ enum {
     ACKS_ON_WAY_MAX = 512, /* unconfirmed ones that are sent; the sender holds 1024 */
     ACKS_START = 64,       /* a power of two, as all that follow */
     REPORTS_MAX = 8,       /* datagrams of one go */
-    NOBODY = 0xff,
+    NOBODY = 0xffff,
 };
 
 enum slot_state { SLOT_FREE, SLOT_ARRIVED, SLOT_PULLED };
@@ -34,20 +34,20 @@ struct inlet_slot {
     struct frame_head head;
     uint32_t size;
     enum slot_state state;
-    uint8_t body[FRAME_BODY_MAX];
+    struct udp_body body;
 };
-static_assert(UDP_WINDOW_MAX < NOBODY, "a slot's index is a byte");
+static_assert(UDP_WINDOW_MAX < NOBODY, "a slot's index has 16 bits");
 
 struct udp_inlet {
     struct inlet inlet;
     struct udp_pipe pipe;
     uint32_t window;
     uint32_t free_count;
-    uint8_t free_slots[UDP_WINDOW_MAX];
-    uint8_t order[UDP_WINDOW_MAX];
-    uint64_t expected; /* the first frame that has not come */
-    uint64_t pulled;   /* the first frame that was not pulled */
-    uint64_t released; /* how many were */
+    uint16_t free_slots[UDP_WINDOW_MAX];
+    uint16_t order[UDP_WINDOW_MAX]; /* slots of what was not pulled, by number % window */
+    uint64_t expected;              /* the first frame that has not come */
+    uint64_t pulled;                /* the first frame that was not pulled */
+    uint64_t released;              /* how many were */
     uint64_t told_expected;
     uint64_t told_released;
     nsec told_at;
@@ -77,8 +77,11 @@ static void inlet_wake(struct udp_inlet *inlet)
 static uint64_t frames_selected(const struct udp_inlet *inlet)
 {
     uint64_t bits = 0;
-    for (uint64_t i = 0; inlet->expected + 1 + i < inlet->pulled + inlet->window; i++) {
-        if (inlet->order[(inlet->expected + 1 + i) % inlet->window] != NOBODY)
+    for (unsigned i = 0; i < UDP_SELECTED; i++) {
+        uint64_t sequence = inlet->expected + 1 + i;
+        if (sequence >= inlet->pulled + inlet->window)
+            break;
+        if (inlet->order[sequence % inlet->window] != NOBODY)
             bits |= 1ULL << i;
     }
     return bits;
@@ -183,13 +186,17 @@ static void frame_heard(struct udp_inlet *inlet, const struct udp_frame *frame)
         return;
     }
     assert(inlet->free_count > 0);
-    uint8_t index = inlet->free_slots[--inlet->free_count];
+    uint16_t index = inlet->free_slots[inlet->free_count - 1];
     struct inlet_slot *slot = &inlet->slots[index];
+    uint8_t *body = udp_body_room(&slot->body, frame->size);
+    if (!body)
+        return; /* as if lost: it comes again */
+    inlet->free_count--;
     slot->head = frame->head;
     slot->size = frame->size;
     slot->state = SLOT_ARRIVED;
     if (frame->size)
-        memcpy(slot->body, frame->body, frame->size);
+        memcpy(body, frame->body, frame->size);
     inlet->order[sequence % inlet->window] = index;
     if (sequence != inlet->expected) {
         inlet_tell_soon(inlet, true); /* a gap */
@@ -243,9 +250,9 @@ int udp_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offe
     inlet->pipe.peer = peer;
     inlet->pipe.heard = inlet_heard;
     inlet->pipe.late = inlet_late;
-    memset(inlet->order, NOBODY, sizeof inlet->order);
+    memset(inlet->order, 0xff, sizeof inlet->order);
     for (uint32_t i = 0; i < window; i++)
-        inlet->free_slots[inlet->free_count++] = (uint8_t)(window - 1 - i);
+        inlet->free_slots[inlet->free_count++] = (uint16_t)(window - 1 - i);
     int result = udp_pipe_open(&inlet->pipe, link, bell);
     if (result) {
         free(inlet);
@@ -265,6 +272,8 @@ void udp_inlet_close(struct inlet *base)
 {
     struct udp_inlet *inlet = inlet_of(base);
     udp_pipe_close(&inlet->pipe);
+    for (uint32_t i = 0; i < inlet->window; i++)
+        udp_body_free(&inlet->slots[i].body);
     free(inlet->acks);
     free(inlet);
 }
@@ -274,12 +283,14 @@ int udp_pull(struct inlet *base, struct frame *out, unsigned max)
     struct udp_inlet *inlet = inlet_of(base);
     unsigned count = 0;
     for (; count < max && inlet->pulled < inlet->expected; count++, inlet->pulled++) {
-        uint8_t *place = &inlet->order[inlet->pulled % inlet->window];
+        uint16_t *place = &inlet->order[inlet->pulled % inlet->window];
         struct inlet_slot *slot = &inlet->slots[*place];
         assert(slot->state == SLOT_ARRIVED);
         slot->state = SLOT_PULLED;
-        out[count] = (struct frame){
-            .head = slot->head, .size = slot->size, .cookie = *place, .body = slot->body};
+        out[count] = (struct frame){.head = slot->head,
+                                    .size = slot->size,
+                                    .cookie = *place,
+                                    .body = udp_body_data(&slot->body)};
         *place = NOBODY;
     }
     return count || !max || !inlet->pipe.link->lost ? (int)count : -EPIPE;
@@ -291,7 +302,8 @@ void udp_release(struct inlet *base, const struct frame *frame)
     assert(frame->cookie < inlet->window);
     assert(inlet->slots[frame->cookie].state == SLOT_PULLED);
     inlet->slots[frame->cookie].state = SLOT_FREE;
-    inlet->free_slots[inlet->free_count++] = (uint8_t)frame->cookie;
+    udp_body_free(&inlet->slots[frame->cookie].body);
+    inlet->free_slots[inlet->free_count++] = (uint16_t)frame->cookie;
     inlet->released++;
     if (!inlet->pipe.link->lost)
         inlet_news(inlet);

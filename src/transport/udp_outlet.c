@@ -22,7 +22,7 @@ enum { ACKS_MAX = 1024, PARCEL_VERSION = 1 }; /* uncollected ones; the rest stay
 struct outlet_slot {
     struct frame_head head;
     uint32_t size;
-    uint8_t body[FRAME_BODY_MAX];
+    struct udp_body body;
 };
 
 struct udp_outlet {
@@ -75,7 +75,7 @@ static void frame_add(struct udp_outlet *outlet, struct udp_batch *batch, uint64
                                               .confirmed = outlet->ack_next,
                                               .head = slot->head,
                                               .size = slot->size}};
-    udp_batch_add(batch, &datagram, slot->body);
+    udp_batch_add(batch, &datagram, udp_body_data(&slot->body));
 }
 
 /* What was not sent yet and has credit. */
@@ -96,10 +96,12 @@ static void outlet_transmit(struct udp_outlet *outlet, nsec now)
     outlet_wake(outlet);
 }
 
-/* Frames on the way below `end` that the peer is not known to have. */
+/* Frames on the way below `end` that the peer is not known to have; the first of them. */
 static void outlet_resend(struct udp_outlet *outlet, uint64_t end)
 {
     struct udp_batch batch;
+    if (end > outlet->base + UDP_SELECTED)
+        end = outlet->base + UDP_SELECTED;
     udp_batch_start(&batch, &outlet->pipe);
     for (uint64_t sequence = outlet->base; sequence < end; sequence++) {
         uint64_t bit = sequence - outlet->base;
@@ -146,7 +148,8 @@ static void frames_heard(struct udp_outlet *outlet, const struct udp_return *bac
     if (back->received < outlet->base)
         return; /* overtaken by a newer one */
     bool moved = back->received > outlet->base;
-    outlet->base = back->received;
+    while (outlet->base < back->received)
+        udp_body_free(&outlet->slots[outlet->base++ % outlet->window].body);
     outlet->selected = back->selected;
     if (moved) {
         outlet->pipe.tries = 0;
@@ -258,6 +261,8 @@ void udp_outlet_close(struct outlet *base)
 {
     struct udp_outlet *outlet = outlet_of(base);
     udp_pipe_close(&outlet->pipe);
+    while (outlet->base < outlet->next)
+        udp_body_free(&outlet->slots[outlet->base++ % outlet->window].body);
     free(outlet);
 }
 
@@ -289,11 +294,14 @@ int udp_push(struct outlet *base, const struct frame_head *head, const struct io
         return -EAGAIN;
     }
     struct outlet_slot *slot = &outlet->slots[outlet->next % outlet->window];
+    uint8_t *body = udp_body_room(&slot->body, size);
+    if (!body)
+        return -ENOMEM;
     slot->head = *head;
     slot->size = (uint32_t)size;
-    for (size_t at = 0, i = 0; i < piece_count; at += pieces[i++].iov_len) {
+    for (unsigned i = 0; i < piece_count; body += pieces[i++].iov_len) {
         if (pieces[i].iov_len)
-            memcpy(slot->body + at, pieces[i].iov_base, pieces[i].iov_len);
+            memcpy(body, pieces[i].iov_base, pieces[i].iov_len);
     }
     outlet->next++;
     outlet_transmit(outlet, now);

@@ -61,7 +61,8 @@ static void end_open(struct end *end)
     struct why why = {""};
     assert_int_equal(poller_open(&end->poller, &end->lock), 0);
     assert_int_equal(doorbell_open(&end->bell), 0);
-    struct transport_config config = {.poller = end->poller, .address = "127.0.0.1"};
+    struct transport_config config = {
+        .poller = end->poller, .address = "127.0.0.1", .ring_slots = 64};
     if (OPS->open(&end->transport, &config, &why))
         fail_msg("%s", why.text);
 }

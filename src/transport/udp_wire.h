@@ -14,7 +14,8 @@
 #define UDP_RETURN_SIZE  (UDP_HEAD_SIZE + 34)                             /* before the acks */
 #define UDP_ASK_SIZE     (UDP_HEAD_SIZE + 9)
 #define UDP_ACKS_MAX     64
-#define UDP_WINDOW_MAX   64 /* frames: one bit each in `selected` */
+#define UDP_WINDOW_MAX   512
+#define UDP_SELECTED     64 /* frames that `selected` tells of */
 #define UDP_DATAGRAM_MAX (UDP_FRAME_SIZE + FRAME_BODY_MAX)
 
 static_assert(UDP_RETURN_SIZE + 16 * UDP_ACKS_MAX <= UDP_DATAGRAM_MAX, "one buffer fits all");
