@@ -277,7 +277,9 @@ static int sharing_peer(int channel, int argument)
     channel_send(channel, &shared, sizeof shared);
     size_t written[2]; /* where and how much */
     while (channel_receive(channel, written, sizeof written)) {
+        lock_take(&side.lock); /* it is our keeper that wrote */
         bool there = pattern_is(memory + GUARD + written[0], written[1], 2);
+        lock_drop(&side.lock);
         channel_send(channel, &there, sizeof there);
     }
     MUST(pattern_is(memory, GUARD, 1));

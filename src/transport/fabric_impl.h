@@ -183,7 +183,8 @@ struct fabric {
 
     struct poller_watch *watch; /* NULL: the provider has no descriptor */
     struct poller_timer timer;
-    bool armed; /* the descriptor is watched */
+    bool armed;            /* the descriptor is watched */
+    unsigned false_alarms; /* of the descriptor, in a row */
     nsec nap;
     unsigned polls; /* by threads of the program, since it was armed */
     nsec polled_at; /* about */
