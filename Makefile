@@ -1,5 +1,5 @@
 # A thin front for Meson; `make help` lists the words.
-.PHONY: build run test check format lint gcc clang tidy cppcheck sanitize coverage fuzz bench install clean help
+.PHONY: build run test test-verbs check format lint gcc clang tidy cppcheck sanitize coverage fuzz bench install clean help
 
 SOURCES = $(shell git ls-files -co --exclude-standard 'src/*.[ch]' 'include/*.h' 'tests/*.[ch]' 'bench/*.[ch]' 'examples/*.c')
 
@@ -15,13 +15,16 @@ run: ## what ./run does
 test: ## what ./test does
 	@./test
 
+test-verbs: ## over the verbs provider, on software RDMA in a virtual machine
+	@./test --suite verbs --verbose
+
 check: ## everything a change must pass
 	@tools/check
 
 format: ## let clang-format decide
 	@clang-format -i $(SOURCES)
 
-coverage: ## lines of topology, routing and flow that the tests reach
+coverage: ## lines of the layers below the command line that the tests reach
 	@tools/check coverage
 
 fuzz: ## every decoder's fuzzer for FUZZ_SECONDS (20) each
@@ -40,4 +43,4 @@ clean: ## remove everything that was built
 	@rm -rf build build-*
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  \1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 14

@@ -15,6 +15,7 @@
 #include "flow/worst/worst.h"
 #include "flow/worst/worst_impl.h"
 #include "ripc/pool.h"
+#include "ripc/trace.h"
 #include "ripc/window.h"
 #include "routing/deadlock/deadlock.h"
 #include "routing/deadlock/layers.h"
@@ -579,12 +580,30 @@ static enum err post(const char *what, struct why *why)
     return result == -ENOMEM ? why_memory(why) : OK;
 }
 
-static void buffers_and_windows(void **state)
+/* A trace in the folder that is named, and a reader of it. */
+static enum err watch(const char *what, struct why *why)
 {
+    struct trace *trace = NULL;
+    struct trace_reader *reader = NULL;
+    int result = trace_open(&trace, what, 1);
+    if (result == 0)
+        result = trace_reader_open(&reader, what, 1);
+    trace_reader_close(reader);
+    trace_close(trace);
+    assert_true(result == 0 || result == -ENOMEM);
+    return result ? why_memory(why) : OK;
+}
+
+static void buffers_windows_and_traces(void **state)
+{
+    char folder[] = "/tmp/weft-memory-XXXXXX";
+    assert_non_null(mkdtemp(folder));
     refuse_each(lend, "buffers");
     refuse_each(post, "windows");
+    refuse_each(watch, folder);
+    assert_int_equal(remove(folder), 0);
 }
 
 TEST_MAIN(TEST(generators), TEST(readers), TEST(writers), TEST(growth), TEST(inspections),
           TEST(routes), TEST(paths), TEST(traffic_and_worst_cases), TEST(forwarding),
-          TEST(deadlocks), TEST(buffers_and_windows))
+          TEST(deadlocks), TEST(buffers_windows_and_traces))

@@ -226,7 +226,8 @@ RIPC_API const void *ripc_short(const struct ripc_message *message, unsigned ind
 RIPC_API void ripc_release(struct ripc_message *message);
 
 /* Copies a pending long item to `to`. -EMSGSIZE: it is larger than `size`;
- * -ESTALE: it is not pending; -EPIPE: its sender died. */
+ * -ESTALE: it is not pending; -ECANCELED: its sender took it back; -EPIPE: its
+ * sender died. Once begun it is finished, whatever the deadline. */
 RIPC_API int ripc_fetch(struct ripc_message *message, unsigned index, void *to, size_t size,
                         int64_t deadline);
 RIPC_API int ripc_reject(struct ripc_message *message, unsigned index);

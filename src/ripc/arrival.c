@@ -229,6 +229,8 @@ static int arrival_take_table(struct arrival *arrival, const struct frame *frame
     out->size = frame->size - (uint32_t)offset;
     out->longs = incoming ? incoming->items : NULL;
     out->internal[2] = incoming;
+    if (incoming)
+        incoming->delivered = true;
     arrival->incoming = NULL;
     return 1;
 }

@@ -16,6 +16,7 @@
 #include "transport/wait.h"
 
 #define CLOSE_NAP_NSEC (200 * 1000LL)
+#define CONTEXT_TRIES  8
 
 /* ---- memory and bells ---- */
 
@@ -183,10 +184,12 @@ static void context_free(struct ripc *ripc)
         poller_close(ripc->poller);
     windows_fini(&ripc->windows);
     id_map_fini(&ripc->services);
+    if (ripc->folder[0])
+        domain_leave(ripc->folder);
     free(ripc);
 }
 
-static int context_open(struct ripc **out, const struct settings *settings, struct why *why)
+static int context_try(struct ripc **out, const struct settings *settings, struct why *why)
 {
     struct ripc *ripc = calloc(1, sizeof *ripc);
     if (!ripc)
@@ -216,6 +219,15 @@ static int context_open(struct ripc **out, const struct settings *settings, stru
     }
     *out = ripc;
     return 0;
+}
+
+/* Whoever leaves last takes the domain's folder along, perhaps just now. */
+static int context_open(struct ripc **out, const struct settings *settings, struct why *why)
+{
+    int result = -ENOENT;
+    for (unsigned try = 0; try < CONTEXT_TRIES && result == -ENOENT; try++)
+        result = context_try(out, settings, why);
+    return result;
 }
 
 int ripc_open(const struct ripc_config *config, struct ripc **ripc)
@@ -325,7 +337,11 @@ int ripc_clean(const char *domain)
     struct why why;
     const char *chosen = domain ? domain : settings_domain();
     int result = domain_open(folder, chosen, &why);
-    return result ? result : domain_clean(folder);
+    if (result)
+        return result;
+    result = domain_clean(folder);
+    domain_leave(folder);
+    return result;
 }
 
 /* ---- memory ---- */

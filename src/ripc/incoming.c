@@ -38,26 +38,34 @@ static void incoming_acknowledge(struct incoming *incoming)
     incoming->token = 0;
 }
 
+/* What the program sees of an item it has been given changes only in its own
+ * calls, not under its eyes. */
+static void item_show(struct incoming_item *item)
+{
+    struct ripc_item *public = item_public(item);
+    public->status = item->status;
+    public->data = item->status ? NULL : item->to;
+}
+
 static void item_settle(struct incoming_item *item, int status)
 {
     struct incoming *incoming = item->incoming;
     struct ripc *ripc = incoming_context(incoming);
-    struct ripc_item *public = item_public(item);
     assert(item->state != ITEM_SETTLED);
     item->state = ITEM_SETTLED;
-    public->status = status;
+    item->status = status;
     if (status) {
         /* A window that nothing came into is a window again, if there is memory for that. */
         if (item->window_size && windows_add(item->windows, item->to, item->window_size) < 0)
             item->window_size = 0;
-        public->data = NULL;
         if (!incoming->status)
             incoming->status = status;
     } else {
-        public->data = item->to;
         ripc->stats.long_received++;
-        ripc->stats.long_received_bytes += public->size;
+        ripc->stats.long_received_bytes += item_public(item)->size;
     }
+    if (!incoming->delivered)
+        item_show(item);
     assert(incoming->unsettled > 0);
     if (--incoming->unsettled == 0)
         incoming_acknowledge(incoming);
@@ -298,8 +306,12 @@ static int item_fetch(struct incoming_item *item, void *to, size_t size)
 {
     struct incoming *incoming = item->incoming;
     struct ripc_service *service = incoming->arrival->service;
-    if (item->state != ITEM_PENDING)
-        return -ESTALE;
+    if (item->state != ITEM_PENDING) {
+        bool canceled = item->state == ITEM_SETTLED && item->status == -ECANCELED;
+        if (canceled)
+            item_show(item);
+        return canceled ? -ECANCELED : -ESTALE;
+    }
     if (item_public(item)->size > size)
         return -EMSGSIZE;
     item->to = to;
@@ -310,7 +322,8 @@ static int item_fetch(struct incoming_item *item, void *to, size_t size)
         if (result < 0)
             return result;
     }
-    return item_public(item)->status;
+    item_show(item);
+    return item->status;
 }
 
 int ripc_fetch(struct ripc_message *message, unsigned index, void *to, size_t size,
@@ -339,6 +352,7 @@ int ripc_reject(struct ripc_message *message, unsigned index)
     if (incoming->details[index].state == ITEM_PENDING) {
         ripc->stats.rejected++;
         item_settle(&incoming->details[index], -ENOBUFS);
+        item_show(&incoming->details[index]);
         result = 0;
     }
     lock_drop(&ripc->lock);

@@ -16,6 +16,7 @@ enum item_state {
 struct incoming_item {
     struct incoming *incoming;
     enum item_state state;
+    int status; /* once settled */
     struct remote_memory memory;
     struct transfer transfer;
     struct region *region; /* made for this transfer only, or NULL */
@@ -32,6 +33,7 @@ struct incoming {
     unsigned unsettled;
     unsigned moving; /* transfers, and requests for a copy */
     int status;      /* of the message: the first failure */
+    bool delivered;  /* the program has it */
     bool released;   /* the program let go: free it when nothing moves */
     struct ripc_item *items;
     struct incoming_item *details;

@@ -204,8 +204,15 @@ static void a_canceled_send_completes_once_and_frees_its_memory(void **state)
     int64_t second = send_long(&pair, data, 5000);
     assert_true(first > 0 && second > first);
     assert_int_equal(ripc_cancel(pair.client, first, scene_deadline()), 0);
+    assert_int_equal(message.longs[0].status, -EINPROGRESS); /* it does not change by itself */
+    assert_int_equal(ripc_fetch(&message, 0, data, 5000, scene_deadline()), -ECANCELED);
     assert_int_equal(message.longs[0].status, -ECANCELED);
     assert_int_equal(ripc_cancel(pair.client, second, RIPC_NOW), -EAGAIN);
+    ripc_release(&message);
+    /* What opens another pipe comes after the cancellation, so that is there, too. */
+    struct ripc_service *other = scene_bind(pair.there, 43);
+    assert_int_equal(ripc_send(pair.client, 43, "y", 1, scene_deadline()), 0);
+    message = scene_receive(other);
     ripc_release(&message);
     assert_int_equal(ripc_send(pair.client, 42, "x", 1, scene_deadline()), 0);
     message = scene_receive(pair.server); /* the canceled one is not seen */

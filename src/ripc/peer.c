@@ -169,7 +169,7 @@ static void peer_on_up(void *owner, struct lifeline *line, const struct place *p
 static int peer_to_links(struct peer *peer, struct control *control)
 {
     for (unsigned i = 0; i < peer->ripc->transport_count; i++) {
-        struct link *link;
+        struct link *link = NULL;
         if (peer_link(peer, i, &link) < 0)
             continue;
         int result = link->ops->link_control(link, control);

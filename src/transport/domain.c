@@ -102,6 +102,17 @@ int domain_open(char folder[DOMAIN_PATH_MAX], const char *domain, struct why *wh
     return 0;
 }
 
+void domain_leave(const char *folder)
+{
+    char above[DOMAIN_PATH_MAX];
+    const char *wanted = getenv("WEFT_FOLDER");
+    const char *slash = strrchr(folder, '/');
+    if (rmdir(folder) < 0 || (wanted && *wanted) || !slash)
+        return; /* somebody else is in it; or the program's user made what is above */
+    snprintf(above, sizeof above, "%.*s", (int)(slash - folder), folder);
+    (void)!rmdir(above);
+}
+
 /* Opens a regular file of ours. Non-blocking, so that a FIFO does not hold us. */
 static int file_open(int folder_fd, const char *name, int flags)
 {

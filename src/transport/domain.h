@@ -26,6 +26,10 @@
  * another user's, open to others, or a symbolic link. */
 MUST_CHECK int domain_open(char folder[DOMAIN_PATH_MAX], const char *domain, struct why *why);
 
+/* Removes the folder if nothing is left in it. Whoever opens it at this very
+ * moment finds that it cannot make its first file (-ENOENT), and begins anew. */
+void domain_leave(const char *folder);
+
 /* Removes what belongs to nobody alive. Returns how many files. */
 int domain_clean(const char *folder);
 

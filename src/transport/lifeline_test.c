@@ -341,10 +341,10 @@ static void a_killed_peer_is_noticed_after_its_last_words(void **state)
         pid_t child = child_start(&to, BURST, &sent_fd);
         step_until(hub, NULL, &hub->ups, 1);
         assert_int_equal(lifeline_pid(hub->line), tcp ? 0 : child);
-        if (!tcp) /* it dies with something unread, which makes our next read fail once */
-            assert_int_equal(send_number(hub->line, 0, 64), 0);
         assert_int_equal(read(sent_fd, &byte, 1), 1);
         close(sent_fd);
+        if (!tcp) /* it dies with something unread, which makes our next read fail once */
+            assert_int_equal(send_number(hub->line, 0, 64), 0);
         assert_true(hub->controls < BURST); /* the rest is unread at its death */
         assert_int_equal(kill(child, SIGKILL), 0);
         assert_int_equal(waitpid(child, NULL, 0), child);
@@ -516,9 +516,9 @@ static void nonsense_is_cut_and_counted(void **state)
     unsigned before = fd_count();
     for (int tcp = 0; tcp < 2; tcp++) {
         struct hub *hub = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
-        uint8_t bytes[LIFELINE_FRAME_MAX + 64];
+        uint8_t bytes[LIFELINE_FRAME_MAX + 64] = {0};
         int garbage = 0;
-        for (int kind = 0; kind < 7; kind++) {
+        for (int kind = 0; kind < 8; kind++) {
             size_t size = raw_hello(bytes, hub, LIFELINE_VERSION, 0);
             struct control_head head = {.kind = HELLO_PROOF, .size = HELLO_DIGEST};
             if (kind == 0)
@@ -536,6 +536,13 @@ static void nonsense_is_cut_and_counted(void **state)
                 bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 1] = 9;
             else if (kind == 6) /* descriptors announced that do not come */
                 bytes[6] = 1;
+            else if (kind == 7) { /* a card that is all there, and too long */
+                head = (struct control_head){.kind = HELLO_GREETING, .size = HELLO_SIZE_MAX + 1};
+                control_head_write(bytes, &head);
+                bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 2] = (LIFELINE_CARD_MAX + 1) >> 8;
+                bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 1] = (LIFELINE_CARD_MAX + 1) & 0xff;
+                size = CONTROL_HEAD_SIZE + HELLO_SIZE_MAX + 1;
+            }
             int fd = raw_connect(hub, tcp);
             assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
             step_some(hub);

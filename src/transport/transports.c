@@ -5,5 +5,6 @@ const struct transport_ops *const transports[] = {
 #ifdef WEFT_HAVE_LIBFABRIC
     &transport_fabric,
 #endif
+    &transport_udp,
     NULL,
 };

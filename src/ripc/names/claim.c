@@ -98,24 +98,18 @@ bool claim_is_sound(const struct claim *claim)
            address_is_sound(&claim->place);
 }
 
-static void read_sixteen(struct reader *in, uint8_t out[16])
-{
-    for (int i = 0; i < 16; i++)
-        out[i] = read_u8(in);
-}
-
 /* Accepts only what write_claim could have written, so that each has one form. */
 static bool read_claim(struct reader *in, struct claim *claim)
 {
-    *claim = (struct claim){.id = read_u64(in), .member = 0};
+    *claim = (struct claim){.id = read_u64(in)};
     claim->member = read_u64(in);
     claim->incarnation = read_u64(in);
     claim->place.context = read_u64(in);
-    read_sixteen(in, claim->place.host);
+    read_copy(in, claim->place.host, sizeof claim->place.host);
     uint8_t family = read_u8(in), flags = read_u8(in);
     claim->place.port = read_u16(in);
     uint32_t pid = read_u32(in);
-    read_sixteen(in, claim->place.address);
+    read_copy(in, claim->place.address, sizeof claim->place.address);
     if (in->failed || pid > INT32_MAX || flags > CLAIM_GROUP ||
         (family != 0 && family != 4 && family != 6))
         return false;

@@ -25,6 +25,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/id_map.h"
+#include "base/list.h"
 #include "ripc/names/names_impl.h"
 #include "transport/domain.h"
 
@@ -69,7 +70,7 @@ struct host {
 
 static struct host *host_of(struct name_service *service)
 {
-    return (struct host *)service;
+    return container_of(service, struct host, service);
 }
 
 /* ---- files ---- */

@@ -33,6 +33,8 @@ struct names {
 
 static const struct name_service_ops *const services[] = {
     &name_service_host,
+    &name_service_multicast,
+    &name_service_file,
 };
 
 static const struct names_tuning tuning_default = {

@@ -1,0 +1,253 @@
+/* fabric_progress: completions, and who looks for them.
+ *
+ * Nothing moves unless somebody reads the completion queue: a thread of the
+ * program that waits by polling, or the keeper, which sleeps on the queue's
+ * descriptor. They must not both wake for each message: once a thread polls
+ * repeatedly, the descriptor is not watched any more, and the keeper looks on
+ * a timer until the polling has ended. A thread about to sleep calls arm().
+ *
+ * The keeper also looks on the timer while something waits for the provider to
+ * take it, and always if the provider has no descriptor. */
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "base/check.h"
+#include "transport/fabric_impl.h"
+
+enum {
+    BATCH_SIZE = 16,
+    BATCHES_MAX = 8,  /* of one call: who polls has other things to look at */
+    POLLS_MAX = 32,   /* by the program, until the keeper rests */
+    SETTLES_MAX = 16, /* looks of the keeper in a row */
+};
+
+int fabric_error(long error)
+{
+    if (error < 0)
+        error = -error;
+    switch (error) {
+    case FI_EKEYREJECTED:
+    case FI_ENOKEY:
+    case FI_EACCES:
+    case FI_EPERM:
+        return -EACCES;
+    case FI_ENOMEM:
+        return -ENOMEM;
+    default:
+        return error > 0 && error < FI_ERRNO_OFFSET ? -(int)error : -EIO;
+    }
+}
+
+void fabric_ring(struct fabric *fabric, struct fabric_pipe *pipe)
+{
+    list_remove(&pipe->ring_node);
+    list_append(&fabric->ringing, &pipe->ring_node);
+}
+
+static void bells_ring(struct fabric *fabric)
+{
+    struct list *node;
+    while ((node = list_take(&fabric->ringing)))
+        doorbell_ring(container_of(node, struct fabric_pipe, ring_node)->bell);
+}
+
+/* ---- completions ---- */
+
+static void operation_done(struct fabric *fabric, void *context, size_t size, int status)
+{
+    struct fabric_operation *operation = context;
+    switch (operation->kind) {
+    case FABRIC_RECEIVE: {
+        struct fabric_buffer *buffer = container_of(operation, struct fabric_buffer, operation);
+        if (status < 0)
+            fabric_receive_again(fabric, buffer);
+        else
+            fabric_received(fabric, buffer, size);
+        return;
+    }
+    case FABRIC_SEND:
+        fabric_link_sent(container_of(operation, struct fabric_buffer, operation), status);
+        return;
+    case FABRIC_TRANSFER:
+        fabric_transferred(container_of(operation, struct fabric_piece, operation), status);
+        return;
+    }
+    assert_unreachable();
+}
+
+static int error_take(struct fabric *fabric)
+{
+    struct fi_cq_err_entry entry = {0};
+    if (fi_cq_readerr(fabric->cq, &entry, 0) != 1)
+        return 0;
+    fabric->error_count++;
+    /* Some providers report a failed connection without saying whose: what was
+     * under way on it fails by itself, or with the lifeline. */
+    if (entry.op_context) {
+        int status = fabric_error(entry.err);
+        operation_done(fabric, entry.op_context, 0,
+                       status == -EACCES || status == -ENOMEM ? status : -EPIPE);
+    }
+    return 1;
+}
+
+/* Tries again what was refused. */
+static void stalled_flush(struct fabric *fabric)
+{
+    fabric->stalled = false;
+    fabric_receives_flush(fabric);
+    list_each(&fabric->links, node)
+    {
+        struct fabric_link *link = container_of(node, struct fabric_link, node);
+        fabric_link_flush(link);
+        fabric_jobs_flush(link);
+    }
+}
+
+static int fabric_look(struct fabric *fabric)
+{
+    struct fi_cq_msg_entry entries[BATCH_SIZE];
+    int happened = 0;
+    fabric->depth++;
+    for (unsigned i = 0; i < BATCHES_MAX; i++) {
+        ssize_t count = fi_cq_read(fabric->cq, entries, BATCH_SIZE);
+        if (count == -FI_EAVAIL)
+            count = error_take(fabric);
+        else
+            for (ssize_t k = 0; k < count; k++)
+                operation_done(fabric, entries[k].op_context, entries[k].len, 0);
+        if (count <= 0)
+            break;
+        happened += (int)count;
+        if (count < BATCH_SIZE)
+            break;
+    }
+    if (fabric->stalled)
+        stalled_flush(fabric);
+    fabric->depth--;
+    bells_ring(fabric);
+    return happened;
+}
+
+/* ---- the keeper ---- */
+
+static void timer_set(struct fabric *fabric, nsec delay)
+{
+    /* It has room from its first setting on; if that fails, the keeper looks
+     * only when the descriptor says so. */
+    (void)!poller_set(fabric->poller, &fabric->timer, clock_after(delay));
+}
+
+void fabric_stall(struct fabric *fabric)
+{
+    if (fabric->stalled)
+        return;
+    fabric->stalled = true;
+    if (fabric->timer.at > clock_after(FABRIC_REST_NSEC))
+        timer_set(fabric, FABRIC_REST_NSEC);
+}
+
+static void watch_set(struct fabric *fabric, bool armed)
+{
+    if (fabric->armed == armed || !fabric->watch)
+        return;
+    if (poller_change(fabric->poller, fabric->watch, armed ? EPOLLIN : 0) == 0)
+        fabric->armed = armed;
+}
+
+/* True if the provider says that its descriptor will tell. */
+static bool may_sleep(struct fabric *fabric)
+{
+    struct fid *fids[1] = {&fabric->cq->fid};
+    return fi_trywait(fabric->fabric, fids, 1) == 0;
+}
+
+/* The keeper leaves the queue to whoever polls it. */
+static void watch_rest(struct fabric *fabric)
+{
+    watch_set(fabric, false);
+    timer_set(fabric, FABRIC_REST_NSEC);
+}
+
+/* Looks until there is nothing, then decides what wakes the keeper next. */
+static void keeper_look(struct fabric *fabric)
+{
+    int happened = fabric_look(fabric);
+    if (!fabric->watch) {
+        fabric->nap = happened ? FABRIC_REST_NSEC : 2 * fabric->nap;
+        if (fabric->nap > FABRIC_NAP_NSEC_MAX)
+            fabric->nap = FABRIC_NAP_NSEC_MAX;
+        timer_set(fabric, fabric->nap);
+        return;
+    }
+    if (clock_now() - fabric->polled_at < FABRIC_REST_NSEC) {
+        watch_rest(fabric);
+        return;
+    }
+    for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
+        fabric_look(fabric);
+    fabric->polls = 0;
+    watch_set(fabric, true);
+    if (!may_sleep(fabric))
+        timer_set(fabric, 0);
+    else if (fabric->stalled)
+        timer_set(fabric, FABRIC_REST_NSEC);
+}
+
+static void watch_ready(void *owner, uint32_t events)
+{
+    keeper_look(owner);
+}
+
+static void timer_fired(void *owner)
+{
+    keeper_look(owner);
+}
+
+int fabric_progress(struct transport *transport)
+{
+    struct fabric *fabric = container_of(transport, struct fabric, transport);
+    if (fabric->polls++ % POLLS_MAX == POLLS_MAX - 1) {
+        fabric->polled_at = clock_now();
+        if (fabric->armed)
+            watch_rest(fabric);
+    }
+    int happened = fabric_look(fabric);
+    fabric_links_reap(fabric);
+    return happened;
+}
+
+int fabric_arm(struct transport *transport)
+{
+    struct fabric *fabric = container_of(transport, struct fabric, transport);
+    int happened = 0;
+    fabric->polled_at = 0;
+    fabric->polls = 0;
+    if (!fabric->watch)
+        return fabric_progress(transport);
+    for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
+        happened += fabric_look(fabric);
+    watch_set(fabric, true);
+    return happened;
+}
+
+int fabric_watch_open(struct fabric *fabric)
+{
+    fabric->timer = (struct poller_timer){.at = NSEC_NEVER, .fired = timer_fired, .owner = fabric};
+    fabric->nap = FABRIC_REST_NSEC;
+    int fd = -1;
+    if (fi_control(&fabric->cq->fid, FI_GETWAIT, &fd) == 0 && fd >= 0) {
+        int result = poller_add(fabric->poller, fd, EPOLLIN, watch_ready, fabric, &fabric->watch);
+        if (result)
+            return result;
+        fabric->armed = true;
+    }
+    return poller_set(fabric->poller, &fabric->timer, clock_after(0)); /* a first look */
+}
+
+void fabric_watch_close(struct fabric *fabric)
+{
+    if (fabric->timer.fired)
+        poller_unset(fabric->poller, &fabric->timer);
+    poller_remove(fabric->poller, fabric->watch);
+}

@@ -1,0 +1,45 @@
+#pragma once
+/* fabric_wire: what two fabric transports say to each other.
+ *
+ * Every message begins with the same header, in network order:
+ *   u64 pipe      the receiver's own id of the pipe: random, so hard to guess
+ *   u32 sequence  counts the messages of the pipe in this direction: a gap means loss
+ *   u16 kind      a frame, or a return
+ *   u16 count     of acknowledgements that follow, in a return
+ *   u32 credit    frames more that may be sent, in a return
+ *   u32 size      of the body, in a frame
+ * A frame goes on with its head and its body, a return with acknowledgements
+ * (u64 token, u64 status). Nothing follows: a message has exactly that size. */
+
+#include <stdbool.h>
+
+#include "transport/transport.h"
+
+#define WIRE_HEADER_SIZE 24
+#define WIRE_FRAME_SIZE  (WIRE_HEADER_SIZE + (int)sizeof(struct frame_head))
+#define WIRE_ACK_SIZE    16
+#define WIRE_ACKS_MAX    64
+#define WIRE_SIZE_MAX    (WIRE_FRAME_SIZE + FRAME_BODY_MAX)
+
+enum wire_kind { WIRE_FRAME = 0x5701, WIRE_RETURN = 0x5702 };
+
+struct wire {
+    uint64_t pipe;
+    uint32_t sequence;
+    uint16_t kind;
+    uint16_t count;
+    uint32_t credit;
+    uint32_t size;
+};
+
+void wire_write(const struct wire *wire, uint8_t out[WIRE_HEADER_SIZE]);
+
+/* False if these bytes are not exactly one message. */
+bool wire_read(struct wire *wire, const uint8_t *data, size_t size);
+
+void wire_write_ack(const struct acknowledgement *ack, uint8_t out[WIRE_ACK_SIZE]);
+void wire_read_ack(struct acknowledgement *ack, const uint8_t in[WIRE_ACK_SIZE]);
+
+/* The head of a frame travels as it is in memory, except for its integers. */
+void wire_write_head(const struct frame_head *head, uint8_t out[sizeof(struct frame_head)]);
+void wire_read_head(struct frame_head *head, const uint8_t in[sizeof(struct frame_head)]);

@@ -1,0 +1,21 @@
+/* What the programs of this folder share. They are written in the manner of
+ * programs of 2013: fixed ids, arrays of pointers and lengths, and a return
+ * value looked at only now and then. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <weft/ripc_compat.h>
+
+#define NUM_ROUNDS        500
+#define PACKET_SIZE       (RECV_BUF_SIZE - 100)
+#define LONG_PACKET_SIZE  200000
+#define SERVER_SERVICE_ID 1
+
+#define panic(...)                                                                                 \
+    do {                                                                                           \
+        fprintf(stderr, "line %d: ", __LINE__);                                                    \
+        fprintf(stderr, __VA_ARGS__);                                                              \
+        fprintf(stderr, "\n");                                                                     \
+        exit(EXIT_FAILURE);                                                                        \
+    } while (0)

@@ -1,0 +1,104 @@
+"""Programs in the manner of 2013 against weft/ripc_compat.h, two processes each."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import tap
+
+LIMIT = 100  # seconds until a test that hangs ends
+
+
+class Compat(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="weft-compat-")
+        self.env = {**os.environ, "WEFT_FOLDER": self.folder, "WEFT_DOMAIN": "compat"}
+        self.running = []
+
+    def tearDown(self):
+        for process in self.running:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for stream in (process.stdin, process.stdout, process.stderr):
+                if stream and not stream.closed:
+                    stream.close()
+        shutil.rmtree(self.folder)
+
+    def start(self, name, *words):
+        process = subprocess.Popen(
+            [os.path.join(os.environ["COMPAT"], "compat_" + name), *words],
+            env=self.env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.running.append(process)
+        return process
+
+    def start_server(self, name, *words):
+        server = self.start(name, *words)
+        self.assertEqual(server.stdout.readline(), "ready\n", "the server did not start")
+        return server
+
+    def ends_well(self, process, out, words=None):
+        printed, complaints = process.communicate(words, timeout=LIMIT)
+        self.assertEqual((process.returncode, complaints, printed), (0, "", out))
+
+    def test_short_pingpong(self):
+        server = self.start_server("pingpong_server")
+        self.ends_well(self.start("pingpong_client"), "Exchanged 500 items\n")
+        self.ends_well(server, "")
+
+    def test_long_pingpong(self):
+        for words in [(), ("return",), ("alloc",)]:
+            with self.subTest(words=words):
+                server = self.start_server("long_pingpong_server")
+                client = self.start("long_pingpong_client", *words)
+                self.ends_well(client, "Exchanged 500 items\n")
+                self.ends_well(server, "")
+
+    def test_a_second_server_finds_the_id_taken(self):
+        self.start_server("pingpong_server")
+        second = self.start("pingpong_server")
+        printed, complaints = second.communicate(timeout=LIMIT)
+        self.assertEqual((second.returncode, printed), (1, ""))
+        self.assertIn("id 1 is taken", complaints)
+
+    def test_chat(self):
+        server = self.start_server("chat_server")
+        ann = self.start("chat_client", "ann", "10")
+        ann.stdin.write("anybody here?\n")
+        ann.stdin.flush()
+        self.assertEqual(ann.stdout.readline(), "ann> anybody here?\n")
+        bob = self.start("chat_client", "bob", "11")
+        bob.stdin.write("me\n")
+        bob.stdin.flush()
+        self.assertEqual(bob.stdout.readline(), "bob> me\n")
+        self.assertEqual(ann.stdout.readline(), "bob> me\n")
+        self.ends_well(ann, "ann> bye\n", "bye\n")
+        self.ends_well(bob, "ann> bye\n")
+        self.ends_well(server, "")
+
+    def test_a_short_message_outlives_its_sender(self):
+        receiver = self.start_server("letter_receiver")
+        self.ends_well(self.start("letter_sender"), "")
+        self.ends_well(receiver, "posted\n", "look\n")
+
+    def test_a_sender_stays_until_its_long_message_is_read(self):
+        receiver = self.start_server("letter_receiver", "parcel")
+        sender = self.start("letter_sender", "parcel")
+        self.ends_well(receiver, "posted\n200000 times p\n", "look\n")
+        self.ends_well(sender, "")
+
+    def test_corners(self):
+        self.ends_well(self.start("corners"), "all so\n")
+
+
+if __name__ == "__main__":
+    tap.main()

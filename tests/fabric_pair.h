@@ -1,0 +1,114 @@
+#pragma once
+/* fabric_pair: two contexts in two processes that have lifelines and the fabric
+ * transport, and nothing above them. */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/types.h>
+
+#include "transport/domain.h"
+#include "transport/lock.h"
+#include "transport/thread.h"
+#include "transport/transport.h"
+
+#define PAIR_SKIP 77 /* exit status: the provider is not here */
+
+struct side {
+    int channel; /* to the other side, for what the test has to say */
+    struct lock lock;
+    struct poller *poller;
+    struct thread keeper;
+    _Atomic bool stopping; /* release: set by the thread that joins the keeper */
+    struct transport *transport;
+    const struct transport_ops *ops;
+    struct doorbell bell;
+    struct lifelines *lines;
+    struct place place;
+    uint8_t card[160];
+
+    /* Under the lock. */
+    struct link *link;     /* NULL until up */
+    struct lifeline *line; /* NULL once down */
+    bool down;
+    struct outlet *outlet;
+    bool answered;
+    struct inlet *inlet;
+};
+
+/* In processes that have no test framework around them. */
+#define MUST(condition)                                                                            \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "# %s:%d: %s\n", __FILE__, __LINE__, #condition);                      \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* The provider under test: WEFT_TEST_PROVIDER, or tcp. */
+const char *pair_provider(void);
+
+/* A folder for the sockets, and its end. */
+void pair_folder_make(void);
+void pair_folder_remove(void);
+
+/* What the other side does; its result is the exit status. */
+typedef int pair_role(int channel, int argument);
+
+/* At the beginning of main(): does not return in a process that is another
+ * side. The roles end with NULL. */
+void pair_init(int count, char **words, pair_role *const *roles);
+
+/* Starts the other side: this program again, which runs `role` and ends, by
+ * itself after two minutes. A mere fork would not do: it would inherit what libfabric
+ * has open, and the kernel lets only those use an RDMA device who opened it.
+ * Both sides get their end of the channel. */
+pid_t pair_start(pair_role *role, int argument, int *channel);
+/* Its exit status, or minus the signal. */
+int pair_wait(pid_t peer);
+
+/* Opens the context; exits with PAIR_SKIP if the provider is not there. */
+void side_open(struct side *side);
+/* The link to the other side; both at the same time, one of them calling. */
+void side_link(struct side *side, int channel, bool calls);
+/* The link and its pipes close. */
+void side_unlink(struct side *side);
+void side_close(struct side *side);
+/* Opens an outlet; the other side finds its inlet with side_await_inlet. Frames
+ * may be pushed before the answer. */
+void side_open_outlet(struct side *side);
+void side_await_inlet(struct side *side);
+
+void channel_send(int channel, const void *data, size_t size);
+bool channel_receive(int channel, void *data, size_t size); /* false: the other side is gone */
+
+/* Called with the lock held, after a look that found nothing: makes progress
+ * if `spin`, else sleeps on the bell, dropping the lock. False once the link is down. */
+bool side_pause(struct side *side, bool spin);
+
+/* Waiting calls, which take the lock: 0 or negative errno. */
+int side_push(struct side *side, const struct frame_head *head, const struct iovec *pieces,
+              unsigned piece_count, bool spin);
+int side_pull(struct side *side, struct frame *frame, bool spin);
+void side_release(struct side *side, const struct frame *frame);
+int side_acknowledge(struct side *side, uint64_t token, int64_t status);
+int side_collect(struct side *side, struct acknowledgement *ack, bool spin);
+struct region *side_region(struct side *side, void *base, size_t size);
+void side_region_close(struct side *side, struct region *region);
+int side_share(struct side *side, struct region *region, void *base, size_t size, uint32_t rights,
+               struct remote_memory *out);
+
+/* A transfer, and the wait for it. */
+struct move {
+    struct transfer transfer; /* first */
+    struct side *side;
+    int done_count;
+    int status;
+};
+int side_move_start(struct side *side, struct move *move, bool writes,
+                    const struct remote_memory *remote, uint64_t offset, void *local, size_t size,
+                    struct region *region);
+int side_move_wait(struct side *side, struct move *move, bool spin);
+int side_move(struct side *side, bool writes, const struct remote_memory *remote, uint64_t offset,
+              void *local, size_t size, struct region *region, bool spin);

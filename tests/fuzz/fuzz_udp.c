@@ -1,0 +1,27 @@
+/* Datagrams of the udp transport: refused, or written again byte by byte the
+ * same, with the body inside the input. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "transport/udp_wire.h"
+
+/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct udp_datagram datagram;
+    uint8_t again[UDP_DATAGRAM_MAX];
+    int result = udp_read(&datagram, data, size);
+    assert(result == 0 || result == -EPROTO);
+    if (result)
+        return 0;
+    size_t head = udp_write(&datagram, again, sizeof again), body = 0;
+    if (datagram.kind == UDP_FRAME) {
+        body = datagram.frame.size;
+        assert(body <= FRAME_BODY_MAX && datagram.frame.body + body == data + size);
+    }
+    assert(head + body == size && memcmp(again, data, head) == 0);
+    return 0;
+}
