@@ -72,7 +72,7 @@ class Ping(Shells):
         self.serve(42)
         run = self.ripc("ping", 42, "--count", 200)
         self.assertEqual((run.code, run.err), (0, ""))
-        self.assertRegex(run.out, r"^42 \(pid \d+, \S+\): 200 short pings of 64 bytes, 200 answered, "
+        self.assertRegex(run.out, r"^42 \(pid \d+, \S+\) over shm: 200 short pings of 64 bytes, 200 answered, "
                                   r"0 lost, in \d+\.\d+ s\n"
                                   r"round trip: min .+, median .+, p99 .+, max .+; the first one .+\n\Z")
 
@@ -85,7 +85,7 @@ class Ping(Shells):
             self.assertEqual((told["to"], told["size"], told["long"]), (42, size, long))
             self.assertEqual((told["sent"], told["answered"], told["lost"], told["damaged"]),
                              (30, 30, 0, 0), words)
-            self.assertEqual(told["pid"], server.pid)
+            self.assertEqual((told["pid"], told["transport"]), (server.pid, "shm"))
             trip = told["round_trip_ns"]
             order = [trip[key] for key in ("min", "median", "p99", "max")]
             self.assertEqual(order, sorted(order))

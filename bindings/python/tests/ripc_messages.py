@@ -271,7 +271,9 @@ class Others(Case):
         names = {name.id: name for name in self.here.names()}
         self.assertEqual(names[self.server.id].pid, os.getpid())
         self.assertFalse(names[self.server.id].group)
+        self.assertIsNone(self.client.transport(self.server.id))
         self.exchange(b"12345")
+        self.assertEqual(self.client.transport(self.server.id), "shm")
         self.assertEqual((self.here.stats()["sent"], self.there.stats()["received"]), (1, 1))
         self.assertGreaterEqual(ripc.clean(), 0)
 
