@@ -167,7 +167,7 @@ static void port_ping(struct port *port)
 static void fabric_run(struct pair *pair, const char *provider, const char *node)
 {
     struct port port;
-    if (pair->job->kind != JOB_PING)
+    if (pair->job->kind != JOB_PING && pair->job->kind != JOB_LONG_PING)
         pair_missing(pair, "libfabric is not measured for this");
     port_open(&port, pair, provider, node);
     port_ping(&port);

@@ -8,4 +8,4 @@ extern const struct side side_ucx_tag;       /* JOB_PING, JOB_STREAM, JOB_LONG *
 extern const struct side side_ucx_am;        /* JOB_PING */
 extern const struct side side_openmpi;       /* JOB_PING, JOB_LONG: a program run by mpirun */
 extern const struct side side_libfabric_shm; /* JOB_PING */
-extern const struct side side_libfabric_tcp; /* JOB_PING */
+extern const struct side side_libfabric_tcp; /* JOB_PING, JOB_LONG_PING */

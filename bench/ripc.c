@@ -2,10 +2,11 @@
  * others do with it: two processes on two cores, in turn, the median of
  * several rounds.
  *
- *     ripc [--quick] [--json] [--full] [--only WORD] [--waits]
+ *     ripc [--quick] [--json] [--full] [--only WORD] [--alone] [--waits]
  *
  * --full sends a hundred million messages where the default sends ten; --only
- * runs the rows whose name contains WORD; --waits measures what waiting costs,
+ * runs the rows whose name contains WORD, --alone without peers, for a profiler;
+ * --waits measures what waiting costs,
  * for the thresholds in transport/wait.h. */
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static const struct rival blocking_rivals[] = {
     {0},
 };
 
-static const struct rival alone[] = {
+static const struct rival nobody_else[] = {
     {"weft", &side_ripc, 1},
     {0},
 };
@@ -78,12 +79,6 @@ static const struct rival fabric_rivals[] = {
     {0},
 };
 
-static const struct rival fabric_long_rivals[] = {
-    {"weft", &side_ripc, 1},
-    {"fi_pingpong", &side_fi_pingpong_tcp, 1},
-    {0},
-};
-
 static const struct row rows[] = {
     {"short round trip 64 B polling",
      "ns",
@@ -104,7 +99,7 @@ static const struct row rows[] = {
     {"idle service, share of a core",
      "%",
      {.kind = JOB_IDLE, .size = 64, .count = IDLE_MSEC, .batches = 1, .adaptive = true},
-     alone},
+     nobody_else},
     {"one way 64 B",
      "M/s",
      {.kind = JOB_STREAM, .size = 64, .count = 8000, .batches = 500},
@@ -136,7 +131,7 @@ static const struct row rows[] = {
       .transports = "fabric",
       .provider = "tcp",
       .address = "127.0.0.1"},
-     fabric_long_rivals},
+     fabric_rivals},
 };
 
 static double row_value(const struct row *row, const struct pair_result *result)
@@ -180,7 +175,7 @@ static bool rival_run(const struct bench *bench, const struct row *row, const st
     return !err && !result->missing;
 }
 
-static void row_run(struct bench *bench, const struct row *row, int rounds)
+static void row_run(struct bench *bench, const struct row *row, int rounds, bool alone)
 {
     double values[PEER_MAX][ROUND_MAX];
     struct bench_value found[PEER_MAX];
@@ -189,14 +184,14 @@ static void row_run(struct bench *bench, const struct row *row, int rounds)
     for (int round = 0; round < rounds; round++)
         for (int i = 0; row->rivals[i].name; i++) {
             struct pair_result result;
-            if (out[i])
+            if (out[i] || (alone && i > 0))
                 continue;
             out[i] = !rival_run(bench, row, &row->rivals[i], &result);
             if (!out[i])
                 values[i][round] = row_value(row, &result);
         }
     for (int i = 0; row->rivals[i].name; i++)
-        if (!out[i])
+        if (!out[i] && !(alone && i > 0))
             found[count++] =
                 (struct bench_value){row->rivals[i].name, bench_median(values[i], rounds)};
     bench_add(bench, row->what, row->unit, found, count);
@@ -227,10 +222,13 @@ static void credits(struct bench *bench, bool full)
 int main(int count, char **words)
 {
     static struct bench bench;
-    bool full = false, waits = false;
+    bool full = false, waits = false, alone = false;
     const char *only = "";
-    const struct bench_word more[] = {
-        {"full", &full, NULL}, {"waits", &waits, NULL}, {"only", NULL, &only}, {0}};
+    const struct bench_word more[] = {{"full", &full, NULL},
+                                      {"alone", &alone, NULL},
+                                      {"waits", &waits, NULL},
+                                      {"only", NULL, &only},
+                                      {0}};
     bench_start_with(&bench, count, words, more);
     if (pair_cores() < 2)
         fprintf(stderr, "bench: fewer than two cores: nothing is pinned, and times mean little\n");
@@ -240,7 +238,7 @@ int main(int count, char **words)
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strstr(rows[i].what, only))
-            row_run(&bench, &rows[i], bench.quick ? 3 : 7);
+            row_run(&bench, &rows[i], bench.quick ? 3 : 7, alone);
     if (strstr("messages under credits", only))
         credits(&bench, full);
     return bench_finish(&bench);
