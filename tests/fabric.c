@@ -277,7 +277,9 @@ static int sharing_peer(int channel, int argument)
     channel_send(channel, &shared, sizeof shared);
     size_t written[2]; /* where and how much */
     while (channel_receive(channel, written, sizeof written)) {
+        lock_take(&side.lock); /* it is our keeper that wrote */
         bool there = pattern_is(memory + GUARD + written[0], written[1], 2);
+        lock_drop(&side.lock);
         channel_send(channel, &there, sizeof there);
     }
     MUST(pattern_is(memory, GUARD, 1));
@@ -418,11 +420,9 @@ static int doomed_peer(int channel, int argument)
 enum { MOVES = 6, LIVES = 4 };
 
 /* Transfers of all kinds and a flood both ways, and the peer dies. */
-static void die_in_the_middle(struct side *side, struct region *region, uint8_t *memory,
-                              unsigned life)
+static void die_in_the_middle(struct side *side, struct region *region, uint8_t *memory, pid_t peer,
+                              int channel, unsigned life)
 {
-    int channel;
-    pid_t peer = pair_start(doomed_peer, 0, &channel);
     side_link(side, channel, true);
     struct remote_memory remote;
     assert_true(channel_receive(channel, &remote, sizeof remote));
@@ -463,14 +463,51 @@ static void die_in_the_middle(struct side *side, struct region *region, uint8_t 
 static void a_killed_peer_ends_everything_under_way_once(void **state)
 {
     struct side side;
+    pid_t peers[LIVES];
+    int channels[LIVES];
+    for (unsigned life = 0; life < LIVES; life++) /* before we have threads */
+        peers[life] = pair_start(doomed_peer, 0, &channels[life]);
     side_open(&side);
     uint8_t *memory = memory_make(32 * (size_t)MEBI);
     struct region *region = side_region(&side, memory, 32 * (size_t)MEBI);
     for (unsigned life = 0; life < LIVES; life++)
-        die_in_the_middle(&side, region, memory, life);
+        die_in_the_middle(&side, region, memory, peers[life], channels[life], life);
     side_region_close(&side, region);
     side_close(&side);
     munmap(memory, 32 * (size_t)MEBI);
+}
+
+/* The peer lives, but we have done with it. */
+static void a_closed_link_ends_its_transfers_once(void **state)
+{
+    struct side side;
+    pid_t peer;
+    begin(&side, sharing_peer, 0, &peer);
+    struct shared shared;
+    assert_true(channel_receive(side.channel, &shared, sizeof shared));
+    uint8_t *memory = memory_make(SHARED_SIZE);
+    struct region *region = side_region(&side, memory, SHARED_SIZE);
+    int status = side_move(&side, false, &shared.readable, 0, memory, 1, region, false);
+    assert_int_equal(status, 0); /* connected now */
+    struct move move = {0};
+    assert_int_equal(
+        side_move_start(&side, &move, false, &shared.readable, 0, memory, SHARED_SIZE, region), 0);
+    lock_take(&side.lock);
+    if (!move.done_count) {
+        side.ops->link_close(side.link);
+        side.link = NULL;
+        assert_int_equal(move.status, -EPIPE);
+    }
+    lock_drop(&side.lock);
+    nanosleep(&(struct timespec){0, 30 * 1000 * 1000}, NULL); /* what comes late is harmless */
+    lock_take(&side.lock);
+    assert_int_equal(move.done_count, 1);
+    lifeline_cut(side.line, -EPIPE);
+    lock_drop(&side.lock);
+    side_region_close(&side, region);
+    close(side.channel);
+    finish(&side, peer);
+    munmap(memory, SHARED_SIZE);
 }
 
 static int idle_peer(int channel, int argument)
@@ -536,6 +573,7 @@ static int folder_teardown(void **state)
     TEST(every_acknowledgement_comes_once),                                                        \
     TEST(reads_and_writes_move_every_byte),                                                        \
     TEST(access_beyond_the_memory_is_refused),                                                     \
+    TEST(a_closed_link_ends_its_transfers_once),                                                   \
     TEST(keys_open_no_more_than_they_say),                                                         \
     TEST(what_the_killed_leave_goes_with_the_next_open)
 /* clang-format on */

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -266,8 +267,10 @@ void side_await_inlet(struct side *side)
 bool side_pause(struct side *side, bool spin)
 {
     if (spin) {
-        side->ops->progress(side->transport);
+        bool idle = side->ops->progress(side->transport) == 0;
         lock_drop(&side->lock); /* the keeper wants it, too */
+        if (idle && side->turns++ % 16 == 0)
+            sched_yield(); /* the other side may wait for our processor */
         lock_take(&side->lock);
         return !side->down;
     }

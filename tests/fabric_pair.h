@@ -27,6 +27,7 @@ struct side {
     struct lifelines *lines;
     struct place place;
     uint8_t card[160];
+    unsigned turns; /* of polling */
 
     /* Under the lock. */
     struct link *link;     /* NULL until up */

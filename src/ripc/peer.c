@@ -265,6 +265,7 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
         remote_lost(container_of(node, struct remote, peer_node), was_up ? -EPIPE : reason);
     list_each(&peer->arrivals, node) arrival_orphan(container_of(node, struct arrival, peer_node));
     grants_forget(peer);
+    their_offers_forget(peer);
     peer->users--;
     peer_settle(peer);
     context_wake(ripc);

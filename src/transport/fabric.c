@@ -59,6 +59,7 @@ static int fabric_open(struct transport **out, const struct transport_config *co
     list_init(&fabric->idle_buffers);
     list_init(&fabric->links);
     list_init(&fabric->free_jobs);
+    list_init(&fabric->untold_jobs);
     list_init(&fabric->ringing);
     int result = fabric_provider_open(fabric, config, why);
     if (!result) {

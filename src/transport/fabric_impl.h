@@ -15,16 +15,17 @@
 #include "transport/fabric_wire.h"
 #include "transport/transport.h"
 
-#define FABRIC_ADDRESS_MAX    128                 /* of an endpoint's name */
-#define FABRIC_WINDOW_MAX     64                  /* frames on their way in one pipe */
-#define FABRIC_WINDOW_MIN     16                  /* and before the peer has answered */
-#define FABRIC_SLAB_BUFFERS   32                  /* buffers are made so many at a time */
-#define FABRIC_BUFFER_SIZE    8960                /* WIRE_SIZE_MAX, in whole cache lines */
-#define FABRIC_RECEIVES_EXTRA 8                   /* for returns, which take no credit */
-#define FABRIC_PIECE_SIZE     (1024 * 1024)       /* of a one-sided access */
-#define FABRIC_PIECES_MAX     4                   /* of one transfer at once */
-#define FABRIC_REST_NSEC      (1000 * 1000LL)     /* of the keeper while somebody polls */
-#define FABRIC_NAP_NSEC_MAX   (8 * 1000 * 1000LL) /* between looks without a descriptor */
+#define FABRIC_ADDRESS_MAX    128                  /* of an endpoint's name */
+#define FABRIC_WINDOW_MAX     64                   /* frames on their way in one pipe */
+#define FABRIC_WINDOW_MIN     16                   /* and before the peer has answered */
+#define FABRIC_SLAB_BUFFERS   32                   /* buffers are made so many at a time */
+#define FABRIC_BUFFER_SIZE    8960                 /* WIRE_SIZE_MAX, in whole cache lines */
+#define FABRIC_RECEIVES_EXTRA 8                    /* for returns, which take no credit */
+#define FABRIC_PIECE_SIZE     (1024 * 1024)        /* of a one-sided access */
+#define FABRIC_PIECES_MAX     4                    /* of one transfer at once */
+#define FABRIC_REST_NSEC      (1000 * 1000LL)      /* of the keeper while somebody polls */
+#define FABRIC_DRAIN_NSEC     (20 * 1000 * 1000LL) /* for transfers of a lost link to come back */
+#define FABRIC_NAP_NSEC_MAX   (8 * 1000 * 1000LL)  /* between looks without a descriptor */
 
 static_assert(FABRIC_BUFFER_SIZE >= WIRE_SIZE_MAX, "a frame is received in one buffer");
 static_assert(FABRIC_BUFFER_SIZE % 64 == 0, "bodies are aligned");
@@ -170,6 +171,8 @@ struct fabric {
     unsigned receive_goal;    /* how many there should be: a sum over pipes */
     struct list links;        /* closed ones included */
     struct list free_jobs;
+    struct list untold_jobs; /* ended while a link was drained */
+    bool draining;
     struct id_map pipes;    /* id: struct fabric_pipe */
     struct list ringing;    /* pipes whose bell is to be rung */
     unsigned depth;         /* of progress: callbacks may call us */
@@ -180,7 +183,8 @@ struct fabric {
 
     struct poller_watch *watch; /* NULL: the provider has no descriptor */
     struct poller_timer timer;
-    bool armed; /* the descriptor is watched */
+    bool armed;            /* the descriptor is watched */
+    unsigned false_alarms; /* of the descriptor, in a row */
     nsec nap;
     unsigned polls; /* by threads of the program, since it was armed */
     nsec polled_at; /* about */
@@ -253,12 +257,17 @@ MUST_CHECK int fabric_mr_open(struct fabric *fabric, void *base, size_t size, ui
 /* A piece of a transfer is done. */
 void fabric_transferred(struct fabric_piece *piece, int status);
 void fabric_jobs_flush(struct fabric_link *link);
-/* Tells all transfers of the link that they failed. */
-void fabric_jobs_fail(struct fabric_link *link);
+/* All transfers of the link fail; true if the provider still has some. */
+bool fabric_jobs_fail(struct fabric_link *link);
+/* Tells those of the link (NULL: any) that ended while a link was drained. */
+void fabric_jobs_tell(struct fabric *fabric, struct fabric_link *link);
+/* Tells the rest. */
+void fabric_jobs_abandon(struct fabric_link *link);
 void fabric_jobs_fini(struct fabric *fabric);
 
 /* fabric_progress.c */
 int fabric_progress(struct transport *transport);
+int fabric_look(struct fabric *fabric);
 int fabric_arm(struct transport *transport);
 MUST_CHECK int fabric_watch_open(struct fabric *fabric);
 void fabric_watch_close(struct fabric *fabric);

@@ -94,13 +94,31 @@ static void link_drop_unsent(struct fabric_link *link)
     }
 }
 
+/* The caller's memory is his again when he was told, but a peer that lives may
+ * still be answering a read, and no provider lets us stop that. So we give the
+ * answers a moment to come in. They come at once from a peer that lives, and a
+ * dead one's connection fails at once; only from a peer that stands still, or
+ * across a network that went silent, may bytes come later. */
+static void link_drain(struct fabric_link *link)
+{
+    struct fabric *fabric = link->fabric;
+    nsec until = clock_after(FABRIC_DRAIN_NSEC);
+    fabric->draining = true;
+    while (fabric_jobs_fail(link) && clock_now() < until)
+        fabric_look(fabric);
+    fabric->draining = false;
+}
+
 void fabric_link_lost(struct link *base)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     link->line = NULL;
     link->broken = true;
     link_drop_unsent(link);
-    fabric_jobs_fail(link);
+    if (fabric_jobs_fail(link) && !link->fabric->depth)
+        link_drain(link);
+    fabric_jobs_tell(link->fabric, link);
+    fabric_jobs_abandon(link);
 }
 
 void fabric_link_close(struct link *base)

@@ -130,16 +130,29 @@ static struct fabric_job *job_take(struct fabric *fabric)
     return job;
 }
 
-/* All pieces are back: the caller is told, unless he knows. */
-static void job_end(struct fabric_job *job)
+static void job_tell(struct fabric_job *job)
 {
-    assert(!job->under_way);
     struct transfer *transfer = job->transfer;
     int status = job->status;
     list_remove(&job->node);
     list_append(&job->link->fabric->free_jobs, &job->node);
     if (transfer)
         transfer->done(transfer, status);
+}
+
+/* All pieces are back: the caller is told, unless he knows, and not from inside
+ * the losing of another link. */
+static void job_end(struct fabric_job *job)
+{
+    struct fabric *fabric = job->link->fabric;
+    assert(!job->under_way);
+    if (!fabric->draining) {
+        job_tell(job);
+        return;
+    }
+    list_remove(&job->node);
+    list_append(&fabric->untold_jobs, &job->node);
+    fabric_stall(fabric); /* has somebody look */
 }
 
 static ssize_t piece_post(struct fabric_job *job, struct fabric_piece *piece, size_t size)
@@ -287,27 +300,45 @@ void fabric_jobs_flush(struct fabric_link *link)
         job_end(job);
 }
 
-static struct fabric_job *jobs_untold(struct fabric_link *link)
+bool fabric_jobs_fail(struct fabric_link *link)
 {
+    bool under_way = false;
     list_each(&link->jobs, node)
     {
         struct fabric_job *job = container_of(node, struct fabric_job, node);
-        if (job->transfer)
+        job->status = -EPIPE;
+        under_way = under_way || job->under_way;
+    }
+    return under_way;
+}
+
+static struct fabric_job *jobs_find_untold(struct list *jobs, struct fabric_link *link)
+{
+    list_each(jobs, node)
+    {
+        struct fabric_job *job = container_of(node, struct fabric_job, node);
+        if (job->transfer && (!link || job->link == link))
             return job;
     }
     return NULL;
 }
 
-/* Those the provider still has stay, with nobody to tell. */
-void fabric_jobs_fail(struct fabric_link *link)
+void fabric_jobs_tell(struct fabric *fabric, struct fabric_link *link)
 {
     struct fabric_job *job;
-    while ((job = jobs_untold(link))) {
+    while ((job = jobs_find_untold(&fabric->untold_jobs, link)))
+        job_tell(job);
+}
+
+/* Those the provider still has stay, with nobody to tell. */
+void fabric_jobs_abandon(struct fabric_link *link)
+{
+    struct fabric_job *job;
+    while ((job = jobs_find_untold(&link->jobs, link))) {
         struct transfer *transfer = job->transfer;
         job->transfer = NULL;
-        job->status = -EPIPE;
         if (!job->under_way)
-            job_end(job);
+            job_tell(job);
         transfer->done(transfer, -EPIPE);
     }
 }
@@ -321,6 +352,6 @@ void fabric_jobs_fini(struct fabric *fabric)
         while ((node = list_take(&link->jobs)))
             free(container_of(node, struct fabric_job, node));
     }
-    while ((node = list_take(&fabric->free_jobs)))
+    while ((node = list_take(&fabric->untold_jobs)) || (node = list_take(&fabric->free_jobs)))
         free(container_of(node, struct fabric_job, node));
 }

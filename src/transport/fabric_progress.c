@@ -19,6 +19,7 @@ enum {
     BATCHES_MAX = 8,  /* of one call: who polls has other things to look at */
     POLLS_MAX = 32,   /* by the program, until the keeper rests */
     SETTLES_MAX = 16, /* looks of the keeper in a row */
+    FALSE_ALARMS_MAX = 256,
 };
 
 int fabric_error(long error)
@@ -104,26 +105,31 @@ static void stalled_flush(struct fabric *fabric)
     }
 }
 
-static int fabric_look(struct fabric *fabric)
+/* Handles what was read; `count` is what the read returned. */
+static int batch_take(struct fabric *fabric, const struct fi_cq_msg_entry *entries, ssize_t count)
+{
+    if (count == -FI_EAVAIL)
+        return error_take(fabric);
+    for (ssize_t i = 0; i < count; i++)
+        operation_done(fabric, entries[i].op_context, entries[i].len, 0);
+    return count > 0 ? (int)count : 0;
+}
+
+int fabric_look(struct fabric *fabric)
 {
     struct fi_cq_msg_entry entries[BATCH_SIZE];
     int happened = 0;
     fabric->depth++;
     for (unsigned i = 0; i < BATCHES_MAX; i++) {
         ssize_t count = fi_cq_read(fabric->cq, entries, BATCH_SIZE);
-        if (count == -FI_EAVAIL)
-            count = error_take(fabric);
-        else
-            for (ssize_t k = 0; k < count; k++)
-                operation_done(fabric, entries[k].op_context, entries[k].len, 0);
-        if (count <= 0)
-            break;
-        happened += (int)count;
-        if (count < BATCH_SIZE)
+        happened += batch_take(fabric, entries, count);
+        if (count != BATCH_SIZE && count != -FI_EAVAIL)
             break;
     }
-    if (fabric->stalled)
+    if (fabric->stalled && !fabric->draining)
         stalled_flush(fabric);
+    if (!fabric->draining)
+        fabric_jobs_tell(fabric, NULL);
     fabric->depth--;
     bells_ring(fabric);
     return happened;
@@ -173,6 +179,7 @@ static void watch_rest(struct fabric *fabric)
 static void keeper_look(struct fabric *fabric)
 {
     int happened = fabric_look(fabric);
+    fabric_links_reap(fabric);
     if (!fabric->watch) {
         fabric->nap = happened ? FABRIC_REST_NSEC : 2 * fabric->nap;
         if (fabric->nap > FABRIC_NAP_NSEC_MAX)
@@ -194,9 +201,17 @@ static void keeper_look(struct fabric *fabric)
         timer_set(fabric, FABRIC_REST_NSEC);
 }
 
+/* The net provider's descriptor stays readable for good once something came:
+ * after so many false alarms the timer looks instead. */
 static void watch_ready(void *owner, uint32_t events)
 {
-    keeper_look(owner);
+    struct fabric *fabric = owner;
+    fabric->false_alarms = fabric_look(fabric) ? 0 : fabric->false_alarms + 1;
+    if (fabric->false_alarms == FALSE_ALARMS_MAX) {
+        poller_remove(fabric->poller, fabric->watch);
+        fabric->watch = NULL;
+    }
+    keeper_look(fabric);
 }
 
 static void timer_fired(void *owner)
@@ -223,8 +238,12 @@ int fabric_arm(struct transport *transport)
     int happened = 0;
     fabric->polled_at = 0;
     fabric->polls = 0;
-    if (!fabric->watch)
-        return fabric_progress(transport);
+    if (!fabric->watch) { /* the timer is all there is: look often while somebody waits */
+        fabric->nap = FABRIC_REST_NSEC;
+        if (fabric->timer.at > clock_after(FABRIC_REST_NSEC))
+            timer_set(fabric, FABRIC_REST_NSEC);
+        return fabric_look(fabric);
+    }
     for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
         happened += fabric_look(fabric);
     watch_set(fabric, true);

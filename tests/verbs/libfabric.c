@@ -314,14 +314,14 @@ static void memory_is_read_and_written_from_afar(void **state)
                 fail_msg("byte %zu of %zu", i, size);
     }
     for (size_t i = 0; i < AREA_SIZE; i++)
-        self.memory[i] = (uint8_t)~pattern(i);
+        self.memory[i] = pattern(i + 1);
     post(ACCESS_WRITE, AREA_SIZE, &context);
     assert_int_equal(side_wait(&self, &entry, WAIT_SECONDS), 1);
     memset(self.memory, 0, AREA_SIZE);
     post(ACCESS_READ, AREA_SIZE, &context);
     assert_int_equal(side_wait(&self, &entry, WAIT_SECONDS), 1);
     for (size_t i = 0; i < AREA_SIZE; i++)
-        if (self.memory[i] != (uint8_t)~pattern(i))
+        if (self.memory[i] != pattern(i + 1))
             fail_msg("byte %zu after the write", i);
 }
 

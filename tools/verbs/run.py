@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-MACHINE_SECONDS = 600  # for a machine that hangs; a run takes a fraction of it
+MACHINE_SECONDS = 800  # for a machine that hangs; a run takes a tenth of it
 ADDRESS = "10.9.9.1"  # of the device: tools/verbs/init
 
 MACHINES = {
@@ -45,6 +45,7 @@ ENVIRONMENT = {
 PROGRAMS = [
     ("libfabric", 60, "tests/verbs_libfabric"),
     ("fabric", 200, "tests/fabric_test"),
+    ("ripc", 300, "tests/verbs_ripc"),
 ]
 
 
@@ -160,18 +161,21 @@ def machine_run(folder, work, console):
         *("-append", f"console={terminal} quiet panic=1 rdinit=/init"),
     ]
     kept = []
-    with subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as machine:
+    with (
+        open(folder / "console.txt", "w", encoding="utf-8") as log,
+        subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as machine,
+    ):
         try:
             for raw in machine.stdout:
                 text = raw.decode("utf-8", "replace").rstrip("\r\n")
                 kept.append(text)
+                print(text, file=log, flush=True)
                 if text.startswith("@ "):
                     console.line(text[2:])
         finally:
             machine.terminate()  # timeout hands it on
-    (folder / "console.txt").write_text("\n".join(kept) + "\n")
     return kept
 
 
