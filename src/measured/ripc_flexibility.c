@@ -304,7 +304,7 @@ static enum err play_open(struct play *play, struct why *why)
         return why_memory(why);
     }
     if (!child_folder_make(play->stage->folder))
-        return why_fail(why, ERR_SYSTEM, "no folder in /tmp: %s", strerror(errno));
+        return why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(errno));
     for (uint32_t i = 0; i < CLIENT_COUNT; i++) {
         struct part part = {play->stage, i};
         play->clients[i] = child_start(client_run, &part);
