@@ -99,6 +99,16 @@ int offer_take(struct ripc_service *service, const struct peer *peer,
     return 0;
 }
 
+void offers_return(struct ripc_service *service, const struct peer *peer,
+                   const struct message_table *table, unsigned count)
+{
+    struct ripc_item item;
+    for (unsigned i = 0; i < count; i++)
+        if (table->items[i].way == ITEM_RETURNED &&
+            offer_take(service, peer, &table->items[i], &item) == 0 && item.owned)
+            pool_free(service->ripc->pool, item.data);
+}
+
 /* One that fits, or all if the peer is NULL. */
 static void offers_free(struct ripc_service *service, const struct peer *peer)
 {

@@ -33,6 +33,11 @@ void offers_unmake(struct ripc_service *service, const struct message_offer *off
 int offer_take(struct ripc_service *service, const struct peer *peer,
                const struct message_item *item, struct ripc_item *out);
 
+/* The message with those items is dropped: what was written into our offers is
+ * nobody's, and the memory free. */
+void offers_return(struct ripc_service *service, const struct peer *peer,
+                   const struct message_table *table, unsigned count);
+
 /* All offers to that peer: it died, and all that it sent has been taken. */
 void offers_forget(struct peer *peer);
 void offers_drop(struct ripc_service *service);

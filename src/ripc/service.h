@@ -24,7 +24,8 @@ struct arrival {
     ripc_id from;
     uint64_t pipe; /* the sender's number of it */
     bool ended;    /* nothing new will come: the rest is taken, then it closes */
-    bool busy;     /* a thread is copying items of it and has given up the lock meanwhile */
+    bool closed; /* by its sender, who lives: the memory of items not copied is no longer theirs */
+    unsigned busy; /* threads that copy items of it and have given up the lock meanwhile */
     uint32_t held; /* messages taken and not released */
     unsigned next; /* frames pulled and not yet taken: frames[next .. count) */
     unsigned count;
@@ -82,13 +83,14 @@ extern const struct names_events service_names_events;
 int service_wait(struct ripc_service *service, waiting_look *look, void *argument,
                  int64_t deadline);
 
-/* A peer opens a pipe to the service `words->to`, closes one, or cancels. */
+/* A peer opens a pipe to the service `words->to`, closes one, or cancels. -EMFILE: it has too many.
+ */
 void arrival_open(struct peer *peer, struct control_words *words);
 void arrival_end(struct peer *peer, uint64_t pipe);
 void arrival_cancel(struct peer *peer, uint64_t pipe, uint64_t token);
 
 /* The peer died: what came is still to be taken. */
-void arrival_orphan(struct arrival *arrival);
+void arrivals_orphan(struct peer *peer);
 
 /* Closes it if it has ended, is empty, and nothing taken from it is held. */
 void arrival_settle(struct arrival *arrival);
