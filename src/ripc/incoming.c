@@ -54,10 +54,9 @@ static void item_settle(struct incoming_item *item, int status)
     assert(item->state != ITEM_SETTLED);
     item->state = ITEM_SETTLED;
     item->status = status;
+    if (item->window_size) /* one that nothing came into is a window again */
+        windows_settle(item->windows, item->to, status == 0);
     if (status) {
-        /* A window that nothing came into is a window again, if there is memory for that. */
-        if (item->window_size && windows_add(item->windows, item->to, item->window_size) < 0)
-            item->window_size = 0;
         if (!incoming->status)
             incoming->status = status;
     } else {

@@ -250,6 +250,7 @@ int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service
     service->incarnation = (uint64_t)clock_wall();
     service->hidden = hidden;
     service->loop_fd = -1;
+    service->windows.pool = ripc->pool;
     list_init(&service->arrivals);
     list_init(&service->events);
     if (!id_map_put(&ripc->services, service->id, service)) {
