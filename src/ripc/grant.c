@@ -424,7 +424,9 @@ static int access_run(struct access *access, int64_t deadline)
     struct ripc_service *service = access->service;
     int result = remote_get(service, access->grant->owner, &access->remote);
     if (result == 0) {
+        access->remote->users++;
         result = service_wait(service, access_look_open, access, deadline);
+        access->remote->users--;
         if (result == 1)
             result = access->status;
     }

@@ -14,6 +14,7 @@
 
 /* Name services that ask around have answered by then, whatever happens. */
 #define CLAIM_PATIENCE_NSEC (5 * NSEC_PER_SEC)
+#define NEWS_MAX            4096 /* that nobody has taken: others can make us produce them */
 #define PAUSE_NSEC          (100 * 1000LL)
 
 struct service_waiting {
@@ -39,14 +40,16 @@ int service_wait(struct ripc_service *service, waiting_look *look, void *argumen
     return result;
 }
 
-void service_tell(struct ripc_service *service, const struct ripc_event *news)
+bool service_tell(struct ripc_service *service, const struct ripc_event *news)
 {
-    struct event *event = malloc(sizeof *event);
+    struct event *event = service->news_count < NEWS_MAX ? malloc(sizeof *event) : NULL;
     if (!event)
-        return;
+        return false;
     event->event = *news;
+    service->news_count++;
     list_append(&service->events, &event->node);
     doorbell_ring(&service->bell);
+    return true;
 }
 
 /* ---- claiming the name ---- */

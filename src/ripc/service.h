@@ -56,10 +56,12 @@ struct ripc_service {
     struct list arrivals; /* in the order in which they are looked at */
     unsigned arrival_count;
     struct id_map remotes;
+    size_t remotes_left;        /* when idle ones were last freed */
     struct remote *remote_last; /* the one sent to last: conversations have two ends */
     struct id_map operations;
     int64_t operation_last;
     struct list events;
+    unsigned news_count; /* of them, those that are no completions */
     struct windows windows;
     struct id_map offers; /* return buffers of ours that peers may still fill, by number */
     struct id_map groups; /* that it is a member of */
@@ -72,9 +74,10 @@ struct ripc_service {
 int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service **service);
 void service_close(struct ripc_service *service); /* with the lock held; waits for waiters */
 
-/* Puts news into the list and rings the bell. Without memory the news is lost
- * only if it is no completion: those have their memory from the start. */
-void service_tell(struct ripc_service *service, const struct ripc_event *event);
+/* Puts news into the list and rings the bell. False: it is lost, without memory
+ * or because nobody takes any. Completions are not: they have their memory from
+ * the start. */
+bool service_tell(struct ripc_service *service, const struct ripc_event *event);
 
 /* What a name service says of an id that a service has, joined or watches. */
 extern const struct names_events service_names_events;
