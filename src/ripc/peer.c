@@ -267,7 +267,7 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
     names_forget(ripc->names, peer->place.context);
     list_each(&peer->remotes, node)
         remote_lost(container_of(node, struct remote, peer_node), was_up ? -EPIPE : reason);
-    list_each(&peer->arrivals, node) arrival_orphan(container_of(node, struct arrival, peer_node));
+    arrivals_orphan(peer);
     grants_forget(peer);
     their_offers_forget(peer);
     peer->users--;
