@@ -80,8 +80,8 @@ void arrival_open(struct peer *peer, struct control_words *words)
 {
     struct control_words answer = {.kind = CONTROL_ANSWER, .pipe = words->pipe};
     answer.status = arrival_new(peer, words, &answer.parcel);
-    bool nonsense = answer.status == -EPROTO;
-    if (peer_say(peer, &answer) < 0 || nonsense)
+    peer_answer(peer, &answer);
+    if (answer.status == -EPROTO)
         peer_condemn(peer);
     parcel_fini(&answer.parcel);
 }
