@@ -146,7 +146,9 @@ void arrival_orphan(struct arrival *arrival)
 {
     struct ripc_service *service = arrival->service;
     arrival->ended = true;
+    arrival->held++; /* so that it does not close under us */
     list_each(&arrival->incomings, node) incoming_orphan(container_of(node, struct incoming, node));
+    arrival->held--;
     doorbell_ring(&service->bell);
     arrival_settle(arrival);
     arrivals_limit(service);
@@ -203,8 +205,13 @@ static int arrival_take_table(struct arrival *arrival, const struct frame *frame
     struct message_table table;
     struct incoming *incoming = arrival->incoming;
     int offset = message_table_read(&frame->head, frame->body, frame->size, &table);
-    if (offset < 0)
+    if (offset < 0) {
+        /* Good when its items were asked for, and changed since: nobody's now. */
+        arrival->incoming = NULL;
+        if (incoming)
+            incoming_release(incoming);
         return offset;
+    }
     if (!incoming && frame->head.long_count) {
         bool canceled = frame->head.token && id_map_take(&arrival->canceled, frame->head.token);
         arrival->token_last = frame->head.token ? frame->head.token : arrival->token_last;

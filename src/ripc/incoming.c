@@ -210,8 +210,6 @@ static int item_place(struct incoming_item *item, const struct message_item *wir
     struct arrival *arrival = item->incoming->arrival;
     struct ripc_service *service = arrival->service;
     struct ripc_item *public = item_public(item);
-    public->size = wire->size;
-    public->status = -EINPROGRESS;
     if (wire->way == ITEM_RETURNED) {
         int result = offer_take(service, arrival->peer, wire, public);
         item->to = public->data;
@@ -257,10 +255,14 @@ struct incoming *incoming_new(struct arrival *arrival, const struct frame_head *
         .details = details,
     };
     list_append(&arrival->incomings, &incoming->node);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         details[i].incoming = incoming;
+        items[i] = (struct ripc_item){.size = table->items[i].size, .status = -EINPROGRESS};
+    }
+    /* Placing one reads the lifeline, where a cancellation of them all may lie. */
     for (unsigned i = 0; i < count; i++)
-        if (item_place(&details[i], &table->items[i]) == -EPROTO)
+        if (details[i].state == ITEM_PENDING &&
+            item_place(&details[i], &table->items[i]) == -EPROTO)
             peer_condemn(arrival->peer);
     return incoming;
 }
@@ -284,9 +286,12 @@ void incoming_release(struct incoming *incoming)
 
 void incoming_orphan(struct incoming *incoming)
 {
+    incoming->moving++; /* the last item of a released one would free it under us */
     for (unsigned i = 0; i < incoming->count; i++)
         if (incoming->details[i].state == ITEM_ASKED)
             item_done(&incoming->details[i].transfer, -EPIPE);
+    if (--incoming->moving == 0 && incoming->released)
+        incoming_free(incoming);
 }
 
 /* ---- what the program asks for ---- */
