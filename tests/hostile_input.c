@@ -177,6 +177,37 @@ static void a_message_canceled_while_it_is_taken_ends_once(void **state)
     pair_close(&pair);
 }
 
+/* Its message outlives it, its return buffer does not. */
+static void a_return_buffer_of_the_dead_is_not_kept(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    const struct iovec buffer = {NULL, 5000};
+    struct ripc_send send = {
+        .to = 42, .returns = &buffer, .return_count = 1, .deadline = scene_deadline()};
+    struct ripc_stats stats = {0};
+    assert_int_equal(ripc_send_message(pair.client, &send), 0);
+    scene_close(pair.here);
+    for (int64_t deadline = scene_deadline(); stats.peers_lost == 0; ripc_stats(pair.there, &stats))
+        assert_true(ripc_now() < deadline);
+    struct ripc_message message = scene_receive(pair.server);
+    assert_int_equal(message.return_count, 1);
+    ripc_release(&message);
+    /* Another of that name has offered nothing. */
+    pair.here = scene_open(NULL);
+    pair.client = scene_bind(pair.here, 41);
+    uint8_t *data = ripc_alloc(pair.there, 5000);
+    struct iovec item = {data, 5000};
+    struct ripc_send reply = {
+        .to = 41, .longs = &item, .long_count = 1, .deadline = scene_deadline()};
+    int64_t operation = ripc_send_message(pair.server, &reply);
+    assert_true(operation > 0);
+    message = scene_receive(pair.client);
+    assert_int_equal(message.longs[0].status, -EINPROGRESS);
+    ripc_release(&message);
+    assert_int_equal(ripc_wait(pair.server, operation, scene_deadline()), -ENOBUFS);
+    pair_close(&pair);
+}
+
 /* ---- tricks ---- */
 
 /* From here on this process may not read another's memory. */
@@ -296,5 +327,6 @@ TEST_MAIN(SCENE(every_mistake_has_an_error_of_its_own),
           SCENE(a_window_too_small_leaves_the_item_pending),
           SCENE(memory_unmapped_under_way_is_an_error_of_the_item),
           SCENE(a_message_canceled_while_it_is_taken_ends_once),
+          SCENE(a_return_buffer_of_the_dead_is_not_kept),
           SCENE(memory_that_may_not_be_read_is_copied_by_its_owner),
           SCENE(a_frame_that_changes_after_the_check_is_nobodys))

@@ -135,7 +135,8 @@ void their_offers_keep(struct ripc_service *service, const struct arrival *arriv
                        const struct message_offer *offers, unsigned count)
 {
     struct remote *remote;
-    if (remote_get(service, arrival->from, &remote) < 0)
+    /* Of the dead nothing is forgotten again: nothing may be kept. */
+    if (arrival->peer->state == PEER_DEAD || remote_get(service, arrival->from, &remote) < 0)
         return;
     unsigned kept = 0;
     list_each(&remote->offers, node) kept++;
