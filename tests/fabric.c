@@ -420,11 +420,9 @@ static int doomed_peer(int channel, int argument)
 enum { MOVES = 6, LIVES = 4 };
 
 /* Transfers of all kinds and a flood both ways, and the peer dies. */
-static void die_in_the_middle(struct side *side, struct region *region, uint8_t *memory,
-                              unsigned life)
+static void die_in_the_middle(struct side *side, struct region *region, uint8_t *memory, pid_t peer,
+                              int channel, unsigned life)
 {
-    int channel;
-    pid_t peer = pair_start(doomed_peer, 0, &channel);
     side_link(side, channel, true);
     struct remote_memory remote;
     assert_true(channel_receive(channel, &remote, sizeof remote));
@@ -465,11 +463,15 @@ static void die_in_the_middle(struct side *side, struct region *region, uint8_t 
 static void a_killed_peer_ends_everything_under_way_once(void **state)
 {
     struct side side;
+    pid_t peers[LIVES];
+    int channels[LIVES];
+    for (unsigned life = 0; life < LIVES; life++) /* before we have threads */
+        peers[life] = pair_start(doomed_peer, 0, &channels[life]);
     side_open(&side);
     uint8_t *memory = memory_make(32 * (size_t)MEBI);
     struct region *region = side_region(&side, memory, 32 * (size_t)MEBI);
     for (unsigned life = 0; life < LIVES; life++)
-        die_in_the_middle(&side, region, memory, life);
+        die_in_the_middle(&side, region, memory, peers[life], channels[life], life);
     side_region_close(&side, region);
     side_close(&side);
     munmap(memory, 32 * (size_t)MEBI);

@@ -12,6 +12,7 @@ import unittest
 sys.path.insert(0, sys.path[0])
 from tap import main
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 PUBLIC = re.compile(r"(ripc|sst|weft)_[a-z0-9_]+")
 
 PROGRAM = """
@@ -64,7 +65,7 @@ class Symbols(unittest.TestCase):
     def test_everything_that_the_header_declares_is_exported(self):
         listing = run("nm", "-D", "--defined-only", os.environ["WEFT_LIBRARY"])
         names = {line.split()[-1].split("@")[0] for line in listing.stdout.splitlines()}
-        header = pathlib.Path(__file__).parent.parent / "include" / "weft" / "ripc.h"
+        header = ROOT / "include" / "weft" / "ripc.h"
         declared = set(re.findall(r"^RIPC_API [^(]*?\b(ripc_\w+)\(", header.read_text(), re.M))
         self.assertGreater(len(declared), 30)
         self.assertEqual(declared - names, set())
@@ -97,9 +98,9 @@ class Install(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.split()
 
-    def compile(self, compiler, *flags, name="program.c"):
+    def compile(self, compiler, *flags, name="program.c", text=PROGRAM):
         source = pathlib.Path(self.folder.name, name)
-        source.write_text(PROGRAM)
+        source.write_text(text)
         return run(*compiler.split(), "-Wall", "-Wextra", "-Werror", source, *flags)
 
     def test_the_library_has_a_version_and_links_to_it(self):
@@ -122,6 +123,14 @@ class Install(unittest.TestCase):
         done = run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library),
                                  "WEFT_FOLDER": self.folder.name, "WEFT_DOMAIN": "package"})
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "hello\n", ""))
+
+    def test_the_programs_in_the_documents_compile(self):
+        guide = (ROOT / "docs" / "guide" / "ripc.md").read_text()
+        programs = re.findall(r"^```c\n(.*?)^```$", guide, re.S | re.M)
+        self.assertEqual(len(programs), 1)
+        done = self.compile(os.environ.get("CC", "cc"), "-fsyntax-only", *self.flags("--cflags"),
+                            name="guide.c", text=programs[0])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     @unittest.skipUnless(shutil.which("c++"), "no C++ compiler is installed")
     def test_cplusplus_reads_the_header(self):

@@ -145,6 +145,10 @@ RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ri
 RIPC_API int ripc_send(struct ripc_service *service, ripc_id to, const void *data, size_t size,
                        int64_t deadline);
 
+/* Which transport carries what we send to `to` now: "shm", "fabric" or "udp";
+ * NULL while there is no way, as before the first send. */
+RIPC_API const char *ripc_transport(struct ripc_service *service, ripc_id to);
+
 /* Takes a return buffer back. -ENOENT: it is not on offer; -EALREADY: it was
  * used, or is being used, just now. A buffer is back by itself when its item
  * arrived, and when the peer died. */

@@ -35,6 +35,7 @@ struct pinger {
     int64_t first_nsec; /* of the first ping, which had to find the way */
     struct ripc_name peer;
     bool peer_known;
+    const char *transport; /* that carried the last one; NULL if none did */
 };
 
 static enum err pinger_parse(struct pinger *pinger, const struct call *call, struct why *why)
@@ -255,6 +256,10 @@ static void pings_json(const struct pinger *pinger, const struct spread *spread,
         json_put_null(&json, "pid");
         json_put_null(&json, "address");
     }
+    if (pinger->transport)
+        json_put_string(&json, "transport", pinger->transport);
+    else
+        json_put_null(&json, "transport");
     json_put_uint(&json, "sent", pinger->sent);
     json_put_uint(&json, "answered", pinger->sample_count);
     json_put_uint(&json, "lost", pinger->lost);
@@ -295,9 +300,10 @@ static void pings_text(const struct pinger *pinger, const struct spread *spread,
         text_printf(out, " (pid %d, %s)", pinger->peer.pid, pinger->peer.address);
     else if (pinger->peer_known)
         text_printf(out, " (%s)", pinger->peer.address);
-    text_printf(out, ": %" PRIu64 " %s pings of %" PRIu64 " bytes, %zu answered, %" PRIu64 " lost",
-                pinger->sent, pinger->item ? "long" : "short", pinger->size, pinger->sample_count,
-                pinger->lost);
+    text_printf(
+        out, "%s%s: %" PRIu64 " %s pings of %" PRIu64 " bytes, %zu answered, %" PRIu64 " lost",
+        pinger->transport ? " over " : "", pinger->transport ? pinger->transport : "", pinger->sent,
+        pinger->item ? "long" : "short", pinger->size, pinger->sample_count, pinger->lost);
     if (pinger->damaged)
         text_printf(out, ", %" PRIu64 " of them damaged", pinger->damaged);
     text_printf(out, ", in %.3f s\n", seconds);
@@ -327,6 +333,7 @@ static enum err pinger_run(struct pinger *pinger, struct call *call, struct why 
         return err;
     double seconds = (double)(ripc_now() - begun) / 1e9;
     (void)ripc_list(pinger->ripc, peer_look, pinger); /* nice to know, no reason to fail */
+    pinger->transport = ripc_transport(pinger->service, pinger->to);
     if (pinger->sample_count)
         spread = spread_make(pinger);
     if (call->json)

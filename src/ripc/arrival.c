@@ -222,8 +222,7 @@ static int arrival_take_table(struct arrival *arrival, const struct frame *frame
     if (incoming && !incoming_is_ready(incoming))
         return -EAGAIN;
     if (frame->head.return_count)
-        their_offers_keep(arrival->service, arrival->peer, arrival->from, table.offers,
-                          frame->head.return_count);
+        their_offers_keep(arrival->service, arrival, table.offers, frame->head.return_count);
     arrival_fill(arrival, frame, out);
     out->data = frame->body + offset;
     out->size = frame->size - (uint32_t)offset;

@@ -30,6 +30,7 @@ static int offer_make(struct remote *remote, const struct iovec *memory, struct 
         .number = entropy_u64(),
         .service = service,
         .peer = remote->peer,
+        .context = remote->peer->place.context,
         .to = remote->id,
         .base = memory->iov_base,
         .size = memory->iov_len,
@@ -83,7 +84,9 @@ int offer_take(struct ripc_service *service, const struct peer *peer,
                const struct message_item *item, struct ripc_item *out)
 {
     struct offer *offer = id_map_get(&service->offers, item->number);
-    if (!offer || offer->peer != peer || item->size > offer->size)
+    if (!offer)
+        return -ESTALE; /* withdrawn, or forgotten, while this was on its way */
+    if (offer->context != peer->place.context || item->size > offer->size)
         return -EPROTO;
     *out = (struct ripc_item){
         .data = offer->base,
@@ -128,15 +131,12 @@ void offers_drop(struct ripc_service *service)
 
 /* ---- theirs ---- */
 
-void their_offers_keep(struct ripc_service *service, struct peer *peer, ripc_id from,
+void their_offers_keep(struct ripc_service *service, const struct arrival *arrival,
                        const struct message_offer *offers, unsigned count)
 {
     struct remote *remote;
-    if (remote_get(service, from, &remote) < 0)
+    if (remote_get(service, arrival->from, &remote) < 0)
         return;
-    if (remote->offers_context != peer->place.context)
-        their_offers_drop(remote); /* of a process that is gone */
-    remote->offers_context = peer->place.context;
     unsigned kept = 0;
     list_each(&remote->offers, node) kept++;
     for (unsigned i = 0; i < count && kept < THEIR_OFFERS_MAX; i++, kept++) {
@@ -144,42 +144,66 @@ void their_offers_keep(struct ripc_service *service, struct peer *peer, ripc_id 
         if (!theirs)
             return;
         theirs->offer = offers[i];
+        theirs->peer = arrival->peer;
+        theirs->transport = arrival->transport;
         list_append(&remote->offers, &theirs->node);
     }
 }
 
-bool their_offer_take(struct remote *remote, uint64_t size, struct message_offer *out)
+/* Only those of the process that we are about to send to. */
+bool their_offer_take(struct remote *remote, uint64_t size, struct their_offer *out)
 {
-    if (!remote->peer || remote->offers_context != remote->peer->place.context)
-        return false;
     list_each(&remote->offers, node)
     {
         struct their_offer *theirs = container_of(node, struct their_offer, node);
-        if (theirs->offer.memory.size >= size) {
-            *out = theirs->offer;
-            list_remove(node);
-            free(theirs);
-            return true;
-        }
+        if (theirs->peer->place.context != remote->peer->place.context ||
+            theirs->offer.memory.size < size)
+            continue;
+        *out = *theirs;
+        list_remove(node);
+        free(theirs);
+        return true;
     }
     return false;
 }
 
-void their_offers_drop(struct remote *remote)
-{
-    struct list *node;
-    while ((node = list_take(&remote->offers)))
-        free(container_of(node, struct their_offer, node));
-}
-
-/* ---- withdrawing ---- */
-
-static bool their_offer_find(struct remote *remote, uint64_t number)
+static void their_offers_drop_of(struct remote *remote, const struct peer *peer)
 {
     list_each(&remote->offers, node)
     {
         struct their_offer *theirs = container_of(node, struct their_offer, node);
-        if (theirs->offer.number == number) {
+        if (peer && theirs->peer != peer)
+            continue;
+        list_remove(node);
+        free(theirs);
+    }
+}
+
+void their_offers_forget(struct peer *peer)
+{
+    size_t cursor = 0;
+    struct ripc_service *service;
+    while ((service = id_map_next(&peer->ripc->services, &cursor))) {
+        size_t inner = 0;
+        struct remote *remote;
+        while ((remote = id_map_next(&service->remotes, &inner)))
+            their_offers_drop_of(remote, peer);
+    }
+}
+
+void their_offers_drop(struct remote *remote)
+{
+    their_offers_drop_of(remote, NULL);
+}
+
+/* ---- withdrawing ---- */
+
+static bool their_offer_find(struct remote *remote, const struct peer *peer, uint64_t number)
+{
+    list_each(&remote->offers, node)
+    {
+        struct their_offer *theirs = container_of(node, struct their_offer, node);
+        if (theirs->peer == peer && theirs->offer.number == number) {
             list_remove(node);
             free(theirs);
             return true;
@@ -199,8 +223,7 @@ void their_offer_withdraw(struct peer *peer, struct control_words *words)
     };
     struct ripc_service *service = id_map_get(&peer->ripc->services, words->to);
     struct remote *remote = service ? id_map_get(&service->remotes, words->from) : NULL;
-    if (!service || (remote && remote->offers_context == peer->place.context &&
-                     their_offer_find(remote, words->number)))
+    if (!service || (remote && their_offer_find(remote, peer, words->number)))
         answer.status = 0;
     answer.to = words->from;
     if (peer_say(peer, &answer) < 0)

@@ -9,7 +9,8 @@
 struct offer {
     uint64_t number; /* random: nobody else fills it by guessing */
     struct ripc_service *service;
-    struct peer *peer; /* whom it was made to */
+    struct peer *peer; /* whom it was made to, ... */
+    uint64_t context;  /* ... and in which process: two may be connected twice */
     ripc_id to;
     void *base;
     size_t size;
@@ -27,7 +28,8 @@ int offers_make(struct remote *remote, const struct iovec *returns, unsigned cou
 void offers_unmake(struct ripc_service *service, const struct message_offer *offers,
                    unsigned count);
 
-/* An item was written into our offer, says the peer. -EPROTO if that cannot be. */
+/* An item was written into our offer, says the peer. -ESTALE: that is on offer
+ * no more; -EPROTO if it cannot be. */
 int offer_take(struct ripc_service *service, const struct peer *peer,
                const struct message_item *item, struct ripc_item *out);
 
@@ -35,13 +37,14 @@ int offer_take(struct ripc_service *service, const struct peer *peer,
 void offers_forget(struct peer *peer);
 void offers_drop(struct ripc_service *service);
 
-/* The peer's offers that came with a message from `from`. Without memory they
- * are not kept: then replies are pulled. */
-void their_offers_keep(struct ripc_service *service, struct peer *peer, ripc_id from,
+/* The peer's offers that came with a message. Without memory they are not
+ * kept: then replies are pulled. */
+void their_offers_keep(struct ripc_service *service, const struct arrival *arrival,
                        const struct message_offer *offers, unsigned count);
 
-/* The first that holds the size, taken out; false if there is none. */
-bool their_offer_take(struct remote *remote, uint64_t size, struct message_offer *out);
+/* The first that holds the size, taken out; false if there is none. The remote is open. */
+bool their_offer_take(struct remote *remote, uint64_t size, struct their_offer *out);
+void their_offers_forget(struct peer *peer); /* it died */
 void their_offers_drop(struct remote *remote);
 
 /* CONTROL_WITHDRAW and its answer. */

@@ -217,6 +217,7 @@ int ripc_arm(struct ripc_service *service)
     waiting_progress(ripc);
     doorbell_clear(&service->bell);
     doorbell_prepare(&service->bell, DOORBELL_FD);
+    waiting_arm(ripc);
     remotes_collect(service);
     int result = !list_is_empty(&service->events) || arrivals_wait(service) ? -EAGAIN : 0;
     if (result)

@@ -325,3 +325,15 @@ void remote_free(struct remote *remote)
     id_map_take(&service->remotes, remote->id);
     free(remote);
 }
+
+const char *ripc_transport(struct ripc_service *service, ripc_id to)
+{
+    struct ripc *ripc = service->ripc;
+    lock_take(&ripc->lock);
+    const struct remote *remote = id_map_get(&service->remotes, to);
+    const char *name = NULL;
+    if (remote && remote->state == REMOTE_OPEN)
+        name = ripc->transports[remote->transport]->ops->name;
+    lock_drop(&ripc->lock);
+    return name;
+}

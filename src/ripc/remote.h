@@ -18,6 +18,8 @@ enum remote_state { REMOTE_RESTING, REMOTE_RESOLVING, REMOTE_CONNECTING, REMOTE_
 /* A return buffer of the remote's, for our next long items to it. */
 struct their_offer {
     struct list node;
+    struct peer *peer; /* whose link reaches it */
+    unsigned transport;
     struct message_offer offer;
 };
 
@@ -42,8 +44,7 @@ struct remote {
     unsigned failures;   /* ways that failed since the last success */
     int failure;         /* the last of them */
     struct list flights; /* operations that wait for its acknowledgement */
-    struct list offers;  /* struct their_offer, of the process `offers_context` */
-    uint64_t offers_context;
+    struct list offers;  /* struct their_offer */
 };
 
 int remote_get(struct ripc_service *service, ripc_id id, struct remote **remote);

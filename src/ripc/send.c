@@ -93,21 +93,26 @@ static int send_look_written(void *argument)
 }
 
 /* Into the receiver's return buffer; waits until it is there. */
-static int send_item_write(struct remote *remote, const struct iovec *item,
-                           const struct message_offer *offer, struct region *region)
+static int send_item_write(struct ripc_service *service, const struct iovec *item,
+                           const struct their_offer *theirs, struct extent *extent)
 {
-    struct ripc *ripc = remote->service->ripc;
-    struct peer *peer = remote->peer;
-    struct send_write write = {.transfer.done = send_written, .bell = &remote->service->bell};
-    struct link *link = remote->link;
+    struct ripc *ripc = service->ripc;
+    struct peer *peer = theirs->peer;
+    struct send_write write = {.transfer.done = send_written, .bell = &service->bell};
+    struct link *link = peer->links[theirs->transport];
+    struct region *region;
     if (item->iov_len == 0)
         return 0;
+    int result = context_region(ripc, theirs->transport, extent, &region);
+    if (result)
+        return result;
     peer->users++;
-    int result = link->ops->write(link, &offer->memory, 0, item->iov_base, item->iov_len, region,
-                                  &write.transfer);
+    result = link->ops->write(link, &theirs->offer.memory, 0, item->iov_base, item->iov_len, region,
+                              &write.transfer);
     while (result == 0 && !write.done) /* the transfer is on our stack: no deadline ends this */
         waiting_until(ripc, write.bell, send_look_written, &write, RIPC_FOREVER);
     peer->users--;
+    peer_settle(peer);
     if (result == 0)
         result = write.status;
     return result == 1 ? 0 : result;
@@ -120,13 +125,13 @@ static int send_item(struct remote *remote, const struct iovec *item, struct mes
     struct ripc *ripc = remote->service->ripc;
     struct extent *extent = pool_find(ripc->pool, item->iov_base, item->iov_len);
     struct region *region;
-    struct message_offer offer;
+    struct their_offer theirs;
     *wire = (struct message_item){.size = item->iov_len};
     int result = extent ? context_region(ripc, remote->transport, extent, &region) : -EFAULT;
     if (result)
         return result;
-    while (their_offer_take(remote, item->iov_len, &offer)) {
-        result = send_item_write(remote, item, &offer, region);
+    while (their_offer_take(remote, item->iov_len, &theirs)) {
+        result = send_item_write(remote->service, item, &theirs, extent);
         trace_event(ripc->trace, TRACE_PUSH, remote->service->id, remote->id,
                     result ? result : (int64_t)item->iov_len);
         if (result == -EPIPE || remote->state != REMOTE_OPEN)
@@ -134,7 +139,7 @@ static int send_item(struct remote *remote, const struct iovec *item, struct mes
         if (result)
             continue; /* that buffer is not what it was: another, or a pull */
         wire->way = ITEM_RETURNED;
-        wire->number = offer.number;
+        wire->number = theirs.offer.number;
         return 0;
     }
     wire->way = ITEM_PULL;

@@ -10,7 +10,9 @@ static void a_message_arrives_and_is_answered(void **state)
     struct ripc_service *client = scene_bind(here, 0);
     struct ripc_service *server = scene_bind(there, 42);
 
+    assert_null(ripc_transport(client, 42));
     assert_int_equal(ripc_send(client, 42, "hello", 6, scene_deadline()), 0);
+    assert_string_equal(ripc_transport(client, 42), "shm");
     struct ripc_message message = scene_receive(server);
     assert_int_equal(message.from, ripc_service_id(client));
     assert_int_equal(message.to, 42);

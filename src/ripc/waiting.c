@@ -11,10 +11,18 @@
 int waiting_progress(struct ripc *ripc)
 {
     int moved = 0;
+    /* Looking at a transport may cost a system call: not where nobody is reached by it. */
     for (unsigned i = 0; i < ripc->transport_count; i++)
-        if (ripc->transports[i]->ops->progress)
+        if (ripc->link_counts[i] && ripc->transports[i]->ops->progress)
             moved += ripc->transports[i]->ops->progress(ripc->transports[i]);
     return moved;
+}
+
+void waiting_arm(struct ripc *ripc)
+{
+    for (unsigned i = 0; i < ripc->transport_count; i++)
+        if (ripc->link_counts[i] && ripc->transports[i]->ops->arm)
+            ripc->transports[i]->ops->arm(ripc->transports[i]);
 }
 
 void waiting_give_way(struct ripc *ripc)
@@ -36,6 +44,7 @@ static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, waiting_look 
                          void *argument, nsec deadline)
 {
     doorbell_prepare(bell, ripc->manual ? DOORBELL_FD : DOORBELL_FUTEX);
+    waiting_arm(ripc);
     int result = look(argument);
     if (result) {
         doorbell_cancel(bell);

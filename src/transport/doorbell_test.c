@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +27,7 @@ struct court {
     } throws[2];
 };
 
-#define STRESS_NSEC (700 * 1000 * 1000LL)
+#define STRESS_NSEC (300 * 1000 * 1000LL)
 #define GAME_OVER   (1ULL << 62)
 
 static struct ringer open_ringer(struct doorbell *bell)
@@ -146,6 +148,91 @@ static void no_wake_up_is_lost_between_processes(void **state)
 static void nor_without_membarrier(void **state)
 {
     throw_balls(true);
+}
+
+/* The two looks alone, without the sleep, as often as possible: in each round
+ * one side publishes and looks for a sleeper while the other says that it
+ * sleeps and looks for what is published. One of them must see the other. */
+struct looks {
+    alignas(128) _Atomic uint64_t round;     /* written by the sleeper to begin one, release */
+    alignas(128) _Atomic uint64_t published; /* = round; by the ringer, release */
+    alignas(128) _Atomic uint64_t looked; /* round << 1 | saw the sleeper; by the ringer, release */
+};
+
+#define LOOKS_NSEC (300 * 1000 * 1000LL)
+#define LAST_ROUND UINT32_MAX
+
+static uint64_t await_change(_Atomic uint64_t *word, uint64_t before, unsigned shift)
+{
+    uint64_t value;
+    for (unsigned turns = 1;
+         (value = atomic_load_explicit(word, memory_order_acquire)) >> shift == before; turns++)
+        if (turns % 1024 == 0)
+            sched_yield();
+    return value;
+}
+
+static void ring_rounds(struct looks *looks, struct ringer *ringer)
+{
+    for (uint64_t round = 0; round != LAST_ROUND;) {
+        round = await_change(&looks->round, round, 0);
+        for (unsigned i = 0; i < round % 7; i++)
+            cpu_relax();
+        atomic_store_explicit(&looks->published, round, memory_order_release);
+        uint64_t saw = ringer_ring(ringer);
+        atomic_store_explicit(&looks->looked, round << 1 | saw, memory_order_release);
+    }
+}
+
+/* Returns how often neither saw the other. */
+static unsigned sleep_rounds(struct looks *looks, struct doorbell *bell)
+{
+    unsigned missed = 0;
+    nsec until = clock_after(LOOKS_NSEC);
+    for (uint64_t round = 1, looked = 0; looked >> 1 != LAST_ROUND; round++) {
+        if (clock_now() >= until)
+            round = LAST_ROUND;
+        atomic_store_explicit(&looks->round, round, memory_order_release);
+        for (unsigned i = 0; i < round % 41; i++)
+            cpu_relax();
+        doorbell_prepare(bell, DOORBELL_FUTEX);
+        bool saw = atomic_load_explicit(&looks->published, memory_order_acquire) == round;
+        looked = await_change(&looks->looked, looked >> 1, 1);
+        missed += !saw && !(looked & 1);
+        doorbell_cancel(bell);
+    }
+    return missed;
+}
+
+static void look_at_each_other(bool fence)
+{
+    struct memfile file;
+    struct doorbell bell;
+    assert_int_equal(memfile_open(&file, "looks", sizeof(struct looks)), 0);
+    assert_int_equal(doorbell_open(&bell), 0);
+    bell.has_membarrier &= !fence;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        struct ringer ringer = open_ringer(&bell);
+        ringer.must_fence |= fence;
+        ring_rounds(file.base, &ringer);
+        _exit(0);
+    }
+    unsigned missed = sleep_rounds(file.base, &bell);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(missed, 0);
+    doorbell_close(&bell);
+    memfile_close(&file);
+}
+
+static void sleeper_or_ringer_sees_the_other(void **state)
+{
+    look_at_each_other(false);
+    look_at_each_other(true);
 }
 
 static void nobody_is_woken_who_does_not_sleep(void **state)
@@ -280,6 +367,7 @@ static void scribbling_on_the_page_costs_at_most_a_nap(void **state)
 }
 
 TEST_MAIN(TEST(no_wake_up_is_lost_between_processes), TEST(nor_without_membarrier),
-          TEST(nobody_is_woken_who_does_not_sleep), TEST(an_event_loop_is_woken_by_the_descriptor),
-          TEST(several_threads_sleep_on_one_bell), TEST(foreign_descriptors_are_refused_and_closed),
+          TEST(sleeper_or_ringer_sees_the_other), TEST(nobody_is_woken_who_does_not_sleep),
+          TEST(an_event_loop_is_woken_by_the_descriptor), TEST(several_threads_sleep_on_one_bell),
+          TEST(foreign_descriptors_are_refused_and_closed),
           TEST(scribbling_on_the_page_costs_at_most_a_nap))

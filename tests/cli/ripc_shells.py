@@ -72,7 +72,7 @@ class Ping(Shells):
         self.serve(42)
         run = self.ripc("ping", 42, "--count", 200)
         self.assertEqual((run.code, run.err), (0, ""))
-        self.assertRegex(run.out, r"^42 \(pid \d+, \S+\): 200 short pings of 64 bytes, 200 answered, "
+        self.assertRegex(run.out, r"^42 \(pid \d+, \S+\) over shm: 200 short pings of 64 bytes, 200 answered, "
                                   r"0 lost, in \d+\.\d+ s\n"
                                   r"round trip: min .+, median .+, p99 .+, max .+; the first one .+\n\Z")
 
@@ -85,7 +85,7 @@ class Ping(Shells):
             self.assertEqual((told["to"], told["size"], told["long"]), (42, size, long))
             self.assertEqual((told["sent"], told["answered"], told["lost"], told["damaged"]),
                              (30, 30, 0, 0), words)
-            self.assertEqual(told["pid"], server.pid)
+            self.assertEqual((told["pid"], told["transport"]), (server.pid, "shm"))
             trip = told["round_trip_ns"]
             order = [trip[key] for key in ("min", "median", "p99", "max")]
             self.assertEqual(order, sorted(order))
@@ -132,6 +132,29 @@ class Ping(Shells):
         self.serve(42, "--domain", "other")
         self.assertEqual(self.ripc("ping", 42).code, 1)
         self.assertEqual(self.ripc("ping", 42, "--count", 1, "--domain", "other").code, 0)
+
+
+class Hosts(Shells):
+    """As between hosts, on loopback: names by multicast, no shared memory."""
+
+    def test_pings_over_datagrams_and_libfabric(self):
+        port = 20000 + os.getpid() % 40000
+        for transport in ("udp", "fabric"):
+            words = ["--names", f"multicast:239.255.87.71:{port}", "--address", "127.0.0.1",
+                     "--transports", transport]
+            listed = self.ripc("list", *words)
+            if "in this build" in listed.err:  # without libfabric
+                continue
+            server = self.serve(42, *words)
+            run = self.ripc("ping", 42, "--count", 50, "--json", *words)
+            self.assertEqual((run.code, run.err), (0, ""), transport)
+            self.assertEqual((run.json["answered"], run.json["damaged"]), (50, 0))
+            self.assertEqual(run.json["transport"], transport)
+            self.assertRegex(run.json["address"], r"^127\.0\.0\.1:\d+$")
+            if transport == "fabric":
+                long = self.ripc("ping", 42, "--count", 5, "--long", "--json", *words).json
+                self.assertEqual((long["answered"], long["damaged"]), (5, 0))
+            self.assertEqual(self.finish(server, signal.SIGINT)[0], 0)
 
 
 class Messages(Shells):
@@ -300,7 +323,7 @@ class Looking(Shells):
         self.assertEqual(self.ripc("ping", 3, "--count", 1).code, 0)
         self.finish(shells[2], signal.SIGTERM)
         self.assertEqual(self.ripc("clean").out, "domain shells: 0 files of dead processes removed\n")
-        self.assertEqual([path.name for path in (self.folder / "shells").iterdir()], [])
+        self.assertEqual([path for path in self.folder.rglob("*") if not path.is_dir()], [])
 
 
 class Refusals(Shells):

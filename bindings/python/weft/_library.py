@@ -107,6 +107,7 @@ _PROTOTYPES = {
     "ripc_join": (c_int, [c_void_p, c_uint64]),
     "ripc_leave": (c_int, [c_void_p, c_uint64]),
     "ripc_send_message": (c_int64, [c_void_p, POINTER(Send)]),
+    "ripc_transport": (c_char_p, [c_void_p, c_uint64]),
     "ripc_withdraw": (c_int, [c_void_p, c_void_p, c_int64]),
     "ripc_poll": (c_int, [c_void_p, POINTER(Event), c_uint, c_int64]),
     "ripc_wait": (c_int, [c_void_p, c_int64, c_int64]),

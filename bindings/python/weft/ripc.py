@@ -338,6 +338,11 @@ class Service(_Closing):
         self._memory[number] = (longs, returns)
         return Operation(self, number)
 
+    def transport(self, to):
+        """What carries messages to that id now, "shm" or another; None before the first."""
+        name = lib.ripc_transport(self._open(), to)
+        return name and name.decode()
+
     def withdraw(self, memory, timeout=None):
         """Takes a return buffer back; refused if it was used just now."""
         base = _address(memory)[0]

@@ -191,6 +191,38 @@ static void a_killed_claimant_is_noticed_and_replaced(void **state)
     world_close(&world);
 }
 
+/* A dying process closes its file a moment before its lock is gone. */
+static void a_lock_that_goes_after_the_file_is_noticed(void **state)
+{
+    static const char name[] = "claim.000000000000002a";
+    struct world world;
+    struct side side;
+    struct seal seal;
+    uint8_t record[CLAIM_RECORD_SIZE];
+    char path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
+    world_open(&world);
+    side_open(&side, &world, "host", NULL);
+    snprintf(path, sizeof path, "%s/%s", world.folder, name);
+    int fd = domain_file_lock(world.folder, name);
+    assert_true(fd >= 0);
+    struct claim claim = side_claim(&side, 42, 42, 1);
+    assert_int_equal(seal_init(&seal, NULL), 0);
+    claim_record_write(&claim, &seal, record);
+    assert_int_equal(pwrite(fd, record, sizeof record, 0), sizeof record);
+    assert_int_equal(names_ask(side.names, 42), 1);
+    int closing = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(closing >= 0);
+    close(closing);
+    assert_int_equal(poller_step(world.poller, clock_after(WORLD_PATIENCE)), 1);
+    assert_int_equal(side_count(&side, NOTE_GONE, 42), 0);
+    struct flock unlock = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &unlock), 0);
+    side_await(&side, NOTE_GONE, 42, 1);
+    close(fd);
+    side_close(&side);
+    world_close(&world);
+}
+
 static void a_restart_that_nobody_saw_is_a_move(void **state)
 {
     struct world world;
@@ -328,5 +360,6 @@ static void without_a_watch_claims_are_found_by_looking(void **state)
 TEST_MAIN(TEST(a_claim_is_found_by_those_who_ask), TEST(whoever_waits_hears_of_coming_and_going),
           TEST(a_second_live_claim_is_refused), TEST(a_group_has_several_members),
           TEST(a_killed_claimant_is_noticed_and_replaced),
+          TEST(a_lock_that_goes_after_the_file_is_noticed),
           TEST(a_restart_that_nobody_saw_is_a_move), TEST(what_is_no_record_is_not_believed),
           TEST(all_claims_can_be_listed), TEST(without_a_watch_claims_are_found_by_looking))

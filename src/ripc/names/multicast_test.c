@@ -619,6 +619,44 @@ static void two_services_agree_or_neither_claims(void **state)
     world_close(&world.world);
 }
 
+/* A stranger on the network cannot lead those of one host astray. */
+static void a_lock_is_believed_more_than_a_datagram(void **state)
+{
+    struct group_world world;
+    struct side owner, watcher;
+    struct stranger stranger;
+    char services[96];
+    group_world_open(&world);
+    snprintf(services, sizeof services, "host,%s", world.services);
+    member_open(&owner, &world, "host", NULL);
+    member_open(&watcher, &world, services, NULL);
+    stranger_open(&stranger, &world, NULL);
+    assert_int_equal(side_claims(&owner, 42, 42, 1000), 0);
+    assert_int_equal(names_ask(watcher.names, 42), 1);
+    struct claim claim = stranger_claim(42, 2000);
+    struct datagram datagram = datagram_make(DATAGRAM_CLAIM, 0, &claim);
+    stranger_says(&stranger, &datagram);
+    claim = side_claim(&owner, 42, 42, 1000);
+    datagram = datagram_make(DATAGRAM_WITHDRAW, 0, &claim);
+    stranger_says(&stranger, &datagram);
+    side_hears(&watcher, 3); /* and our own question */
+    assert_int_equal(side_count(&watcher, NOTE_FOUND, 42), 1);
+    assert_int_equal(side_count(&watcher, NOTE_GONE, 42), 0);
+    assert_int_equal(names_known(watcher.names, 42, &claim, 1), 1);
+    assert_int_equal(claim.place.context, owner.context);
+
+    /* But when it is gone the other has it. */
+    side_close(&owner);
+    side_await(&watcher, NOTE_GONE, 42, 1);
+    claim = stranger_claim(42, 2000);
+    datagram = datagram_make(DATAGRAM_CLAIM, 0, &claim);
+    stranger_says(&stranger, &datagram);
+    assert_int_equal(side_await(&watcher, NOTE_FOUND, 42, 2)->claim.place.context, 7777);
+    stranger_close(&stranger);
+    side_close(&watcher);
+    world_close(&world.world);
+}
+
 static void a_bad_group_is_refused_with_a_reason(void **state)
 {
     static const char *const wrong[] = {"multicast:",
@@ -659,4 +697,5 @@ TEST_MAIN(TEST(a_claim_is_found_by_those_who_ask_or_listen), TEST(a_second_live_
           TEST(with_a_key_the_newer_owner_is_believed), TEST(a_late_objection_ends_a_young_claim),
           TEST(forged_and_old_claims_are_ignored_and_counted),
           TEST(garbage_is_counted_and_harmless), TEST(questions_cannot_make_us_flood),
-          TEST(two_services_agree_or_neither_claims), TEST(a_bad_group_is_refused_with_a_reason))
+          TEST(two_services_agree_or_neither_claims), TEST(a_lock_is_believed_more_than_a_datagram),
+          TEST(a_bad_group_is_refused_with_a_reason))

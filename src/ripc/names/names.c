@@ -179,6 +179,26 @@ static void sweep_start(struct names *names, nsec until)
         return;
 }
 
+/* Does a service that told of it know that it is dead? */
+static bool known_is_dead(const struct names *names, const struct known *known, uint64_t ignored)
+{
+    for (unsigned i = 0; i < names->service_count; i++) {
+        struct name_service *service = names->services[i];
+        if (known->sources & 1u << i && service->ops->alive(service, &known->claim) < 0)
+            return true;
+    }
+    return false;
+}
+
+/* A lock of this host stands against what somebody said: unless the lock's
+ * holder is dead, a stranger cannot lead those beside it astray. */
+static bool known_is_firmer(const struct names *names, const struct known *known,
+                            const struct known *offer)
+{
+    return known->firm && !known->ended && !offer->firm &&
+           !claim_equal(&known->claim, &offer->claim) && !known_is_dead(names, known, 0);
+}
+
 int names_learn(struct names *names, struct name_service *service, const struct claim *claim,
                 nsec until, bool firm)
 {
@@ -195,6 +215,9 @@ int names_learn(struct names *names, struct name_service *service, const struct 
     const struct mine *mine = name ? name_mine(name, claim->member) : NULL;
     if (mine && mine->settled)
         return 0; /* our own words */
+    const struct known *known = name ? name_known(name, claim->member) : NULL;
+    if (known && known_is_firmer(names, known, &offer))
+        return 0;
     int news = cache_learn(&names->cache, &offer);
     if (news < 0)
         return news;
@@ -231,7 +254,7 @@ void names_ended(struct names *names, const struct claim *claim, nsec until)
 {
     struct name *name = cache_find(&names->cache, claim->id);
     struct known *known = name ? name_known(name, claim->member) : NULL;
-    if (!known || known->own || known->ended ||
+    if (!known || known->own || known->ended || known->firm || /* of those the lock tells */
         known->claim.place.context != claim->place.context ||
         known->claim.incarnation > claim->incarnation)
         return;
@@ -239,6 +262,7 @@ void names_ended(struct names *names, const struct claim *claim, nsec until)
     known->ended = true;
     known->until = until;
     known->claim.incarnation = claim->incarnation;
+    sweep_start(names, until);
     names->events->gone(names->owner, &copy);
 }
 
@@ -452,17 +476,6 @@ void names_ignore(struct names *names, uint64_t id)
     }
 }
 
-/* Does a service that told of it know that it is dead? */
-static bool known_is_dead(const struct names *names, const struct known *known, uint64_t ignored)
-{
-    for (unsigned i = 0; i < names->service_count; i++) {
-        struct name_service *service = names->services[i];
-        if (known->sources & 1u << i && service->ops->alive(service, &known->claim) < 0)
-            return true;
-    }
-    return false;
-}
-
 unsigned names_known(struct names *names, uint64_t id, struct claim *out, unsigned max)
 {
     struct name *name = cache_find(&names->cache, id);
@@ -563,7 +576,6 @@ static void names_sweep(void *owner)
     while ((name = id_map_next(&names->cache.names, &cursor)))
         for (size_t i = 0; i < name->count; i++)
             more |= name->claims[i].until != NSEC_NEVER;
-    names->sweep.at = NSEC_NEVER;
     if (more)
         sweep_start(names, 0);
 }

@@ -90,7 +90,7 @@ int names_list(struct names *names, names_each *each, void *argument);
 struct names_counts {
     uint64_t forged;    /* claims with a wrong seal */
     uint64_t conflicts; /* others that claimed what is ours */
-    uint64_t garbage;   /* datagrams that did not parse */
+    uint64_t garbage;   /* datagrams, and changes of a file, that did not parse */
     uint64_t datagrams; /* heard in all */
 };
 void names_count(const struct names *names, struct names_counts *counts);

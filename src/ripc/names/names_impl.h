@@ -51,10 +51,11 @@ int names_learn(struct names *names, struct name_service *service, const struct 
                 nsec until, bool firm);
 
 /* The member has it no more, if `context` (0: whoever the service told of) is
- * the one it is known of. `ended`: withdrawn, so that incarnations up to
- * `incarnation` are not to be believed again. */
+ * the one that is known to. */
 void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
                 uint64_t context);
+
+/* Its owner withdrew it: what repeats it later is not believed, until `until`. */
 void names_ended(struct names *names, const struct claim *claim, nsec until);
 
 /* Is it worth the trouble to look after this id? */
