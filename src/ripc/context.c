@@ -15,8 +15,8 @@
 #include "ripc/waiting.h"
 #include "transport/wait.h"
 
-#define CLOSE_NAP_NSEC (200 * 1000LL)
-#define CONTEXT_TRIES  8
+#define CONTEXT_TRIES     8
+#define LIST_ANSWERS_NSEC (150 * 1000 * 1000LL) /* name services that ask around answer by then */
 
 /* ---- memory and bells ---- */
 
@@ -260,12 +260,7 @@ static void context_finish(struct ripc *ripc, int64_t deadline)
         waiting_progress(ripc);
         if (ripc->stats.operations == 0 || clock_now() >= deadline)
             return;
-        lock_drop(&ripc->lock);
-        if (ripc->manual)
-            poller_step(ripc->poller, clock_after(CLOSE_NAP_NSEC));
-        else
-            clock_nap(CLOSE_NAP_NSEC);
-        lock_take(&ripc->lock);
+        waiting_pause(ripc);
     }
 }
 
@@ -421,16 +416,25 @@ static void list_one(void *argument, const struct claim *claim)
         .incarnation = claim->incarnation,
         .group = claim->group,
         .local = place_is_here(&claim->place),
-        .pid = claim->pid,
     };
+    name.pid = name.local ? claim->pid : 0;
     place_text(&claim->place, name.address, sizeof name.address);
     listing->callback(listing->argument, &name);
+}
+
+static void list_none(void *argument, const struct claim *claim)
+{
 }
 
 int ripc_list(struct ripc *ripc, ripc_list_callback *callback, void *argument)
 {
     struct listing listing = {ripc, callback, argument};
     lock_take(&ripc->lock);
+    if (ripc->names_answer_later) {
+        names_list(ripc->names, list_none, NULL); /* asks everybody */
+        for (nsec end = clock_after(LIST_ANSWERS_NSEC); clock_now() < end;)
+            waiting_pause(ripc);
+    }
     int result = names_list(ripc->names, list_one, &listing);
     lock_drop(&ripc->lock);
     return result;

@@ -55,6 +55,7 @@ struct ripc {
     struct ripc_service *notices; /* where notifications arrive; NULL until one is opened */
     struct id_map notice_map;     /* by token */
     struct list notices_due;      /* to be called back */
+    bool notices_opening;         /* a thread waits for its name */
     bool notices_closing;
     struct thread notifier;
     struct id_map grants; /* that we gave, by key */
