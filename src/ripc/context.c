@@ -323,6 +323,8 @@ int ripc_stats(struct ripc *ripc, struct ripc_stats *stats)
     stats->garbage = names.garbage + lifelines_garbage(ripc->lines);
     stats->buffers = pool.buffers;
     stats->buffer_bytes = pool.bytes;
+    for (unsigned i = 0; i < ripc->transport_count; i++)
+        stats->wakes += ripc->transports[i]->wakes;
     lock_drop(&ripc->lock);
     return 0;
 }
