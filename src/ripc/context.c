@@ -36,6 +36,21 @@ int context_region(struct ripc *ripc, unsigned index, struct extent *extent, str
     return 0;
 }
 
+int context_region_for(struct ripc *ripc, unsigned index, void *base, size_t size,
+                       struct region **region, struct region **temporary)
+{
+    struct transport *transport = ripc->transports[index];
+    *region = *temporary = NULL;
+    if ((transport->ops->abilities & TRANSPORT_LOCAL) || size == 0)
+        return 0;
+    struct extent *extent = pool_find(ripc->pool, base, size);
+    if (extent)
+        return context_region(ripc, index, extent, region);
+    int result = transport->ops->region_open(transport, base, size, NULL, temporary);
+    *region = *temporary;
+    return result;
+}
+
 static int context_extent_open(void *owner, struct extent *extent)
 {
     return 0; /* regions are made when first used */

@@ -70,5 +70,11 @@ struct ripc {
 int context_region(struct ripc *ripc, unsigned transport, struct extent *extent,
                    struct region **region);
 
+/* The region of the transport for any memory of ours that it is to read from or
+ * write to: NULL where it needs none, `temporary` (else NULL) where it was made for
+ * this once: the caller closes it. Negative errno. */
+int context_region_for(struct ripc *ripc, unsigned transport, void *base, size_t size,
+                       struct region **region, struct region **temporary);
+
 /* Rings the bells of all services: something happened that anybody may wait for. */
 void context_wake(struct ripc *ripc);

@@ -344,22 +344,6 @@ static int access_take(struct access *access)
     return result;
 }
 
-static int access_region(struct access *access, struct region **temporary, struct region **region)
-{
-    struct ripc *ripc = access->service->ripc;
-    struct transport *transport = ripc->transports[access->taken->transport];
-    struct extent *extent = pool_find(ripc->pool, access->local, access->size);
-    *region = *temporary = NULL;
-    if (transport->ops->abilities & TRANSPORT_LOCAL)
-        return 0;
-    if (extent)
-        return context_region(ripc, access->taken->transport, extent, region);
-    int result =
-        transport->ops->region_open(transport, access->local, access->size, NULL, temporary);
-    *region = *temporary;
-    return result;
-}
-
 /* One piece; waits for it. */
 static int access_piece(struct access *access, struct link *link, size_t at, size_t size,
                         struct region *region)
@@ -390,7 +374,8 @@ static int access_move(struct access *access)
         return -EACCES;
     if (access->offset > taken->memory.size || access->size > taken->memory.size - access->offset)
         return -ERANGE;
-    int result = access_region(access, &temporary, &region);
+    int result = context_region_for(access->service->ripc, taken->transport, access->local,
+                                    access->size, &region, &temporary);
     size_t piece = link->ops->abilities & TRANSPORT_LOCAL ? GRANT_PIECE : access->size;
     for (size_t at = 0; result == 0 && at < access->size; at += piece) {
         size_t left = access->size - at;
