@@ -2,6 +2,7 @@
  * a while. What is looked for are races, and operations that complete twice or never. */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -253,4 +254,71 @@ static void without_a_keeper_too(void **state)
     crowd_run(RIPC_MANUAL);
 }
 
-TEST_MAIN(SCENE(threads_of_one_context_do_everything_at_once), SCENE(without_a_keeper_too))
+#define LONG_SIZE ((size_t)32 << 20)
+
+/* A call of another thread into a service that is about to close. */
+struct call {
+    struct ripc_service *service;
+    struct ripc_grant grant;
+    struct ripc_message message; /* whose item is fetched, if it has one */
+    uint8_t *to;
+    int result;
+};
+
+static void *calls(void *argument)
+{
+    struct call *call = argument;
+    call->result =
+        call->message.long_count
+            ? ripc_fetch(&call->message, 0, call->to, LONG_SIZE, scene_deadline())
+            : ripc_read(call->service, &call->grant, 0, call->to, LONG_SIZE, scene_deadline());
+    return NULL;
+}
+
+/* Has the first piece come? Looked at while the other thread writes. */
+__attribute__((no_sanitize("thread"))) static bool has_begun(const volatile uint8_t *to)
+{
+    return *to != 0;
+}
+
+/* Unbinds as soon as the call has begun: it ends, and only then the service. */
+static void call_is_cut_short(struct call *call)
+{
+    pthread_t thread;
+    memset(call->to, 0, LONG_SIZE);
+    assert_int_equal(pthread_create(&thread, NULL, calls, call), 0);
+    while (!has_begun(call->to))
+        sched_yield();
+    assert_int_equal(ripc_unbind(call->service), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(call->result == 0 || call->result == -ECANCELED);
+}
+
+static void a_service_closes_after_the_calls_in_it(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *owner = scene_bind(there, 7);
+    uint8_t *data = ripc_alloc(there, LONG_SIZE);
+    struct call call = {.service = scene_bind(here, 8), .to = malloc(LONG_SIZE)};
+    memset(data, 5, LONG_SIZE);
+    assert_int_equal(ripc_grant(owner, 8, data, LONG_SIZE, RIPC_READ, &call.grant), 0);
+    call_is_cut_short(&call);
+
+    struct iovec item = {data, LONG_SIZE};
+    struct ripc_send send = {
+        .to = 9, .longs = &item, .long_count = 1, .deadline = scene_deadline()};
+    call.service = scene_bind(here, 9);
+    int64_t number = ripc_send_message(owner, &send);
+    assert_true(number > 0);
+    call.message = scene_receive(call.service);
+    call_is_cut_short(&call);
+    assert_int_equal(call.result, 0); /* once begun it is finished */
+    assert_int_equal(call.to[LONG_SIZE - 1], 5);
+    assert_int_equal(ripc_wait(owner, number, scene_deadline()), 0);
+    scene_close(here);
+    scene_close(there);
+    free(call.to);
+}
+
+TEST_MAIN(SCENE(a_service_closes_after_the_calls_in_it),
+          SCENE(threads_of_one_context_do_everything_at_once), SCENE(without_a_keeper_too))
