@@ -292,6 +292,8 @@ typedef void ripc_notice_callback(void *argument, uint64_t count, uint64_t value
 /* With a callback, or (NULL) for ripc_notice_wait and ripc_notice_fd. */
 RIPC_API int ripc_notice_open(struct ripc *ripc, ripc_notice_callback *callback, void *argument,
                               struct ripc_notice **notice, struct ripc_handle *handle);
+/* Waits for its callback to return, unless called from inside it. -EBUSY: a
+ * thread waits for it. */
 RIPC_API int ripc_notice_close(struct ripc_notice *notice);
 
 /* Counted, never lost while both live, and after every earlier write and
@@ -336,7 +338,8 @@ struct ripc_stats {
 RIPC_API int ripc_stats(struct ripc *ripc, struct ripc_stats *stats);
 
 /* Calls back for every name that is known in the domain: chosen services,
- * random ones and groups (once per member). */
+ * random ones and groups (once per member). Over multicast it asks first, and
+ * waits 0.15 s for the answers. The callback may not call ripc. */
 struct ripc_name {
     ripc_id id;
     ripc_id member; /* of a group: the service; else the id itself */

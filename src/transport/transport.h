@@ -188,6 +188,7 @@ struct transport_ops {
 
 struct transport {
     const struct transport_ops *ops;
+    uint64_t wakes; /* peers that slept and had to be woken, where we can tell */
 };
 struct link {
     const struct transport_ops *ops;
