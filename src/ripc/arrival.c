@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/check.h"
 #include "ripc/incoming.h"
@@ -16,6 +17,7 @@
 
 #define ARRIVAL_ORPHANS_MAX 64 /* unread pipes of dead peers that a service keeps */
 #define ARRIVAL_CANCELS_MAX 1024
+#define ARRIVALS_MAX        16384 /* of one peer */
 
 /* ---- opening and closing ---- */
 
@@ -38,6 +40,16 @@ static struct arrival *arrival_of_pipe(struct peer *peer, uint64_t pipe)
     return NULL;
 }
 
+/* A pipe holds a descriptor of ours: no peer gets more than its share of what
+ * we may have. */
+static unsigned arrivals_max(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 4 > ARRIVALS_MAX)
+        return ARRIVALS_MAX;
+    return (unsigned)limit.rlim_cur / 4;
+}
+
 static int arrival_new(struct peer *peer, struct control_words *words, struct parcel *answer)
 {
     struct ripc *ripc = peer->ripc;
@@ -50,6 +62,8 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     }
     if (arrival_of_pipe(peer, words->pipe))
         return -EPROTO;
+    if (peer->arrival_count >= arrivals_max())
+        return -ECONNREFUSED;
     int result = arrival_transport(ripc, words->transport, &transport);
     if (result == 0)
         result = peer_link(peer, transport, &link);
@@ -72,6 +86,7 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     list_append(&service->arrivals, &arrival->service_node);
     list_append(&peer->arrivals, &arrival->peer_node);
     service->arrival_count++;
+    peer->arrival_count++;
     doorbell_ring(&service->bell); /* frames may be there already */
     return 0;
 }
@@ -94,6 +109,7 @@ void arrival_close(struct arrival *arrival)
     list_remove(&arrival->service_node);
     list_remove(&arrival->peer_node);
     arrival->service->arrival_count--;
+    peer->arrival_count--;
     id_map_fini(&arrival->canceled);
     free(arrival);
     peer_settle(peer);

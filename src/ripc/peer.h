@@ -24,7 +24,8 @@ struct peer {
     struct link *links[CONTEXT_TRANSPORT_MAX]; /* by our transport; opened when first used */
     struct list remotes;                       /* services of it that we send to */
     struct list arrivals;                      /* pipes from it */
-    struct id_map grants;                      /* of it that we know, by key */
+    unsigned arrival_count;
+    struct id_map grants; /* of it that we know, by key */
     bool condemned;
     uint32_t users; /* transfers under way and calls that wait for it; keeps it after death */
 };
