@@ -23,19 +23,53 @@ void bench_fail(const char *format, ...)
     exit(1);
 }
 
-void bench_start(struct bench *bench, int count, char **words)
+static _Noreturn void usage(const char *program, const struct bench_word *more)
+{
+    fprintf(stderr, "usage: %s [--quick] [--json]", program);
+    for (; more && more->name; more++)
+        fprintf(stderr, " [--%s%s]", more->name, more->value ? " WORD" : "");
+    fputc('\n', stderr);
+    exit(2);
+}
+
+/* Takes words[0], and words[1] if that is its value. Returns how many. */
+static int word_take(int count, char **words, const struct bench_word *more)
+{
+    for (; more && more->name; more++) {
+        if (strncmp(words[0], "--", 2) != 0 || strcmp(words[0] + 2, more->name) != 0)
+            continue;
+        if (!more->value) {
+            *more->given = true;
+            return 1;
+        }
+        if (count < 2)
+            return 0;
+        *more->value = words[1];
+        return 2;
+    }
+    return 0;
+}
+
+void bench_start_with(struct bench *bench, int count, char **words, const struct bench_word *more)
 {
     *bench = (struct bench){0};
-    for (int i = 1; i < count; i++) {
-        if (strcmp(words[i], "--quick") == 0) {
+    for (int i = 1; i < count;) {
+        int taken = 1;
+        if (strcmp(words[i], "--quick") == 0)
             bench->quick = true;
-        } else if (strcmp(words[i], "--json") == 0) {
+        else if (strcmp(words[i], "--json") == 0)
             bench->json = true;
-        } else {
-            fprintf(stderr, "usage: %s [--quick] [--json]\n", words[0]);
-            exit(2);
-        }
+        else
+            taken = word_take(count - i, words + i, more);
+        if (taken == 0)
+            usage(words[0], more);
+        i += taken;
     }
+}
+
+void bench_start(struct bench *bench, int count, char **words)
+{
+    bench_start_with(bench, count, words, NULL);
 }
 
 double bench_seconds(const struct bench *bench)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #define BENCH_ROW_MAX   64
-#define BENCH_VALUE_MAX 6
+#define BENCH_VALUE_MAX 10
 #define BENCH_WHAT_SIZE 96
 
 struct bench_value {
@@ -38,8 +38,18 @@ struct bench_side {
     void *context;
 };
 
+/* A word of one program's own: --NAME, or, with a value, --NAME VALUE. */
+struct bench_word {
+    const char *name;   /* NULL ends a list */
+    bool *given;        /* or ... */
+    const char **value; /* ... of which one is NULL */
+};
+
 /* Reads [--quick] [--json]; anything else ends the program with its usage. */
 void bench_start(struct bench *bench, int count, char **words);
+
+/* The same with more words; NULL: there are none. */
+void bench_start_with(struct bench *bench, int count, char **words, const struct bench_word *more);
 
 double bench_seconds(const struct bench *bench);
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/commands.h"
+#include "cli/figure_list.h"
 #include "cli/file.h"
 #include "cli/parallel.h"
 #include "cli/process.h"
@@ -23,15 +24,17 @@ static void list_json(struct text *out)
     json_object(&json);
     json_key(&json, "figures");
     json_array(&json);
-    for (int i = 0; figures[i]; i++) {
+    const struct figure *figure;
+    for (int i = 0; (figure = figure_list_at(i)); i++) {
         json_object(&json);
-        json_put_string(&json, "name", figures[i]->name);
-        json_put_string(&json, "paper", figures[i]->paper);
-        json_put_string(&json, "what", figures[i]->what);
-        json_put_string(&json, "size", figures[i]->size);
-        json_put_string(&json, "size_quick", figures[i]->size_quick);
-        json_put_number(&json, "seconds", figures[i]->seconds);
-        json_put_number(&json, "seconds_quick", figures[i]->seconds_quick);
+        json_put_string(&json, "name", figure->name);
+        json_put_string(&json, "paper", figure->paper);
+        json_put_string(&json, "what", figure->what);
+        json_put_string(&json, "size", figure->size);
+        json_put_string(&json, "size_quick", figure->size_quick);
+        json_put_number(&json, "seconds", figure->seconds);
+        json_put_number(&json, "seconds_quick", figure->seconds_quick);
+        json_put_bool(&json, "measured", figure->measured);
         json_end(&json, '}');
     }
     json_end(&json, ']');
@@ -48,20 +51,21 @@ static void seconds_print(struct text *out, double seconds)
 
 static enum err list_run(struct call *call, struct why *why)
 {
+    const struct figure *figure;
     if (call->json) {
         list_json(&call->out);
         return OK;
     }
     if (call_has(call, "names")) {
-        for (int i = 0; figures[i]; i++)
-            text_printf(&call->out, "%s\n", figures[i]->name);
+        for (int i = 0; (figure = figure_list_at(i)); i++)
+            text_printf(&call->out, "%s\n", figure->name);
         return OK;
     }
-    text_printf(&call->out, "%-14s %-10s %6s  %s\n", "name", "paper", "time", "what");
-    for (int i = 0; figures[i]; i++) {
-        text_printf(&call->out, "%-14s %-10s ", figures[i]->name, figures[i]->paper);
-        seconds_print(&call->out, figures[i]->seconds);
-        text_printf(&call->out, "  %s\n", figures[i]->what);
+    text_printf(&call->out, "%-16s %-10s %6s  %s\n", "name", "paper", "time", "what");
+    for (int i = 0; (figure = figure_list_at(i)); i++) {
+        text_printf(&call->out, "%-16s %-10s ", figure->name, figure->paper);
+        seconds_print(&call->out, figure->seconds);
+        text_printf(&call->out, "  %s\n", figure->what);
     }
     return OK;
 }
@@ -283,7 +287,7 @@ static enum err run_run(struct call *call, struct why *why)
 {
     const struct figure *list[CALL_ARGUMENT_MAX + 1];
     for (int i = 0; i < call->argument_count; i++) {
-        list[i] = figure_find(call->arguments[i]);
+        list[i] = figure_list_find(call->arguments[i]);
         if (!list[i])
             return why_fail(why, ERR_USAGE, "paper run: no figure '%s'; see 'weft paper list'",
                             call->arguments[i]);
@@ -294,7 +298,10 @@ static enum err run_run(struct call *call, struct why *why)
 
 static enum err all_run(struct call *call, struct why *why)
 {
-    return session_run(call, figures, why);
+    const struct figure *list[FIGURE_LIST_MAX + 1] = {0};
+    for (int i = 0; i < FIGURE_LIST_MAX && (list[i] = figure_list_at(i)); i++)
+        ;
+    return session_run(call, list, why);
 }
 
 static const struct option run_options[] = {

@@ -10,14 +10,6 @@
 #include "base/check.h"
 #include "paper/verdict.h"
 
-const struct figure *figure_find(const char *name)
-{
-    for (int i = 0; figures[i]; i++)
-        if (strcmp(figures[i]->name, name) == 0)
-            return figures[i];
-    return NULL;
-}
-
 void figure_result_fini(struct figure_result *result)
 {
     for (size_t i = 0; i < result->table_count; i++)

@@ -125,15 +125,13 @@ struct figure {
     const char *size_quick;
     double seconds; /* ... and about how long that takes on one core */
     double seconds_quick;
+    bool measured;      /* by a clock, on this machine: no two runs are equal */
     const char *choice; /* what the paper leaves open, and how it is filled in; or NULL */
     struct figure_plot plot;
     enum err (*run)(struct figure_result *result, const struct figure_call *call, struct why *why);
 };
 
 extern const struct figure *const figures[]; /* in order of paper; ends with NULL */
-
-/* By name, or NULL. */
-const struct figure *figure_find(const char *name);
 
 /* Fills an empty result; on failure nothing is kept. */
 MUST_CHECK enum err figure_run(const struct figure *figure, struct figure_result *result,

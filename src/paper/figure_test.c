@@ -152,13 +152,12 @@ static void every_figure_is_whole(void **state)
 {
     for (int i = 0; figures[i]; i++) {
         const struct figure *figure = figures[i];
-        assert_ptr_equal(figure_find(figure->name), figure);
-        assert_true(*figure->paper && *figure->what && *figure->size && *figure->size_quick);
+        assert_true(*figure->name && *figure->paper && *figure->what && *figure->size &&
+                    *figure->size_quick);
         assert_true(figure->seconds > 0 && figure->seconds_quick > 0);
         assert_non_null(figure->plot.series[0].title);
         assert_non_null(figure->run);
     }
-    assert_null(figure_find("nonsense"));
 }
 
 TEST_MAIN(TEST(verdicts_follow_from_the_numbers), TEST(tables_become_csv),

@@ -47,6 +47,7 @@ struct ripc {
 
     struct transport *transports[CONTEXT_TRANSPORT_MAX]; /* cheapest first */
     unsigned transport_count;
+    unsigned link_counts[CONTEXT_TRANSPORT_MAX]; /* peers that each reaches now */
 
     struct list peers;
     struct id_map services;

@@ -41,6 +41,19 @@ static void control_take_descriptors(struct control *control, struct parcel *par
     control->fd_count = 0;
 }
 
+int control_status(int64_t status)
+{
+    switch (status) {
+    case -EAGAIN:
+    case -ETIMEDOUT:
+    case -EINPROGRESS:
+    case -EINVAL:
+        return -EPROTO;
+    default:
+        return status <= 0 && status > -4096 ? (int)status : -EPROTO;
+    }
+}
+
 int control_read(struct control *control, struct control_words *words)
 {
     memset(words, 0, sizeof *words);
@@ -69,5 +82,6 @@ int control_read(struct control *control, struct control_words *words)
     if (in.failed || in.left || words->status > 0 || words->status < -ERRNO_MAX ||
         words->transport[sizeof words->transport - 1] != 0)
         return -EPROTO;
+    words->status = control_status(words->status);
     return 0;
 }

@@ -31,8 +31,10 @@ static void peer_free(struct peer *peer)
 {
     assert(list_is_empty(&peer->remotes) && list_is_empty(&peer->arrivals) && !peer->users);
     for (unsigned i = 0; i < CONTEXT_TRANSPORT_MAX; i++)
-        if (peer->links[i])
+        if (peer->links[i]) {
             peer->links[i]->ops->link_close(peer->links[i]);
+            peer->ripc->link_counts[i]--;
+        }
     grants_forget(peer);
     list_remove(&peer->node);
     free(peer);
@@ -120,6 +122,7 @@ int peer_link(struct peer *peer, unsigned index, struct link **link)
                                                size, &peer->links[index]);
         if (result)
             return result;
+        peer->ripc->link_counts[index]++;
     }
     *link = peer->links[index];
     return 0;
@@ -174,7 +177,8 @@ static void peer_on_up(void *owner, struct lifeline *line, const struct place *p
     context_wake(ripc);
 }
 
-/* A kind of the transports' is offered to each link; exactly one knows it. */
+/* A kind of the transports' is offered to each link; exactly one knows it. The
+ * peer may use a transport first that we have not used with it yet. */
 static int peer_to_links(struct peer *peer, struct control *control)
 {
     for (unsigned i = 0; i < peer->ripc->transport_count; i++) {
@@ -272,7 +276,7 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
     names_forget(ripc->names, peer->place.context);
     list_each(&peer->remotes, node)
         remote_lost(container_of(node, struct remote, peer_node), was_up ? -EPIPE : reason);
-    list_each(&peer->arrivals, node) arrival_orphan(container_of(node, struct arrival, peer_node));
+    arrivals_orphan(peer);
     grants_forget(peer);
     their_offers_forget(peer);
     peer->users--;

@@ -25,9 +25,10 @@ struct peer {
     struct list remotes;                       /* services of it that we send to */
     struct list arrivals;                      /* pipes from it */
     unsigned arrival_count;
-    struct id_map grants; /* of it that we know, by key */
     bool condemned;
-    uint32_t users; /* transfers under way and calls that wait for it; keeps it after death */
+    unsigned offer_count; /* return buffers of it that we may fill */
+    struct id_map grants; /* of it that we know, by key */
+    uint32_t users;       /* transfers under way and calls that wait for it; keeps it after death */
 };
 
 extern const struct lifeline_events peer_events;

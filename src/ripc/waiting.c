@@ -5,16 +5,25 @@
 #include "transport/wait.h"
 
 #define WAITING_LOOKS 32 /* between two moments in which another thread can get in */
-#define WAITING_STEPS 64 /* turns of a context without a keeper between two looks at its sockets   \
-                          */
+#define WAITING_STEPS                                                                              \
+    64 /* turns of a context without a keeper between two looks at its sockets                     \
+        */
 
 int waiting_progress(struct ripc *ripc)
 {
     int moved = 0;
+    /* Looking at a transport may cost a system call: not where nobody is reached by it. */
     for (unsigned i = 0; i < ripc->transport_count; i++)
-        if (ripc->transports[i]->ops->progress)
+        if (ripc->link_counts[i] && ripc->transports[i]->ops->progress)
             moved += ripc->transports[i]->ops->progress(ripc->transports[i]);
     return moved;
+}
+
+void waiting_arm(struct ripc *ripc)
+{
+    for (unsigned i = 0; i < ripc->transport_count; i++)
+        if (ripc->link_counts[i] && ripc->transports[i]->ops->arm)
+            ripc->transports[i]->ops->arm(ripc->transports[i]);
 }
 
 void waiting_give_way(struct ripc *ripc)
@@ -36,6 +45,7 @@ static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, waiting_look 
                          void *argument, nsec deadline)
 {
     doorbell_prepare(bell, ripc->manual ? DOORBELL_FD : DOORBELL_FUTEX);
+    waiting_arm(ripc);
     int result = look(argument);
     if (result) {
         doorbell_cancel(bell);

@@ -16,6 +16,9 @@ int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, 
 /* Moves what does not move by itself. Returns how many things happened. */
 int waiting_progress(struct ripc *ripc);
 
+/* After doorbell_prepare, and before the last look: what arrives rings from now on. */
+void waiting_arm(struct ripc *ripc);
+
 /* Lets another thread in, if one wants to: called with the lock held, between
  * the pieces of long work. */
 void waiting_give_way(struct ripc *ripc);

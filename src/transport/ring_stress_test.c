@@ -180,6 +180,47 @@ static void two_threads_lose_and_mix_up_nothing(void **state)
     stream_close(&stream);
 }
 
+/* Nothing but the acknowledgement's own stamp orders what it says: no frame is
+ * released here, so no head is published. */
+static void *acknowledge_all(void *argument)
+{
+    struct stream *stream = argument;
+    struct frame frames[32];
+    bool credit;
+    unsigned turns = 0;
+    for (unsigned taken = 0; taken < 32 && !stream->wrong;) {
+        int count = ring_pull(&stream->receiver, frames, 1, &credit);
+        if (count < 0 || (!count && !pause_turn(stream, &turns)))
+            stream->wrong = "pull";
+        if (count == 1 && ring_acknowledge(&stream->receiver, frames[0].head.token,
+                                           (int64_t)(taken++ * TOKEN_PER)))
+            stream->wrong = "acknowledge";
+    }
+    return NULL;
+}
+
+static void acknowledgements_carry_what_they_say(void **state)
+{
+    for (unsigned round = 0; round < 200; round++) {
+        struct stream stream;
+        struct thread thread = {0};
+        uint64_t acknowledged = 0;
+        unsigned turns = 0;
+        stream_open(&stream, 64);
+        assert_int_equal(thread_start(&thread, "answer", acknowledge_all, &stream), 0);
+        for (uint64_t token = 1; token <= 32; token++) {
+            const struct frame_head head = {.token = token};
+            assert_int_equal(ring_push(&stream.sender, &head, NULL, 0), 0);
+        }
+        while (acknowledged < 32 && pause_turn(&stream, &turns))
+            collect(&stream, &acknowledged);
+        thread_join(&thread);
+        assert_null(stream.wrong);
+        assert_int_equal(acknowledged, 32);
+        stream_close(&stream);
+    }
+}
+
 /* ---- somebody who scribbles ---- */
 
 #define SCRIBBLES 200000
@@ -334,7 +375,7 @@ static uint64_t seed_print(void)
 {
     const char *given = getenv("WEFT_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 0) : entropy_u64() >> 32;
-    print_message("WEFT_SEED=%llu\n", (unsigned long long)seed);
+    print_message("# WEFT_SEED=%llu\n", (unsigned long long)seed);
     return seed;
 }
 
@@ -387,5 +428,5 @@ static void scribbling_at_the_same_time_is_survived(void **state)
     victim_close(&victim);
 }
 
-TEST_MAIN(TEST(two_threads_lose_and_mix_up_nothing), TEST(scribbling_between_steps_is_survived),
-          TEST(scribbling_at_the_same_time_is_survived))
+TEST_MAIN(TEST(two_threads_lose_and_mix_up_nothing), TEST(acknowledgements_carry_what_they_say),
+          TEST(scribbling_between_steps_is_survived), TEST(scribbling_at_the_same_time_is_survived))

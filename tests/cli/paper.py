@@ -24,8 +24,10 @@ SEED = 9
 VERDICTS = ("agrees", "differs", "cannot be reproduced")
 
 
-def listed():
-    return [figure["name"] for figure in weft("paper", "list", "--json").json["figures"]]
+def listed(measured=True):
+    """All names, or only those of figures that are computed, not measured."""
+    figures = weft("paper", "list", "--json").json["figures"]
+    return [figure["name"] for figure in figures if measured or not figure["measured"]]
 
 
 def verdicts(figure):
@@ -132,7 +134,7 @@ class All(unittest.TestCase):
                               done.json["cannot_be_reproduced"]], list(counts.values()))
 
     def test_a_seed_gives_the_same_result_on_any_number_of_threads(self):
-        for name in listed():
+        for name in listed(measured=False):
             words = ("paper", "run", name, "--quick", "--json", "--seed", 5)
             self.assertEqual(weft(*words, "--threads", 1).out, weft(*words, "--threads", 3).out,
                              name)

@@ -134,6 +134,29 @@ class Ping(Shells):
         self.assertEqual(self.ripc("ping", 42, "--count", 1, "--domain", "other").code, 0)
 
 
+class Hosts(Shells):
+    """As between hosts, on loopback: names by multicast, no shared memory."""
+
+    def test_pings_over_datagrams_and_libfabric(self):
+        port = 20000 + os.getpid() % 40000
+        for transport in ("udp", "fabric"):
+            words = ["--names", f"multicast:239.255.87.71:{port}", "--address", "127.0.0.1",
+                     "--transports", transport]
+            listed = self.ripc("list", *words)
+            if "in this build" in listed.err:  # without libfabric
+                continue
+            server = self.serve(42, *words)
+            run = self.ripc("ping", 42, "--count", 50, "--json", *words)
+            self.assertEqual((run.code, run.err), (0, ""), transport)
+            self.assertEqual((run.json["answered"], run.json["damaged"]), (50, 0))
+            self.assertEqual(run.json["transport"], transport)
+            self.assertRegex(run.json["address"], r"^127\.0\.0\.1:\d+$")
+            if transport == "fabric":
+                long = self.ripc("ping", 42, "--count", 5, "--long", "--json", *words).json
+                self.assertEqual((long["answered"], long["damaged"]), (5, 0))
+            self.assertEqual(self.finish(server, signal.SIGINT)[0], 0)
+
+
 class Messages(Shells):
     def test_a_message_is_printed_when_it_comes(self):
         receiver = self.begin("recv", 7)
@@ -300,7 +323,7 @@ class Looking(Shells):
         self.assertEqual(self.ripc("ping", 3, "--count", 1).code, 0)
         self.finish(shells[2], signal.SIGTERM)
         self.assertEqual(self.ripc("clean").out, "domain shells: 0 files of dead processes removed\n")
-        self.assertEqual([path.name for path in (self.folder / "shells").iterdir()], [])
+        self.assertEqual([path for path in self.folder.rglob("*") if not path.is_dir()], [])
 
 
 class Refusals(Shells):

@@ -1,0 +1,11 @@
+#pragma once
+/* figures: those of the papers that running processes and a clock must show.
+ * They have the form of paper/figure.h, but their numbers are of this machine
+ * and this moment: no two runs are equal. */
+
+#include "paper/figure.h"
+
+extern const struct figure figure_ripc_fig5_5;
+extern const struct figure figure_ripc_flexibility;
+
+extern const struct figure *const measured_figures[]; /* in order of paper; ends with NULL */

@@ -1,0 +1,330 @@
+/* pair: the parent forks both roles with everything they share already mapped,
+ * and watches them through process descriptors: a role that fails or hangs
+ * takes its partner with it, and nobody has to poll while time is counted. */
+#include "measured/pair.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "measured/child.h"
+#include "measured/payload.h"
+#include "transport/clock.h"
+
+#define PAIR_LIMIT_MSEC (120 * 1000)
+#define PAIR_EXIT_FAIL  1
+#define PAIR_MEMORY_MIN (1 << 20)
+
+/* Written by the roles, read by the parent once both have ended. */
+struct pair_shared {
+    double batches[PAIR_BATCH_MAX];
+    uint32_t batch_count;
+    double wall;   /* of the batches, counted by the role with the clock */
+    double cpu[2]; /* of each role over its messages */
+    uint64_t lost, out_of_order;
+    bool missing;
+    char reason[PAIR_REASON_SIZE];
+};
+
+int pair_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
+}
+
+/* Role 0 on the first core we may use, role 1 on the last. */
+static void pair_pin(int role)
+{
+    cpu_set_t set, one;
+    int chosen = -1;
+    if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2)
+        return;
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &set) && (role == 1 || chosen < 0))
+            chosen = core;
+    CPU_ZERO(&one);
+    CPU_SET(chosen, &one);
+    (void)sched_setaffinity(0, sizeof one, &one); /* unpinned it is slower, not wrong */
+}
+
+static double seconds_now(void)
+{
+    return (double)clock_now() * 1e-9;
+}
+
+static double seconds_cpu(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+static void pair_say(struct pair *pair, const char *format, va_list args)
+{
+    if (!pair->shared->reason[0])
+        vsnprintf(pair->shared->reason, PAIR_REASON_SIZE, format, args);
+}
+
+void pair_fail(struct pair *pair, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pair_say(pair, format, args);
+    va_end(args);
+    _exit(PAIR_EXIT_FAIL);
+}
+
+void pair_missing(struct pair *pair, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    pair_say(pair, format, args);
+    va_end(args);
+    pair->shared->missing = true;
+    _exit(PAIR_EXIT_FAIL);
+}
+
+void pair_exchange(struct pair *pair, const void *mine, void *theirs, size_t size)
+{
+    if (write(pair->channel, mine, size) != (ssize_t)size)
+        pair_fail(pair, "the other process went away");
+    for (size_t done = 0; done < size;) {
+        ssize_t step = read(pair->channel, (char *)theirs + done, size - done);
+        if (step <= 0)
+            pair_fail(pair, "the other process went away");
+        done += (size_t)step;
+    }
+}
+
+void pair_meet(struct pair *pair)
+{
+    char mine = 'm', theirs;
+    pair_exchange(pair, &mine, &theirs, 1);
+}
+
+void pair_check(struct pair *pair, const void *data, size_t size, uint64_t number)
+{
+    if (size != pair->job->size)
+        pair_fail(pair, "message %llu came with %zu bytes in place of %zu",
+                  (unsigned long long)number, size, pair->job->size);
+    if (!payload_good(data, size, pair->sum, number))
+        pair_fail(pair, "message %llu came damaged or out of its turn", (unsigned long long)number);
+}
+
+uint64_t pair_total(const struct pair *pair)
+{
+    return ((uint64_t)pair->job->batches + 1) * pair->job->count;
+}
+
+void pair_start(struct pair *pair)
+{
+    pair->batch_count = 0;
+    pair->cpu_since = seconds_cpu();
+    pair->since = seconds_now();
+}
+
+void pair_lap(struct pair *pair)
+{
+    struct pair_shared *shared = pair->shared;
+    double now = seconds_now();
+    if (pair->batch_count == 0) {
+        pair->cpu_since = seconds_cpu();
+        now = seconds_now();
+    } else {
+        assert(pair->batch_count <= PAIR_BATCH_MAX);
+        shared->batches[pair->batch_count - 1] = (now - pair->since) / pair->job->count;
+        shared->batch_count = pair->batch_count;
+        shared->wall += now - pair->since;
+    }
+    pair->since = now;
+    if (pair->batch_count++ == pair->job->batches)
+        shared->cpu[pair->role] = seconds_cpu() - pair->cpu_since;
+}
+
+/* The other role does not know where the warm-up ended: its share is taken off. */
+void pair_stop(struct pair *pair)
+{
+    uint32_t batches = pair->job->batches;
+    double all = seconds_cpu() - pair->cpu_since;
+    pair->shared->cpu[pair->role] = all * batches / (batches + 1);
+}
+
+void pair_arrival(struct pair *pair, uint64_t number)
+{
+    pair->out_of_order += number != pair->expected;
+    pair->expected = number + 1;
+    if (++pair->arrived % pair->job->count == 0)
+        pair_lap(pair);
+}
+
+void pair_arrivals_end(struct pair *pair)
+{
+    pair->shared->lost = pair_total(pair) - pair->arrived;
+    pair->shared->out_of_order = pair->out_of_order;
+}
+
+void pair_report(struct pair *pair, double seconds)
+{
+    pair->shared->batches[0] = seconds;
+    pair->shared->batch_count = 1;
+}
+
+/* What a role's process is started with. */
+struct role {
+    const struct side *side;
+    struct pair *pair;
+    int other; /* the other role's end of the channel */
+};
+
+static void role_run(void *argument)
+{
+    const struct role *role = argument;
+    struct pair *pair = role->pair;
+    size_t size = pair->job->size;
+    close(role->other); /* so that the end of one is seen by the other */
+    pair_pin(pair->role);
+    pair->own = payload_memory(PAIR_DEPTH * size);
+    if (!pair->own)
+        pair_fail(pair, "not enough memory");
+    for (int i = 0; i < PAIR_DEPTH && size >= PAYLOAD_MIN; i++)
+        pair->sum = payload_make(pair->own + i * size, size);
+    role->side->run(pair);
+}
+
+struct roles {
+    pid_t ids[2];
+    struct pollfd ends[2]; /* readable once the process has ended */
+};
+
+static void roles_end(struct roles *roles)
+{
+    for (int i = 0; i < 2; i++) {
+        child_kill(roles->ids[i]);
+        if (roles->ends[i].fd >= 0)
+            close(roles->ends[i].fd);
+    }
+}
+
+/* Waits for both; false as soon as one has failed or time is up. */
+static bool roles_wait(struct roles *roles)
+{
+    nsec limit = clock_after(PAIR_LIMIT_MSEC * 1000000LL);
+    while (roles->ids[0] > 0 || roles->ids[1] > 0) {
+        nsec left = limit - clock_now();
+        int ready = left > 0 ? poll(roles->ends, 2, (int)(left / 1000000) + 1) : 0;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
+            return false;
+        for (int i = 0; i < 2; i++) {
+            int status;
+            if (roles->ids[i] <= 0 || !roles->ends[i].revents)
+                continue;
+            waitpid(roles->ids[i], &status, 0);
+            roles->ids[i] = 0;
+            close(roles->ends[i].fd);
+            roles->ends[i].fd = -1; /* poll skips it */
+            if (!WIFEXITED(status) || WEXITSTATUS(status))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool roles_run(const struct side *side, struct pair *pair, const int channels[2])
+{
+    struct roles roles = {.ends = {{-1, POLLIN, 0}, {-1, POLLIN, 0}}};
+    bool done = true;
+    for (int i = 0; i < 2 && done; i++) {
+        pair->role = i;
+        pair->channel = channels[i];
+        roles.ids[i] = child_start(role_run, &(struct role){side, pair, channels[!i]});
+        if (roles.ids[i] > 0)
+            roles.ends[i].fd = (int)syscall(SYS_pidfd_open, roles.ids[i], 0);
+        done = roles.ends[i].fd >= 0;
+    }
+    for (int i = 0; i < 2; i++)
+        close(channels[i]);
+    done = done && roles_wait(&roles);
+    roles_end(&roles);
+    return done;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static void result_fill(struct pair_result *result, struct pair_shared *shared,
+                        const struct job *job)
+{
+    uint32_t count = shared->batch_count;
+    double messages = (double)job->count * job->batches;
+    double cpu = shared->cpu[0] + shared->cpu[1];
+    if (count > 0) {
+        qsort(shared->batches, count, sizeof *shared->batches, by_value);
+        result->value = (shared->batches[(count - 1) / 2] + shared->batches[count / 2]) / 2;
+    }
+    result->cpu = messages > 0 ? cpu / messages : 0;
+    result->share = shared->wall > 0 ? 100 * cpu / (2 * shared->wall) : 0;
+    result->wall = shared->wall;
+    result->lost = shared->lost;
+    result->out_of_order = shared->out_of_order;
+    result->missing = shared->missing;
+    memcpy(result->reason, shared->reason, sizeof result->reason);
+}
+
+static void *memory_share(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+enum err pair_run(const struct side *side, const struct job *job, struct pair_result *result,
+                  struct why *why)
+{
+    char folder[CHILD_FOLDER_SIZE];
+    int channels[2] = {-1, -1};
+    size_t size = PAIR_DEPTH * job->size + PAIR_MEMORY_MIN;
+    struct pair pair = {.job = job, .folder = folder};
+    enum err err = OK;
+    assert(job->batches <= PAIR_BATCH_MAX && job->count > 0);
+    *result = (struct pair_result){0};
+    pair.shared = memory_share(sizeof *pair.shared);
+    pair.memory = memory_share(size);
+    if (!pair.shared || !pair.memory) {
+        err = why_memory(why);
+        goto unmap;
+    }
+    if (!child_folder_make(folder)) {
+        err = why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(errno));
+        goto unmap;
+    }
+    bool done = false;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channels) == 0)
+        done = roles_run(side, &pair, channels);
+    result_fill(result, pair.shared, job);
+    if (!done && !result->missing)
+        err = why_fail(why, ERR_SYSTEM, "%s: %s", side->name,
+                       result->reason[0] ? result->reason : "the measurement did not end well");
+    child_folder_remove(folder);
+unmap:
+    if (pair.memory)
+        munmap(pair.memory, size);
+    if (pair.shared)
+        munmap(pair.shared, sizeof *pair.shared);
+    return err;
+}

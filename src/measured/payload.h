@@ -1,0 +1,66 @@
+#pragma once
+/* payload: what a message carries in a measurement. The sender writes its
+ * number into the first word; the receiver reads a word of every cache line,
+ * so that a side that delivers in place pays for fetching the data as one that
+ * copies does; and the sum proves that all of it came. */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define PAYLOAD_LINE 64
+#define PAYLOAD_MIN  16
+#define PAYLOAD_HUGE ((size_t)2 << 20)
+
+/* Memory for messages, in huge pages where the system has them: libraries that
+ * let the kernel copy between processes pay for every page. NULL: there is none. */
+static inline void *payload_memory(size_t size)
+{
+    size = (size + PAYLOAD_HUGE - 1) / PAYLOAD_HUGE * PAYLOAD_HUGE;
+    void *memory = aligned_alloc(PAYLOAD_HUGE, size ? size : PAYLOAD_HUGE);
+    if (memory)
+        (void)madvise(memory, size, MADV_HUGEPAGE);
+    return memory;
+}
+
+static inline void payload_fill(void *data, size_t size)
+{
+    unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (unsigned char)(i * 7 + 1);
+}
+
+static inline void payload_number(void *data, uint64_t number)
+{
+    memcpy(data, &number, sizeof number);
+}
+
+/* The sum of the first word of every line, and of the last word. */
+static inline uint64_t payload_sum(const void *data, size_t size)
+{
+    const unsigned char *bytes = data;
+    uint64_t sum = 0, word;
+    for (size_t at = 0; at + sizeof word <= size; at += PAYLOAD_LINE) {
+        memcpy(&word, bytes + at, sizeof word);
+        sum += word;
+    }
+    memcpy(&word, bytes + size - sizeof word, sizeof word);
+    return sum + word;
+}
+
+/* Is this message `number`, whole? `sum` is payload_sum of message 0. */
+static inline bool payload_good(const void *data, size_t size, uint64_t sum, uint64_t number)
+{
+    return payload_sum(data, size) == sum + number;
+}
+
+/* A new message 0, and its sum. */
+static inline uint64_t payload_make(void *data, size_t size)
+{
+    payload_fill(data, size);
+    payload_number(data, 0);
+    return payload_sum(data, size);
+}

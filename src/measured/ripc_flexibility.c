@@ -1,0 +1,453 @@
+/* ripc_flexibility: what Kehne, "LibRIPC" (thesis, Karlsruhe 2012), section
+ * 5.4.2, found while Hadoop ran on it: services start, stop, crash and move
+ * while others talk to them, and the conversation resumes by itself.
+ *
+ * Clients ask a service and wait for its answer, over and over; they name it by
+ * its id and do nothing else to find it. Meanwhile the service's process is
+ * replaced. Each process that has the service is a *term*, numbered from 1, and
+ * every answer carries its term: a conversation has resumed when an answer of
+ * the new term came.
+ *
+ * All shared variables have one writer: a term its own row, a client its own,
+ * the parent `ended`. A release of `bound` or `resumed` carries the time in it. */
+#include <errno.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include <weft/ripc.h>
+
+#include "base/check.h"
+#include "measured/child.h"
+#include "measured/figures.h"
+#include "transport/clock.h"
+
+#define SERVICE_ID     7000
+#define CLIENT_COUNT   3
+#define TERM_MAX       200
+#define PAUSE_NSEC     (500 * 1000LL)       /* of a client that got an error */
+#define ANSWER_NSEC    (10 * 1000 * 1000LL) /* an answer that takes longer is given up */
+#define TALK_NSEC      (20 * 1000 * 1000LL) /* of undisturbed talk before the next event */
+#define PATIENCE_NSEC  (5 * NSEC_PER_SEC)   /* before a conversation counts as ended for good */
+#define BIND_WAIT_NSEC (1000 * 1000LL)      /* between tries, while the id is still another's */
+
+enum event { STARTED, STOPPED, KILLED, MOVED, MOVED_KILLED, EVENT_COUNT };
+
+static const char *const event_names[EVENT_COUNT] = {
+    [STARTED] = "started after its clients",  [STOPPED] = "stopped, started again",
+    [KILLED] = "killed -9, started again",    [MOVED] = "moved to a running process",
+    [MOVED_KILLED] = "killed -9, taken over",
+};
+
+/* Of one client, written by it alone. */
+struct client {
+    _Atomic uint64_t asked;            /* requests that were taken */
+    _Atomic uint64_t failed;           /* sends that said no: the caller knows */
+    _Atomic uint64_t unanswered;       /* taken, but no answer came in time */
+    _Atomic int64_t resumed[TERM_MAX]; /* when the term's first answer came; 0: never */
+};
+
+struct stage {
+    _Atomic uint32_t ended;          /* terms up to here are to leave; parent */
+    _Atomic uint32_t called;         /* the term that may take the service; parent */
+    _Atomic int64_t bound[TERM_MAX]; /* when it took it; 0: not yet, < 0: the error */
+    _Atomic int64_t left[TERM_MAX];  /* when it gave it up by itself */
+    struct client clients[CLIENT_COUNT];
+    char folder[CHILD_FOLDER_SIZE];
+};
+
+struct request {
+    uint64_t number;
+    uint32_t term; /* of an answer */
+    uint32_t client;
+};
+
+/* What a child is started with. */
+struct part {
+    struct stage *stage;
+    uint32_t index; /* of the client, or the term */
+};
+
+static void pause_nsec(nsec length)
+{
+    nanosleep(&(struct timespec){length / NSEC_PER_SEC, length % NSEC_PER_SEC}, NULL);
+}
+
+static struct ripc *context_open(const struct stage *stage)
+{
+    struct ripc *ripc;
+    struct ripc_config config = {.domain = "measured", .transports = "shm", .names = "host"};
+    if (setenv("WEFT_FOLDER", stage->folder, 1) || ripc_open(&config, &ripc) < 0)
+        _exit(1);
+    return ripc;
+}
+
+/* --- the service --- */
+
+/* The one before may not be gone yet: its id is ours only when it is. */
+static int service_bind(struct ripc *ripc, struct ripc_service **service)
+{
+    nsec limit = clock_after(PATIENCE_NSEC);
+    int error;
+    while ((error = ripc_bind(ripc, SERVICE_ID, 0, service)) == -EADDRINUSE && clock_now() < limit)
+        pause_nsec(BIND_WAIT_NSEC);
+    return error;
+}
+
+static void service_answer(struct ripc_service *service, uint32_t term, const struct stage *stage)
+{
+    struct ripc_message message;
+    struct request request;
+    while (atomic_load_explicit(&stage->ended, memory_order_acquire) < term) {
+        if (ripc_receive(service, &message, 1, ripc_after(TALK_NSEC / 10)) != 1)
+            continue;
+        if (message.size == sizeof request) {
+            memcpy(&request, message.data, sizeof request);
+            request.term = term;
+            (void)ripc_send(service, message.from, &request, sizeof request,
+                            ripc_after(ANSWER_NSEC)); /* a client that left needs none */
+        }
+        ripc_release(&message);
+    }
+}
+
+/* A term: waits until it is called, takes the service, answers until told to
+ * leave, and stays: it is the service that goes, not the process. */
+static void term_run(void *argument)
+{
+    const struct part *part = argument;
+    struct stage *stage = part->stage;
+    uint32_t term = part->index;
+    struct ripc *ripc = context_open(stage);
+    struct ripc_service *service;
+    while (atomic_load_explicit(&stage->called, memory_order_acquire) < term)
+        pause_nsec(PAUSE_NSEC / 10);
+    int error = service_bind(ripc, &service);
+    atomic_store_explicit(&stage->bound[term], error < 0 ? error : clock_now(),
+                          memory_order_release);
+    if (error < 0)
+        _exit(1);
+    service_answer(service, term, stage);
+    ripc_unbind(service);
+    atomic_store_explicit(&stage->left[term], clock_now(), memory_order_release);
+    for (;;)
+        pause_nsec(NSEC_PER_SEC); /* until we are killed */
+}
+
+/* --- the clients --- */
+
+/* Waits for the answer to request `number`; older ones come too late and are
+ * passed over. */
+static bool client_hear(struct ripc_service *service, uint64_t number, uint32_t *term)
+{
+    int64_t deadline = ripc_after(ANSWER_NSEC);
+    struct ripc_message message;
+    while (ripc_receive(service, &message, 1, deadline) == 1) {
+        struct request answer = {0};
+        if (message.size == sizeof answer)
+            memcpy(&answer, message.data, sizeof answer);
+        ripc_release(&message);
+        if (answer.number == number) {
+            *term = answer.term;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void client_run(void *argument)
+{
+    const struct part *part = argument;
+    struct client *client = &part->stage->clients[part->index];
+    struct ripc *ripc = context_open(part->stage);
+    struct ripc_service *service;
+    if (ripc_bind(ripc, 0, 0, &service) < 0)
+        _exit(1);
+    for (uint64_t number = 1;; number++) { /* until we are killed */
+        struct request request = {.number = number, .client = part->index};
+        uint32_t term = 0;
+        int error =
+            ripc_send(service, SERVICE_ID, &request, sizeof request, ripc_after(ANSWER_NSEC));
+        if (error < 0) {
+            atomic_fetch_add_explicit(&client->failed, 1, memory_order_relaxed);
+            pause_nsec(PAUSE_NSEC);
+            continue;
+        }
+        bool heard = client_hear(service, number, &term);
+        if (heard && term < TERM_MAX &&
+            !atomic_load_explicit(&client->resumed[term], memory_order_relaxed))
+            atomic_store_explicit(&client->resumed[term], clock_now(), memory_order_release);
+        if (!heard)
+            atomic_fetch_add_explicit(&client->unanswered, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&client->asked, 1, memory_order_relaxed);
+    }
+}
+
+/* --- the play --- */
+
+/* What one event did to the conversations. */
+struct outcome {
+    double outage;     /* us from the end of the old term to the last client's first new answer */
+    double resumption; /* us of it after the new term was there */
+    uint32_t resumed;  /* clients */
+    uint64_t asked, failed, unanswered;
+};
+
+struct play {
+    struct stage *stage;
+    pid_t clients[CLIENT_COUNT];
+    pid_t terms[TERM_MAX];
+    uint32_t term; /* the last one that was started */
+};
+
+static void sums_read(const struct stage *stage, struct outcome *sums)
+{
+    *sums = (struct outcome){0};
+    for (int i = 0; i < CLIENT_COUNT; i++) {
+        const struct client *client = &stage->clients[i];
+        sums->asked += atomic_load_explicit(&client->asked, memory_order_relaxed);
+        sums->failed += atomic_load_explicit(&client->failed, memory_order_relaxed);
+        sums->unanswered += atomic_load_explicit(&client->unanswered, memory_order_relaxed);
+    }
+}
+
+static enum err term_start(struct play *play, struct why *why)
+{
+    struct part part = {play->stage, ++play->term};
+    assert(play->term < TERM_MAX);
+    play->terms[play->term] = child_start(term_run, &part);
+    if (play->terms[play->term] < 0)
+        return why_fail(why, ERR_SYSTEM, "a process: %s", strerror(-play->terms[play->term]));
+    return OK;
+}
+
+static void term_call(struct play *play)
+{
+    atomic_store_explicit(&play->stage->called, play->term, memory_order_release);
+}
+
+/* Waits until a moment is known; false if that takes too long, or it is an error. */
+static bool moment_wait(const _Atomic int64_t *moment, nsec *when)
+{
+    nsec limit = clock_after(PATIENCE_NSEC);
+    while (!(*when = atomic_load_explicit(moment, memory_order_acquire)) && clock_now() < limit)
+        pause_nsec(PAUSE_NSEC / 10);
+    return *when > 0;
+}
+
+/* The old term ends, the new one is called; returns when the old one ended. */
+static enum err service_replace(struct play *play, enum event event, nsec *ended, struct why *why)
+{
+    uint32_t old = play->term;
+    enum err err = OK;
+    if (event == MOVED || event == MOVED_KILLED) {
+        err = term_start(play, why);
+        pause_nsec(TALK_NSEC); /* it is running before the service comes to it */
+    }
+    *ended = clock_now();
+    if (event == STOPPED || event == MOVED) {
+        atomic_store_explicit(&play->stage->ended, old, memory_order_release);
+        if (!moment_wait(&play->stage->left[old], &(nsec){0}))
+            return why_fail(why, ERR_SYSTEM, "a service did not leave");
+    }
+    if (event == STOPPED || event == KILLED || event == MOVED_KILLED) {
+        child_kill(play->terms[old]);
+        play->terms[old] = 0;
+    }
+    if (!err && play->term == old)
+        err = term_start(play, why);
+    term_call(play);
+    return err;
+}
+
+static enum err event_play(struct play *play, enum event event, struct outcome *outcome,
+                           struct why *why)
+{
+    struct outcome before;
+    nsec ended, bound, last = 0;
+    sums_read(play->stage, &before);
+    enum err err = service_replace(play, event, &ended, why);
+    if (err)
+        return err;
+    if (!moment_wait(&play->stage->bound[play->term], &bound))
+        return why_fail(why, ERR_SYSTEM, "the service could not be bound: %s",
+                        bound ? ripc_strerror((int)bound) : "it took too long");
+    uint32_t resumed = 0;
+    for (int i = 0; i < CLIENT_COUNT; i++) {
+        nsec when;
+        if (moment_wait(&play->stage->clients[i].resumed[play->term], &when)) {
+            resumed++;
+            last = when > last ? when : last;
+        }
+    }
+    pause_nsec(TALK_NSEC); /* so that what comes late is counted here */
+    sums_read(play->stage, outcome);
+    outcome->asked -= before.asked;
+    outcome->failed -= before.failed;
+    outcome->unanswered -= before.unanswered;
+    outcome->resumed = resumed;
+    outcome->outage = last ? (double)(last - ended) * 1e-3 : NAN;
+    outcome->resumption = last ? fmax((double)(last - bound) * 1e-3, 0) : NAN;
+    return OK;
+}
+
+static enum err play_open(struct play *play, struct why *why)
+{
+    *play = (struct play){0};
+    play->stage =
+        mmap(NULL, sizeof *play->stage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (play->stage == MAP_FAILED) {
+        play->stage = NULL;
+        return why_memory(why);
+    }
+    if (!child_folder_make(play->stage->folder))
+        return why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(errno));
+    for (uint32_t i = 0; i < CLIENT_COUNT; i++) {
+        struct part part = {play->stage, i};
+        play->clients[i] = child_start(client_run, &part);
+        if (play->clients[i] < 0)
+            return why_fail(why, ERR_SYSTEM, "a process: %s", strerror(-play->clients[i]));
+    }
+    pause_nsec(TALK_NSEC);
+    return OK;
+}
+
+static void play_close(struct play *play)
+{
+    for (int i = 0; i < CLIENT_COUNT; i++)
+        child_kill(play->clients[i]);
+    for (uint32_t term = 1; term <= play->term; term++)
+        child_kill(play->terms[term]);
+    if (!play->stage)
+        return;
+    if (play->stage->folder[0])
+        child_folder_remove(play->stage->folder);
+    munmap(play->stage, sizeof *play->stage);
+}
+
+/* --- the figure --- */
+
+#define ROUND_MAX 15
+
+static const struct figure_column columns[] = {
+    {"event", ""},
+    {"times", ""},
+    {"conversations", ""},
+    {"resumed", ""},
+    {"outage", "us"},
+    {"outage_most", "us"},
+    {"after_bind", "us"},
+    {"answered", ""},
+    {"failed", ""},
+    {"unanswered", ""},
+    {0},
+};
+
+/* Of each time, in order: how many percent were as short. */
+static const struct figure_column outage_columns[] = {
+    {"event", ""},
+    {"outage", "us"},
+    {"share", "%"},
+    {0},
+};
+
+static int by_outage(const void *left, const void *right)
+{
+    double a = ((const struct outcome *)left)->outage, b = ((const struct outcome *)right)->outage;
+    return (a > b) - (a < b);
+}
+
+/* A row and a claim of all rounds of one event; the outage is the median's. */
+static void event_report(struct figure_result *result, struct figure_table *table,
+                         struct figure_table *outages, enum event event, struct outcome *outcomes,
+                         size_t rounds)
+{
+    struct outcome sum = {0};
+    for (size_t i = 0; i < rounds; i++) {
+        sum.resumed += outcomes[i].resumed;
+        sum.asked += outcomes[i].asked;
+        sum.failed += outcomes[i].failed;
+        sum.unanswered += outcomes[i].unanswered;
+    }
+    qsort(outcomes, rounds, sizeof *outcomes, by_outage);
+    for (size_t i = 0; i < rounds; i++)
+        figure_row(result, outages,
+                   (struct figure_cell[]){figure_word(event_names[event]),
+                                          figure_number(outcomes[i].outage),
+                                          figure_number(100.0 * (double)(i + 1) / (double)rounds)});
+    const struct outcome *median = &outcomes[rounds / 2];
+    double conversations = (double)(rounds * CLIENT_COUNT);
+    figure_row(result, table,
+               (struct figure_cell[]){
+                   figure_word(event_names[event]), figure_number((double)rounds),
+                   figure_number(conversations), figure_number(sum.resumed),
+                   figure_number(median->outage), figure_number(outcomes[rounds - 1].outage),
+                   figure_number(median->resumption),
+                   figure_number((double)(sum.asked - sum.unanswered)),
+                   figure_number((double)sum.failed), figure_number((double)sum.unanswered)});
+    figure_claim(result,
+                 (struct claim){
+                     .where = "section 5.4.2",
+                     .what = figure_text(result, "conversations that resume by themselves: %s",
+                                         event_names[event]),
+                     .unit = "%",
+                     .paper = 100,
+                     .found = 100 * sum.resumed / conversations,
+                     .reason = "a client got no answer from the new process within 5 s",
+                 });
+}
+
+static enum err flexibility_run(struct figure_result *result, const struct figure_call *call,
+                                struct why *why)
+{
+    struct figure_table *table = figure_table_add(result, "flexibility", columns);
+    struct figure_table *outages = figure_table_add(result, "outages", outage_columns);
+    struct outcome outcomes[EVENT_COUNT][ROUND_MAX];
+    size_t rounds = call->quick ? 2 : ROUND_MAX;
+    enum err err = OK;
+    for (size_t round = 0; round < rounds && !err; round++) {
+        struct play play;
+        err = play_open(&play, why);
+        for (int event = 0; event < EVENT_COUNT && !err; event++)
+            err = event_play(&play, (enum event)event, &outcomes[event][round], why);
+        play_close(&play);
+        figure_progress(call, round + 1, rounds);
+    }
+    for (int event = 0; event < EVENT_COUNT && !err; event++)
+        event_report(result, table, outages, (enum event)event, outcomes[event], rounds);
+    return err;
+}
+
+const struct figure figure_ripc_flexibility = {
+    .name = "ripc-flexibility",
+    .paper = "LibRIPC",
+    .what = "services start, stop, crash and move while others talk to them",
+    .size = "3 clients, 5 events, 15 times",
+    .size_quick = "3 clients, 5 events, twice",
+    .seconds = 10,
+    .seconds_quick = 1,
+    .choice = "the thesis reports that Hadoop ran on and gives no numbers: conversations that "
+              "resumed are counted; a process takes the place of a machine",
+    .measured = true,
+    .plot.table = "outages",
+    .plot.x_label = "outage (us)",
+    .plot.y_label = "share of the times (%)",
+    .plot.log_x = true,
+    .plot.series =
+        {
+            {"started after its clients", "outage", "share", "event", "started after its clients",
+             STYLE_BOTH},
+            {"stopped, started again", "outage", "share", "event", "stopped, started again",
+             STYLE_BOTH},
+            {"killed -9, started again", "outage", "share", "event", "killed -9, started again",
+             STYLE_BOTH},
+            {"moved to a running process", "outage", "share", "event", "moved to a running process",
+             STYLE_BOTH},
+            {"killed -9, taken over", "outage", "share", "event", "killed -9, taken over",
+             STYLE_BOTH},
+        },
+    .run = flexibility_run,
+};

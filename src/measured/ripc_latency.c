@@ -1,0 +1,262 @@
+/* ripc_latency: the figure of Kehne, "LibRIPC" (thesis, Karlsruhe 2012) that
+ * compares round trips of short and long messages with TCP sockets and with
+ * what the hardware does by itself.
+ *
+ * There, two machines and InfiniBand; here, two processes, two cores and their
+ * shared memory, which takes the place of raw verbs as the floor. The paper's
+ * library slept while it waited, so ripc is measured both polling and sleeping.
+ * Every way runs once in each round, in turn; the median round is shown. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "measured/figures.h"
+#include "measured/sides.h"
+
+#define SIZE_MAX_COUNT 10
+#define ROUND_MAX      5
+#define BATCHES        400
+#define BATCHES_QUICK  20
+
+enum way { SHORT, LONG, SHORT_ASLEEP, LONG_ASLEEP, TCP, UNIX, BARE, LIBFABRIC, UCX, WAY_COUNT };
+
+struct way_kind {
+    const char *name;
+    const struct side *side;
+    enum job_kind kind;
+    bool blocking;
+    uint32_t count; /* round trips of a batch */
+};
+
+static const struct way_kind ways[WAY_COUNT] = {
+    [SHORT] = {"short", &side_ripc, JOB_PING, false, 200},
+    [LONG] = {"long", &side_ripc, JOB_LONG_PING, false, 100},
+    [SHORT_ASLEEP] = {"short, asleep", &side_ripc, JOB_PING, true, 10},
+    [LONG_ASLEEP] = {"long, asleep", &side_ripc, JOB_LONG_PING, true, 10},
+    [TCP] = {"TCP", &side_tcp, JOB_PING, true, 10},
+    [UNIX] = {"Unix socket", &side_unix, JOB_PING, true, 10},
+    [BARE] = {"bare memory", &side_floor, JOB_PING, false, 200},
+    [LIBFABRIC] = {"libfabric", &side_fi_pingpong_shm, JOB_PING, false, 50},
+    [UCX] = {"UCX", &side_ucx_perftest, JOB_PING, false, 200},
+};
+
+static const struct figure_column trip_columns[] = {
+    {"size", "B"}, {"short", "us"}, {"long", "us"}, {"short_asleep", "us"},  {"long_asleep", "us"},
+    {"tcp", "us"}, {"unix", "us"},  {"bare", "us"}, {"libfabric_shm", "us"}, {"ucx", "us"},
+    {0},
+};
+
+static const struct figure_column load_columns[] = {
+    {"way", ""}, {"size", "B"}, {"share", "%"}, {"per_round_trip", "us"}, {0},
+};
+
+/* Of one way at one size; NaN where it is not on this machine. */
+struct found {
+    double trip;  /* us */
+    double share; /* of both cores, in percent */
+    double cpu;   /* us a round trip, both processes */
+};
+
+struct measured {
+    uint32_t sizes[SIZE_MAX_COUNT];
+    size_t size_count;
+    struct found found[WAY_COUNT][SIZE_MAX_COUNT];
+};
+
+static int by_trip(const void *left, const void *right)
+{
+    double a = ((const struct found *)left)->trip, b = ((const struct found *)right)->trip;
+    return (a > b) - (a < b);
+}
+
+/* All rounds of all ways at one size. */
+static enum err size_measure(struct measured *measured, size_t at, int rounds, uint32_t batches,
+                             struct why *why)
+{
+    struct found found[WAY_COUNT][ROUND_MAX];
+    bool missing[WAY_COUNT] = {0};
+    for (int round = 0; round < rounds; round++)
+        for (int way = 0; way < WAY_COUNT; way++) {
+            struct pair_result result;
+            struct job job = {.kind = ways[way].kind,
+                              .size = measured->sizes[at],
+                              .count = ways[way].count,
+                              .batches = batches,
+                              .blocking = ways[way].blocking};
+            if (missing[way])
+                continue;
+            enum err err = pair_run(ways[way].side, &job, &result, why);
+            if (err)
+                return err;
+            missing[way] = result.missing;
+            found[way][round] = (struct found){1e6 * result.value, result.share, 1e6 * result.cpu};
+        }
+    for (int way = 0; way < WAY_COUNT; way++) {
+        struct found *median = &measured->found[way][at];
+        *median = (struct found){NAN, NAN, NAN};
+        if (missing[way] || rounds == 0)
+            continue;
+        qsort(found[way], (size_t)rounds, sizeof found[way][0], by_trip);
+        *median = found[way][rounds / 2];
+    }
+    return OK;
+}
+
+static void tables_fill(struct figure_result *result, const struct measured *measured)
+{
+    struct figure_table *trips = figure_table_add(result, "round_trip", trip_columns);
+    struct figure_table *loads = figure_table_add(result, "processor", load_columns);
+    for (size_t i = 0; i < measured->size_count; i++) {
+        struct figure_cell cells[WAY_COUNT + 1];
+        cells[0] = figure_number(measured->sizes[i]);
+        for (int way = 0; way < WAY_COUNT; way++)
+            cells[way + 1] = figure_number(measured->found[way][i].trip);
+        figure_row(result, trips, cells);
+    }
+    for (int way = 0; way < LIBFABRIC; way++) /* the programs of others keep theirs to themselves */
+        for (size_t i = 0; i < measured->size_count; i++) {
+            const struct found *found = &measured->found[way][i];
+            figure_row(result, loads,
+                       (struct figure_cell[]){
+                           figure_word(ways[way].name), figure_number(measured->sizes[i]),
+                           figure_number(found->share), figure_number(found->cpu)});
+        }
+}
+
+/* --- what the thesis says (section 5.4.1) --- */
+
+static void time_claim(struct figure_result *result, const char *what, double paper, double found,
+                       double size)
+{
+    figure_claim(result, (struct claim){
+                             .where = "fig 5.5",
+                             .what = what,
+                             .unit = "us",
+                             .relation = RELATION_AT_MOST,
+                             .paper = paper,
+                             .found = found,
+                             .at = size,
+                             .reason = "slower than InfiniBand between two machines in 2012",
+                         });
+}
+
+static void ratio_claim(struct figure_result *result, const char *what, enum relation relation,
+                        double paper, double found, const char *reason)
+{
+    figure_claim(result, (struct claim){
+                             .where = "fig 5.5",
+                             .what = what,
+                             .relation = relation,
+                             .paper = paper,
+                             .found = found,
+                             .reason = reason,
+                         });
+}
+
+static void trip_claims(struct figure_result *result, const struct measured *measured)
+{
+    const struct found(*found)[SIZE_MAX_COUNT] = measured->found;
+    size_t last = measured->size_count - 1;
+    double ahead = found[TCP][0].trip / found[SHORT][0].trip;
+    double ahead_last = found[TCP][last].trip / found[SHORT][last].trip;
+    time_claim(result, "short message, 100 B", 17.72, found[SHORT][0].trip, 100);
+    time_claim(result, "short message, 1,900 B", 22.44, found[SHORT][last].trip, 1900);
+    time_claim(result, "long message, 100 B", 26.07, found[LONG][0].trip, 100);
+    time_claim(result, "long message, 1,900 B", 28.09, found[LONG][last].trip, 1900);
+    time_claim(result, "TCP, 100 B", 56.5, found[TCP][0].trip, 100);
+    time_claim(result, "TCP, 1,900 B", 66.11, found[TCP][last].trip, 1900);
+    ratio_claim(result, "TCP to short, 100 B", RELATION_ABOVE, 56.5 / 17.72, ahead,
+                "the lead over sockets is smaller here");
+    ratio_claim(result, "TCP to short, 1,900 B", RELATION_ABOVE, 66.11 / 22.44, ahead_last,
+                "the lead over sockets is smaller here");
+    ratio_claim(result, "long to short, 100 B", RELATION_AT_MOST, 26.07 / 17.72,
+                found[LONG][0].trip / found[SHORT][0].trip,
+                "a short message is a cache line here: the copy, the completion and its "
+                "announcement of a long one weigh more beside it");
+    ratio_claim(result, "short to what the hardware does by itself, 100 B (raw verbs 128 B)",
+                RELATION_AT_MOST, 17.72 / 5.38, found[SHORT][0].trip / found[BARE][0].trip,
+                "the library adds more to bare memory than the paper's added to raw verbs");
+}
+
+static void load_claims(struct figure_result *result, const struct measured *measured)
+{
+    const struct found(*found)[SIZE_MAX_COUNT] = measured->found;
+    const char *busy =
+        figure_text(result,
+                    "nothing waits for a wire here: a round trip is processor work from end to "
+                    "end, %.2g us of it when sleeping, where the paper's adapter worked alone",
+                    found[SHORT_ASLEEP][0].cpu);
+    struct claim loads[] = {
+        {.what = "CPU load, short and long messages, asleep while waiting",
+         .relation = RELATION_BELOW,
+         .paper = 1,
+         .found = fmax(found[SHORT_ASLEEP][0].share, found[LONG_ASLEEP][0].share)},
+        {.what = "CPU load, TCP",
+         .relation = RELATION_BETWEEN,
+         .paper = 4,
+         .paper_high = 5,
+         .found = found[TCP][0].share},
+    };
+    for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++) {
+        loads[i].where = "section 5.4.1";
+        loads[i].unit = "%";
+        loads[i].reason = busy;
+        figure_claim(result, loads[i]);
+    }
+    /* 4 % of 56.5 us against 1 % of 17.72 us, at least */
+    ratio_claim(result, "processor time of a round trip, TCP to short (polling)", RELATION_ABOVE,
+                4 * 56.5 / 17.72, found[TCP][0].cpu / found[SHORT][0].cpu,
+                "who polls pays for the waiting, too; the paper's library slept");
+}
+
+static enum err fig5_5_run(struct figure_result *result, const struct figure_call *call,
+                           struct why *why)
+{
+    static const uint32_t quick[] = {100, 1000, 1900};
+    struct measured measured = {0};
+    int rounds = call->quick ? 1 : ROUND_MAX;
+    measured.size_count = call->quick ? 3 : SIZE_MAX_COUNT;
+    if (pair_cores() < 2)
+        rounds = 0; /* two that poll on one core measure the scheduler */
+    for (size_t i = 0; i < measured.size_count; i++) {
+        measured.sizes[i] = call->quick ? quick[i] : 100 + 200 * (uint32_t)i;
+        enum err err =
+            size_measure(&measured, i, rounds, call->quick ? BATCHES_QUICK : BATCHES, why);
+        if (err)
+            return err;
+        figure_progress(call, i + 1, measured.size_count);
+    }
+    tables_fill(result, &measured);
+    trip_claims(result, &measured);
+    load_claims(result, &measured);
+    for (size_t i = 0; i < result->claim_count && rounds == 0; i++)
+        result->claims[i].reason = "it takes two cores, and there is one";
+    return OK;
+}
+
+const struct figure figure_ripc_fig5_5 = {
+    .name = "ripc-fig5.5",
+    .paper = "LibRIPC",
+    .what = "round trip of short and long messages, beside sockets and others",
+    .size = "10 sizes, 5 rounds, 400 batches",
+    .size_quick = "3 sizes, 1 round, 20 batches",
+    .seconds = 40,
+    .seconds_quick = 3,
+    .choice = "two processes of one machine in place of two machines; bare shared memory in place "
+              "of raw verbs; libfabric and UCX by fi_pingpong and ucx_perftest, if installed",
+    .measured = true,
+    .plot.table = "round_trip",
+    .plot.x_label = "message size (B)",
+    .plot.y_label = "round trip (us)",
+    .plot.log_y = true,
+    .plot.series =
+        {
+            {"short", "size", "short", NULL, NULL, STYLE_BOTH},
+            {"long", "size", "long", NULL, NULL, STYLE_BOTH},
+            {"short, asleep", "size", "short_asleep", NULL, NULL, STYLE_BOTH},
+            {"TCP", "size", "tcp", NULL, NULL, STYLE_BOTH},
+            {"Unix socket", "size", "unix", NULL, NULL, STYLE_BOTH},
+            {"bare memory", "size", "bare", NULL, NULL, STYLE_BOTH},
+        },
+    .run = fig5_5_run,
+};

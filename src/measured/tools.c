@@ -1,0 +1,181 @@
+/* tools: the ping-pong programs that other libraries bring along, a server and
+ * a client, run as children of the two roles and so on their cores. */
+#include "measured/tools.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "measured/sides.h"
+
+#define NUMBER_SIZE  24
+#define EXIT_MISSING 127
+#define LISTEN_TRIES 500 /* of 10 ms */
+
+/* A port that was free a moment ago. */
+static int port_free(struct pair *pair)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof address;
+    int handle = socket(AF_INET, SOCK_STREAM, 0);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (handle < 0 || bind(handle, (struct sockaddr *)&address, sizeof address) ||
+        getsockname(handle, (struct sockaddr *)&address, &size))
+        pair_fail(pair, "no free port: %s", strerror(errno));
+    close(handle);
+    return ntohs(address.sin_port);
+}
+
+/* Does somebody listen there? Asked of the system: connecting to find out
+ * would take the place of the client. */
+static bool port_listens(int port)
+{
+    static const char *const lists[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+    char line[512];
+    bool found = false;
+    for (int i = 0; i < 2 && !found; i++) {
+        FILE *file = fopen(lists[i], "r");
+        while (file && !found && fgets(line, sizeof line, file)) {
+            unsigned local, state;
+            found =
+                sscanf(line, "%*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &local, &state) == 2 &&
+                local == (unsigned)port && state == 0x0A;
+        }
+        if (file)
+            fclose(file);
+    }
+    return found;
+}
+
+static _Noreturn void tool_exec(const char *const *words, pid_t role, bool everywhere, int out)
+{
+    int nothing = open("/dev/null", O_RDWR);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != role || dup2(nothing, 0) < 0 || dup2(out, 1) < 0 || dup2(nothing, 2) < 0)
+        _exit(1);
+    if (everywhere) {
+        cpu_set_t all;
+        memset(&all, 0xff, sizeof all); /* the system takes off what is not ours */
+        (void)sched_setaffinity(0, sizeof all, &all);
+    }
+    execvp(words[0], (char *const *)words);
+    _exit(EXIT_MISSING);
+}
+
+void tool_run(struct pair *pair, const char *const *words, bool everywhere,
+              char output[TOOL_OUTPUT_SIZE])
+{
+    int status, out = memfd_create("output", MFD_CLOEXEC);
+    if (out < 0)
+        pair_fail(pair, "no memory for the output of %s", words[0]);
+    pid_t role = getpid(), child = fork();
+    if (child < 0)
+        pair_fail(pair, "%s: %s", words[0], strerror(errno));
+    if (child == 0)
+        tool_exec(words, role, everywhere, out);
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            pair_fail(pair, "%s: %s", words[0], strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_MISSING)
+        pair_missing(pair, "%s is not installed", words[0]);
+    if (status)
+        pair_fail(pair, "%s failed", words[0]);
+    ssize_t size = pread(out, output, TOOL_OUTPUT_SIZE - 1, 0);
+    output[size > 0 ? size : 0] = '\0';
+    close(out);
+}
+
+/* The server in role 1, the client in role 0, whose output is returned. */
+static void tool_talk(struct pair *pair, int port, const char *const *server,
+                      const char *const *client, char output[TOOL_OUTPUT_SIZE])
+{
+    pair_meet(pair);
+    for (int tries = 0; pair->role == 0 && !port_listens(port); tries++) {
+        if (tries == LISTEN_TRIES)
+            pair_fail(pair, "%s does not listen", server[0]);
+        nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+    }
+    tool_run(pair, pair->role == 1 ? server : client, false, output);
+}
+
+/* Both roles learn role 1's port. */
+static int port_agree(struct pair *pair)
+{
+    int mine = port_free(pair), theirs;
+    pair_exchange(pair, &mine, &theirs, sizeof mine);
+    return pair->role == 1 ? mine : theirs;
+}
+
+/* The last line's column, counted from 0. */
+static double column_read(struct pair *pair, char *output, int column, const char *name)
+{
+    char *line = output, *last = NULL, *rest;
+    for (char *at = strtok_r(line, "\n", &rest); at; at = strtok_r(NULL, "\n", &rest))
+        last = at;
+    char *word = last ? strtok_r(last, " \t", &rest) : NULL;
+    for (; word && column > 0; column--)
+        word = strtok_r(NULL, " \t", &rest);
+    double value = word ? strtod(word, NULL) : 0;
+    if (!(value > 0))
+        pair_fail(pair, "%s printed no time", name);
+    return value;
+}
+
+/* It prints microseconds a transfer: half of a round trip. */
+static void fi_pingpong(struct pair *pair, const char *provider)
+{
+    char port_text[NUMBER_SIZE], count[NUMBER_SIZE], size[NUMBER_SIZE], output[TOOL_OUTPUT_SIZE];
+    int port = port_agree(pair);
+    snprintf(port_text, sizeof port_text, "%d", port);
+    snprintf(count, sizeof count, "%llu", (unsigned long long)pair_total(pair));
+    snprintf(size, sizeof size, "%zu", pair->job->size);
+    const char *const server[] = {"fi_pingpong", "-p", provider, "-e", "rdm",     "-I",
+                                  count,         "-S", size,     "-B", port_text, NULL};
+    const char *const client[] = {"fi_pingpong", "-p",        provider, "-e", "rdm",
+                                  "-I",          count,       "-S",     size, "-P",
+                                  port_text,     "127.0.0.1", NULL};
+    tool_talk(pair, port, server, client, output);
+    if (pair->role == 0)
+        pair_report(pair, column_read(pair, output, 6, "fi_pingpong") * 2e-6);
+}
+
+static void fi_pingpong_shm(struct pair *pair)
+{
+    fi_pingpong(pair, "shm");
+}
+
+static void fi_pingpong_tcp(struct pair *pair)
+{
+    fi_pingpong(pair, "tcp;ofi_rxm");
+}
+
+/* "Final: iterations median ...": the median, in microseconds, is one way. */
+static void ucx_perftest(struct pair *pair)
+{
+    char port_text[NUMBER_SIZE], count[NUMBER_SIZE], size[NUMBER_SIZE], output[TOOL_OUTPUT_SIZE];
+    int port = port_agree(pair);
+    snprintf(port_text, sizeof port_text, "%d", port);
+    snprintf(count, sizeof count, "%llu", (unsigned long long)pair_total(pair));
+    snprintf(size, sizeof size, "%zu", pair->job->size);
+    const char *const server[] = {"ucx_perftest", "-p", port_text, NULL};
+    const char *const client[] = {"ucx_perftest", "-p", port_text, "-t",        "tag_lat", "-s",
+                                  size,           "-n", count,     "127.0.0.1", NULL};
+    tool_talk(pair, port, server, client, output);
+    if (pair->role == 0)
+        pair_report(pair, column_read(pair, output, 2, "ucx_perftest") * 2e-6);
+}
+
+const struct side side_fi_pingpong_shm = {"libfabric_shm", fi_pingpong_shm};
+const struct side side_fi_pingpong_tcp = {"fi_pingpong", fi_pingpong_tcp};
+const struct side side_ucx_perftest = {"ucx_tag", ucx_perftest};

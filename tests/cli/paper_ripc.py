@@ -1,0 +1,85 @@
+"""weft paper: the figures that running processes show. Results and their form, never times."""
+
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+
+sys.path.insert(0, sys.path[0] + "/..")
+from figures import rows, run
+from tap import main, weft
+
+CORES = len(os.sched_getaffinity(0))
+WAYS = ("short", "long", "short_asleep", "long_asleep", "tcp", "unix", "bare")
+TOOLS = {"libfabric_shm": "fi_pingpong", "ucx": "ucx_perftest"}
+
+
+class Latency(unittest.TestCase):
+    @unittest.skipIf(CORES < 2, "it takes two cores")
+    def test_every_way_is_measured_at_every_size(self):
+        figure = run("ripc-fig5.5")
+        table = rows(figure)
+        self.assertEqual([row["size"] for row in table], [100, 1000, 1900])
+        for row in table:
+            for way in WAYS:
+                self.assertGreater(row[way], 0, way)
+            for way, tool in TOOLS.items():
+                if row[way] is None:
+                    self.assertFalse(shutil.which(tool), f"{tool} is here and was left out")
+                else:
+                    self.assertGreater(row[way], 0, way)
+        self.assertEqual(len(rows(figure, 1)), len(WAYS) * len(table))
+        for row in rows(figure, 1):
+            self.assertGreaterEqual(row["share"], 0)
+            self.assertGreaterEqual(row["per_round_trip"], 0)
+        printed = [claim["paper"] for claim in figure["claims"]][:6]
+        self.assertEqual(printed, [17.72, 22.44, 26.07, 28.09, 56.5, 66.11])
+        for claim in figure["claims"]:
+            self.assertIsNotNone(claim["weft"], claim["what"])
+
+    @unittest.skipIf(CORES < 2, "it takes two cores")
+    def test_programs_that_are_not_installed_leave_their_cells_empty(self):
+        with tempfile.TemporaryDirectory() as empty:
+            done = weft("paper", "run", "ripc-fig5.5", "--quick", "--json", env={"PATH": empty})
+        self.assertEqual(done.code, 0, done.err)
+        for row in rows(done.json["figures"][0]):
+            self.assertEqual([row[way] for way in TOOLS], [None, None])
+            self.assertGreater(row["short"], 0)
+
+    def test_one_core_is_not_enough_and_says_so(self):
+        cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(cores)})
+        try:
+            done = weft("paper", "run", "ripc-fig5.5", "--quick", "--json")
+        finally:
+            os.sched_setaffinity(0, cores)
+        self.assertEqual(done.code, 0, done.err)
+        for claim in done.json["figures"][0]["claims"]:
+            self.assertEqual(claim["verdict"], "cannot be reproduced")
+            self.assertIn("two cores", claim["reason"])
+
+
+class Flexibility(unittest.TestCase):
+    def test_every_conversation_resumes_by_itself(self):
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as place:
+            done = weft("paper", "run", "ripc-flexibility", "--quick", "--json", "--out", folder,
+                        env={"TMPDIR": place})
+            self.assertEqual(done.code, 0, done.err)
+            (figure,) = done.json["figures"]
+            self.assertEqual(os.listdir(place), [])
+            if shutil.which("gnuplot"):
+                xml.dom.minidom.parse(folder + "/ripc-flexibility.svg")
+        table = rows(figure)
+        self.assertEqual(len(table), 5)
+        for row in table:
+            self.assertEqual(row["resumed"], row["conversations"], row["event"])
+            self.assertEqual(row["conversations"], 3 * row["times"])
+            self.assertGreaterEqual(row["outage_most"], row["outage"])
+            self.assertGreater(row["answered"], 0)
+        self.assertEqual([claim["verdict"] for claim in figure["claims"]], ["agrees"] * 5)
+        self.assertEqual(len(rows(figure, 1)), sum(row["times"] for row in table))
+
+
+main()
