@@ -324,6 +324,57 @@ static void a_frame_that_changes_after_the_check_is_nobodys(void **state)
     in_a_child(false, change_after_the_check);
 }
 
+static void ring_break(struct ripc_service *receiver)
+{
+    list_each(&receiver->arrivals, node)
+    {
+        struct arrival *arrival = container_of(node, struct arrival, service_node);
+        uint64_t head = 1000000; /* further than anything was sent */
+        memcpy(((struct shm_inlet *)arrival->inlet)->file.base, &head, sizeof head);
+    }
+}
+
+/* A receiver that breaks its ring is cut off by whatever is sent to it next: a
+ * message, one to a group, a notification. Then all begins anew. */
+static void a_broken_ring_is_cut_and_made_again(void **state)
+{
+    static const char *const ways[] = {"message", "group", "notification"};
+    for (unsigned way = 0; way < 3; way++) {
+        struct pair pair = pair_open(0, RIPC_MANUAL);
+        struct ripc_notice *notice;
+        struct ripc_handle handle;
+        struct ripc_stats stats = {0};
+        struct ripc_message message;
+        print_message("# %s\n", ways[way]);
+        assert_int_equal(ripc_join(pair.server, 50), 0);
+        assert_int_equal(ripc_notice_open(pair.there, NULL, NULL, &notice, &handle), 0);
+        bool done = false;
+        int64_t deadline = scene_deadline();
+        while (!done) {
+            assert_true(ripc_now() < deadline);
+            int result = way == 2   ? ripc_notify(pair.client, &handle, 1, RIPC_NOW)
+                         : way == 1 ? ripc_send(pair.client, 50, "x", 1, RIPC_NOW)
+                                    : ripc_send(pair.client, 42, "x", 1, RIPC_NOW);
+            assert_true(result == 0 || result == -EAGAIN || result == -EPROTO || result == -EPIPE);
+            if (stats.protocol_errors == 0) { /* nobody takes what comes */
+                ring_break(way == 2 ? pair.there->notices : pair.server);
+                if (result == -EAGAIN) /* not connected yet */
+                    ripc_progress(pair.there);
+            } else if (way == 2) {
+                done = ripc_notice_wait(notice, NULL, RIPC_NOW) > 0;
+            } else {
+                done = ripc_receive(pair.server, &message, 1, RIPC_NOW) == 1;
+                if (done)
+                    ripc_release(&message);
+            }
+            assert_int_equal(ripc_stats(pair.here, &stats), 0);
+        }
+        assert_int_equal(stats.protocol_errors, 1);
+        assert_int_equal(ripc_notice_close(notice), 0);
+        pair_close(&pair);
+    }
+}
+
 /* One that opens pipes without end is refused at a quarter of what its victim
  * may have open; another still gets in. */
 static void open_pipes_without_end(void)
@@ -378,4 +429,4 @@ TEST_MAIN(SCENE(every_mistake_has_an_error_of_its_own),
           SCENE(a_return_buffer_of_the_dead_is_not_kept),
           SCENE(memory_that_may_not_be_read_is_copied_by_its_owner),
           SCENE(a_frame_that_changes_after_the_check_is_nobodys),
-          SCENE(no_peer_gets_more_pipes_than_its_share))
+          SCENE(a_broken_ring_is_cut_and_made_again), SCENE(no_peer_gets_more_pipes_than_its_share))
