@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -223,14 +224,14 @@ static int forbid_reading(void)
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program);
 }
 
-/* Runs in a child that must not read; its failures are the test's. */
-static void in_a_child_that_may_not_read(void (*run)(void))
+/* Runs in a child whose limits are its own; its failures are the test's. */
+static void in_a_child(bool may_read, void (*run)(void))
 {
     fflush(stdout);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        if (forbid_reading())
+        if (!may_read && forbid_reading())
             _exit(77); /* a kernel without filters */
         run();
         _exit(0);
@@ -272,7 +273,7 @@ static void copy_on_request(void)
 
 static void memory_that_may_not_be_read_is_copied_by_its_owner(void **state)
 {
-    in_a_child_that_may_not_read(copy_on_request);
+    in_a_child(false, copy_on_request);
 }
 
 static struct ring_sender *ring_of(struct pair *pair)
@@ -320,7 +321,105 @@ static void change_after_the_check(void)
 
 static void a_frame_that_changes_after_the_check_is_nobodys(void **state)
 {
-    in_a_child_that_may_not_read(change_after_the_check);
+    in_a_child(false, change_after_the_check);
+}
+
+static void ring_break(struct ripc_service *receiver)
+{
+    list_each(&receiver->arrivals, node)
+    {
+        struct arrival *arrival = container_of(node, struct arrival, service_node);
+        uint64_t head = 1000000; /* further than anything was sent */
+        memcpy(((struct shm_inlet *)arrival->inlet)->file.base, &head, sizeof head);
+    }
+}
+
+/* A receiver that breaks its ring is cut off by whatever is sent to it next: a
+ * message, one to a group, a notification. Then all begins anew. */
+static void a_broken_ring_is_cut_and_made_again(void **state)
+{
+    static const char *const ways[] = {"message", "group", "notification"};
+    for (unsigned way = 0; way < 3; way++) {
+        struct pair pair = pair_open(0, RIPC_MANUAL);
+        struct ripc_notice *notice;
+        struct ripc_handle handle;
+        struct ripc_stats stats = {0};
+        struct ripc_message message;
+        print_message("# %s\n", ways[way]);
+        assert_int_equal(ripc_join(pair.server, 50), 0);
+        assert_int_equal(ripc_notice_open(pair.there, NULL, NULL, &notice, &handle), 0);
+        bool done = false;
+        int64_t deadline = scene_deadline();
+        while (!done) {
+            assert_true(ripc_now() < deadline);
+            int result = way == 2   ? ripc_notify(pair.client, &handle, 1, RIPC_NOW)
+                         : way == 1 ? ripc_send(pair.client, 50, "x", 1, RIPC_NOW)
+                                    : ripc_send(pair.client, 42, "x", 1, RIPC_NOW);
+            assert_true(result == 0 || result == -EAGAIN || result == -EPROTO || result == -EPIPE);
+            if (stats.protocol_errors == 0) { /* nobody takes what comes */
+                ring_break(way == 2 ? pair.there->notices : pair.server);
+                if (result == -EAGAIN) /* not connected yet */
+                    ripc_progress(pair.there);
+            } else if (way == 2) {
+                done = ripc_notice_wait(notice, NULL, RIPC_NOW) > 0;
+            } else {
+                done = ripc_receive(pair.server, &message, 1, RIPC_NOW) == 1;
+                if (done)
+                    ripc_release(&message);
+            }
+            assert_int_equal(ripc_stats(pair.here, &stats), 0);
+        }
+        assert_int_equal(stats.protocol_errors, 1);
+        assert_int_equal(ripc_notice_close(notice), 0);
+        pair_close(&pair);
+    }
+}
+
+/* One that opens pipes without end is refused at a quarter of what its victim
+ * may have open; another still gets in. */
+static void open_pipes_without_end(void)
+{
+    struct rlimit limit;
+    insist(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    limit.rlim_cur = 256;
+    insist(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    struct pair pair = pair_open(RIPC_MANUAL, 0);
+    struct peer *peer = ((struct remote *)id_map_get(&pair.client->remotes, 42))->peer;
+    struct outlet *outlet;
+    for (uint64_t pipe = 1000; pipe < 1200; pipe++) {
+        struct control_words words = {
+            .kind = CONTROL_OPEN, .pipe = pipe, .from = pipe, .to = 42, .transport = "shm"};
+        const struct transport_ops *ops = peer->links[0]->ops;
+        insist(ops->outlet_open(peer->links[0], &pair.client->bell, &words.parcel, &outlet) == 0);
+        int result = peer_say(peer, &words);
+        insist(result == 0);
+        parcel_fini(&words.parcel);
+        ops->outlet_close(outlet); /* the victim has its own mapping */
+        for (int64_t deadline = scene_deadline(); lifeline_queued(peer->line);) {
+            ripc_progress(pair.here);
+            insist(ripc_now() < deadline);
+        }
+        ripc_progress(pair.here);
+    }
+    for (int64_t deadline = scene_deadline(); pair.server->arrival_count < 64;)
+        insist(ripc_now() < deadline);
+    struct ripc *third = scene_open(NULL);
+    struct ripc_service *honest = scene_bind(third, 43);
+    struct ripc_message message;
+    insist(ripc_send(honest, 42, "let me in", 9, scene_deadline()) == 0);
+    insist(ripc_receive(pair.server, &message, 1, scene_deadline()) == 1);
+    insist(message.from == 43);
+    insist(pair.server->arrival_count == 64 + 1);
+    ripc_release(&message);
+    struct ripc_stats stats;
+    insist(ripc_stats(pair.there, &stats) == 0 && stats.protocol_errors == 0);
+    scene_close(third);
+    pair_close(&pair);
+}
+
+static void no_peer_gets_more_pipes_than_its_share(void **state)
+{
+    in_a_child(true, open_pipes_without_end);
 }
 
 TEST_MAIN(SCENE(every_mistake_has_an_error_of_its_own),
@@ -329,4 +428,5 @@ TEST_MAIN(SCENE(every_mistake_has_an_error_of_its_own),
           SCENE(a_message_canceled_while_it_is_taken_ends_once),
           SCENE(a_return_buffer_of_the_dead_is_not_kept),
           SCENE(memory_that_may_not_be_read_is_copied_by_its_owner),
-          SCENE(a_frame_that_changes_after_the_check_is_nobodys))
+          SCENE(a_frame_that_changes_after_the_check_is_nobodys),
+          SCENE(a_broken_ring_is_cut_and_made_again), SCENE(no_peer_gets_more_pipes_than_its_share))

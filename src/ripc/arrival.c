@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/check.h"
 #include "ripc/incoming.h"
@@ -40,6 +41,16 @@ static struct arrival *arrival_of_pipe(struct peer *peer, uint64_t pipe)
     return NULL;
 }
 
+/* A pipe holds a descriptor of ours: no peer gets more than its share of what
+ * we may have. */
+static unsigned arrivals_max(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 4 > ARRIVALS_MAX)
+        return ARRIVALS_MAX;
+    return (unsigned)limit.rlim_cur / 4;
+}
+
 static int arrival_new(struct peer *peer, struct control_words *words, struct parcel *answer)
 {
     struct ripc *ripc = peer->ripc;
@@ -52,8 +63,8 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     }
     if (arrival_of_pipe(peer, words->pipe))
         return -EPROTO;
-    if (peer->arrival_count >= ARRIVALS_MAX)
-        return -EMFILE;
+    if (peer->arrival_count >= arrivals_max())
+        return -ECONNREFUSED;
     int result = arrival_transport(ripc, words->transport, &transport);
     if (result == 0)
         result = peer_link(peer, transport, &link);

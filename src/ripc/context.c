@@ -13,6 +13,7 @@
 #include "ripc/service.h"
 #include "ripc/settings.h"
 #include "ripc/waiting.h"
+#include "transport/udp.h"
 #include "transport/wait.h"
 
 #define CONTEXT_TRIES     8
@@ -325,6 +326,19 @@ int64_t ripc_after(int64_t delay)
     return clock_after(delay);
 }
 
+/* Datagrams have a port that anybody can send to; other transports have none. */
+static uint64_t context_garbage(const struct ripc *ripc)
+{
+    uint64_t garbage = 0;
+    for (unsigned i = 0; i < ripc->transport_count; i++)
+        if (ripc->transports[i]->ops == &transport_udp) {
+            struct udp_counts counts;
+            udp_count(ripc->transports[i], &counts);
+            garbage += counts.garbage;
+        }
+    return garbage;
+}
+
 int ripc_stats(struct ripc *ripc, struct ripc_stats *stats)
 {
     struct names_counts names;
@@ -335,7 +349,7 @@ int ripc_stats(struct ripc *ripc, struct ripc_stats *stats)
     *stats = ripc->stats;
     stats->claims_forged = names.forged;
     stats->claims_conflict = names.conflicts;
-    stats->garbage = names.garbage + lifelines_garbage(ripc->lines);
+    stats->garbage = names.garbage + lifelines_garbage(ripc->lines) + context_garbage(ripc);
     stats->buffers = pool.buffers;
     stats->buffer_bytes = pool.bytes;
     for (unsigned i = 0; i < ripc->transport_count; i++)

@@ -269,8 +269,11 @@ static int notify_look(void *argument)
     struct remote *remote = notifying->remote;
     struct iovec piece = {notifying->body, sizeof notifying->body};
     int result = remote_advance(remote);
-    if (result == 0)
+    if (result == 0) {
         result = remote->outlet->ops->push(remote->outlet, &head, &piece, 1);
+        if (result == -EPROTO)
+            peer_condemn(remote->peer);
+    }
     if (result == -EAGAIN)
         return 0;
     notifying->result = result;

@@ -326,6 +326,8 @@ static int send_group(struct sending *sending, struct group *group)
     for (unsigned i = 0; i < count; i++) {
         int result = ready[i]->state == REMOTE_OPEN ? send_to(sending, ready[i], count) : -EPIPE;
         ready[i]->users--;
+        if (result == -EPROTO && ready[i]->peer)
+            peer_condemn(ready[i]->peer);
         if (result == 0)
             reached++;
         else

@@ -86,7 +86,8 @@ extern const struct names_events service_names_events;
 int service_wait(struct ripc_service *service, waiting_look *look, void *argument,
                  int64_t deadline);
 
-/* A peer opens a pipe to the service `words->to`, closes one, or cancels. -EMFILE: it has too many.
+/* A peer opens a pipe to the service `words->to`, closes one, or cancels. -ECONNREFUSED: it has too
+ * many.
  */
 void arrival_open(struct peer *peer, struct control_words *words);
 void arrival_end(struct peer *peer, uint64_t pipe);

@@ -261,6 +261,8 @@ int ringer_open(struct ringer *ringer, const int fds[DOORBELL_FD_COUNT])
         return result;
     }
     ringer->page = ringer->file.base;
+    close(ringer->file.fd); /* the mapping keeps the page; a descriptor per pipe would be many */
+    ringer->file.fd = -1;
     /* Both must have it: asked once, so a peer that changes its word later
      * harms only its own wake-ups. */
     ringer->must_fence =
