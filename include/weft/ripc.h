@@ -137,7 +137,8 @@ struct ripc_send {
  *   -EMSGSIZE      short items beyond RIPC_SHORT_MAX, or too many items
  *   -EFAULT        a long item is in memory that is not registered
  *   -EOPNOTSUPP    long items, and no way to the peer can carry them
- *   -ECONNREFUSED  the peer's process is there and refuses us
+ *   -ECONNREFUSED  nobody listens where the id is said to be, or its process refuses us
+ *   -EHOSTUNREACH  we have no transport in common with its process
  * To a group: each member gets it or, with -EAGAIN, none does. */
 RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send);
 
