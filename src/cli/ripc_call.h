@@ -16,7 +16,7 @@
 /* clang-format off */
 #define RIPC_CALL_OPTIONS                                                                          \
     {"domain", "WORD", "contexts of other domains do not exist (WEFT_DOMAIN; default)"},           \
-    {"names", "LIST", "host, multicast:GROUP:PORT, file:PATH (WEFT_NAMES; host)"},                 \
+    {"names", "LIST", "host, multicast[:GROUP:PORT], file:PATH (WEFT_NAMES; host)"},               \
     {"transports", "LIST", "of shm, fabric and udp (WEFT_TRANSPORTS; shm)"},                       \
     {"address", "IP", "ours, for peers on other hosts (WEFT_ADDRESS; none)"},                      \
     {"provider", "WORD", "libfabric's provider (WEFT_PROVIDER; tcp)"},                             \
