@@ -5,8 +5,7 @@
 #include "transport/wait.h"
 
 #define WAITING_LOOKS 32 /* between two moments in which another thread can get in */
-#define WAITING_STEPS 64 /* turns of a context without a keeper between two looks at its sockets   \
-                          */
+#define WAITING_STEPS 64 /* of a context without a keeper between two looks at its sockets */
 
 int waiting_progress(struct ripc *ripc)
 {
