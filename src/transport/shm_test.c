@@ -360,7 +360,7 @@ static void foreign_memory_is_copied_by_the_kernel(void **state)
 static void bad_controls_are_refused(void **state)
 {
     uint64_t seed = entropy_u64() >> 32;
-    print_message("seed %llu\n", (unsigned long long)seed);
+    print_message("# seed %llu\n", (unsigned long long)seed);
     struct rng rng = rng_make(seed, 0);
     for (unsigned i = 0; i < 2000; i++) {
         struct control control = {
