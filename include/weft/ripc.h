@@ -235,7 +235,8 @@ RIPC_API int ripc_reject(struct ripc_message *message, unsigned index);
 /* ---- memory ---- */
 
 /* Memory that peers can reach without a copy. ripc_free: -EINVAL if it is not
- * ripc_alloc's, -EALREADY if it is free, -EBUSY while a send uses it. */
+ * ripc_alloc's, -EALREADY if it is free, -EBUSY while a send, window
+ * or grant uses it. */
 RIPC_API void *ripc_alloc(struct ripc *ripc, size_t size);
 RIPC_API void *ripc_resize(struct ripc *ripc, void *data, size_t size);
 RIPC_API int ripc_free(struct ripc *ripc, void *data);

@@ -16,6 +16,8 @@
 
 #define ARRIVAL_ORPHANS_MAX 64 /* unread pipes of dead peers that a service keeps */
 #define ARRIVAL_CANCELS_MAX 1024
+#define ARRIVAL_DROPS_MAX   64   /* frames that are no messages, between two moments for others */
+#define ARRIVALS_MAX        4096 /* pipes of one peer: each costs memory and address space */
 
 /* ---- opening and closing ---- */
 
@@ -50,6 +52,8 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     }
     if (arrival_of_pipe(peer, words->pipe))
         return -EPROTO;
+    if (peer->arrival_count >= ARRIVALS_MAX)
+        return -EMFILE;
     int result = arrival_transport(ripc, words->transport, &transport);
     if (result == 0)
         result = peer_link(peer, transport, &link);
@@ -72,6 +76,7 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     list_append(&service->arrivals, &arrival->service_node);
     list_append(&peer->arrivals, &arrival->peer_node);
     service->arrival_count++;
+    peer->arrival_count++;
     doorbell_ring(&service->bell); /* frames may be there already */
     return 0;
 }
@@ -80,8 +85,8 @@ void arrival_open(struct peer *peer, struct control_words *words)
 {
     struct control_words answer = {.kind = CONTROL_ANSWER, .pipe = words->pipe};
     answer.status = arrival_new(peer, words, &answer.parcel);
-    bool nonsense = answer.status == -EPROTO;
-    if (peer_say(peer, &answer) < 0 || nonsense)
+    peer_answer(peer, &answer);
+    if (answer.status == -EPROTO)
         peer_condemn(peer);
     parcel_fini(&answer.parcel);
 }
@@ -94,6 +99,7 @@ void arrival_close(struct arrival *arrival)
     list_remove(&arrival->service_node);
     list_remove(&arrival->peer_node);
     arrival->service->arrival_count--;
+    peer->arrival_count--;
     id_map_fini(&arrival->canceled);
     free(arrival);
     peer_settle(peer);
@@ -111,45 +117,67 @@ void arrival_settle(struct arrival *arrival)
         arrival_close(arrival);
 }
 
+/* Nobody will answer for its items any more. */
+static void arrival_break_off(struct arrival *arrival, int status)
+{
+    arrival->held++; /* so that it does not close under us */
+    list_each(&arrival->incomings, node)
+        incoming_break_off(container_of(node, struct incoming, node), status);
+    arrival->held--;
+}
+
 void arrival_end(struct peer *peer, uint64_t pipe)
 {
     struct arrival *arrival = arrival_of_pipe(peer, pipe);
     if (!arrival)
         return;
-    arrival->ended = true;
+    arrival->ended = arrival->closed = true;
+    arrival_break_off(arrival, -ECANCELED);
     doorbell_ring(&arrival->service->bell);
     arrival_settle(arrival);
+}
+
+static bool arrival_is_orphan(const struct arrival *arrival)
+{
+    return arrival->peer->state == PEER_DEAD && !arrival->busy && !arrival->held &&
+           list_is_empty(&arrival->incomings);
 }
 
 /* A service that never takes its messages does not keep those of all the dead. */
 static void arrivals_limit(struct ripc_service *service)
 {
     unsigned orphans = 0;
-    struct arrival *oldest = NULL;
+    list_each(&service->arrivals, node) orphans +=
+        arrival_is_orphan(container_of(node, struct arrival, service_node));
     list_each(&service->arrivals, node)
     {
         struct arrival *arrival = container_of(node, struct arrival, service_node);
-        if (!arrival->ended || arrival->busy || arrival->held ||
-            !list_is_empty(&arrival->incomings))
+        if (orphans <= ARRIVAL_ORPHANS_MAX)
+            break;
+        if (!arrival_is_orphan(arrival))
             continue;
-        if (!oldest)
-            oldest = arrival;
-        orphans++;
-    }
-    if (orphans > ARRIVAL_ORPHANS_MAX) {
         service->ripc->stats.dropped_unknown++;
-        arrival_close(oldest);
+        arrival_close(arrival);
+        orphans--;
     }
 }
 
-void arrival_orphan(struct arrival *arrival)
+void arrivals_orphan(struct peer *peer)
 {
-    struct ripc_service *service = arrival->service;
-    arrival->ended = true;
-    list_each(&arrival->incomings, node) incoming_orphan(container_of(node, struct incoming, node));
-    doorbell_ring(&service->bell);
-    arrival_settle(arrival);
-    arrivals_limit(service);
+    struct ripc *ripc = peer->ripc;
+    list_each(&peer->arrivals, node)
+    {
+        struct arrival *arrival = container_of(node, struct arrival, peer_node);
+        arrival->ended = true;
+        arrival_break_off(arrival, -EPIPE);
+        doorbell_ring(&arrival->service->bell);
+        arrival_settle(arrival);
+    }
+    /* Only now: it may close any. */
+    size_t cursor = 0;
+    struct ripc_service *service;
+    while ((service = id_map_next(&ripc->services, &cursor)))
+        arrivals_limit(service);
 }
 
 void arrival_cancel(struct peer *peer, uint64_t pipe, uint64_t token)
@@ -203,19 +231,23 @@ static int arrival_take_table(struct arrival *arrival, const struct frame *frame
     struct message_table table;
     struct incoming *incoming = arrival->incoming;
     int offset = message_table_read(&frame->head, frame->body, frame->size, &table);
-    if (offset < 0)
+    if (offset < 0) {
+        /* Good when its items were asked for, and changed since: nobody's now. */
+        arrival->incoming = NULL;
+        if (incoming)
+            incoming_release(incoming);
         return offset;
+    }
     if (!incoming && frame->head.long_count) {
         bool canceled = frame->head.token && id_map_take(&arrival->canceled, frame->head.token);
         arrival->token_last = frame->head.token ? frame->head.token : arrival->token_last;
-        if (canceled) {
-            arrival->inlet->ops->acknowledge(arrival->inlet, frame->head.token, -ECANCELED);
-            return 0;
-        }
-        incoming = arrival->incoming = incoming_new(arrival, &frame->head, &table);
+        incoming = canceled ? NULL : incoming_new(arrival, &frame->head, &table);
+        arrival->incoming = incoming;
         if (!incoming) {
+            offers_return(arrival->service, arrival->peer, &table, frame->head.long_count);
             if (frame->head.token)
-                arrival->inlet->ops->acknowledge(arrival->inlet, frame->head.token, -ENOMEM);
+                arrival->inlet->ops->acknowledge(arrival->inlet, frame->head.token,
+                                                 canceled ? -ECANCELED : -ENOMEM);
             return 0;
         }
     }
@@ -256,6 +288,7 @@ static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, 
 {
     struct ripc *ripc = arrival->service->ripc;
     unsigned taken = 0;
+    unsigned dropped = 0;
     while (taken < max) {
         if (arrival->next == arrival->count && !arrival_refill(arrival))
             break;
@@ -279,8 +312,14 @@ static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, 
             taken++;
         } else {
             arrival_release(arrival, frame);
-            if (result == -EPROTO)
+            if (result == -EPROTO) {
                 peer_condemn(arrival->peer);
+                break;
+            }
+            if (++dropped == ARRIVAL_DROPS_MAX) {
+                doorbell_ring(&arrival->service->bell); /* nobody sleeps over what is left */
+                break;
+            }
         }
     }
     return taken;

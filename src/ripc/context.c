@@ -136,6 +136,7 @@ static int context_open_parts(struct ripc *ripc, const struct settings *settings
     int result = poller_open(&ripc->poller, &ripc->lock);
     if (result == 0)
         result = pool_open(&ripc->pool, &context_pool_events, ripc);
+    ripc->windows.pool = ripc->pool;
     if (result == 0)
         result = context_open_transports(ripc, settings, why);
     lines.poller = names.poller = ripc->poller;
@@ -172,6 +173,7 @@ static void context_free(struct ripc *ripc)
     if (ripc->lines)
         lifelines_close(ripc->lines);
     peer_free_all(ripc);
+    windows_fini(&ripc->windows);
     if (ripc->pool)
         pool_close(ripc->pool);
     while (ripc->transport_count > 0) {
@@ -182,7 +184,6 @@ static void context_free(struct ripc *ripc)
         trace_close(ripc->trace);
     if (ripc->poller)
         poller_close(ripc->poller);
-    windows_fini(&ripc->windows);
     id_map_fini(&ripc->services);
     if (ripc->folder[0])
         domain_leave(ripc->folder);

@@ -6,6 +6,8 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
+#define ERRNO_MAX 4095 /* a status goes on to the program, which negates it */
+
 void control_write(struct control *control, const struct control_words *words)
 {
     struct writer out = writer_make(control->body, sizeof control->body);
@@ -39,6 +41,19 @@ static void control_take_descriptors(struct control *control, struct parcel *par
     control->fd_count = 0;
 }
 
+int control_status(int64_t status)
+{
+    switch (status) {
+    case -EAGAIN:
+    case -ETIMEDOUT:
+    case -EINPROGRESS:
+    case -EINVAL:
+        return -EPROTO;
+    default:
+        return status <= 0 && status > -4096 ? (int)status : -EPROTO;
+    }
+}
+
 int control_read(struct control *control, struct control_words *words)
 {
     memset(words, 0, sizeof *words);
@@ -64,8 +79,9 @@ int control_read(struct control *control, struct control_words *words)
     if (words->parcel.size > sizeof words->parcel.bytes)
         return -EPROTO;
     read_copy(&in, words->parcel.bytes, words->parcel.size);
-    if (in.failed || in.left || words->status > 0 ||
+    if (in.failed || in.left || words->status > 0 || words->status < -ERRNO_MAX ||
         words->transport[sizeof words->transport - 1] != 0)
         return -EPROTO;
+    words->status = control_status(words->status);
     return 0;
 }

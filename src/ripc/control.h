@@ -47,6 +47,10 @@ struct control_words {
 /* The parcel's descriptors are lent to the control message. */
 void control_write(struct control *control, const struct control_words *words);
 
+/* What a peer says of an outcome, as a status: its words cannot pass for those
+ * that a call of ours has for itself (not yet, too late, wrong use). */
+int control_status(int64_t status);
+
 /* -EPROTO if it does not parse. The descriptors move into the parcel: call
  * parcel_fini on it in any case. */
 int control_read(struct control *control, struct control_words *words);

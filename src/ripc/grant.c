@@ -144,8 +144,7 @@ void grant_asked(struct peer *peer, struct control_words *words)
     answer.status = grant_show(peer, words, &answer);
     if (answer.status)
         answer.memory = (struct remote_memory){0};
-    if (peer_say(peer, &answer) < 0)
-        peer_condemn(peer);
+    peer_answer(peer, &answer);
 }
 
 static void given_let_go(struct given *given, const struct peer *peer)
@@ -374,7 +373,7 @@ static int access_piece(struct access *access, struct link *link, size_t at, siz
                                        size, region, &access->transfer);
     if (result)
         return result == 1 ? 0 : result;
-    while (!access->done) /* the transfer is on the caller's stack */
+    if (!access->done) /* the transfer is on the caller's stack: no deadline ends this */
         waiting_until(access->service->ripc, &access->service->bell, access_look_done, access,
                       RIPC_FOREVER);
     return access->status;
@@ -394,8 +393,9 @@ static int access_move(struct access *access)
     size_t piece = link->ops->abilities & TRANSPORT_LOCAL ? GRANT_PIECE : access->size;
     for (size_t at = 0; result == 0 && at < access->size; at += piece) {
         size_t left = access->size - at;
-        result = taken->revoked
-                     ? -EACCES
+        result = taken->revoked ? -EACCES
+                 : access->service->closing
+                     ? -ECANCELED
                      : access_piece(access, link, at, left < piece ? left : piece, region);
         waiting_give_way(access->service->ripc);
     }
@@ -423,7 +423,9 @@ static int access_run(struct access *access, int64_t deadline)
     struct ripc_service *service = access->service;
     int result = remote_get(service, access->grant->owner, &access->remote);
     if (result == 0) {
+        access->remote->users++;
         result = service_wait(service, access_look_open, access, deadline);
+        access->remote->users--;
         if (result == 1)
             result = access->status;
     }
@@ -456,7 +458,9 @@ static int grant_access(struct ripc_service *service, const struct ripc_grant *g
         .write = write,
     };
     lock_take(&service->ripc->lock);
+    service->waiters++; /* all of it: the service stays until the last piece is there */
     int result = access_run(&access, deadline);
+    service->waiters--;
     lock_drop(&service->ripc->lock);
     return result;
 }

@@ -54,10 +54,9 @@ static void item_settle(struct incoming_item *item, int status)
     assert(item->state != ITEM_SETTLED);
     item->state = ITEM_SETTLED;
     item->status = status;
+    if (item->window_size) /* one that nothing came into is a window again */
+        windows_settle(item->windows, item->to, status == 0);
     if (status) {
-        /* A window that nothing came into is a window again, if there is memory for that. */
-        if (item->window_size && windows_add(item->windows, item->to, item->window_size) < 0)
-            item->window_size = 0;
         if (!incoming->status)
             incoming->status = status;
     } else {
@@ -140,9 +139,11 @@ static int item_read(struct incoming_item *item, struct link *link, struct regio
         if (result != 1)
             return result == 0 ? -EPROTO : result;
         if (at + piece < size) {
-            arrival->busy = true; /* another receiver keeps off while we give way */
+            arrival->busy++; /* another receiver keeps off while we give way */
             waiting_give_way(arrival->service->ripc);
-            arrival->busy = false;
+            arrival->busy--;
+            if (arrival->closed)
+                return -ECANCELED;
         }
     }
     return 1;
@@ -194,6 +195,7 @@ void incoming_copied(struct peer *peer, struct control_words *words)
             int result = words->status;
             if (result == 0 && words->memory.size != item_public(item)->size)
                 result = -EPROTO;
+            item->state = ITEM_MOVING;
             if (result == 0)
                 result = item_read(item, link, NULL);
             item_done(&item->transfer, result == 1 ? 0 : result);
@@ -210,13 +212,15 @@ static int item_place(struct incoming_item *item, const struct message_item *wir
     struct arrival *arrival = item->incoming->arrival;
     struct ripc_service *service = arrival->service;
     struct ripc_item *public = item_public(item);
-    public->size = wire->size;
-    public->status = -EINPROGRESS;
     if (wire->way == ITEM_RETURNED) {
         int result = offer_take(service, arrival->peer, wire, public);
         item->to = public->data;
         item_settle(item, result);
         return result;
+    }
+    if (arrival->closed) {
+        item_settle(item, -ECANCELED);
+        return 0;
     }
     item->memory = wire->memory;
     item->windows = &service->windows;
@@ -257,10 +261,15 @@ struct incoming *incoming_new(struct arrival *arrival, const struct frame_head *
         .details = details,
     };
     list_append(&arrival->incomings, &incoming->node);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         details[i].incoming = incoming;
+        items[i].size = table->items[i].size;
+        items[i].status = -EINPROGRESS;
+    }
+    /* While one is copied the sender may take back those that are still to be placed. */
     for (unsigned i = 0; i < count; i++)
-        if (item_place(&details[i], &table->items[i]) == -EPROTO)
+        if (details[i].state == ITEM_PENDING &&
+            item_place(&details[i], &table->items[i]) == -EPROTO)
             peer_condemn(arrival->peer);
     return incoming;
 }
@@ -282,11 +291,18 @@ void incoming_release(struct incoming *incoming)
         incoming_free(incoming);
 }
 
-void incoming_orphan(struct incoming *incoming)
+void incoming_break_off(struct incoming *incoming, int status)
 {
+    if (incoming->arrival->closed)
+        incoming_refuse(incoming, status);
+    unsigned asked = 0;
     for (unsigned i = 0; i < incoming->count; i++)
-        if (incoming->details[i].state == ITEM_ASKED)
-            item_done(&incoming->details[i].transfer, -EPIPE);
+        asked += incoming->details[i].state == ITEM_ASKED;
+    for (unsigned i = 0; asked > 0; i++) /* the last may free it */
+        if (incoming->details[i].state == ITEM_ASKED) {
+            asked--;
+            item_done(&incoming->details[i].transfer, status);
+        }
 }
 
 /* ---- what the program asks for ---- */
@@ -315,13 +331,12 @@ static int item_fetch(struct incoming_item *item, void *to, size_t size)
     if (item_public(item)->size > size)
         return -EMSGSIZE;
     item->to = to;
+    /* Once begun it is finished, even if the service closes: the memory is being written to. */
+    service->waiters++;
     item_pull(item);
-    /* Once begun it is finished: the memory is being written to. */
-    while (item->state != ITEM_SETTLED) {
-        int result = service_wait(service, item_look, item, RIPC_FOREVER);
-        if (result < 0)
-            return result;
-    }
+    if (item->state != ITEM_SETTLED)
+        waiting_until(service->ripc, &service->bell, item_look, item, RIPC_FOREVER);
+    service->waiters--;
     item_show(item);
     return item->status;
 }

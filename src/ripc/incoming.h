@@ -59,5 +59,6 @@ void incoming_release(struct incoming *incoming);
 /* The answer to CONTROL_COPY. */
 void incoming_copied(struct peer *peer, struct control_words *words);
 
-/* The peer died: nobody answers. */
-void incoming_orphan(struct incoming *incoming);
+/* The peer died, or took everything back: nobody answers. Of a peer that died,
+ * what it had can still be copied where it is mapped. May free it. */
+void incoming_break_off(struct incoming *incoming, int status);

@@ -78,6 +78,42 @@ static void an_item_lands_in_the_smallest_window_that_holds_it(void **state)
     pair_close(&pair);
 }
 
+static void the_memory_of_a_window_is_used_until_it_is_filled_or_removed(void **state)
+{
+    struct pair pair = pair_open();
+    uint8_t *data = ripc_alloc(pair.here, 5000);
+    uint8_t *window = ripc_alloc(pair.there, 5000);
+    uint8_t foreign[100];
+    assert_int_equal(ripc_window_add(pair.there, pair.server, window, 5000), 0);
+    assert_int_equal(ripc_free(pair.there, window), -EBUSY);
+    assert_int_equal(ripc_window_remove(pair.there, pair.server, window), 0);
+    assert_int_equal(ripc_window_add(pair.there, NULL, window, 5000), 0);
+    assert_int_equal(ripc_free(pair.there, window), -EBUSY);
+    int64_t operation = send_long(&pair, data, 5000);
+    struct ripc_message message = scene_receive(pair.server);
+    assert_ptr_equal(message.longs[0].data, window);
+    assert_int_equal(ripc_free(pair.there, window), 0);
+    ripc_release(&message);
+    assert_int_equal(ripc_wait(pair.client, operation, scene_deadline()), 0);
+
+    /* Memory that is registered after it was posted owes the window nothing. */
+    assert_int_equal(ripc_window_add(pair.there, pair.server, foreign, 100), 0);
+    assert_int_equal(ripc_register(pair.there, foreign, 100), 0);
+    assert_int_equal(ripc_unregister(pair.there, foreign), 0);
+    assert_int_equal(ripc_register(pair.there, foreign, 100), 0);
+    assert_int_equal(ripc_window_remove(pair.there, pair.server, foreign), 0);
+    assert_int_equal(ripc_unregister(pair.there, foreign), 0);
+
+    /* A service that closes lets go of its windows. */
+    window = ripc_alloc(pair.there, 5000);
+    assert_int_equal(ripc_window_add(pair.there, pair.server, window, 5000), 0);
+    assert_int_equal(ripc_unbind(pair.server), 0);
+    assert_int_equal(ripc_free(pair.there, window), 0);
+    window = ripc_alloc(pair.there, 5000);
+    assert_int_equal(ripc_window_add(pair.there, NULL, window, 5000), 0);
+    pair_close(&pair);
+}
+
 static void foreign_memory_is_read_where_it_lies(void **state)
 {
     struct pair pair = pair_open();
@@ -243,6 +279,7 @@ static void what_is_in_flight_to_the_dead_completes_with_an_error(void **state)
 }
 
 TEST_MAIN(SCENE(an_item_lands_in_the_smallest_window_that_holds_it),
+          SCENE(the_memory_of_a_window_is_used_until_it_is_filled_or_removed),
           SCENE(foreign_memory_is_read_where_it_lies),
           SCENE(without_a_window_an_item_waits_to_be_fetched_or_rejected),
           SCENE(a_reply_is_written_into_the_return_buffer), SCENE(a_return_buffer_can_be_withdrawn),

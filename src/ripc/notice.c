@@ -265,7 +265,9 @@ int ripc_notify(struct ripc_service *service, const struct ripc_handle *handle, 
     lock_take(&ripc->lock);
     int result = remote_get(service, handle->service, &notifying.remote);
     if (result == 0) {
+        notifying.remote->users++;
         result = service_wait(service, notify_look, &notifying, deadline);
+        notifying.remote->users--;
         if (result == 1)
             result = notifying.result;
     }

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-#define THEIR_OFFERS_MAX 1024 /* of one remote: a peer cannot make us hoard */
+#define THEIR_OFFERS_MAX 4096 /* of one peer: it cannot make us hoard */
 
 /* ---- ours ---- */
 
@@ -99,6 +99,16 @@ int offer_take(struct ripc_service *service, const struct peer *peer,
     return 0;
 }
 
+void offers_return(struct ripc_service *service, const struct peer *peer,
+                   const struct message_table *table, unsigned count)
+{
+    struct ripc_item item;
+    for (unsigned i = 0; i < count; i++)
+        if (table->items[i].way == ITEM_RETURNED &&
+            offer_take(service, peer, &table->items[i], &item) == 0 && item.owned)
+            pool_free(service->ripc->pool, item.data);
+}
+
 /* One that fits, or all if the peer is NULL. */
 static void offers_free(struct ripc_service *service, const struct peer *peer)
 {
@@ -134,24 +144,51 @@ void offers_drop(struct ripc_service *service)
 void their_offers_keep(struct ripc_service *service, const struct arrival *arrival,
                        const struct message_offer *offers, unsigned count)
 {
+    struct peer *peer = arrival->peer;
     struct remote *remote;
-    if (remote_get(service, arrival->from, &remote) < 0)
+    if (peer->state == PEER_DEAD || peer->offer_count >= THEIR_OFFERS_MAX ||
+        remote_get(service, arrival->from, &remote) < 0)
         return;
-    unsigned kept = 0;
-    list_each(&remote->offers, node) kept++;
-    for (unsigned i = 0; i < count && kept < THEIR_OFFERS_MAX; i++, kept++) {
+    for (unsigned i = 0; i < count && peer->offer_count < THEIR_OFFERS_MAX; i++) {
         struct their_offer *theirs = malloc(sizeof *theirs);
         if (!theirs)
             return;
         theirs->offer = offers[i];
-        theirs->peer = arrival->peer;
+        theirs->peer = peer;
         theirs->transport = arrival->transport;
+        peer->offer_count++;
         list_append(&remote->offers, &theirs->node);
     }
 }
 
+/* Out of its list, with the peer there. */
+static void their_offer_delete(struct their_offer *theirs)
+{
+    theirs->peer->offer_count--;
+    list_remove(&theirs->node);
+    free(theirs);
+}
+
+void their_offer_free(struct their_offer *theirs)
+{
+    struct peer *peer = theirs->peer;
+    their_offer_delete(theirs);
+    peer->users--;
+    peer_settle(peer);
+}
+
+void their_offer_put_back(struct remote *remote, struct their_offer *theirs)
+{
+    if (theirs->peer->state == PEER_DEAD) {
+        their_offer_free(theirs);
+        return;
+    }
+    theirs->peer->users--;
+    list_append(&remote->offers, &theirs->node);
+}
+
 /* Only those of the process that we are about to send to. */
-bool their_offer_take(struct remote *remote, uint64_t size, struct their_offer *out)
+struct their_offer *their_offer_take(struct remote *remote, uint64_t size)
 {
     list_each(&remote->offers, node)
     {
@@ -159,12 +196,11 @@ bool their_offer_take(struct remote *remote, uint64_t size, struct their_offer *
         if (theirs->peer->place.context != remote->peer->place.context ||
             theirs->offer.memory.size < size)
             continue;
-        *out = *theirs;
+        theirs->peer->users++;
         list_remove(node);
-        free(theirs);
-        return true;
+        return theirs;
     }
-    return false;
+    return NULL;
 }
 
 static void their_offers_drop_of(struct remote *remote, const struct peer *peer)
@@ -172,10 +208,8 @@ static void their_offers_drop_of(struct remote *remote, const struct peer *peer)
     list_each(&remote->offers, node)
     {
         struct their_offer *theirs = container_of(node, struct their_offer, node);
-        if (peer && theirs->peer != peer)
-            continue;
-        list_remove(node);
-        free(theirs);
+        if (!peer || theirs->peer == peer)
+            their_offer_delete(theirs);
     }
 }
 
@@ -204,8 +238,7 @@ static bool their_offer_find(struct remote *remote, const struct peer *peer, uin
     {
         struct their_offer *theirs = container_of(node, struct their_offer, node);
         if (theirs->peer == peer && theirs->offer.number == number) {
-            list_remove(node);
-            free(theirs);
+            their_offer_delete(theirs);
             return true;
         }
     }
@@ -226,8 +259,7 @@ void their_offer_withdraw(struct peer *peer, struct control_words *words)
     if (!service || (remote && their_offer_find(remote, peer, words->number)))
         answer.status = 0;
     answer.to = words->from;
-    if (peer_say(peer, &answer) < 0)
-        peer_condemn(peer);
+    peer_answer(peer, &answer);
 }
 
 void offer_withdrawn(struct peer *peer, struct control_words *words)

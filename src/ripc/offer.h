@@ -33,6 +33,11 @@ void offers_unmake(struct ripc_service *service, const struct message_offer *off
 int offer_take(struct ripc_service *service, const struct peer *peer,
                const struct message_item *item, struct ripc_item *out);
 
+/* The message with those items is dropped: what was written into our offers is
+ * nobody's, and the memory free. */
+void offers_return(struct ripc_service *service, const struct peer *peer,
+                   const struct message_table *table, unsigned count);
+
 /* All offers to that peer: it died, and all that it sent has been taken. */
 void offers_forget(struct peer *peer);
 void offers_drop(struct ripc_service *service);
@@ -42,8 +47,11 @@ void offers_drop(struct ripc_service *service);
 void their_offers_keep(struct ripc_service *service, const struct arrival *arrival,
                        const struct message_offer *offers, unsigned count);
 
-/* The first that holds the size, taken out; false if there is none. The remote is open. */
-bool their_offer_take(struct remote *remote, uint64_t size, struct their_offer *out);
+/* The first that holds the size, taken out; NULL if there is none. The remote is
+ * open. The peer outlives it. It is freed when it was used, or put back. */
+struct their_offer *their_offer_take(struct remote *remote, uint64_t size);
+void their_offer_free(struct their_offer *theirs);
+void their_offer_put_back(struct remote *remote, struct their_offer *theirs);
 void their_offers_forget(struct peer *peer); /* it died */
 void their_offers_drop(struct remote *remote);
 

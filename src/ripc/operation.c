@@ -29,6 +29,7 @@ struct operation *operation_new(struct ripc_service *service, ripc_id to, uint64
     *operation = (struct operation){
         .service = service,
         .number = number,
+        .waiting = 1,
         .items = items,
         .item_count = long_count,
         .copies = copies,
@@ -47,8 +48,9 @@ struct operation *operation_new(struct ripc_service *service, ripc_id to, uint64
 
 void operation_fly(struct operation *operation, struct remote *remote)
 {
-    assert(operation->waiting < operation->flight_count);
-    struct flight *flight = &operation->flights[operation->waiting++];
+    assert(operation->flown < operation->flight_count);
+    struct flight *flight = &operation->flights[operation->flown++];
+    operation->waiting++;
     flight->remote = remote;
     list_append(&remote->flights, &flight->node);
 }
@@ -79,10 +81,23 @@ static void operation_complete(struct operation *operation, int status)
     doorbell_ring(&service->bell);
 }
 
-void operation_drop(struct operation *operation)
+static void operation_less(struct operation *operation)
 {
-    assert(!operation->complete && operation->waiting == 0);
-    operation_let_go(operation);
+    assert(operation->waiting > 0 && !operation->complete);
+    if (--operation->waiting == 0)
+        operation_complete(operation, operation->event.event.status);
+}
+
+void operation_launch(struct operation *operation)
+{
+    assert(operation->flown > 0);
+    operation_less(operation);
+}
+
+void operation_undo(struct operation *operation)
+{
+    assert(!operation->complete && operation->flown == 0);
+    operation->service->ripc->stats.operations--;
     operation_free(operation);
 }
 
@@ -90,11 +105,9 @@ void flight_land(struct flight *flight, int status)
 {
     struct operation *operation = flight->operation;
     list_remove(&flight->node);
-    assert(operation->waiting > 0 && !operation->complete);
     if (status && !operation->event.event.status)
         operation->event.event.status = status;
-    if (--operation->waiting == 0)
-        operation_complete(operation, operation->event.event.status);
+    operation_less(operation);
 }
 
 struct flight *flight_find(struct remote *remote, uint64_t token)
@@ -163,6 +176,5 @@ void operation_copy(struct peer *peer, struct control_words *words)
         .item = words->item,
     };
     answer.status = operation_copy_item(flight->operation, remote, words->item, &answer.memory);
-    if (peer_say(peer, &answer) < 0)
-        peer_condemn(peer); /* it would wait for ever */
+    peer_answer(peer, &answer);
 }

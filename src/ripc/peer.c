@@ -137,11 +137,20 @@ int peer_say(struct peer *peer, const struct control_words *words)
     return lifeline_send(peer->line, &control);
 }
 
+void peer_answer(struct peer *peer, const struct control_words *words)
+{
+    int result = peer_say(peer, words);
+    if (result < 0 && result != -EPIPE)
+        peer_condemn(peer);
+}
+
 void peer_condemn(struct peer *peer)
 {
+    if (peer->condemned || peer->state != PEER_UP)
+        return;
+    peer->condemned = true;
     peer->ripc->stats.protocol_errors++;
-    if (peer->line)
-        lifeline_cut(peer->line, -EPROTO);
+    lifeline_cut(peer->line, -EPROTO);
 }
 
 /* ---- what the lifeline says ---- */
@@ -267,7 +276,7 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
     names_forget(ripc->names, peer->place.context);
     list_each(&peer->remotes, node)
         remote_lost(container_of(node, struct remote, peer_node), was_up ? -EPIPE : reason);
-    list_each(&peer->arrivals, node) arrival_orphan(container_of(node, struct arrival, peer_node));
+    arrivals_orphan(peer);
     grants_forget(peer);
     their_offers_forget(peer);
     peer->users--;

@@ -69,8 +69,10 @@ static int poll_look(void *argument)
         receiving->events[taken++] = event->event;
         if (event->event.kind == RIPC_DONE)
             operation_free(container_of(event, struct operation, event));
-        else
+        else {
+            service->news_count--;
             free(event);
+        }
     }
     return (int)taken;
 }
@@ -187,25 +189,31 @@ static int loop_fd_add(int loop, int fd)
     return epoll_ctl(loop, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
 
+static int loop_fd_open(const struct ripc_service *service)
+{
+    int loop = epoll_create1(EPOLL_CLOEXEC);
+    if (loop < 0)
+        return -errno;
+    int result = loop_fd_add(loop, service->bell.event_fd);
+    if (result == 0)
+        result = loop_fd_add(loop, poller_fd(service->ripc->poller));
+    if (result == 0)
+        return loop;
+    close(loop);
+    return result;
+}
+
 int ripc_fd(struct ripc_service *service)
 {
     struct ripc *ripc = service->ripc;
     if (!ripc->manual)
         return service->bell.event_fd;
-    if (service->loop_fd < 0) {
-        int loop = epoll_create1(EPOLL_CLOEXEC);
-        if (loop < 0)
-            return -errno;
-        int result = loop_fd_add(loop, service->bell.event_fd);
-        if (result == 0)
-            result = loop_fd_add(loop, poller_fd(ripc->poller));
-        if (result) {
-            close(loop);
-            return result;
-        }
-        service->loop_fd = loop;
-    }
-    return service->loop_fd;
+    lock_take(&ripc->lock);
+    if (service->loop_fd < 0)
+        service->loop_fd = loop_fd_open(service);
+    int result = service->loop_fd;
+    lock_drop(&ripc->lock);
+    return result;
 }
 
 int ripc_arm(struct ripc_service *service)

@@ -14,14 +14,45 @@
 
 #define REFUSED_NSEC (200 * 1000 * 1000LL)
 
+/* A service that answers many clients does not remember all of them for good. */
+#define REMOTES_KEPT     64
+#define REMOTE_KEPT_NSEC NSEC_PER_SEC
+
 #define REMOTE_FAILURES_MAX 3 /* ways tried in one go before the sender is told */
 #define REMOTE_CLAIMS_MAX   8
 #define REMOTE_ACKS         16
+
+static bool remote_is_idle(const struct remote *remote, nsec now)
+{
+    return remote->state == REMOTE_RESTING && !remote->users && !remote->starved &&
+           list_is_empty(&remote->flights) && list_is_empty(&remote->offers) &&
+           now - remote->used_at > REMOTE_KEPT_NSEC;
+}
+
+/* When there are twice as many as the last time left. */
+static void remotes_sweep(struct ripc_service *service)
+{
+    if (service->remotes.count < REMOTES_KEPT || service->remotes.count < 2 * service->remotes_left)
+        return;
+    struct list idle;
+    list_init(&idle);
+    nsec now = clock_now();
+    size_t cursor = 0;
+    struct remote *remote;
+    while ((remote = id_map_next(&service->remotes, &cursor)))
+        if (remote_is_idle(remote, now))
+            list_append(&idle, &remote->peer_node); /* in no peer's list while it rests */
+    struct list *node;
+    while ((node = list_take(&idle)))
+        remote_free(container_of(node, struct remote, peer_node));
+    service->remotes_left = service->remotes.count;
+}
 
 int remote_get(struct ripc_service *service, ripc_id id, struct remote **out)
 {
     struct remote *remote = id_map_get(&service->remotes, id);
     if (!remote) {
+        remotes_sweep(service);
         remote = calloc(1, sizeof *remote);
         if (!remote || !id_map_put(&service->remotes, id, remote)) {
             free(remote);
@@ -29,6 +60,7 @@ int remote_get(struct ripc_service *service, ripc_id id, struct remote **out)
         }
         remote->service = service;
         remote->id = id;
+        remote->used_at = clock_now();
         list_init(&remote->peer_node);
         list_init(&remote->flights);
         list_init(&remote->offers);
@@ -71,7 +103,7 @@ static bool remote_choose(struct remote *remote, struct claim *chosen)
 static int remote_resolve(struct remote *remote)
 {
     struct ripc *ripc = remote->service->ripc;
-    nsec now = clock_now();
+    nsec now = remote->used_at = clock_now();
     if (remote->state == REMOTE_RESTING) {
         trace_event(ripc->trace, TRACE_RESOLVE, remote->service->id, remote->id, 0);
         remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
@@ -208,9 +240,7 @@ static int remote_collect(struct remote *remote)
             struct flight *flight = flight_find(remote, acks[i].token);
             /* One we do not know was aborted here: late, not wrong. */
             if (flight)
-                flight_land(flight, acks[i].status < 0 && acks[i].status > -4096
-                                        ? (int)acks[i].status
-                                        : (acks[i].status ? -EPROTO : 0));
+                flight_land(flight, control_status(acks[i].status));
         }
     } while (count == REMOTE_ACKS);
     return count;
@@ -229,6 +259,7 @@ void remote_lost(struct remote *remote, int reason)
     remote->pipe = 0;
     list_each(&remote->flights, node) flight_land(container_of(node, struct flight, node), reason);
     remote->state = REMOTE_RESTING;
+    remote->used_at = clock_now();
     remote->failures++;
     remote->failure = reason;
     remote_leave(remote);
@@ -302,9 +333,10 @@ void remotes_collect(struct ripc_service *service)
         if (way == -EAGAIN ||
             (way == 0 && !remote->outlet->ops->room(remote->outlet, remote->starved_for)))
             continue;
-        remote->starved = false;
-        service->starved--;
-        service_tell(service, &(struct ripc_event){.kind = RIPC_CREDIT, .id = remote->id});
+        if (service_tell(service, &(struct ripc_event){.kind = RIPC_CREDIT, .id = remote->id})) {
+            remote->starved = false;
+            service->starved--;
+        }
     }
 }
 

@@ -39,6 +39,8 @@ struct remote {
     bool answered;        /* the receiver took the pipe */
     bool starved;         /* a send got -EAGAIN: tell when there is room */
     uint32_t starved_for; /* bytes */
+    uint32_t users;       /* calls that wait and go on with it; keeps it */
+    nsec used_at;         /* when it was last not open: those not used for long are forgotten */
     nsec asked_at;
     nsec ask_until;
     unsigned failures;   /* ways that failed since the last success */
@@ -47,6 +49,8 @@ struct remote {
     struct list offers;  /* struct their_offer */
 };
 
+/* An old acquaintance or a new one. Those that nobody has sent to for a while may
+ * be freed meanwhile, if they are neither open nor used. */
 int remote_get(struct ripc_service *service, ripc_id id, struct remote **remote);
 
 /* Moves it along. 0: frames can be pushed. -EAGAIN: under way, the bell rings.

@@ -19,6 +19,8 @@ struct sending {
     const struct ripc_send *send;
     size_t short_size;
     struct operation *operation;
+    struct remote *starved; /* the last that could not take it yet */
+    struct list filled;     /* return buffers (struct their_offer) that hold items of it */
     struct message_table table;
     struct frame_head head;
     uint8_t bytes[MESSAGE_TABLE_MAX];
@@ -97,22 +99,18 @@ static int send_item_write(struct ripc_service *service, const struct iovec *ite
                            const struct their_offer *theirs, struct extent *extent)
 {
     struct ripc *ripc = service->ripc;
-    struct peer *peer = theirs->peer;
     struct send_write write = {.transfer.done = send_written, .bell = &service->bell};
-    struct link *link = peer->links[theirs->transport];
+    struct link *link = theirs->peer->links[theirs->transport];
     struct region *region;
     if (item->iov_len == 0)
         return 0;
     int result = context_region(ripc, theirs->transport, extent, &region);
     if (result)
         return result;
-    peer->users++;
     result = link->ops->write(link, &theirs->offer.memory, 0, item->iov_base, item->iov_len, region,
                               &write.transfer);
-    while (result == 0 && !write.done) /* the transfer is on our stack: no deadline ends this */
+    if (result == 0 && !write.done) /* the transfer is on our stack: no deadline ends this */
         waiting_until(ripc, write.bell, send_look_written, &write, RIPC_FOREVER);
-    peer->users--;
-    peer_settle(peer);
     if (result == 0)
         result = write.status;
     return result == 1 ? 0 : result;
@@ -120,27 +118,31 @@ static int send_item_write(struct ripc_service *service, const struct iovec *ite
 
 /* Pushed into a return buffer if the receiver offered one that holds it, else
  * described, for the receiver to pull. */
-static int send_item(struct remote *remote, const struct iovec *item, struct message_item *wire)
+static int send_item(struct sending *sending, struct remote *remote, const struct iovec *item,
+                     struct message_item *wire)
 {
     struct ripc *ripc = remote->service->ripc;
     struct extent *extent = pool_find(ripc->pool, item->iov_base, item->iov_len);
     struct region *region;
-    struct their_offer theirs;
+    struct their_offer *theirs;
     *wire = (struct message_item){.size = item->iov_len};
     int result = extent ? context_region(ripc, remote->transport, extent, &region) : -EFAULT;
     if (result)
         return result;
-    while (their_offer_take(remote, item->iov_len, &theirs)) {
-        result = send_item_write(remote->service, item, &theirs, extent);
+    while ((theirs = their_offer_take(remote, item->iov_len))) {
+        result = send_item_write(remote->service, item, theirs, extent);
         trace_event(ripc->trace, TRACE_PUSH, remote->service->id, remote->id,
                     result ? result : (int64_t)item->iov_len);
+        wire->way = ITEM_RETURNED;
+        wire->number = theirs->offer.number;
+        if (result)
+            their_offer_free(theirs); /* it is not what it was: another, or a pull */
+        else
+            list_append(&sending->filled, &theirs->node);
         if (result == -EPIPE || remote->state != REMOTE_OPEN)
             return -EPIPE;
-        if (result)
-            continue; /* that buffer is not what it was: another, or a pull */
-        wire->way = ITEM_RETURNED;
-        wire->number = theirs.offer.number;
-        return 0;
+        if (result == 0)
+            return 0;
     }
     wire->way = ITEM_PULL;
     return remote->link->ops->share(remote->link, region, item->iov_base, item->iov_len,
@@ -155,7 +157,7 @@ static int send_describe(struct sending *sending, struct remote *remote)
     for (unsigned i = 0; i < send->short_count; i++)
         sending->table.short_sizes[i] = (uint16_t)send->shorts[i].iov_len;
     for (unsigned i = 0; i < send->long_count; i++) {
-        int result = send_item(remote, &send->longs[i], &sending->table.items[i]);
+        int result = send_item(sending, remote, &send->longs[i], &sending->table.items[i]);
         if (result)
             return result;
     }
@@ -202,7 +204,41 @@ static bool send_has_room(const struct sending *sending, const struct remote *re
     return remote->outlet->ops->room(remote->outlet, size);
 }
 
-/* 0 sent; -EAGAIN no credit. The operation, if one is needed, counts it. */
+/* With everything described. The operation, if one is needed, counts it. */
+static int send_go(struct sending *sending, struct remote *remote, unsigned receivers)
+{
+    const struct ripc_send *send = sending->send;
+    bool wants_operation = send_has_pull(sending);
+    if (wants_operation && !sending->operation) {
+        sending->operation = operation_new(sending->service, send->to, send->user, send->longs,
+                                           send->long_count, receivers);
+        if (!sending->operation)
+            return -ENOMEM;
+    }
+    sending->head.token = wants_operation ? (uint64_t)sending->operation->number : 0;
+    int result = send_push(sending, remote);
+    if (result)
+        return result;
+    if (wants_operation)
+        operation_fly(sending->operation, remote);
+    send_count(sending, remote);
+    return 0;
+}
+
+/* Return buffers that were filled for a message that did not go can be filled again. */
+static void send_settle_filled(struct sending *sending, struct remote *remote, bool sent)
+{
+    struct list *node;
+    while ((node = list_take(&sending->filled))) {
+        struct their_offer *theirs = container_of(node, struct their_offer, node);
+        if (sent)
+            their_offer_free(theirs);
+        else
+            their_offer_put_back(remote, theirs);
+    }
+}
+
+/* 0 sent; -EAGAIN no credit. Nothing is left of what was not sent. */
 static int send_to(struct sending *sending, struct remote *remote, unsigned receivers)
 {
     const struct ripc_send *send = sending->send;
@@ -211,32 +247,28 @@ static int send_to(struct sending *sending, struct remote *remote, unsigned rece
         return -EOPNOTSUPP;
     if (!send_has_room(sending, remote))
         return -EAGAIN;
+    remote->users++;
     int result = send_describe(sending, remote);
-    if (result)
-        return result;
-    bool wants_operation = send_has_pull(sending);
-    if (wants_operation && !sending->operation) {
-        sending->operation = operation_new(sending->service, send->to, send->user, send->longs,
-                                           send->long_count, receivers);
-        if (!sending->operation) {
+    if (result == 0) {
+        result = send_go(sending, remote, receivers);
+        if (result)
             offers_unmake(sending->service, sending->table.offers, send->return_count);
-            return -ENOMEM;
-        }
     }
-    sending->head.token = wants_operation ? (uint64_t)sending->operation->number : 0;
-    result = send_push(sending, remote);
-    if (result) {
-        offers_unmake(sending->service, sending->table.offers, send->return_count);
-        return result;
+    send_settle_filled(sending, remote, result == 0);
+    if (result && sending->operation && sending->operation->flown == 0) {
+        operation_undo(sending->operation);
+        sending->operation = NULL;
     }
-    if (wants_operation)
-        operation_fly(sending->operation, remote);
-    send_count(sending, remote);
-    return 0;
+    remote->users--;
+    return result;
 }
 
-static void send_starve(struct sending *sending, struct remote *remote)
+/* The call ends without having sent: an event will tell when it can. */
+static void send_starve(struct sending *sending)
 {
+    struct remote *remote = sending->starved;
+    if (!remote)
+        return;
     if (!remote->starved)
         sending->service->starved++;
     remote->starved = true;
@@ -257,8 +289,8 @@ static int send_single(struct sending *sending)
         if (result == -EPROTO)
             peer_condemn(remote->peer);
     }
-    if (result == -EAGAIN && sending->send->deadline == RIPC_NOW)
-        send_starve(sending, remote);
+    if (result == -EAGAIN)
+        sending->starved = remote;
     return result;
 }
 
@@ -278,8 +310,7 @@ static int send_group(struct sending *sending, struct group *group)
         if (result == 0)
             result = remote_advance(remote);
         if (result == -EAGAIN || (result == 0 && !send_has_room(sending, remote))) {
-            if (sending->send->deadline == RIPC_NOW)
-                send_starve(sending, remote);
+            sending->starved = remote;
             return -EAGAIN;
         }
         if (result == 0)
@@ -288,11 +319,19 @@ static int send_group(struct sending *sending, struct group *group)
     if (count == 0)
         return -ENOENT;
     unsigned reached = 0;
+    int failure = -EPIPE;
     sending->head.group = group->id;
     for (unsigned i = 0; i < count; i++)
-        if (ready[i]->state == REMOTE_OPEN && send_to(sending, ready[i], count) == 0)
+        ready[i]->users++; /* a write into a return buffer waits, and much happens meanwhile */
+    for (unsigned i = 0; i < count; i++) {
+        int result = ready[i]->state == REMOTE_OPEN ? send_to(sending, ready[i], count) : -EPIPE;
+        ready[i]->users--;
+        if (result == 0)
             reached++;
-    return reached ? 0 : -EPIPE;
+        else
+            failure = result;
+    }
+    return reached ? 0 : failure;
 }
 
 /* ---- the calls ---- */
@@ -302,6 +341,8 @@ static int send_look(void *argument)
     struct sending *sending = argument;
     struct ripc_service *service = sending->service;
     struct group *group = NULL;
+    sending->starved = NULL;
+    sending->head.group = 0;
     if (!id_map_get(&service->remotes, sending->send->to))
         group = group_find(service, sending->send->to);
     int result = group ? send_group(sending, group) : send_single(sending);
@@ -320,16 +361,16 @@ static int64_t send_wait(struct sending *sending)
     result = service_wait(sending->service, send_look, sending, send->deadline);
     if (result == 1)
         result = (int)sending->result;
+    if (result == -EAGAIN && send->deadline == RIPC_NOW)
+        send_starve(sending);
     struct operation *operation = sending->operation;
-    if (operation && operation->waiting == 0 && !operation->complete) {
-        operation_drop(operation); /* it went nowhere; the memory is free with it */
-        return result < 0 ? result : -EPIPE;
-    }
-    if (!operation)
+    if (!operation) {
         send_unuse(sending->service, send);
-    if (result < 0)
         return result;
-    return operation ? operation->number : 0;
+    }
+    assert(result == 0);
+    operation_launch(operation); /* it may complete, and lives until its outcome is taken */
+    return operation->number;
 }
 
 int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send)
@@ -338,6 +379,8 @@ int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *
     sending.service = service;
     sending.send = send;
     sending.operation = NULL;
+    sending.starved = NULL;
+    list_init(&sending.filled);
     int result = send_check(send, &sending.short_size);
     if (result)
         return result;

@@ -14,6 +14,7 @@
 
 /* Name services that ask around have answered by then, whatever happens. */
 #define CLAIM_PATIENCE_NSEC (5 * NSEC_PER_SEC)
+#define NEWS_MAX            4096 /* that nobody has taken: others can make us produce them */
 #define PAUSE_NSEC          (100 * 1000LL)
 
 struct service_waiting {
@@ -39,14 +40,16 @@ int service_wait(struct ripc_service *service, waiting_look *look, void *argumen
     return result;
 }
 
-void service_tell(struct ripc_service *service, const struct ripc_event *news)
+bool service_tell(struct ripc_service *service, const struct ripc_event *news)
 {
-    struct event *event = malloc(sizeof *event);
+    struct event *event = service->news_count < NEWS_MAX ? malloc(sizeof *event) : NULL;
     if (!event)
-        return;
+        return false;
     event->event = *news;
+    service->news_count++;
     list_append(&service->events, &event->node);
     doorbell_ring(&service->bell);
+    return true;
 }
 
 /* ---- claiming the name ---- */
@@ -146,56 +149,25 @@ static void service_free(struct ripc_service *service)
     free(service);
 }
 
-int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service **out)
-{
-    if (id && id_map_get(&ripc->services, id))
-        return -EADDRINUSE;
-    struct ripc_service *service = calloc(1, sizeof *service);
-    if (!service)
-        return -ENOMEM;
-    int result = doorbell_open(&service->bell);
-    if (result) {
-        free(service);
-        return result;
-    }
-    service->ripc = ripc;
-    service->id = id ? id : entropy_u64();
-    service->incarnation = (uint64_t)clock_wall();
-    service->hidden = hidden;
-    service->loop_fd = -1;
-    list_init(&service->arrivals);
-    list_init(&service->events);
-    if (!id_map_put(&ripc->services, service->id, service)) {
-        doorbell_close(&service->bell);
-        free(service);
-        return -ENOMEM;
-    }
-    result = service_claim(service);
-    if (result) {
-        service_free(service);
-        return result;
-    }
-    trace_event(ripc->trace, TRACE_BIND, service->id, 0, 0);
-    *out = service;
-    return 0;
-}
-
 /* Memory that a transfer writes to cannot be given up before it ends; it ends
  * with the peer's death at the latest. */
 static void service_finish_incomings(struct arrival *arrival)
 {
     struct ripc *ripc = arrival->service->ripc;
+    arrival->held++; /* so that it does not close under us */
     while (!list_is_empty(&arrival->incomings)) {
-        struct incoming *incoming = container_of(arrival->incomings.next, struct incoming, node);
-        arrival->held++; /* so that it does not close under us */
-        incoming_refuse(incoming, -EPIPE);
-        incoming_release(incoming);
-        arrival->held--;
+        list_each(&arrival->incomings, node)
+        {
+            struct incoming *incoming = container_of(node, struct incoming, node);
+            incoming_refuse(incoming, -EPIPE);
+            incoming_release(incoming);
+        }
         if (list_is_empty(&arrival->incomings))
             break;
         waiting_progress(ripc);
         service_pause(ripc);
     }
+    arrival->held--;
 }
 
 static void service_close_arrivals(struct ripc_service *service)
@@ -232,7 +204,7 @@ static void service_close_remotes(struct ripc_service *service)
     }
 }
 
-void service_close(struct ripc_service *service)
+static void service_dismantle(struct ripc_service *service)
 {
     struct ripc *ripc = service->ripc;
     service->closing = true;
@@ -240,7 +212,6 @@ void service_close(struct ripc_service *service)
         doorbell_ring(&service->bell);
         service_pause(ripc);
     }
-    names_withdraw(ripc->names, service->id, service->id);
     groups_leave(service);
     service_close_remotes(service);
     service_close_arrivals(service);
@@ -253,8 +224,51 @@ void service_close(struct ripc_service *service)
     windows_fini(&service->windows);
     id_map_fini(&service->remotes);
     id_map_fini(&service->operations);
-    trace_event(ripc->trace, TRACE_UNBIND, service->id, 0, 0);
     service_free(service);
+}
+
+void service_close(struct ripc_service *service)
+{
+    struct ripc *ripc = service->ripc;
+    ripc_id id = service->id;
+    names_withdraw(ripc->names, id, id);
+    service_dismantle(service);
+    trace_event(ripc->trace, TRACE_UNBIND, id, 0, 0);
+}
+
+int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service **out)
+{
+    if (id && id_map_get(&ripc->services, id))
+        return -EADDRINUSE;
+    struct ripc_service *service = calloc(1, sizeof *service);
+    if (!service)
+        return -ENOMEM;
+    int result = doorbell_open(&service->bell);
+    if (result) {
+        free(service);
+        return result;
+    }
+    service->ripc = ripc;
+    service->id = id ? id : entropy_u64();
+    service->incarnation = (uint64_t)clock_wall();
+    service->hidden = hidden;
+    service->loop_fd = -1;
+    service->windows.pool = ripc->pool;
+    list_init(&service->arrivals);
+    list_init(&service->events);
+    if (!id_map_put(&ripc->services, service->id, service)) {
+        doorbell_close(&service->bell);
+        free(service);
+        return -ENOMEM;
+    }
+    result = service_claim(service);
+    if (result) {
+        service_dismantle(service); /* peers may have sent to it already */
+        return result;
+    }
+    trace_event(ripc->trace, TRACE_BIND, service->id, 0, 0);
+    *out = service;
+    return 0;
 }
 
 int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags, struct ripc_service **service)

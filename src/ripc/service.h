@@ -24,7 +24,8 @@ struct arrival {
     ripc_id from;
     uint64_t pipe; /* the sender's number of it */
     bool ended;    /* nothing new will come: the rest is taken, then it closes */
-    bool busy;     /* a thread is copying items of it and has given up the lock meanwhile */
+    bool closed; /* by its sender, who lives: the memory of items not copied is no longer theirs */
+    unsigned busy; /* threads that copy items of it and have given up the lock meanwhile */
     uint32_t held; /* messages taken and not released */
     unsigned next; /* frames pulled and not yet taken: frames[next .. count) */
     unsigned count;
@@ -55,10 +56,12 @@ struct ripc_service {
     struct list arrivals; /* in the order in which they are looked at */
     unsigned arrival_count;
     struct id_map remotes;
+    size_t remotes_left;        /* when idle ones were last freed */
     struct remote *remote_last; /* the one sent to last: conversations have two ends */
     struct id_map operations;
     int64_t operation_last;
     struct list events;
+    unsigned news_count; /* of them, those that are no completions */
     struct windows windows;
     struct id_map offers; /* return buffers of ours that peers may still fill, by number */
     struct id_map groups; /* that it is a member of */
@@ -71,9 +74,10 @@ struct ripc_service {
 int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service **service);
 void service_close(struct ripc_service *service); /* with the lock held; waits for waiters */
 
-/* Puts news into the list and rings the bell. Without memory the news is lost
- * only if it is no completion: those have their memory from the start. */
-void service_tell(struct ripc_service *service, const struct ripc_event *event);
+/* Puts news into the list and rings the bell. False: it is lost, without memory
+ * or because nobody takes any. Completions are not: they have their memory from
+ * the start. */
+bool service_tell(struct ripc_service *service, const struct ripc_event *event);
 
 /* What a name service says of an id that a service has, joined or watches. */
 extern const struct names_events service_names_events;
@@ -82,13 +86,14 @@ extern const struct names_events service_names_events;
 int service_wait(struct ripc_service *service, waiting_look *look, void *argument,
                  int64_t deadline);
 
-/* A peer opens a pipe to the service `words->to`, closes one, or cancels. */
+/* A peer opens a pipe to the service `words->to`, closes one, or cancels. -EMFILE: it has too many.
+ */
 void arrival_open(struct peer *peer, struct control_words *words);
 void arrival_end(struct peer *peer, uint64_t pipe);
 void arrival_cancel(struct peer *peer, uint64_t pipe, uint64_t token);
 
 /* The peer died: what came is still to be taken. */
-void arrival_orphan(struct arrival *arrival);
+void arrivals_orphan(struct peer *peer);
 
 /* Closes it if it has ended, is empty, and nothing taken from it is held. */
 void arrival_settle(struct arrival *arrival);

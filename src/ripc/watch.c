@@ -23,7 +23,8 @@ void watch_found(struct ripc_service *service, const struct claim *claim)
 void watch_gone(struct ripc_service *service, const struct claim *claim)
 {
     struct watch *watch = id_map_get(&service->watches, claim->id);
-    if (!watch || watch->context != claim->place.context)
+    if (!watch || watch->context != claim->place.context ||
+        claim->incarnation < watch->incarnation) /* it was bound anew there */
         return;
     watch->context = 0;
     service_tell(service, &(struct ripc_event){.kind = RIPC_DOWN, .id = claim->id});

@@ -5,21 +5,47 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/check.h"
+#include "ripc/pool.h"
 
 struct window {
     struct window *next;
     uint8_t *base; /* borrowed */
     size_t size;
+    bool pooled; /* it uses memory of the pool */
 };
+
+static void window_free(struct windows *windows, struct window *window)
+{
+    if (window->pooled)
+        pool_unuse(windows->pool, window->base);
+    free(window);
+}
+
+static struct window *window_unlink(struct window **at)
+{
+    struct window *window = *at;
+    *at = window->next;
+    return window;
+}
 
 void windows_fini(struct windows *windows)
 {
-    while (windows->first) {
-        struct window *gone = windows->first;
-        windows->first = gone->next;
-        free(gone);
-    }
+    while (windows->first)
+        window_free(windows, window_unlink(&windows->first));
+    while (windows->taken)
+        window_free(windows, window_unlink(&windows->taken));
     windows->count = 0;
+}
+
+static void windows_post(struct windows *windows, struct window *window)
+{
+    struct window **at = &windows->first;
+    while (*at && (*at)->size <= window->size)
+        at = &(*at)->next;
+    window->next = *at;
+    *at = window;
+    windows->count++;
 }
 
 int windows_add(struct windows *windows, void *base, size_t size)
@@ -35,28 +61,17 @@ int windows_add(struct windows *windows, void *base, size_t size)
         return -ENOMEM;
     made->base = base;
     made->size = size;
-    struct window **at = &windows->first;
-    while (*at && (*at)->size <= size)
-        at = &(*at)->next;
-    made->next = *at;
-    *at = made;
-    windows->count++;
+    made->pooled = windows->pool && pool_use(windows->pool, base, size);
+    windows_post(windows, made);
     return 0;
-}
-
-static void windows_drop(struct windows *windows, struct window **at)
-{
-    struct window *gone = *at;
-    *at = gone->next;
-    windows->count--;
-    free(gone);
 }
 
 int windows_remove(struct windows *windows, void *base)
 {
     for (struct window **at = &windows->first; *at; at = &(*at)->next)
         if ((*at)->base == base) {
-            windows_drop(windows, at);
+            windows->count--;
+            window_free(windows, window_unlink(at));
             return 0;
         }
     return -ENOENT;
@@ -66,10 +81,25 @@ void *windows_take(struct windows *windows, size_t size, size_t *window_size)
 {
     for (struct window **at = &windows->first; *at; at = &(*at)->next)
         if ((*at)->size >= size) {
-            void *base = (*at)->base;
-            *window_size = (*at)->size;
-            windows_drop(windows, at);
-            return base;
+            struct window *taken = window_unlink(at);
+            windows->count--;
+            taken->next = windows->taken;
+            windows->taken = taken;
+            *window_size = taken->size;
+            return taken->base;
         }
     return NULL;
+}
+
+void windows_settle(struct windows *windows, const void *base, bool filled)
+{
+    struct window **at = &windows->taken;
+    while (*at && (*at)->base != base)
+        at = &(*at)->next;
+    assert(*at);
+    struct window *window = window_unlink(at);
+    if (filled)
+        window_free(windows, window);
+    else
+        windows_post(windows, window);
 }

@@ -1,6 +1,7 @@
 #pragma once
 /* window: memory posted for long items to land in. A list of a service, and
- * one for all; the smallest that holds the item is taken, ties by age. */
+ * one for all; the smallest that holds the item is taken, ties by age. What lies
+ * in the pool is used by its window, until that is removed or filled. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,8 +9,10 @@
 #include "base/err.h"
 
 struct windows {
+    struct pool *pool;    /* borrowed; NULL: no memory of it is posted */
     struct window *first; /* owned; sorted by size, then age */
-    size_t count;
+    struct window *taken; /* owned; on their way to be filled */
+    size_t count;         /* posted */
 };
 
 void windows_fini(struct windows *windows);
@@ -21,3 +24,6 @@ int windows_remove(struct windows *windows, void *base);
 
 /* Takes the smallest window of at least `size` out of the list: its base, or NULL. */
 void *windows_take(struct windows *windows, size_t size, size_t *window_size);
+
+/* One that was taken is filled, and gone; or nothing came, and it is posted again. */
+void windows_settle(struct windows *windows, const void *base, bool filled);
