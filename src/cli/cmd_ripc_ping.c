@@ -237,14 +237,15 @@ static struct spread spread_make(struct pinger *pinger)
     size_t skip = pinger->sample_count > 1 && pinger->first_nsec >= 0;
     int64_t *samples = pinger->samples + skip;
     size_t count = pinger->sample_count - skip;
+    size_t middle = count / 2, almost_last = (count * 99 + 99) / 100 - 1;
     double sum = 0;
     qsort(samples, count, sizeof *samples, sample_compare);
     for (size_t i = 0; i < count; i++)
         sum += (double)samples[i];
     return (struct spread){.least = (double)samples[0],
-                           .median = (double)samples[count / 2],
+                           .median = (double)samples[middle],
                            .mean = sum / (double)count,
-                           .p99 = (double)samples[(count * 99 + 99) / 100 - 1],
+                           .p99 = (double)samples[almost_last],
                            .most = (double)samples[count - 1]};
 }
 

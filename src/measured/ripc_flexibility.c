@@ -42,7 +42,7 @@ static const char *const event_names[EVENT_COUNT] = {
     [MOVED_KILLED] = "killed -9, taken over",
 };
 
-/* Of one client, written by it alone. */
+/* Of one client, written by it alone: counts that order nothing, relaxed, and moments. */
 struct client {
     _Atomic uint64_t asked;            /* requests that were taken */
     _Atomic uint64_t failed;           /* sends that said no: the caller knows */
@@ -50,6 +50,8 @@ struct client {
     _Atomic int64_t resumed[TERM_MAX]; /* when the term's first answer came; 0: never */
 };
 
+/* Shared by the parent and the terms. A moment and a term's number are written with
+ * release, by the term itself and by the parent, and awaited with acquire. */
 struct stage {
     _Atomic uint32_t ended;          /* terms up to here are to leave; parent */
     _Atomic uint32_t called;         /* the term that may take the service; parent */

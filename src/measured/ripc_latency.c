@@ -241,16 +241,16 @@ static void load_claims(struct figure_result *result, const struct measured *mea
 static enum err fig5_5_run(struct figure_result *result, const struct figure_call *call,
                            struct why *why)
 {
-    static const uint32_t quick[] = {100, 1000, 1900};
+    static const uint32_t quick_sizes[] = {100, 1000, 1900};
+    const bool quick = call->quick;
     struct measured measured = {0};
-    int rounds = call->quick ? 1 : ROUND_MAX;
-    measured.size_count = call->quick ? 3 : SIZE_MAX_COUNT;
+    int rounds = quick ? 1 : ROUND_MAX;
+    measured.size_count = quick ? 3 : SIZE_MAX_COUNT;
     if (pair_cores() < 2)
         rounds = 0; /* two that poll on one core measure the scheduler */
     for (size_t i = 0; i < measured.size_count; i++) {
-        measured.sizes[i] = call->quick ? quick[i] : 100 + 200 * (uint32_t)i;
-        enum err err =
-            size_measure(&measured, i, rounds, call->quick ? BATCHES_QUICK : BATCHES, why);
+        measured.sizes[i] = quick ? quick_sizes[i] : 100 + 200 * (uint32_t)i;
+        enum err err = size_measure(&measured, i, rounds, quick ? BATCHES_QUICK : BATCHES, why);
         if (err)
             return err;
         figure_progress(call, i + 1, measured.size_count);

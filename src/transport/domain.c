@@ -167,7 +167,9 @@ static int file_try_lock(int folder_fd, const char *name)
 static int folder_reopen(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    if (fd < 0)
+        return -errno;
+    return fd;
 }
 
 int domain_file_lock(const char *folder, const char *name)
