@@ -36,7 +36,11 @@ void child_kill(pid_t child)
 
 bool child_folder_make(char folder[CHILD_FOLDER_SIZE])
 {
-    strcpy(folder, "/tmp/weft-measured-XXXXXX");
+    const char *base = getenv("TMPDIR");
+    int size = snprintf(folder, CHILD_FOLDER_SIZE, "%s/weft-measured-XXXXXX",
+                        base && *base ? base : "/tmp");
+    if (size >= CHILD_FOLDER_SIZE) /* sockets lie in it, whose paths are short */
+        strcpy(folder, "/tmp/weft-measured-XXXXXX");
     return mkdtemp(folder) != NULL;
 }
 

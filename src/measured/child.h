@@ -13,6 +13,6 @@ pid_t child_start(void (*run)(void *argument), void *argument);
 /* kill -9, and waits until it is gone. Nothing for an id <= 0. */
 void child_kill(pid_t child);
 
-/* A new empty folder; false if there cannot be one. */
+/* A new empty folder in TMPDIR or /tmp; false if there cannot be one. */
 bool child_folder_make(char folder[CHILD_FOLDER_SIZE]);
 void child_folder_remove(const char *folder);

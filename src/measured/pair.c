@@ -310,7 +310,7 @@ enum err pair_run(const struct side *side, const struct job *job, struct pair_re
         goto unmap;
     }
     if (!child_folder_make(folder)) {
-        err = why_fail(why, ERR_SYSTEM, "no folder in /tmp: %s", strerror(errno));
+        err = why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(errno));
         goto unmap;
     }
     bool done = false;

@@ -29,7 +29,7 @@
 #define CLIENT_COUNT   3
 #define TERM_MAX       200
 #define PAUSE_NSEC     (500 * 1000LL)       /* of a client that got an error */
-#define ANSWER_NSEC    (50 * 1000 * 1000LL) /* an answer that takes longer is given up */
+#define ANSWER_NSEC    (10 * 1000 * 1000LL) /* an answer that takes longer is given up */
 #define TALK_NSEC      (20 * 1000 * 1000LL) /* of undisturbed talk before the next event */
 #define PATIENCE_NSEC  (5 * NSEC_PER_SEC)   /* before a conversation counts as ended for good */
 #define BIND_WAIT_NSEC (1000 * 1000LL)      /* between tries, while the id is still another's */
@@ -304,7 +304,7 @@ static enum err play_open(struct play *play, struct why *why)
         return why_memory(why);
     }
     if (!child_folder_make(play->stage->folder))
-        return why_fail(why, ERR_SYSTEM, "no folder in /tmp: %s", strerror(errno));
+        return why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(errno));
     for (uint32_t i = 0; i < CLIENT_COUNT; i++) {
         struct part part = {play->stage, i};
         play->clients[i] = child_start(client_run, &part);

@@ -240,7 +240,7 @@ const struct figure figure_ripc_fig5_5 = {
     .what = "round trip of short and long messages, beside sockets and others",
     .size = "10 sizes, 5 rounds, 400 batches",
     .size_quick = "3 sizes, 1 round, 20 batches",
-    .seconds = 60,
+    .seconds = 40,
     .seconds_quick = 3,
     .choice = "two processes of one machine in place of two machines; bare shared memory in place "
               "of raw verbs; libfabric and UCX by fi_pingpong and ucx_perftest, if installed",

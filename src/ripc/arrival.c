@@ -85,8 +85,8 @@ void arrival_open(struct peer *peer, struct control_words *words)
 {
     struct control_words answer = {.kind = CONTROL_ANSWER, .pipe = words->pipe};
     answer.status = arrival_new(peer, words, &answer.parcel);
-    bool nonsense = answer.status == -EPROTO;
-    if (peer_say(peer, &answer) < 0 || nonsense)
+    peer_answer(peer, &answer);
+    if (answer.status == -EPROTO)
         peer_condemn(peer);
     parcel_fini(&answer.parcel);
 }
@@ -231,8 +231,13 @@ static int arrival_take_table(struct arrival *arrival, const struct frame *frame
     struct message_table table;
     struct incoming *incoming = arrival->incoming;
     int offset = message_table_read(&frame->head, frame->body, frame->size, &table);
-    if (offset < 0)
+    if (offset < 0) {
+        /* Good when its items were asked for, and changed since: nobody's now. */
+        arrival->incoming = NULL;
+        if (incoming)
+            incoming_release(incoming);
         return offset;
+    }
     if (!incoming && frame->head.long_count) {
         bool canceled = frame->head.token && id_map_take(&arrival->canceled, frame->head.token);
         arrival->token_last = frame->head.token ? frame->head.token : arrival->token_last;

@@ -6,6 +6,8 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
+#define ERRNO_MAX 4095 /* a status goes on to the program, which negates it */
+
 void control_write(struct control *control, const struct control_words *words)
 {
     struct writer out = writer_make(control->body, sizeof control->body);
@@ -77,7 +79,7 @@ int control_read(struct control *control, struct control_words *words)
     if (words->parcel.size > sizeof words->parcel.bytes)
         return -EPROTO;
     read_copy(&in, words->parcel.bytes, words->parcel.size);
-    if (in.failed || in.left || words->status > 0 ||
+    if (in.failed || in.left || words->status > 0 || words->status < -ERRNO_MAX ||
         words->transport[sizeof words->transport - 1] != 0)
         return -EPROTO;
     words->status = control_status(words->status);

@@ -130,8 +130,7 @@ void grant_asked(struct peer *peer, struct control_words *words)
     answer.status = grant_show(peer, words, &answer);
     if (answer.status)
         answer.memory = (struct remote_memory){0};
-    if (peer_say(peer, &answer) < 0)
-        peer_condemn(peer);
+    peer_answer(peer, &answer);
 }
 
 static void given_let_go(struct given *given, const struct peer *peer)

@@ -259,8 +259,7 @@ void their_offer_withdraw(struct peer *peer, struct control_words *words)
     if (!service || (remote && their_offer_find(remote, peer, words->number)))
         answer.status = 0;
     answer.to = words->from;
-    if (peer_say(peer, &answer) < 0)
-        peer_condemn(peer);
+    peer_answer(peer, &answer);
 }
 
 void offer_withdrawn(struct peer *peer, struct control_words *words)

@@ -176,6 +176,5 @@ void operation_copy(struct peer *peer, struct control_words *words)
         .item = words->item,
     };
     answer.status = operation_copy_item(flight->operation, remote, words->item, &answer.memory);
-    if (peer_say(peer, &answer) < 0)
-        peer_condemn(peer); /* it would wait for ever */
+    peer_answer(peer, &answer);
 }

@@ -138,11 +138,20 @@ int peer_say(struct peer *peer, const struct control_words *words)
     return lifeline_send(peer->line, &control);
 }
 
+void peer_answer(struct peer *peer, const struct control_words *words)
+{
+    int result = peer_say(peer, words);
+    if (result < 0 && result != -EPIPE)
+        peer_condemn(peer);
+}
+
 void peer_condemn(struct peer *peer)
 {
+    if (peer->condemned || peer->state != PEER_UP)
+        return;
+    peer->condemned = true;
     peer->ripc->stats.protocol_errors++;
-    if (peer->line)
-        lifeline_cut(peer->line, -EPROTO);
+    lifeline_cut(peer->line, -EPROTO);
 }
 
 /* ---- what the lifeline says ---- */

@@ -25,6 +25,7 @@ struct peer {
     struct list remotes;                       /* services of it that we send to */
     struct list arrivals;                      /* pipes from it */
     unsigned arrival_count;
+    bool condemned;
     unsigned offer_count; /* return buffers of it that we may fill */
     struct id_map grants; /* of it that we know, by key */
     uint32_t users;       /* transfers under way and calls that wait for it; keeps it after death */
@@ -41,7 +42,10 @@ int peer_link(struct peer *peer, unsigned transport, struct link **link);
 /* -EPIPE when dead. */
 int peer_say(struct peer *peer, const struct control_words *words);
 
-/* It broke the protocol: counted, and its lifeline cut. */
+/* Says what the peer waits for. One that asks and does not listen is condemned. */
+void peer_answer(struct peer *peer, const struct control_words *words);
+
+/* It broke the protocol: counted, once, and its lifeline cut. */
 void peer_condemn(struct peer *peer);
 
 /* Frees it if it is dead and nothing of it is needed any more. */

@@ -2,8 +2,9 @@
  *
  * A region is registered when it is first shared or used, once for each set of
  * rights asked for, so that who may read it cannot write it, under a random key
- * if the provider lets us choose. Providers that pin what is registered get one
- * registration for everything: locked memory is scarce.
+ * if the provider lets us choose. Where registering locks memory (verbs) a region
+ * that is used and shared counts twice; one registration with all rights would
+ * let whoever may read a message write over its neighbours.
  *
  * A transfer is cut into pieces, a few at a time, so that messages to the same
  * peer get between them. A piece that fails fails the transfer; it is reported
@@ -52,13 +53,8 @@ static int region_mr(struct fabric_region *region, uint32_t rights, struct fid_m
         FI_REMOTE_WRITE,
         FI_REMOTE_READ | FI_REMOTE_WRITE,
     };
-    uint64_t wanted = access[rights];
-    if (fabric_wants(region->fabric, FI_MR_ALLOCATED)) {
-        rights = 3;
-        wanted = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    }
     if (!region->mrs[rights]) {
-        int result = fabric_mr_open(region->fabric, region->base, region->size, wanted,
+        int result = fabric_mr_open(region->fabric, region->base, region->size, access[rights],
                                     &region->mrs[rights]);
         if (result)
             return result;

@@ -126,6 +126,19 @@ static struct fi_info *provider_find(const struct provider *provider, const char
     return found;
 }
 
+/* libfabric takes these from the environment alone, at its first call; whoever
+ * set them already knows better. Its cache of registrations makes all of them
+ * with all rights, so that on verbs who may read could write. And with receive
+ * buffers of each connection's own, rxm posts one to a connection that is gone
+ * when a peer leaves at a bad moment, and crashes; shared ones stay. */
+static void settings_make(const char *provider)
+{
+    if (provider && strcmp(provider, "verbs") != 0)
+        return;
+    (void)setenv("FI_MR_CACHE_MAX_COUNT", "0", 0);
+    (void)setenv("FI_OFI_RXM_USE_SRX", "1", 0);
+}
+
 static int provider_choose(struct fabric *fabric, const struct transport_config *config,
                            struct why *why)
 {
@@ -203,6 +216,7 @@ static int endpoint_open(struct fabric *fabric)
 int fabric_provider_open(struct fabric *fabric, const struct transport_config *config,
                          struct why *why)
 {
+    settings_make(config->provider);
     int result = provider_choose(fabric, config, why);
     if (result)
         return result;

@@ -96,7 +96,7 @@ class Console:
             self.failed += not good
             mark = " # SKIP" if match[2] else ""
             self.report.result(good, f"{self.name}: {match[3]}{mark}")
-        elif not re.fullmatch(r"(# )?(not )?ok - tests", text):  # cmocka's word on the group
+        elif not re.fullmatch(r"(# )?(not )?ok - (tests|ripc)", text):  # cmocka's word on the group
             self.report.note(f"{self.name}: {text.removeprefix('# ')}")
 
     def end(self, status):

@@ -1,0 +1,332 @@
+/* Mistakes of a program, and tricks of a peer, that have one answer each: an
+ * error of their own, or nothing at all. hostile.c is about tricks at random. */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "ripc/remote.h"
+#include "ripc/scene.h"
+#include "transport/shm_impl.h"
+
+struct pair {
+    struct ripc *here, *there;
+    struct ripc_service *client, *server; /* client (41) in here, server (42) in there */
+};
+
+/* Connected; whoever is manual does only what its own calls do. */
+static struct pair pair_open(uint32_t here_flags, uint32_t there_flags)
+{
+    struct ripc_config here = {.flags = here_flags}, there = {.flags = there_flags};
+    struct pair pair = {.here = scene_open(&here), .there = scene_open(&there)};
+    struct ripc_message message;
+    pair.client = scene_bind(pair.here, 41);
+    pair.server = scene_bind(pair.there, 42);
+    int64_t deadline = scene_deadline();
+    int result;
+    do { /* each does a little, as two processes would */
+        result = ripc_send(pair.client, 42, "hello", 5, RIPC_NOW);
+        ripc_progress(pair.there);
+        assert_true(ripc_now() < deadline);
+    } while (result == -EAGAIN);
+    assert_int_equal(result, 0);
+    while (ripc_receive(pair.server, &message, 1, RIPC_NOW) != 1) {
+        ripc_progress(pair.here);
+        assert_true(ripc_now() < deadline);
+    }
+    ripc_release(&message);
+    return pair;
+}
+
+static void pair_close(struct pair *pair)
+{
+    scene_close(pair->here);
+    scene_close(pair->there);
+}
+
+static int64_t send_long(struct pair *pair, const struct iovec *items, uint16_t count)
+{
+    struct ripc_send send = {
+        .to = 42, .longs = items, .long_count = count, .deadline = scene_deadline()};
+    return ripc_send_message(pair->client, &send);
+}
+
+/* ---- mistakes ---- */
+
+static void every_mistake_has_an_error_of_its_own(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    static uint8_t large[RIPC_SHORT_MAX + 1];
+    uint8_t *data = ripc_alloc(pair.here, 5000);
+    struct iovec half = {large, RIPC_SHORT_MAX / 2 + 1};
+    struct iovec halves[2] = {half, half};
+    struct iovec beside = {large, RIPC_SHORT_MAX - 10}, item = {data, 5000}, outside = {large, 10};
+    struct ripc_send two = {.to = 42, .shorts = halves, .short_count = 2};
+    struct ripc_send both = {
+        .to = 42, .shorts = &beside, .short_count = 1, .longs = &item, .long_count = 1};
+
+    assert_int_equal(ripc_send(pair.client, 4711, "x", 1, scene_deadline()), -ENOENT);
+    assert_int_equal(ripc_send(pair.client, 42, large, sizeof large, scene_deadline()), -EMSGSIZE);
+    assert_int_equal(ripc_send(pair.client, 42, large, SIZE_MAX, scene_deadline()), -EMSGSIZE);
+    assert_int_equal(ripc_send_message(pair.client, &two), -EMSGSIZE);
+    assert_int_equal(ripc_send_message(pair.client, &both), -EMSGSIZE); /* with what describes it */
+    assert_int_equal(send_long(&pair, &outside, 1), -EFAULT);
+    item.iov_len = 1 << 30;
+    assert_int_equal(send_long(&pair, &item, 1), -EFAULT);
+
+    assert_int_equal(ripc_free(pair.here, data), 0);
+    assert_int_equal(ripc_free(pair.here, data), -EALREADY);
+    assert_int_equal(ripc_free(pair.here, data + 1), -EINVAL);
+    assert_int_equal(ripc_free(pair.here, large), -EINVAL);
+    assert_int_equal(send_long(&pair, &(struct iovec){data, 10}, 1), -EFAULT);
+
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *hole =
+        mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(hole, MAP_FAILED);
+    munmap(hole + page, page);
+    assert_int_equal(ripc_register(pair.here, hole, 2 * page), -EFAULT);
+    assert_int_equal(ripc_register(pair.here, hole, page), 0);
+    assert_int_equal(ripc_register(pair.here, hole + 1, 1), -EEXIST);
+    assert_int_equal(ripc_unregister(pair.here, hole), 0);
+    assert_int_equal(ripc_unregister(pair.here, hole), -ENOENT);
+    munmap(hole, page);
+    /* None of it has hurt the way. */
+    assert_int_equal(ripc_send(pair.client, 42, large, RIPC_SHORT_MAX, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(pair.server);
+    assert_int_equal(message.size, RIPC_SHORT_MAX);
+    ripc_release(&message);
+    pair_close(&pair);
+}
+
+static void a_window_too_small_leaves_the_item_pending(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    uint8_t *data = ripc_alloc(pair.here, 5000);
+    static uint8_t window[4999], to[5000];
+    struct ripc_stats stats;
+    memset(data, 'p', 5000);
+    assert_int_equal(ripc_window_add(pair.there, NULL, window, sizeof window), 0);
+    int64_t operation = send_long(&pair, &(struct iovec){data, 5000}, 1);
+    struct ripc_message message = scene_receive(pair.server);
+    assert_int_equal(message.longs[0].status, -EINPROGRESS);
+    assert_int_equal(message.longs[0].size, 5000);
+    assert_int_equal(ripc_stats(pair.there, &stats), 0);
+    assert_int_equal(stats.pending, 1);
+    assert_int_equal(ripc_fetch(&message, 0, to, sizeof to, scene_deadline()), 0);
+    assert_memory_equal(to, data, 5000);
+    ripc_release(&message);
+    assert_int_equal(ripc_wait(pair.client, operation, scene_deadline()), 0);
+    assert_int_equal(ripc_window_remove(pair.there, NULL, window), 0); /* it was not used */
+    pair_close(&pair);
+}
+
+/* The sender breaks its promise: the receiver is told, and has its window back. */
+static void memory_unmapped_under_way_is_an_error_of_the_item(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    static uint8_t window[5000];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *data = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(data, MAP_FAILED);
+    assert_int_equal(ripc_register(pair.here, data, page), 0);
+    int64_t operation = send_long(&pair, &(struct iovec){data, page}, 1);
+    assert_true(operation > 0);
+    assert_int_equal(mprotect(data, page, PROT_NONE), 0);
+    assert_int_equal(ripc_window_add(pair.there, NULL, window, sizeof window), 0);
+    struct ripc_message message = scene_receive(pair.server);
+    assert_int_equal(message.longs[0].status, -EFAULT);
+    assert_null(message.longs[0].data);
+    ripc_release(&message);
+    assert_int_equal(ripc_wait(pair.client, operation, scene_deadline()), -EFAULT);
+    assert_int_equal(ripc_window_remove(pair.there, NULL, window), 0);
+    assert_int_equal(ripc_unregister(pair.here, data), 0);
+    munmap(data, page);
+    pair_close(&pair);
+}
+
+/* The receiver hears of the items' memory and of the cancellation in one go,
+ * while it is about to copy the first of them. */
+static void a_message_canceled_while_it_is_taken_ends_once(void **state)
+{
+    struct pair pair = pair_open(0, RIPC_MANUAL);
+    static uint8_t windows[2][5000];
+    uint8_t *data = ripc_alloc(pair.here, 10000);
+    assert_int_equal(ripc_window_add(pair.there, NULL, windows[0], 5000), 0);
+    assert_int_equal(ripc_window_add(pair.there, NULL, windows[1], 5000), 0);
+    const struct iovec items[2] = {{data, 5000}, {data + 5000, 5000}};
+    int64_t operation = send_long(&pair, items, 2);
+    assert_true(operation > 0);
+    assert_int_equal(ripc_cancel(pair.client, operation, RIPC_NOW), -EAGAIN);
+    struct ripc_message message;
+    int64_t deadline = scene_deadline();
+    while (ripc_receive(pair.server, &message, 1, RIPC_NOW) != 1)
+        assert_true(ripc_now() < deadline);
+    assert_int_equal(message.long_count, 2);
+    assert_int_equal(message.longs[0].status, 0); /* it was being copied */
+    assert_int_equal(message.longs[1].status, -ECANCELED);
+    assert_int_equal(message.longs[1].size, 5000);
+    ripc_release(&message);
+    assert_int_equal(ripc_wait(pair.client, operation, scene_deadline()), -ECANCELED);
+    assert_int_equal(ripc_free(pair.here, data), 0);
+    pair_close(&pair);
+}
+
+/* Its message outlives it, its return buffer does not. */
+static void a_return_buffer_of_the_dead_is_not_kept(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    const struct iovec buffer = {NULL, 5000};
+    struct ripc_send send = {
+        .to = 42, .returns = &buffer, .return_count = 1, .deadline = scene_deadline()};
+    struct ripc_stats stats = {0};
+    assert_int_equal(ripc_send_message(pair.client, &send), 0);
+    scene_close(pair.here);
+    for (int64_t deadline = scene_deadline(); stats.peers_lost == 0; ripc_stats(pair.there, &stats))
+        assert_true(ripc_now() < deadline);
+    struct ripc_message message = scene_receive(pair.server);
+    assert_int_equal(message.return_count, 1);
+    ripc_release(&message);
+    /* Another of that name has offered nothing. */
+    pair.here = scene_open(NULL);
+    pair.client = scene_bind(pair.here, 41);
+    uint8_t *data = ripc_alloc(pair.there, 5000);
+    struct iovec item = {data, 5000};
+    struct ripc_send reply = {
+        .to = 41, .longs = &item, .long_count = 1, .deadline = scene_deadline()};
+    int64_t operation = ripc_send_message(pair.server, &reply);
+    assert_true(operation > 0);
+    message = scene_receive(pair.client);
+    assert_int_equal(message.longs[0].status, -EINPROGRESS);
+    ripc_release(&message);
+    assert_int_equal(ripc_wait(pair.server, operation, scene_deadline()), -ENOBUFS);
+    pair_close(&pair);
+}
+
+/* ---- tricks ---- */
+
+/* From here on this process may not read another's memory. */
+static int forbid_reading(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, 2, &program);
+}
+
+/* Runs in a child that must not read; its failures are the test's. */
+static void in_a_child_that_may_not_read(void (*run)(void))
+{
+    fflush(stdout);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (forbid_reading())
+            _exit(77); /* a kernel without filters */
+        run();
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(status, 0);
+}
+
+/* cmocka's assertions jump to a parent's frames: not from here. */
+#define insist(condition)                                                                          \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "# line %d: %s\n", __LINE__, #condition);                              \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static void copy_on_request(void)
+{
+    struct pair pair = pair_open(0, 0);
+    static uint8_t data[300000], window[300000];
+    memset(data, 'c', sizeof data);
+    insist(ripc_register(pair.here, data, sizeof data) == 0);
+    insist(ripc_window_add(pair.there, NULL, window, sizeof window) == 0);
+    int64_t operation = send_long(&pair, &(struct iovec){data, sizeof data}, 1);
+    struct ripc_message message;
+    insist(operation > 0);
+    insist(ripc_receive(pair.server, &message, 1, scene_deadline()) == 1);
+    insist(message.longs[0].status == 0 && memcmp(window, data, sizeof data) == 0);
+    ripc_release(&message);
+    insist(ripc_wait(pair.client, operation, scene_deadline()) == 0);
+    struct ripc_stats stats;
+    insist(ripc_stats(pair.here, &stats) == 0 && stats.buffers == 0); /* the copy is gone */
+    pair_close(&pair);
+}
+
+static void memory_that_may_not_be_read_is_copied_by_its_owner(void **state)
+{
+    in_a_child_that_may_not_read(copy_on_request);
+}
+
+static struct ring_sender *ring_of(struct pair *pair)
+{
+    const struct remote *remote = id_map_get(&pair->client->remotes, 42);
+    return &((struct shm_outlet *)remote->outlet)->ring;
+}
+
+#define SLOT_SIZE 128
+#define SLOT_BODY 32
+
+/* A frame with one item that waits for the sender's copy becomes nonsense, and
+ * one with many items follows: the two have nothing to do with each other. */
+static void change_after_the_check(void)
+{
+    struct pair pair = pair_open(RIPC_MANUAL, 0); /* it answers nothing */
+    static uint8_t data[5000], window[5000];
+    struct ripc_message message;
+    insist(ripc_register(pair.here, data, sizeof data) == 0);
+    insist(ripc_window_add(pair.there, NULL, window, sizeof window) == 0);
+    insist(send_long(&pair, &(struct iovec){data, sizeof data}, 1) > 0);
+    insist(ripc_receive(pair.server, &message, 1, RIPC_NOW) == -EAGAIN); /* its item is asked for */
+
+    struct ring_sender *ring = ring_of(&pair);
+    uint8_t *slot = (uint8_t *)ring->slots + ((ring->tail - 1) & ring->slot_mask) * SLOT_SIZE;
+    memset(slot + SLOT_BODY, 0xff, RING_INLINE_MAX);
+    struct frame_head head = {.kind = FRAME_MESSAGE, .long_count = 64, .token = 99};
+    struct message_table table;
+    uint8_t bytes[MESSAGE_TABLE_MAX];
+    for (unsigned i = 0; i < 64; i++)
+        table.items[i] = (struct message_item){.way = ITEM_RETURNED, .size = i, .number = i};
+    struct iovec piece = {bytes, message_table_write(&head, &table, bytes)};
+    insist(ring_push(ring, &head, &piece, 1) == 0);
+
+    insist(ripc_receive(pair.server, &message, 1, scene_deadline()) == 1);
+    insist(message.long_count == 64);
+    for (unsigned i = 0; i < 64; i++)
+        insist(message.longs[i].status == -ESTALE && message.longs[i].size == i);
+    ripc_release(&message);
+    struct ripc_stats stats;
+    insist(ripc_stats(pair.there, &stats) == 0 && stats.protocol_errors == 1);
+    scene_close(pair.there);
+    scene_close(pair.here);
+}
+
+static void a_frame_that_changes_after_the_check_is_nobodys(void **state)
+{
+    in_a_child_that_may_not_read(change_after_the_check);
+}
+
+TEST_MAIN(SCENE(every_mistake_has_an_error_of_its_own),
+          SCENE(a_window_too_small_leaves_the_item_pending),
+          SCENE(memory_unmapped_under_way_is_an_error_of_the_item),
+          SCENE(a_message_canceled_while_it_is_taken_ends_once),
+          SCENE(a_return_buffer_of_the_dead_is_not_kept),
+          SCENE(memory_that_may_not_be_read_is_copied_by_its_owner),
+          SCENE(a_frame_that_changes_after_the_check_is_nobodys))
