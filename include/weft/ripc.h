@@ -138,6 +138,7 @@ struct ripc_send {
  *   -EFAULT        a long item is in memory that is not registered
  *   -EOPNOTSUPP    long items, and no way to the peer can carry them
  *   -ECONNREFUSED  the peer's process is there and refuses us
+ *   -EMFILE        more pipes between two processes than one of them takes
  * To a group: each member gets it or, with -EAGAIN, none does. */
 RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send);
 
