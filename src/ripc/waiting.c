@@ -6,7 +6,7 @@
 
 #define WAITING_LOOKS      32 /* between two moments in which another thread can get in */
 #define WAITING_PAUSE_NSEC (100 * 1000LL)
-#define WAITING_STEPS      64 /* turns of a context without a keeper between looks at its sockets */
+#define WAITING_STEPS      64 /* turns between two looks at the sockets, without a keeper */
 
 /* This thread is in the look between saying that it sleeps and sleeping: waits inside
  * of it do not sleep, for a thread can sleep on one bell only. */

@@ -19,7 +19,8 @@ static_assert(OFFER_FD_COUNT <= CONTROL_FD_MAX, "one message carries them");
 
 static void shm_ring(struct shm_link *link, struct ringer *ringer)
 {
-    link->shm->transport.wakes += ringer_ring(ringer);
+    if (ringer_ring(ringer))
+        link->shm->transport.wakes++;
 }
 
 /* ---- sender ---- */
