@@ -65,7 +65,7 @@ static void line_await(_Atomic uint64_t *line, uint64_t value)
 static void push(struct side *side, const void *data, size_t size)
 {
     const struct frame_head head = {.kind = 1};
-    const struct iovec piece = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
+    const struct iovec piece = {.iov_base = (void *)data, .iov_len = size};
     uint64_t spins = 0;
     int result;
     while ((result = ring_push(&side->sender, &head, &piece, 1)) == -EAGAIN)
@@ -163,26 +163,28 @@ static void await_done(struct side *side)
 static double time_line(struct bench *bench, struct side *side, uint64_t turns)
 {
     order(side, JOB_LINE, turns);
+    uint64_t warm_up = turns / 10;
     double started = 0;
     for (uint64_t i = 1; i <= turns; i++) {
-        if (i == turns / 10 + 1)
+        if (i == warm_up + 1)
             started = bench_seconds(bench);
         atomic_store_explicit(&side->stage->there, i, memory_order_release);
         line_await(&side->stage->back, i);
     }
     double took = bench_seconds(bench) - started;
     await_done(side);
-    return took / (double)(turns - turns / 10) * 1e9;
+    return took / (double)(turns - warm_up) * 1e9;
 }
 
 static double time_echo(struct bench *bench, struct side *side, size_t size, uint64_t turns)
 {
     static uint8_t data[FRAME_BODY_MAX];
     order(side, JOB_ECHO, turns);
+    uint64_t warm_up = turns / 10;
     double started = 0;
     for (uint64_t i = 0; i < turns; i++) {
         struct frame frame;
-        if (i == turns / 10)
+        if (i == warm_up)
             started = bench_seconds(bench);
         memcpy(data + size - sizeof i, &i, sizeof i);
         push(side, data, size);
@@ -193,7 +195,7 @@ static double time_echo(struct bench *bench, struct side *side, size_t size, uin
     }
     double took = bench_seconds(bench) - started;
     await_done(side);
-    return took / (double)(turns - turns / 10) * 1e9;
+    return took / (double)(turns - warm_up) * 1e9;
 }
 
 static double time_sink(struct bench *bench, struct side *side, size_t size, uint64_t turns)

@@ -123,8 +123,11 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "server") == 0) {
         server_run();
-    } else if (argc > 1) {
+    } else if (argc > 1 && strcmp(argv[1], "client") == 0) {
         client_run();
+    } else if (argc > 1) {
+        fprintf(stderr, "usage: request_reply [server|client]\n");
+        return 2;
     } else {
         pid_t child = fork(); /* before any context is open: a child must not use its parent's */
         if (child < 0) {

@@ -39,6 +39,12 @@ class Examples(unittest.TestCase):
             server.kill()
             server.wait()
 
+    def test_request_reply_knows_two_words(self):
+        done = subprocess.run([FOLDER / "request_reply", "nonsense"], capture_output=True, text=True,
+                              timeout=60, env=self.env)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (2, "", "usage: request_reply [server|client]\n"))
+
     def test_long_transfer(self):
         self.assertEqual(sorted(self.lines("long_transfer")), [
             "receiver: the first item lies in the window",

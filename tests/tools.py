@@ -54,12 +54,12 @@ class Lint(unittest.TestCase):
 
 
 class Symbols(unittest.TestCase):
-    def library(self, folder, code):
-        source = pathlib.Path(folder, "a.c")
+    def library(self, folder, code, module="a"):
+        source = pathlib.Path(folder, f"{module}.c")
         source.write_text(code)
         compiler = os.environ.get("CC", "cc").split()[0]
-        subprocess.run([compiler, "-c", "-o", f"{folder}/a.o", source], check=True)
-        subprocess.run(["ar", "rcs", f"{folder}/a.a", f"{folder}/a.o"], check=True)
+        subprocess.run([compiler, "-c", "-o", f"{folder}/{module}.o", source], check=True)
+        subprocess.run(["ar", "rcs", f"{folder}/a.a", f"{folder}/{module}.o"], check=True)
         return tool("symbols.py", f"{folder}/a.a")
 
     def test_memory_and_strings_are_pure(self):
@@ -75,6 +75,15 @@ class Symbols(unittest.TestCase):
                      "#include <sys/socket.h>\nint f(void){return socket(1,1,0);}"):
             with tempfile.TemporaryDirectory() as folder:
                 self.assertEqual(self.library(folder, code + "\n")[0], 1, code)
+
+    def test_of_a_mixed_library_the_named_modules_count(self):
+        impure = "#include <time.h>\nlong f(void){return time(0);}\n"
+        with tempfile.TemporaryDirectory() as folder:
+            self.library(folder, impure)
+            self.library(folder, "int g(void){return 1;}\n", "b")
+            self.assertEqual(tool("symbols.py", "--only", "b", f"{folder}/a.a")[0], 0)
+            self.assertEqual(tool("symbols.py", "--only", "a,b", f"{folder}/a.a")[0], 1)
+            self.assertNotEqual(tool("symbols.py", "--only", "b,c", f"{folder}/a.a")[0], 0)
 
 
 class Summary(unittest.TestCase):

@@ -86,7 +86,7 @@ def main():
         for number, reason in findings:
             print(f"{path.relative_to(root)}:{number}: {reason}")
             count += 1
-    others = [*(root / "tests").rglob("*.c"), *(root / "bench").rglob("*.[ch]"),
+    others = [*(root / "tests").rglob("*.[ch]"), *(root / "bench").rglob("*.[ch]"),
               *(root / "include").rglob("*.h"), *(root / "examples").rglob("*.c")]
     for path in sorted(others):
         for number, reason in size_findings(path.read_text().splitlines()):

@@ -48,11 +48,12 @@ struct ripc_notice;  /* somewhere that notifications arrive */
 #define RIPC_NOW     ((int64_t)0)
 #define RIPC_FOREVER INT64_MAX
 
-#define RIPC_SHORT_MAX                                                                             \
-    8900                   /* bytes of all short items of a message, and what describes the rest   \
-                            */
-#define RIPC_ITEM_MAX   64 /* short items, long items and return buffers of a message, each */
-#define RIPC_REASON_MAX 320
+/* Bytes of a message of one short item. All others have to hold, beside their
+ * short items, 2 for each of them, 33 for each long item and 32 for each return
+ * buffer. */
+#define RIPC_SHORT_MAX  8900
+#define RIPC_ITEM_MAX   64  /* short items, long items and return buffers of a message, each */
+#define RIPC_REASON_MAX 320 /* bytes of a reason, with its end */
 
 RIPC_API int64_t ripc_now(void);
 RIPC_API int64_t ripc_after(int64_t nsec); /* the deadline that far from now; never overflows */
@@ -69,7 +70,7 @@ enum ripc_open_flag {
 /* Zero or NULL anywhere means: the environment's variable, else the default. */
 struct ripc_config {
     const char *domain;     /* WEFT_DOMAIN, "default": contexts of other domains do not exist */
-    const char *names;      /* WEFT_NAMES, "host": list of host, multicast:GROUP:PORT, file:PATH */
+    const char *names;      /* WEFT_NAMES, "host": list; weft-names(5) */
     const char *transports; /* WEFT_TRANSPORTS, "shm" and, with an address, "shm,fabric,udp" */
     const char *address;    /* WEFT_ADDRESS, none: our IP address, for peers on other hosts */
     const char *provider;   /* WEFT_PROVIDER, "tcp": libfabric's provider for fabric */
@@ -134,10 +135,12 @@ struct ripc_send {
  * which completes once the receiver has all long items or refuses them.
  *   -ENOENT        nobody has that id
  *   -EAGAIN        no credit now (an event tells when there is), or not connected yet
+ *   -ETIMEDOUT     as -EAGAIN, until the deadline; nothing was sent
  *   -EMSGSIZE      short items beyond RIPC_SHORT_MAX, or too many items
  *   -EFAULT        a long item is in memory that is not registered
  *   -EOPNOTSUPP    long items, and no way to the peer can carry them
- *   -ECONNREFUSED  the peer's process is there and refuses us
+ *   -ECONNREFUSED  nobody listens where the id is said to be, or its process refuses us
+ *   -EHOSTUNREACH  we have no transport in common with its process
  * To a group: each member gets it or, with -EAGAIN, none does. */
 RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send);
 
@@ -292,6 +295,8 @@ typedef void ripc_notice_callback(void *argument, uint64_t count, uint64_t value
 /* With a callback, or (NULL) for ripc_notice_wait and ripc_notice_fd. */
 RIPC_API int ripc_notice_open(struct ripc *ripc, ripc_notice_callback *callback, void *argument,
                               struct ripc_notice **notice, struct ripc_handle *handle);
+/* Waits for its callback to return, unless called from inside it. -EBUSY: a
+ * thread waits for it. */
 RIPC_API int ripc_notice_close(struct ripc_notice *notice);
 
 /* Counted, never lost while both live, and after every earlier write and
@@ -336,7 +341,8 @@ struct ripc_stats {
 RIPC_API int ripc_stats(struct ripc *ripc, struct ripc_stats *stats);
 
 /* Calls back for every name that is known in the domain: chosen services,
- * random ones and groups (once per member). */
+ * random ones and groups (once per member). Over multicast it asks first, and
+ * waits 0.15 s for the answers. The callback may not call ripc. */
 struct ripc_name {
     ripc_id id;
     ripc_id member; /* of a group: the service; else the id itself */

@@ -49,7 +49,9 @@ static inline struct list *list_take(struct list *list)
     return node;
 }
 
-/* The body may remove `node`, and no other. */
+/* The body may remove `node`, and no other. A name that is declared stands in no
+ * parentheses. NOLINTBEGIN(bugprone-macro-parentheses) */
 #define list_each(head, node)                                                                      \
     for (struct list *node = (head)->next, *node##_next = node->next; node != (head);              \
          node = node##_next, node##_next = node->next)
+/* NOLINTEND(bugprone-macro-parentheses) */

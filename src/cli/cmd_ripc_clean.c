@@ -1,6 +1,4 @@
 /* weft ripc clean */
-#include <stdlib.h>
-
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/commands.h"
@@ -8,12 +6,12 @@
 
 static enum err clean_run(struct call *call, struct why *why)
 {
-    const char *domain = call_option(call, "domain");
+    char folder[DOMAIN_PATH_MAX];
+    const char *domain;
+    enum err err = ripc_call_domain(call, folder, &domain, why); /* for its reasons */
+    if (err)
+        return err;
     int count = ripc_clean(domain);
-    if (!domain)
-        domain = getenv("WEFT_DOMAIN");
-    if (!domain || !*domain)
-        domain = "default";
     if (count < 0)
         return ripc_call_fail(why, count, "domain %s", domain);
     if (call->json) {

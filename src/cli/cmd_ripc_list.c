@@ -135,9 +135,10 @@ const struct command command_ripc_list = {
     .summary = "who has which id, and where",
     .description =
         "Prints every id that is known in the domain: services, and groups once per member, with "
-        "the id that the member has as a service. The context is the process's door; an address is "
-        "'host' for this host. Nothing is printed "
-        "when nobody is there.\n\n"
+        "the id that the member has as a service. The context is the process's door; the address "
+        "is "
+        "where it listens, or 'host' if it has none for other hosts. Nothing is printed when "
+        "nobody is there.\n\n"
         "With names by multicast, others are known once they have been heard of; --wait gives "
         "them the time.",
     .options = list_options,

@@ -32,7 +32,8 @@ struct pinger {
     int64_t *samples; /* owned */
     size_t sample_count, sample_capacity;
     uint64_t sent, lost, damaged;
-    int64_t first_nsec; /* of the first ping, which had to find the way */
+    const char *gave_up; /* why it ended early, or NULL */
+    int64_t first_nsec;  /* of the first ping, which had to find the way */
     struct ripc_name peer;
     bool peer_known;
     const char *transport; /* that carried the last one; NULL if none did */
@@ -169,6 +170,11 @@ static void peer_look(void *argument, const struct ripc_name *name)
     pinger->peer_known = true;
 }
 
+static const char *loss_text(int64_t result)
+{
+    return result == -ETIMEDOUT ? "no answer" : ripc_strerror((int)result);
+}
+
 static enum err line_print(const struct pinger *pinger, struct call *call, int64_t result,
                            struct why *why)
 {
@@ -176,7 +182,7 @@ static enum err line_print(const struct pinger *pinger, struct call *call, int64
         return OK;
     text_printf(&call->out, "%" PRIu64 ": ", pinger->sent);
     if (result < 0)
-        text_puts(&call->out, result == -ETIMEDOUT ? "no answer" : ripc_strerror((int)result));
+        text_puts(&call->out, loss_text(result));
     else
         ripc_report_nsec(&call->out, (double)result);
     text_puts(&call->out, "\n");
@@ -185,7 +191,6 @@ static enum err line_print(const struct pinger *pinger, struct call *call, int64
 
 static enum err ping_all(struct pinger *pinger, struct call *call, struct why *why)
 {
-    char id[RIPC_ID_TEXT];
     enum err err = OK;
     unsigned lost_in_a_row = 0;
     while (!err && pinger->sent < pinger->count && !ripc_call_stopped()) {
@@ -195,7 +200,7 @@ static enum err ping_all(struct pinger *pinger, struct call *call, struct why *w
             break; /* it was not given the time */
         /* The first tells whether there is anybody at all. */
         if (result < 0 && result != -ETIMEDOUT && pinger->sent == 0)
-            return ripc_call_fail(why, (int)result, "%s", ripc_id_text(pinger->to, id));
+            return ripc_call_fail_to(why, pinger->ripc, pinger->to, (int)result);
         pinger->sent++;
         pinger->lost += result < 0;
         lost_in_a_row = result < 0 ? lost_in_a_row + 1 : 0;
@@ -205,8 +210,10 @@ static enum err ping_all(struct pinger *pinger, struct call *call, struct why *w
             err = sample_add(pinger, result, why);
         if (!err)
             err = line_print(pinger, call, result, why);
-        if (!pinger->each && lost_in_a_row == LOST_MAX)
+        if (!pinger->each && lost_in_a_row == LOST_MAX) {
+            pinger->gave_up = loss_text(result);
             break;
+        }
         if (pinger->interval_nsec && pinger->sent < pinger->count)
             ripc_call_sleep(begun + pinger->interval_nsec);
     }
@@ -230,14 +237,15 @@ static struct spread spread_make(struct pinger *pinger)
     size_t skip = pinger->sample_count > 1 && pinger->first_nsec >= 0;
     int64_t *samples = pinger->samples + skip;
     size_t count = pinger->sample_count - skip;
+    size_t middle = count / 2, almost_last = (count * 99 + 99) / 100 - 1;
     double sum = 0;
     qsort(samples, count, sizeof *samples, sample_compare);
     for (size_t i = 0; i < count; i++)
         sum += (double)samples[i];
     return (struct spread){.least = (double)samples[0],
-                           .median = (double)samples[count / 2],
+                           .median = (double)samples[middle],
                            .mean = sum / (double)count,
-                           .p99 = (double)samples[(count * 99 + 99) / 100 - 1],
+                           .p99 = (double)samples[almost_last],
                            .most = (double)samples[count - 1]};
 }
 
@@ -264,6 +272,10 @@ static void pings_json(const struct pinger *pinger, const struct spread *spread,
     json_put_uint(&json, "answered", pinger->sample_count);
     json_put_uint(&json, "lost", pinger->lost);
     json_put_uint(&json, "damaged", pinger->damaged);
+    if (pinger->gave_up)
+        json_put_string(&json, "gave_up", pinger->gave_up);
+    else
+        json_put_null(&json, "gave_up");
     json_put_number(&json, "seconds", seconds);
     json_key(&json, "first_ns");
     if (pinger->first_nsec >= 0 && pinger->sent)
@@ -306,7 +318,10 @@ static void pings_text(const struct pinger *pinger, const struct spread *spread,
         pinger->item ? "long" : "short", pinger->size, pinger->sample_count, pinger->lost);
     if (pinger->damaged)
         text_printf(out, ", %" PRIu64 " of them damaged", pinger->damaged);
-    text_printf(out, ", in %.3f s\n", seconds);
+    text_printf(out, ", in %.3f s", seconds);
+    if (pinger->gave_up)
+        text_printf(out, "; gave up: %s", pinger->gave_up);
+    text_puts(out, "\n");
     if (!pinger->sample_count)
         return;
     nsec_text(out, "round trip: min", spread->least);
@@ -340,7 +355,7 @@ static enum err pinger_run(struct pinger *pinger, struct call *call, struct why 
         pings_json(pinger, &spread, seconds, &call->out);
     else
         pings_text(pinger, &spread, seconds, &call->out);
-    if (pinger->sent && !pinger->sample_count)
+    if (pinger->gave_up || (pinger->sent && !pinger->sample_count))
         call->health = ERR_SYSTEM;
     return OK;
 }
@@ -387,8 +402,9 @@ const struct command command_ripc_ping = {
         "peer and is told apart. With --interval every answer is printed as it comes.\n\n"
         "The pings are answered by 'weft ripc serve ID', which polls for a while before it sleeps, "
         "as ping does; with --block on both sides the time to wake each other is in the round "
-        "trip. Without --interval it gives up after 5 lost pings in a row. It fails if nobody has "
-        "ID or no ping was answered.",
+        "trip. Without --interval it gives up after 5 lost pings in a row, and says why. It fails "
+        "if "
+        "it gave up, if nobody has ID or if no ping was answered.",
     .options = ping_options,
     .examples = "  weft ripc ping 42\n"
                 "  weft ripc ping 42 --interval 1000\n"

@@ -36,6 +36,16 @@ static enum err receiver_parse(struct receiver *receiver, const struct call *cal
     return err;
 }
 
+static enum err file_begin(struct receiver *receiver, struct why *why)
+{
+    if (!receiver->path)
+        return OK;
+    receiver->file = open(receiver->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (receiver->file < 0)
+        return why_fail(why, ERR_SYSTEM, "%s: %s", receiver->path, strerror(errno));
+    return OK;
+}
+
 static enum err file_add(const struct receiver *receiver, const void *data, size_t size,
                          struct why *why)
 {
@@ -88,6 +98,10 @@ static enum err receiver_run(struct receiver *receiver, struct call *call, struc
     enum err err = ripc_call_bind(ripc, receiver->id, receiver->group, &service, why);
     if (err)
         return err;
+    /* Only who has the id may empty the file. */
+    err = file_begin(receiver, why);
+    if (err)
+        return err;
     err = ripc_inbox_open(&inbox, ripc, service, receiver->window_size, why);
     if (!err) {
         ripc_report_begin(&report, call, receiver->id);
@@ -111,13 +125,7 @@ static enum err recv_run(struct call *call, struct why *why)
     err = ripc_call_open(call, NULL, &ripc, why);
     if (err)
         return err;
-    if (receiver.path) {
-        receiver.file = open(receiver.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-        if (receiver.file < 0)
-            err = why_fail(why, ERR_SYSTEM, "%s: %s", receiver.path, strerror(errno));
-    }
-    if (!err)
-        err = receiver_run(&receiver, call, ripc, why);
+    err = receiver_run(&receiver, call, ripc, why);
     if (receiver.file >= 0 && close(receiver.file) && !err)
         err = why_fail(why, ERR_SYSTEM, "%s: %s", receiver.path, strerror(errno));
     ripc_close(ripc, RIPC_NOW);

@@ -84,21 +84,42 @@ static int64_t send_try(struct sender *sender, int64_t deadline)
     return ripc_send_message(sender->service, &send);
 }
 
+/* In turns, between which Ctrl-C is looked at: a deadline that passed sent nothing. */
+static int64_t send_until(struct sender *sender, int64_t deadline)
+{
+    for (;;) {
+        int64_t result = send_try(sender, ripc_call_turn(deadline));
+        bool again = result == -ETIMEDOUT || (result == -ENOENT && sender->wait);
+        if (!again || ripc_now() >= deadline)
+            return result;
+        if (ripc_call_stopped())
+            return -ECANCELED;
+        if (result == -ENOENT)
+            ripc_call_sleep(ripc_after(RETRY_NSEC));
+    }
+}
+
+static int taken_wait(struct sender *sender, int64_t operation, int64_t deadline)
+{
+    for (;;) {
+        int status = ripc_wait(sender->service, operation, ripc_call_turn(deadline));
+        if (status != -ETIMEDOUT || ripc_now() >= deadline)
+            return status;
+        if (ripc_call_stopped())
+            return -ECANCELED;
+    }
+}
+
 /* Sends one and, if it is long, waits until the receiver has it. */
 static enum err send_one(struct sender *sender, struct why *why)
 {
-    char id[RIPC_ID_TEXT];
     int64_t deadline = ripc_after((int64_t)sender->timeout_ms * NSEC_PER_MS);
-    int64_t operation = send_try(sender, deadline);
-    while (operation == -ENOENT && sender->wait && !ripc_call_stopped() && ripc_now() < deadline) {
-        ripc_call_sleep(ripc_after(RETRY_NSEC));
-        operation = send_try(sender, deadline);
-    }
+    int64_t operation = send_until(sender, deadline);
     int status = operation < 0 ? (int)operation : 0;
     if (operation > 0)
-        status = ripc_wait(sender->service, operation, deadline);
+        status = taken_wait(sender, operation, deadline);
     if (status < 0)
-        return ripc_call_fail(why, status, "%s", ripc_id_text(sender->to, id));
+        return ripc_call_fail_to(why, sender->ripc, sender->to, status);
     sender->sent++;
     return OK;
 }
@@ -176,7 +197,8 @@ static enum err send_run(struct call *call, struct why *why)
     if (!err)
         err = sender_run(&sender, call, why);
     if (sender.ripc)
-        ripc_close(sender.ripc, ripc_after((int64_t)sender.timeout_ms * NSEC_PER_MS));
+        ripc_close(sender.ripc,
+                   err ? RIPC_NOW : ripc_after((int64_t)sender.timeout_ms * NSEC_PER_MS));
     free(sender.data);
     return err;
 }
@@ -186,7 +208,7 @@ static const struct option send_options[] = {
     {"long", NULL, "as a long item, of any size, and wait until the receiver has it"},
     {"count", "N", "send it so many times (1)"},
     {"reply", NULL, "wait for an answer to each, and print it"},
-    {"wait", NULL, "wait until somebody has the id"},
+    {"wait", NULL, "if nobody has the id, wait for somebody, as long as --timeout"},
     {"timeout", "MS", "give up a message after this (5000)"},
     {"from", "ID", "send under this id instead of a random one"},
     RIPC_CALL_OPTIONS,

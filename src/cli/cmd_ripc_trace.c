@@ -267,11 +267,6 @@ static void totals_print(struct watcher *watcher)
 static enum err watcher_open(struct watcher *watcher, struct call *call, struct why *why)
 {
     *watcher = (struct watcher){.call = call, .begun = ripc_now()};
-    const char *domain = call_option(call, "domain");
-    if (!domain)
-        domain = getenv("WEFT_DOMAIN");
-    if (!domain || !*domain)
-        domain = "default";
     enum err err = ripc_call_seconds(call, &watcher->deadline, why);
     if (!err)
         err = call_uint(call, "count", 1, UINT64_MAX, &watcher->limit, why);
@@ -279,10 +274,9 @@ static enum err watcher_open(struct watcher *watcher, struct call *call, struct 
         err = watcher_target(watcher, call->arguments[0], why);
     if (err)
         return err;
-    int error = domain_open(watcher->folder, domain, why);
-    if (error < 0)
-        return error == -EINVAL ? ERR_USAGE : ERR_SYSTEM;
-    err = watcher_scan(watcher, why);
+    err = ripc_call_domain(call, watcher->folder, NULL, why);
+    if (!err)
+        err = watcher_scan(watcher, why);
     if (!err && watcher->only_context && !watcher->count)
         err = why_fail(why, ERR_SYSTEM, "%s: no such context here", call->arguments[0]);
     return err;
@@ -306,6 +300,8 @@ static enum err trace_run(struct call *call, struct why *why)
     for (unsigned i = 0; i < watcher.count; i++)
         trace_reader_close(watcher.watched[i].reader);
     free(watcher.lines);
+    if (watcher.folder[0])
+        domain_leave(watcher.folder);
     return err;
 }
 

@@ -76,6 +76,32 @@ enum err ripc_call_fail(struct why *why, int error, const char *format, ...)
                     ripc_strerror(error));
 }
 
+enum err ripc_call_fail_to(struct why *why, struct ripc *ripc, ripc_id to, int error)
+{
+    char id[RIPC_ID_TEXT];
+    struct ripc_stats stats = {0};
+    if (error != -ENOENT || ripc_stats(ripc, &stats) < 0 || stats.claims_forged == 0)
+        return ripc_call_fail(why, error, "%s", ripc_id_text(to, id));
+    return why_fail(why, ERR_SYSTEM,
+                    "%s: %s; %" PRIu64 " %s with another seal ignored: is the secret the same?",
+                    ripc_id_text(to, id), ripc_strerror(error), stats.claims_forged,
+                    stats.claims_forged == 1 ? "claim" : "claims");
+}
+
+enum err ripc_call_domain(const struct call *call, char folder[DOMAIN_PATH_MAX],
+                          const char **domain, struct why *why)
+{
+    const char *chosen = call_option(call, "domain");
+    if (!chosen)
+        chosen = getenv("WEFT_DOMAIN");
+    if (!chosen || (!*chosen && !call_has(call, "domain")))
+        chosen = "default";
+    if (domain)
+        *domain = chosen;
+    int error = domain_open(folder, chosen, why);
+    return error == -EINVAL ? ERR_USAGE : error < 0 ? ERR_SYSTEM : OK;
+}
+
 enum err ripc_call_open(const struct call *call, const struct ripc_config *config,
                         struct ripc **ripc, struct why *why)
 {

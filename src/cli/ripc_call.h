@@ -10,12 +10,13 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/call.h"
+#include "transport/domain.h"
 
 /* Of every command that opens a context; the environment's variables beside. */
 /* clang-format off */
 #define RIPC_CALL_OPTIONS                                                                          \
     {"domain", "WORD", "contexts of other domains do not exist (WEFT_DOMAIN; default)"},           \
-    {"names", "LIST", "host, multicast:GROUP:PORT, file:PATH (WEFT_NAMES; host)"},                 \
+    {"names", "LIST", "host, multicast[:GROUP:PORT], file:PATH (WEFT_NAMES; host)"},               \
     {"transports", "LIST", "of shm, fabric and udp (WEFT_TRANSPORTS; shm)"},                       \
     {"address", "IP", "ours, for peers on other hosts (WEFT_ADDRESS; none)"},                      \
     {"provider", "WORD", "libfabric's provider (WEFT_PROVIDER; tcp)"},                             \
@@ -30,6 +31,15 @@ MUST_CHECK enum err ripc_call_open(const struct call *call, const struct ripc_co
 /* `what: why` for a negative result of ripc. */
 MUST_CHECK enum err ripc_call_fail(struct why *why, int error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same of a send to `to`. Claims that were ignored because of their seal
+ * are told: they may be of the one that was looked for. */
+MUST_CHECK enum err ripc_call_fail_to(struct why *why, struct ripc *ripc, ripc_id to, int error);
+
+/* The domain's folder as the options and the environment say; made if needed,
+ * so the caller leaves it with domain_leave. Its name is returned if wanted. */
+MUST_CHECK enum err ripc_call_domain(const struct call *call, char folder[DOMAIN_PATH_MAX],
+                                     const char **domain, struct why *why);
 
 /* Decimal, or hexadecimal after 0x; 0 is nobody and refused. */
 MUST_CHECK enum err ripc_call_id(const char *word, ripc_id *id, struct why *why);

@@ -290,7 +290,9 @@ static void result_fill(struct pair_result *result, struct pair_shared *shared,
 static void *memory_share(size_t size)
 {
     void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    return memory;
 }
 
 enum err pair_run(const struct side *side, const struct job *job, struct pair_result *result,

@@ -83,10 +83,10 @@ MUST_CHECK enum err pair_run(const struct side *side, const struct job *job,
 
 /* --- for the sides; they end the process where they cannot go on --- */
 
-_Noreturn void pair_fail(struct pair *pair, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-_Noreturn void pair_missing(struct pair *pair, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+__attribute__((noreturn, format(printf, 2, 3))) void pair_fail(struct pair *pair,
+                                                               const char *format, ...);
+__attribute__((noreturn, format(printf, 2, 3))) void pair_missing(struct pair *pair,
+                                                                  const char *format, ...);
 
 /* Waits until the other has come here too. */
 void pair_meet(struct pair *pair);

@@ -30,7 +30,9 @@ static int port_free(struct pair *pair)
     socklen_t size = sizeof address;
     int handle = socket(AF_INET, SOCK_STREAM, 0);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (handle < 0 || bind(handle, (struct sockaddr *)&address, sizeof address) ||
+    if (handle < 0)
+        pair_fail(pair, "no socket: %s", strerror(errno));
+    if (bind(handle, (struct sockaddr *)&address, sizeof address) ||
         getsockname(handle, (struct sockaddr *)&address, &size))
         pair_fail(pair, "no free port: %s", strerror(errno));
     close(handle);

@@ -16,8 +16,8 @@
 #include "transport/udp.h"
 #include "transport/wait.h"
 
-#define CLOSE_NAP_NSEC (200 * 1000LL)
-#define CONTEXT_TRIES  8
+#define CONTEXT_TRIES     8
+#define LIST_ANSWERS_NSEC (150 * 1000 * 1000LL) /* name services that ask around answer by then */
 
 /* ---- memory and bells ---- */
 
@@ -35,6 +35,21 @@ int context_region(struct ripc *ripc, unsigned index, struct extent *extent, str
     }
     *region = extent->regions[index];
     return 0;
+}
+
+int context_region_for(struct ripc *ripc, unsigned index, void *base, size_t size,
+                       struct region **region, struct region **temporary)
+{
+    struct transport *transport = ripc->transports[index];
+    *region = *temporary = NULL;
+    if ((transport->ops->abilities & TRANSPORT_LOCAL) || size == 0)
+        return 0;
+    struct extent *extent = pool_find(ripc->pool, base, size);
+    if (extent)
+        return context_region(ripc, index, extent, region);
+    int result = transport->ops->region_open(transport, base, size, NULL, temporary);
+    *region = *temporary;
+    return result;
 }
 
 static int context_extent_open(void *owner, struct extent *extent)
@@ -261,12 +276,7 @@ static void context_finish(struct ripc *ripc, int64_t deadline)
         waiting_progress(ripc);
         if (ripc->stats.operations == 0 || clock_now() >= deadline)
             return;
-        lock_drop(&ripc->lock);
-        if (ripc->manual)
-            poller_step(ripc->poller, clock_after(CLOSE_NAP_NSEC));
-        else
-            clock_nap(CLOSE_NAP_NSEC);
-        lock_take(&ripc->lock);
+        waiting_pause(ripc);
     }
 }
 
@@ -342,6 +352,8 @@ int ripc_stats(struct ripc *ripc, struct ripc_stats *stats)
     stats->garbage = names.garbage + lifelines_garbage(ripc->lines) + context_garbage(ripc);
     stats->buffers = pool.buffers;
     stats->buffer_bytes = pool.bytes;
+    for (unsigned i = 0; i < ripc->transport_count; i++)
+        stats->wakes += ripc->transports[i]->wakes;
     lock_drop(&ripc->lock);
     return 0;
 }
@@ -435,16 +447,25 @@ static void list_one(void *argument, const struct claim *claim)
         .incarnation = claim->incarnation,
         .group = claim->group,
         .local = place_is_here(&claim->place),
-        .pid = claim->pid,
     };
+    name.pid = name.local ? claim->pid : 0;
     place_text(&claim->place, name.address, sizeof name.address);
     listing->callback(listing->argument, &name);
+}
+
+static void list_none(void *argument, const struct claim *claim)
+{
 }
 
 int ripc_list(struct ripc *ripc, ripc_list_callback *callback, void *argument)
 {
     struct listing listing = {ripc, callback, argument};
     lock_take(&ripc->lock);
+    if (ripc->names_answer_later) {
+        names_list(ripc->names, list_none, NULL); /* asks everybody */
+        for (nsec end = clock_after(LIST_ANSWERS_NSEC); clock_now() < end;)
+            waiting_pause(ripc);
+    }
     int result = names_list(ripc->names, list_one, &listing);
     lock_drop(&ripc->lock);
     return result;

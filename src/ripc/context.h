@@ -55,6 +55,7 @@ struct ripc {
     struct ripc_service *notices; /* where notifications arrive; NULL until one is opened */
     struct id_map notice_map;     /* by token */
     struct list notices_due;      /* to be called back */
+    bool notices_opening;         /* a thread waits for its name */
     bool notices_closing;
     struct thread notifier;
     struct id_map grants; /* that we gave, by key */
@@ -68,6 +69,12 @@ struct ripc {
  * first asked for. Negative errno. */
 int context_region(struct ripc *ripc, unsigned transport, struct extent *extent,
                    struct region **region);
+
+/* The region of the transport for any memory of ours that it is to read from or
+ * write to: NULL where it needs none, `temporary` (else NULL) where it was made for
+ * this once: the caller closes it. Negative errno. */
+int context_region_for(struct ripc *ripc, unsigned transport, void *base, size_t size,
+                       struct region **region, struct region **temporary);
 
 /* Rings the bells of all services: something happened that anybody may wait for. */
 void context_wake(struct ripc *ripc);

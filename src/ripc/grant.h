@@ -12,8 +12,6 @@
 
 /* What the lifeline brings. */
 void grant_asked(struct peer *peer, struct control_words *words);
-void grant_answered(struct peer *peer, struct control_words *words);
-void grant_revoked_by_peer(struct peer *peer, struct control_words *words);
 void grant_given_up(struct peer *peer, struct control_words *words);
 
 /* The peer died: what it gave and what it was given is void. */

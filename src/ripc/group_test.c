@@ -9,7 +9,7 @@
 
 static void all_members_get_it_but_the_sender(void **state)
 {
-    struct ripc *contexts[MEMBERS];
+    struct ripc *contexts[MEMBERS] = {0};
     struct ripc_service *members[MEMBERS];
     for (unsigned i = 0; i < MEMBERS; i++) {
         contexts[i] = i == 1 ? contexts[0] : scene_open(NULL); /* two share a context */

@@ -106,23 +106,6 @@ static int item_ask_copy(struct incoming_item *item)
                                    });
 }
 
-/* Memory that a card writes to must be known to it. */
-static int item_region(struct incoming_item *item, size_t size, struct region **region)
-{
-    struct arrival *arrival = item->incoming->arrival;
-    struct ripc *ripc = arrival->service->ripc;
-    struct transport *transport = ripc->transports[arrival->transport];
-    *region = NULL;
-    if ((transport->ops->abilities & TRANSPORT_LOCAL) || size == 0)
-        return 0;
-    struct extent *extent = pool_find(ripc->pool, item->to, size);
-    if (extent)
-        return context_region(ripc, arrival->transport, extent, region);
-    int result = transport->ops->region_open(transport, item->to, size, NULL, &item->region);
-    *region = item->region;
-    return result;
-}
-
 /* 1 done, 0 under way, or an error. */
 static int item_read(struct incoming_item *item, struct link *link, struct region *region)
 {
@@ -159,7 +142,8 @@ static void item_pull(struct incoming_item *item)
     arrival->peer->users++;
     item->state = ITEM_MOVING;
     item->transfer.done = item_done;
-    int result = item_region(item, item_public(item)->size, &region);
+    int result = context_region_for(arrival->service->ripc, arrival->transport, item->to,
+                                    item_public(item)->size, &region, &item->region);
     if (result == 0)
         result = item_read(item, link, region);
     if (result == 0)

@@ -21,8 +21,10 @@ struct ripc_notice {
     struct doorbell bell; /* for ripc_notice_wait and ripc_notice_fd */
     uint64_t count;       /* not yet taken */
     uint64_t value;       /* the last */
-    bool calling;         /* its callback runs */
-    bool closed;
+    bool calling;         /* its callback runs ... */
+    uintptr_t caller;     /* ... on this thread */
+    bool closed;          /* from inside: freed when that returns */
+    bool closing;         /* from outside: waits until that returns */
     uint32_t waiters;
 };
 
@@ -34,7 +36,7 @@ int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size)
     if (result)
         return result;
     struct ripc_notice *notice = id_map_get(&ripc->notice_map, token);
-    if (!notice) {
+    if (!notice || notice->closed || notice->closing) {
         ripc->stats.dropped_unknown++;
         return 0;
     }
@@ -45,6 +47,8 @@ int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size)
         list_append(&ripc->notices_due, &notice->due_node);
     } else {
         doorbell_ring_always(&notice->bell);
+        if (ripc->manual)
+            doorbell_ring(&ripc->notices->bell); /* where ripc_notice_wait waits then */
     }
     return 0;
 }
@@ -65,6 +69,7 @@ static void notice_call(struct ripc_notice *notice)
     uint64_t value = notice->value;
     notice->count = 0;
     notice->calling = true;
+    notice->caller = lock_self();
     lock_drop(&ripc->lock);
     notice->callback(notice->argument, count, value);
     lock_take(&ripc->lock);
@@ -118,9 +123,13 @@ static void *notices_run(void *argument)
 /* With the lock held. */
 static int notices_open(struct ripc *ripc)
 {
+    while (ripc->notices_opening) /* another thread does it */
+        waiting_pause(ripc);
     if (ripc->notices)
         return 0;
+    ripc->notices_opening = true;
     int result = service_open(ripc, 0, true, &ripc->notices);
+    ripc->notices_opening = false;
     if (result || ripc->manual)
         return result;
     result = thread_start(&ripc->notifier, "weft-notice", notices_run, ripc);
@@ -142,7 +151,12 @@ void notices_close(struct ripc *ripc)
     size_t cursor = 0;
     struct ripc_notice *notice;
     while ((notice = id_map_next(&ripc->notice_map, &cursor))) {
-        notice_free(notice);
+        if (notice->waiters) {
+            doorbell_ring(&notice->bell);
+            waiting_pause(ripc);
+        } else {
+            notice_free(notice);
+        }
         cursor = 0;
     }
     id_map_fini(&ripc->notice_map);
@@ -185,16 +199,19 @@ int ripc_notice_open(struct ripc *ripc, ripc_notice_callback *callback, void *ar
     return 0;
 }
 
-/* From its own callback too: then it is freed when that returns. */
 int ripc_notice_close(struct ripc_notice *notice)
 {
     struct ripc *ripc = notice->ripc;
     lock_take(&ripc->lock);
-    int result = notice->waiters ? -EBUSY : 0;
-    if (result == 0 && notice->calling)
+    int result = notice->waiters || notice->closing ? -EBUSY : 0;
+    if (result == 0 && notice->calling && notice->caller == lock_self()) {
         notice->closed = true;
-    else if (result == 0)
+    } else if (result == 0) {
+        notice->closing = true;
+        while (notice->calling)
+            waiting_pause(ripc);
         notice_free(notice);
+    }
     lock_drop(&ripc->lock);
     return result;
 }
@@ -202,6 +219,8 @@ int ripc_notice_close(struct ripc_notice *notice)
 static int notice_look(void *argument)
 {
     const struct ripc_notice *notice = argument;
+    if (notice->ripc->notices_closing)
+        return -ECANCELED;
     if (notice->ripc->manual && notice->ripc->notices)
         notices_look(notice->ripc);
     return notice->count > 0;
@@ -213,8 +232,10 @@ int ripc_notice_wait(struct ripc_notice *notice, uint64_t *value, int64_t deadli
     if (notice->callback)
         return -EINVAL;
     lock_take(&ripc->lock);
+    /* Without a notifier thread this one takes what comes, and waits where it comes. */
+    struct doorbell *bell = ripc->manual ? &ripc->notices->bell : &notice->bell;
     notice->waiters++;
-    int result = waiting_until(ripc, &notice->bell, notice_look, notice, deadline);
+    int result = waiting_until(ripc, bell, notice_look, notice, deadline);
     notice->waiters--;
     if (result == 1) {
         result = notice->count > INT_MAX ? INT_MAX : (int)notice->count;

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "ripc/access.h"
 #include "ripc/grant.h"
 #include "ripc/incoming.h"
 #include "ripc/offer.h"

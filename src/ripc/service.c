@@ -15,7 +15,6 @@
 /* Name services that ask around have answered by then, whatever happens. */
 #define CLAIM_PATIENCE_NSEC (5 * NSEC_PER_SEC)
 #define NEWS_MAX            4096 /* that nobody has taken: others can make us produce them */
-#define PAUSE_NSEC          (100 * 1000LL)
 
 struct service_waiting {
     struct ripc_service *service;
@@ -129,17 +128,6 @@ const struct names_events service_names_events = {
 
 /* ---- opening and closing ---- */
 
-/* Others get the lock, and a context without a keeper does its work. */
-static void service_pause(struct ripc *ripc)
-{
-    lock_drop(&ripc->lock);
-    if (ripc->manual)
-        poller_step(ripc->poller, clock_after(PAUSE_NSEC));
-    else
-        clock_nap(PAUSE_NSEC);
-    lock_take(&ripc->lock);
-}
-
 static void service_free(struct ripc_service *service)
 {
     id_map_take(&service->ripc->services, service->id);
@@ -165,7 +153,7 @@ static void service_finish_incomings(struct arrival *arrival)
         if (list_is_empty(&arrival->incomings))
             break;
         waiting_progress(ripc);
-        service_pause(ripc);
+        waiting_pause(ripc);
     }
     arrival->held--;
 }
@@ -210,7 +198,7 @@ static void service_dismantle(struct ripc_service *service)
     service->closing = true;
     while (service->waiters) {
         doorbell_ring(&service->bell);
-        service_pause(ripc);
+        waiting_pause(ripc);
     }
     groups_leave(service);
     service_close_remotes(service);

@@ -1,5 +1,6 @@
 #include "ripc/settings.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -63,7 +64,13 @@ static int settings_secret_file(struct settings *settings, const char *path, str
         return -error;
     }
     size_t size = fread(secret, 1, sizeof secret, file);
-    int result = ferror(file) ? -EIO : 0;
+    int result = ferror(file) ? -errno : 0;
+    if (result)
+        why_set(why, "%s: %s", path, strerror(-result));
+    else if (size == sizeof secret && fgetc(file) != EOF) {
+        why_set(why, "%s: a secret has at most %d bytes", path, SECRET_MAX);
+        result = -EINVAL;
+    }
     fclose(file);
     while (size > 0 && (secret[size - 1] == '\n' || secret[size - 1] == '\r'))
         size--; /* an editor's, not the secret's */
@@ -80,6 +87,17 @@ static int settings_secret(struct settings *settings, const struct ripc_config *
     if (config->secret)
         return settings_key(settings, config->secret, config->secret_size, why);
     return path && *path ? settings_secret_file(settings, path, why) : 0;
+}
+
+/* Names are not looked up: an address is what the peers are told. */
+static int settings_address(const struct settings *settings, struct why *why)
+{
+    uint8_t bytes[sizeof(struct in6_addr)];
+    const char *text = settings->address;
+    if (!text || inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1)
+        return 0;
+    why_set(why, "address '%.40s': it is an IP address of this host, as 10.0.0.1 or fd00::1", text);
+    return -EINVAL;
 }
 
 static int settings_rings(struct settings *settings, const struct ripc_config *config,
@@ -170,6 +188,8 @@ int settings_read(struct settings *settings, const struct ripc_config *config, s
     int result = settings_rings(settings, config, why);
     if (result == 0)
         result = settings_transports(settings, why);
+    if (result == 0)
+        result = settings_address(settings, why);
     if (result == 0)
         result = settings_secret(settings, config, why);
     return result;

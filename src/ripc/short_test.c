@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 
 #include "ripc/scene.h"
@@ -221,6 +222,28 @@ static void what_was_sent_before_the_end_still_arrives(void **state)
     scene_close(here);
 }
 
+static void whoever_sleeps_is_woken_and_that_is_counted(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *client = scene_bind(here, 0);
+    struct ripc_service *server = scene_bind(there, 42);
+    struct ripc_stats before, after;
+    assert_int_equal(ripc_send(client, 42, "a", 1, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(server);
+    ripc_release(&message);
+    while (ripc_arm(server) != 0)
+        ;
+    assert_int_equal(ripc_stats(here, &before), 0);
+    assert_int_equal(ripc_send(client, 42, "b", 1, scene_deadline()), 0);
+    assert_int_equal(ripc_stats(here, &after), 0);
+    struct pollfd bell = {.fd = ripc_fd(server), .events = POLLIN};
+    assert_int_equal(poll(&bell, 1, 20000), 1);
+    assert_int_equal(after.wakes, before.wakes + 1);
+    scene_close(here);
+    scene_close(there);
+}
+
 static void a_context_without_threads_works_alike(void **state)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL};
@@ -245,7 +268,8 @@ static void a_context_without_threads_works_alike(void **state)
     scene_close(there);
 }
 
-TEST_MAIN(SCENE(a_message_arrives_and_is_answered), SCENE(pieces_are_gathered_and_told_apart),
+TEST_MAIN(SCENE(whoever_sleeps_is_woken_and_that_is_counted),
+          SCENE(a_message_arrives_and_is_answered), SCENE(pieces_are_gathered_and_told_apart),
           SCENE(every_size_arrives_whole), SCENE(a_slow_receiver_costs_credit_not_messages),
           SCENE(credit_for_bytes_comes_while_more_waits),
           SCENE(held_messages_are_released_in_any_order), SCENE(nobody_and_nonsense_are_told_apart),

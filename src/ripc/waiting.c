@@ -4,10 +4,13 @@
 
 #include "transport/wait.h"
 
-#define WAITING_LOOKS 32 /* between two moments in which another thread can get in */
-#define WAITING_STEPS                                                                              \
-    64 /* turns of a context without a keeper between two looks at its sockets                     \
-        */
+#define WAITING_LOOKS      32 /* between two moments in which another thread can get in */
+#define WAITING_PAUSE_NSEC (100 * 1000LL)
+#define WAITING_STEPS      64 /* turns of a context without a keeper between looks at its sockets */
+
+/* This thread is in the look between saying that it sleeps and sleeping: waits inside
+ * of it do not sleep, for a thread can sleep on one bell only. */
+static _Thread_local bool waiting_on_brink;
 
 int waiting_progress(struct ripc *ripc)
 {
@@ -32,6 +35,16 @@ void waiting_give_way(struct ripc *ripc)
         lock_pass(&ripc->lock);
 }
 
+void waiting_pause(struct ripc *ripc)
+{
+    lock_drop(&ripc->lock);
+    if (ripc->manual)
+        poller_step(ripc->poller, clock_after(WAITING_PAUSE_NSEC));
+    else
+        clock_nap(WAITING_PAUSE_NSEC);
+    lock_take(&ripc->lock);
+}
+
 /* The poller takes the lock itself. */
 static void waiting_step(struct ripc *ripc)
 {
@@ -46,7 +59,9 @@ static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, waiting_look 
 {
     doorbell_prepare(bell, ripc->manual ? DOORBELL_FD : DOORBELL_FUTEX);
     waiting_arm(ripc);
+    waiting_on_brink = true;
     int result = look(argument);
+    waiting_on_brink = false;
     if (result) {
         doorbell_cancel(bell);
         return result;
@@ -88,6 +103,10 @@ int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, 
         enum wait_advice advice = wait_turn(&wait, deadline);
         if (advice == WAIT_TIMEOUT)
             return -ETIMEDOUT;
+        if (advice == WAIT_BLOCK && waiting_on_brink) {
+            waiting_pause(ripc);
+            continue;
+        }
         if (advice == WAIT_BLOCK) {
             result = waiting_sleep(ripc, bell, look, argument, deadline);
             if (result)

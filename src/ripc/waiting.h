@@ -19,6 +19,10 @@ int waiting_progress(struct ripc *ripc);
 /* After doorbell_prepare, and before the last look: what arrives rings from now on. */
 void waiting_arm(struct ripc *ripc);
 
+/* A moment for others: they get the lock, and a context without a keeper does its
+ * work. For waits that are rare and have no bell. */
+void waiting_pause(struct ripc *ripc);
+
 /* Lets another thread in, if one wants to: called with the lock held, between
  * the pieces of long work. */
 void waiting_give_way(struct ripc *ripc);

@@ -70,7 +70,8 @@ static int folder_open(int above, const char *path, const char *shown, struct wh
     if (found.st_uid != geteuid() || (found.st_mode & 077)) {
         close(fd);
         return why_fail(why, -EPERM, "the folder %s is %s", shown,
-                        found.st_uid != geteuid() ? "another user's" : "open to other users");
+                        found.st_uid != geteuid() ? "another user's; WEFT_FOLDER names another one"
+                                                  : "open to other users; chmod 700 closes it");
     }
     return fd;
 }
@@ -166,7 +167,9 @@ static int file_try_lock(int folder_fd, const char *name)
 static int folder_reopen(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    if (fd < 0)
+        return -errno;
+    return fd;
 }
 
 int domain_file_lock(const char *folder, const char *name)

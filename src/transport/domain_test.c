@@ -11,25 +11,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
-
-struct place_to_be {
-    char above[64];
-    char folder[DOMAIN_PATH_MAX];
-};
-
-static void place_make(struct place_to_be *place)
-{
-    snprintf(place->above, sizeof place->above, "/tmp/weft-test-XXXXXX");
-    assert_non_null(mkdtemp(place->above));
-    assert_int_equal(setenv("WEFT_FOLDER", place->above, 1), 0);
-    assert_int_equal(domain_open(place->folder, "tests", NULL), 0);
-}
-
-static void place_remove(struct place_to_be *place)
-{
-    assert_int_equal(rmdir(place->folder), 0); /* and so it is empty */
-    assert_int_equal(rmdir(place->above), 0);
-}
+#include "transport/scratch.h"
 
 static void file_make(const char *folder, const char *name)
 {
@@ -56,10 +38,10 @@ static void file_unlink(const char *folder, const char *name)
 
 static void names_of_domains_are_checked(void **state)
 {
-    struct place_to_be place;
+    struct scratch place;
     char folder[DOMAIN_PATH_MAX];
     struct why why;
-    place_make(&place);
+    scratch_open(&place);
     static const char *const bad[] = {
         "",    ".",        "..",   ".hidden", "a/b",
         "a b", "\xc3\xa9", "a\nb", "x/../y",  "123456789012345678901234567890123",
@@ -75,46 +57,46 @@ static void names_of_domains_are_checked(void **state)
     memcpy(deep, "/tmp/", 5);
     deep[79] = '\0';
     assert_int_equal(setenv("WEFT_FOLDER", deep, 1), 0);
-    assert_int_equal(domain_open(folder, "tests", &why), -ENAMETOOLONG);
-    place_remove(&place);
+    assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -ENAMETOOLONG);
+    scratch_close(&place);
 }
 
 static void a_folder_open_to_others_is_refused(void **state)
 {
-    struct place_to_be place;
+    struct scratch place;
     char folder[DOMAIN_PATH_MAX], link[120];
     struct why why;
-    place_make(&place);
+    scratch_open(&place);
     struct stat made;
     assert_int_equal(stat(place.folder, &made), 0);
     assert_int_equal(made.st_mode & 0777, 0700);
 
     assert_int_equal(chmod(place.folder, 0750), 0);
-    assert_int_equal(domain_open(folder, "tests", &why), -EPERM);
+    assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -EPERM);
     assert_non_null(strstr(why.text, "open to other users"));
     assert_int_equal(chmod(place.folder, 0700), 0);
 
     assert_int_equal(chmod(place.above, 0701), 0);
-    assert_int_equal(domain_open(folder, "tests", &why), -EPERM);
+    assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -EPERM);
     assert_int_equal(chmod(place.above, 0700), 0);
 
     snprintf(link, sizeof link, "%s/linked", place.above);
-    assert_int_equal(symlink("tests", link), 0);
+    assert_int_equal(symlink(SCRATCH_DOMAIN, link), 0);
     assert_int_equal(domain_open(folder, "linked", &why), -EPERM);
     assert_non_null(strstr(why.text, "link"));
     assert_int_equal(unlink(link), 0);
 
     if (geteuid() != 0) { /* root owns what it makes elsewhere, too */
         assert_int_equal(setenv("WEFT_FOLDER", "/usr", 1), 0);
-        assert_int_equal(domain_open(folder, "tests", &why), -EPERM);
+        assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -EPERM);
     }
-    place_remove(&place);
+    scratch_close(&place);
 }
 
 static void a_lock_lasts_as_long_as_its_descriptor(void **state)
 {
-    struct place_to_be place;
-    place_make(&place);
+    struct scratch place;
+    scratch_open(&place);
     assert_int_equal(domain_file_alive(place.folder, "claim.1"), 0);
     int fd = domain_file_lock(place.folder, "claim.1");
     assert_true(fd >= 0);
@@ -129,15 +111,15 @@ static void a_lock_lasts_as_long_as_its_descriptor(void **state)
     assert_int_equal(domain_file_lock(place.folder, "../claim"), -EINVAL);
     assert_int_equal(domain_file_alive(place.folder, "a/b"), -EINVAL);
     assert_int_equal(domain_clean(place.folder), 1);
-    place_remove(&place);
+    scratch_close(&place);
 }
 
 static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **state)
 {
-    struct place_to_be place;
+    struct scratch place;
     int ready[2];
     char byte;
-    place_make(&place);
+    scratch_open(&place);
     assert_int_equal(pipe(ready), 0);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -169,7 +151,7 @@ static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **stat
     file_unlink(place.folder, "notes");
     close(ready[0]);
     close(ready[1]);
-    place_remove(&place);
+    scratch_close(&place);
 }
 
 /* Takes the name again and again, and each time is its only owner although
@@ -177,8 +159,8 @@ static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **stat
 static void cleaning_does_not_disturb_those_who_come(void **state)
 {
     enum { TURNS = 20000 };
-    struct place_to_be place;
-    place_make(&place);
+    struct scratch place;
+    scratch_open(&place);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -196,7 +178,7 @@ static void cleaning_does_not_disturb_those_who_come(void **state)
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
     domain_clean(place.folder);
-    place_remove(&place);
+    scratch_close(&place);
 }
 
 TEST_MAIN(TEST(names_of_domains_are_checked), TEST(a_folder_open_to_others_is_refused),

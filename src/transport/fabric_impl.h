@@ -246,8 +246,8 @@ void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t
 int fabric_region_open(struct transport *transport, void *base, size_t size,
                        const struct memfile *file, struct region **region);
 void fabric_region_close(struct region *region);
-int fabric_share(struct link *link, struct region *region, void *base, size_t size, uint32_t rights,
-                 struct remote_memory *out);
+int fabric_share(struct link *link, struct region *region, void *piece, size_t size,
+                 uint32_t rights, struct remote_memory *out);
 int fabric_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
                 size_t size, struct region *region, struct transfer *transfer);
 int fabric_write(struct link *link, const struct remote_memory *to, uint64_t offset,

@@ -92,11 +92,11 @@ static bool region_holds(const struct fabric_region *region, const void *base, s
     return at >= start && at - start <= region->size && size <= region->size - (at - start);
 }
 
-int fabric_share(struct link *link, struct region *base, void *at, size_t size, uint32_t rights,
+int fabric_share(struct link *link, struct region *base, void *piece, size_t size, uint32_t rights,
                  struct remote_memory *out)
 {
     struct fabric_region *region = container_of(base, struct fabric_region, region);
-    if (!region_holds(region, at, size))
+    if (!region_holds(region, piece, size))
         return -ERANGE;
     if (!rights || rights > (MEMORY_READ | MEMORY_WRITE))
         return -EINVAL;
@@ -106,8 +106,8 @@ int fabric_share(struct link *link, struct region *base, void *at, size_t size, 
         return result;
     out->key = fi_mr_key(mr);
     out->address = fabric_wants(region->fabric, FI_MR_VIRT_ADDR)
-                       ? (uintptr_t)at
-                       : (uintptr_t)at - (uintptr_t)region->base;
+                       ? (uintptr_t)piece
+                       : (uintptr_t)piece - (uintptr_t)region->base;
     out->size = size;
     return 0;
 }

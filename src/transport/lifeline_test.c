@@ -1,6 +1,5 @@
 #include "transport/lifeline.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/test.h"
-#include "transport/domain.h"
 #include "transport/lifeline_wire.h"
+#include "transport/scratch.h"
 #include "transport/socket.h"
 
 #define PATIENCE (10 * NSEC_PER_SEC) /* of a test that would fail */
@@ -41,33 +40,18 @@ struct hub {
     char card[LIFELINE_CARD_MAX + 1];
 };
 
-static struct {
-    char above[40];
-    char folder[DOMAIN_PATH_MAX];
-} here;
+static struct scratch here;
 
-static int folder_make(void **state)
+static int begin(void **state)
 {
-    snprintf(here.above, sizeof here.above, "/tmp/weft-test-XXXXXX");
-    if (!mkdtemp(here.above) || setenv("WEFT_FOLDER", here.above, 1))
-        return -1;
-    return domain_open(here.folder, "lifeline", NULL);
+    scratch_open(&here);
+    return 0;
 }
 
-static int folder_remove(void **state)
+static int end(void **state)
 {
-    return rmdir(here.folder) || rmdir(here.above); /* nothing was left in it */
-}
-
-static unsigned fd_count(void)
-{
-    unsigned count = 0;
-    DIR *entries = opendir("/proc/self/fd");
-    assert_non_null(entries);
-    while (readdir(entries))
-        count++;
-    closedir(entries);
-    return count;
+    scratch_close(&here);
+    return 0;
 }
 
 static void on_up(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
@@ -245,11 +229,11 @@ static void bursts_arrive_whole_and_in_order(void **state)
 
 static void descriptors_arrive_and_do_not_leak(void **state)
 {
-    unsigned before = fd_count();
+    unsigned before = scratch_descriptors();
     struct hub *one = hub_open(&(struct hub_wish){0});
     struct hub *other = hub_open(&(struct hub_wish){0});
     connect_both(one, other, false);
-    unsigned with = fd_count();
+    unsigned with = scratch_descriptors();
     struct control control = {.kind = 7, .size = 4, .fd_count = CONTROL_FD_MAX};
     int ends[2];
     assert_int_equal(pipe(ends), 0);
@@ -265,7 +249,7 @@ static void descriptors_arrive_and_do_not_leak(void **state)
     }
     assert_true(lifeline_queued(one->line) > 0);
     step_until(one, other, &other->controls, sent);
-    assert_int_equal(fd_count(), with + 2);
+    assert_int_equal(scratch_descriptors(), with + 2);
     /* Taken: they are the pipe. */
     other->keep = true;
     uint32_t number = (uint32_t)sent;
@@ -273,7 +257,7 @@ static void descriptors_arrive_and_do_not_leak(void **state)
     assert_int_equal(lifeline_send(one->line, &control), 0);
     step_until(one, other, &other->controls, sent + 1);
     assert_int_equal(other->kept_count, CONTROL_FD_MAX);
-    assert_int_equal(fd_count(), with + 2 + CONTROL_FD_MAX);
+    assert_int_equal(scratch_descriptors(), with + 2 + CONTROL_FD_MAX);
     assert_int_equal(fcntl(other->kept_fds[0], F_GETFD), FD_CLOEXEC);
     char byte = 'x';
     assert_int_equal(write(other->kept_fds[3], &byte, 1), 1);
@@ -286,7 +270,7 @@ static void descriptors_arrive_and_do_not_leak(void **state)
     assert_false(other->disordered);
     hub_close(one);
     hub_close(other);
-    assert_int_equal(fd_count(), before);
+    assert_int_equal(scratch_descriptors(), before);
 }
 
 static void over_tcp_descriptors_are_refused(void **state)
@@ -513,7 +497,7 @@ static size_t raw_hello(uint8_t *out, const struct hub *hub, uint16_t version, u
 
 static void nonsense_is_cut_and_counted(void **state)
 {
-    unsigned before = fd_count();
+    unsigned before = scratch_descriptors();
     for (int tcp = 0; tcp < 2; tcp++) {
         struct hub *hub = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
         uint8_t bytes[LIFELINE_FRAME_MAX + 64] = {0};
@@ -553,7 +537,7 @@ static void nonsense_is_cut_and_counted(void **state)
         assert_int_equal(hub->ups + hub->downs, 0);
         hub_close(hub);
     }
-    assert_int_equal(fd_count(), before);
+    assert_int_equal(scratch_descriptors(), before);
 }
 
 static void surplus_descriptors_are_closed(void **state)
@@ -565,7 +549,7 @@ static void surplus_descriptors_are_closed(void **state)
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int) * MANY)];
     } room;
-    unsigned before = fd_count();
+    unsigned before = scratch_descriptors();
     for (unsigned count = 1; count <= MANY; count += 3) {
         int fd = raw_connect(hub, false);
         struct iovec piece = {bytes, raw_hello(bytes, hub, LIFELINE_VERSION, 0)};
@@ -584,7 +568,7 @@ static void surplus_descriptors_are_closed(void **state)
         step_some(hub);
         close(fd);
         step_some(hub);
-        assert_int_equal(fd_count(), before);
+        assert_int_equal(scratch_descriptors(), before);
     }
     assert_true(lifelines_garbage(hub->lines) > 0);
     hub_close(hub);
@@ -674,5 +658,5 @@ int main(void)
                                        TEST(silence_and_half_messages_time_out),
                                        TEST(a_flood_of_hellos_is_bounded),
                                        TEST(a_full_backlog_is_tried_again)};
-    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+    return cmocka_run_group_tests(tests, begin, end);
 }

@@ -106,18 +106,35 @@ size_t ring_size(const struct ring_shape *shape)
     return sizeof(struct ring_segment) + answers_size(shape) + slots_size(shape) + shape->bytes;
 }
 
+/* Where they lie: behind the segment's head, in this order. */
+struct ring_parts {
+    struct ring_answer *answers;
+    struct ring_slot *slots;
+    uint8_t *area;
+};
+
+static struct ring_parts ring_parts_of(void *segment, const struct ring_shape *shape)
+{
+    uint8_t *answers = (uint8_t *)segment + sizeof(struct ring_segment);
+    uint8_t *slots = answers + answers_size(shape);
+    return (struct ring_parts){
+        .answers = (struct ring_answer *)answers,
+        .slots = (struct ring_slot *)slots,
+        .area = slots + slots_size(shape),
+    };
+}
+
 /* ---- sender ---- */
 
 int ring_sender_init(struct ring_sender *sender, void *segment, const struct ring_shape *shape)
 {
     assert(ring_shape_valid(shape));
-    uint8_t *base = segment;
-    size_t before_slots = sizeof(struct ring_segment) + answers_size(shape);
+    struct ring_parts parts = ring_parts_of(segment, shape);
     *sender = (struct ring_sender){
         .segment = segment,
-        .answers = (struct ring_answer *)(base + sizeof(struct ring_segment)),
-        .slots = (struct ring_slot *)(base + before_slots),
-        .area = base + before_slots + slots_size(shape),
+        .answers = parts.answers,
+        .slots = parts.slots,
+        .area = parts.area,
         .slot_mask = shape->slots - 1,
         .area_size = shape->bytes,
         .answer_mask = ring_token_max(shape) - 1,
@@ -255,13 +272,12 @@ int ring_receiver_init(struct ring_receiver *receiver, void *segment,
                        const struct ring_shape *shape)
 {
     assert(ring_shape_valid(shape));
-    uint8_t *base = segment;
-    size_t before_slots = sizeof(struct ring_segment) + answers_size(shape);
+    struct ring_parts parts = ring_parts_of(segment, shape);
     *receiver = (struct ring_receiver){
         .segment = segment,
-        .answers = (struct ring_answer *)(base + sizeof(struct ring_segment)),
-        .slots = (struct ring_slot *)(base + before_slots),
-        .area = base + before_slots + slots_size(shape),
+        .answers = parts.answers,
+        .slots = parts.slots,
+        .area = parts.area,
         .slot_mask = shape->slots - 1,
         .area_size = shape->bytes,
         .answer_mask = ring_token_max(shape) - 1,

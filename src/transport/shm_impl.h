@@ -76,7 +76,7 @@ int shm_acknowledge(struct inlet *inlet, uint64_t token, int64_t status);
 int shm_region_open(struct transport *transport, void *base, size_t size,
                     const struct memfile *file, struct region **region);
 void shm_region_close(struct region *region);
-int shm_share(struct link *link, struct region *region, void *base, size_t size, uint32_t rights,
+int shm_share(struct link *link, struct region *region, void *piece, size_t size, uint32_t rights,
               struct remote_memory *out);
 int shm_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
              size_t size, struct region *region, struct transfer *transfer);

@@ -17,6 +17,11 @@
 #define OFFER_FD_COUNT (1 + DOORBELL_FD_COUNT)
 static_assert(OFFER_FD_COUNT <= CONTROL_FD_MAX, "one message carries them");
 
+static void shm_ring(struct shm_link *link, struct ringer *ringer)
+{
+    link->shm->transport.wakes += ringer_ring(ringer);
+}
+
 /* ---- sender ---- */
 
 /* The mapping keeps the memory; a descriptor per pipe would be many. */
@@ -91,7 +96,7 @@ int shm_outlet_answer(struct outlet *base, struct parcel *answer)
     int result = ringer_open(&outlet->ringer, fds);
     if (result)
         return result;
-    ringer_ring(&outlet->ringer); /* it may sleep since before it could be rung */
+    shm_ring(outlet->link, &outlet->ringer); /* it may sleep since before it could be rung */
     return 0;
 }
 
@@ -112,7 +117,7 @@ int shm_push(struct outlet *base, const struct frame_head *head, const struct io
         return -EPIPE;
     int result = ring_push(&outlet->ring, head, pieces, piece_count);
     if (!result && outlet->ringer.page)
-        ringer_ring(&outlet->ringer);
+        shm_ring(outlet->link, &outlet->ringer);
     return result;
 }
 
@@ -189,7 +194,7 @@ int shm_pull(struct inlet *base, struct frame *out, unsigned max)
     bool credit;
     int count = ring_pull(&inlet->ring, out, max, &credit);
     if (credit)
-        ringer_ring(&inlet->ringer);
+        shm_ring(inlet->link, &inlet->ringer);
     return count;
 }
 
@@ -197,7 +202,7 @@ void shm_release(struct inlet *base, const struct frame *frame)
 {
     struct shm_inlet *inlet = (struct shm_inlet *)base;
     if (ring_release(&inlet->ring, frame))
-        ringer_ring(&inlet->ringer);
+        shm_ring(inlet->link, &inlet->ringer);
 }
 
 int shm_acknowledge(struct inlet *base, uint64_t token, int64_t status)
@@ -206,6 +211,6 @@ int shm_acknowledge(struct inlet *base, uint64_t token, int64_t status)
     int result = ring_acknowledge(&inlet->ring, token, status);
     if (result)
         return result;
-    ringer_ring(&inlet->ringer);
+    shm_ring(inlet->link, &inlet->ringer);
     return inlet->link->line ? 0 : -EPIPE;
 }

@@ -1,5 +1,4 @@
 /* Two contexts in one process, joined by a real lifeline. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +9,7 @@
 
 #include "base/rng.h"
 #include "base/test.h"
-#include "transport/domain.h"
+#include "transport/scratch.h"
 #include "transport/transport.h"
 
 #define PATIENCE (10 * NSEC_PER_SEC) /* of a test that would fail */
@@ -30,22 +29,10 @@ struct side {
 };
 
 static struct {
-    char above[40];
-    char folder[DOMAIN_PATH_MAX];
+    struct scratch scratch;
     struct side sides[2];
     unsigned fds; /* before */
 } here;
-
-static unsigned fd_count(void)
-{
-    unsigned count = 0;
-    DIR *entries = opendir("/proc/self/fd");
-    assert_non_null(entries);
-    while (readdir(entries))
-        count++;
-    closedir(entries);
-    return count;
-}
 
 static void on_up(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
                   size_t card_size)
@@ -86,7 +73,7 @@ static void side_open(struct side *side)
     assert_true(card_size > 0);
     const struct lifelines_config lines = {
         .poller = side->poller,
-        .folder = here.folder,
+        .folder = here.scratch.folder,
         .context = entropy_u64(),
         .card = card,
         .card_size = (size_t)card_size,
@@ -105,11 +92,8 @@ static void step_both(void)
 
 static int sides_open(void **state)
 {
-    snprintf(here.above, sizeof here.above, "/tmp/weft-test-XXXXXX");
-    if (!mkdtemp(here.above) || setenv("WEFT_FOLDER", here.above, 1))
-        return -1;
-    assert_int_equal(domain_open(here.folder, "shm", NULL), 0);
-    here.fds = fd_count();
+    scratch_open(&here.scratch);
+    here.fds = scratch_descriptors();
     for (unsigned i = 0; i < 2; i++)
         side_open(&here.sides[i]);
     struct lifeline *line;
@@ -134,8 +118,9 @@ static int sides_close(void **state)
         lifelines_close(side->lines);
         poller_close(side->poller);
     }
-    assert_int_equal(fd_count(), here.fds); /* nothing leaks, whatever the test did */
-    return rmdir(here.folder) || rmdir(here.above);
+    assert_int_equal(scratch_descriptors(), here.fds); /* nothing leaks, whatever the test did */
+    scratch_close(&here.scratch);
+    return 0;
 }
 
 /* ---- pipes ---- */
@@ -375,7 +360,7 @@ static void foreign_memory_is_copied_by_the_kernel(void **state)
 static void bad_controls_are_refused(void **state)
 {
     uint64_t seed = entropy_u64() >> 32;
-    print_message("seed %llu\n", (unsigned long long)seed);
+    print_message("# seed %llu\n", (unsigned long long)seed);
     struct rng rng = rng_make(seed, 0);
     for (unsigned i = 0; i < 2000; i++) {
         struct control control = {

@@ -168,8 +168,8 @@ struct transport_ops {
                        const struct memfile *file, struct region **region);
     void (*region_close)(struct region *region);
     /* Makes a piece of the region reachable for the peer, and names it. */
-    int (*share)(struct link *link, struct region *region, void *base, size_t size, uint32_t rights,
-                 struct remote_memory *out);
+    int (*share)(struct link *link, struct region *region, void *piece, size_t size,
+                 uint32_t rights, struct remote_memory *out);
     /* Moves bytes between remote memory and ours (in `region`). Returns 1 when
      * done at once (done is not called), 0 when done() will be called, or an
      * error (done is not called): -EACCES, -ERANGE, -EPIPE, -EAGAIN. */
@@ -188,6 +188,7 @@ struct transport_ops {
 
 struct transport {
     const struct transport_ops *ops;
+    uint64_t wakes; /* peers that slept and had to be woken, where we can tell */
 };
 struct link {
     const struct transport_ops *ops;

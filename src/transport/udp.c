@@ -203,6 +203,7 @@ static int udp_receive(struct udp *udp)
     struct socket_address from[UDP_BATCH];
     for (unsigned i = 0; i < UDP_BATCH; i++) {
         pieces[i] = (struct iovec){udp->buffers + i * UDP_DATAGRAM_MAX, UDP_DATAGRAM_MAX};
+        /* cppcheck-suppress uninitvar ; only its address is taken */
         messages[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &from[i].storage,
                                                    .msg_namelen = sizeof from[i].storage,
                                                    .msg_iov = &pieces[i],

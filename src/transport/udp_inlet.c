@@ -16,12 +16,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/bytes.h"
 #include "base/check.h"
 #include "transport/udp_impl.h"
 
 enum {
-    PARCEL_VERSION = 1,
     ACKS_ON_WAY_MAX = 512, /* unconfirmed ones that are sent; the sender holds 1024 */
     ACKS_START = 64,       /* a power of two, as all that follow */
     REPORTS_MAX = 8,       /* datagrams of one go */
@@ -234,12 +232,10 @@ int udp_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offe
                    struct parcel *answer, struct inlet **out)
 {
     struct udp_link *link = container_of(base, struct udp_link, link);
-    struct reader from = reader_make(offer->bytes, offer->size);
-    uint8_t version = read_u8(&from);
-    uint64_t peer = read_u64(&from);
-    uint16_t peer_window = read_u16(&from);
-    if (from.failed || from.left || version != PARCEL_VERSION || !peer || !peer_window)
-        return -EPROTO;
+    struct udp_end peer;
+    int result = udp_end_read(&peer, offer);
+    if (result)
+        return result;
     uint32_t window = link->udp->window;
     struct udp_inlet *inlet = array_new(1, sizeof *inlet + window * sizeof(struct inlet_slot));
     if (!inlet)
@@ -247,23 +243,18 @@ int udp_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offe
     inlet->inlet.ops = &transport_udp;
     inlet->window = window;
     inlet->tell_at = inlet->repeat_at = NSEC_NEVER;
-    inlet->pipe.peer = peer;
+    inlet->pipe.peer = peer.pipe;
     inlet->pipe.heard = inlet_heard;
     inlet->pipe.late = inlet_late;
     memset(inlet->order, 0xff, sizeof inlet->order);
     for (uint32_t i = 0; i < window; i++)
         inlet->free_slots[inlet->free_count++] = (uint16_t)(window - 1 - i);
-    int result = udp_pipe_open(&inlet->pipe, link, bell);
+    result = udp_pipe_open(&inlet->pipe, link, bell);
     if (result) {
         free(inlet);
         return result;
     }
-    struct writer to = writer_make(answer->bytes, sizeof answer->bytes);
-    write_u8(&to, PARCEL_VERSION);
-    write_u64(&to, inlet->pipe.id);
-    write_u16(&to, (uint16_t)window);
-    answer->size = (uint16_t)(sizeof answer->bytes - to.left);
-    answer->fd_count = 0;
+    udp_end_write(&(struct udp_end){inlet->pipe.id, (uint16_t)window}, answer);
     *out = &inlet->inlet;
     return 0;
 }

@@ -13,11 +13,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/bytes.h"
 #include "base/check.h"
 #include "transport/udp_impl.h"
 
-enum { ACKS_MAX = 1024, PARCEL_VERSION = 1 }; /* uncollected ones; the rest stays at the peer */
+enum { ACKS_MAX = 1024 }; /* uncollected ones; the rest stays at the peer */
 
 struct outlet_slot {
     struct frame_head head;
@@ -229,12 +228,7 @@ int udp_outlet_open(struct link *base, struct doorbell *bell, struct parcel *off
         free(outlet);
         return result;
     }
-    struct writer to = writer_make(offer->bytes, sizeof offer->bytes);
-    write_u8(&to, PARCEL_VERSION);
-    write_u64(&to, outlet->pipe.id);
-    write_u16(&to, (uint16_t)window);
-    offer->size = (uint16_t)(sizeof offer->bytes - to.left);
-    offer->fd_count = 0;
+    udp_end_write(&(struct udp_end){outlet->pipe.id, (uint16_t)window}, offer);
     *out = &outlet->outlet;
     return 0;
 }
@@ -242,17 +236,14 @@ int udp_outlet_open(struct link *base, struct doorbell *bell, struct parcel *off
 int udp_outlet_answer(struct outlet *base, struct parcel *answer)
 {
     struct udp_outlet *outlet = outlet_of(base);
-    struct reader from = reader_make(answer->bytes, answer->size);
-    uint8_t version = read_u8(&from);
-    uint64_t peer = read_u64(&from);
-    uint16_t window = read_u16(&from);
-    if (from.failed || from.left || version != PARCEL_VERSION || !peer || !window ||
-        window > UDP_WINDOW_MAX || outlet->pipe.peer)
+    struct udp_end peer;
+    int result = udp_end_read(&peer, answer);
+    if (result || outlet->pipe.peer)
         return -EPROTO;
     if (outlet->pipe.link->lost)
         return -EPIPE;
-    outlet->pipe.peer = peer;
-    outlet->peer_window = window;
+    outlet->pipe.peer = peer.pipe;
+    outlet->peer_window = peer.window;
     outlet_transmit(outlet, clock_now());
     return 0;
 }

@@ -568,6 +568,14 @@ static void bad_descriptions_and_parcels_are_refused(void **state)
     assert_int_equal(OPS->link_open(end->transport, NULL, NULL, card, 19, &link), -EPROTO);
     assert_int_equal(OPS->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
     assert_int_equal(OPS->outlet_answer(pair->outlet, &bad), -EPROTO);
+    static const struct udp_end nobody[] = {{0, 1}, {1, 0}, {1, UDP_WINDOW_MAX + 1}};
+    for (unsigned i = 0; i < 3; i++) {
+        udp_end_write(&nobody[i], &bad);
+        assert_int_equal(OPS->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
+    }
+    udp_end_write(&(struct udp_end){1, UDP_WINDOW_MAX}, &bad);
+    bad.bytes[0]++; /* of another version */
+    assert_int_equal(OPS->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
     struct transport *transport;
     struct transport_config config = {.poller = end->poller, .address = "0.0.0.0"};
     assert_int_equal(OPS->open(&transport, &config, &why), -EINVAL);

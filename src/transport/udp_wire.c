@@ -121,3 +121,27 @@ int udp_read(struct udp_datagram *datagram, const uint8_t *in, size_t size)
     }
     return from.failed || from.left ? -EPROTO : 0;
 }
+
+/* ---- the parcel ---- */
+
+void udp_end_write(const struct udp_end *end, struct parcel *out)
+{
+    struct writer to = writer_make(out->bytes, sizeof out->bytes);
+    write_u8(&to, UDP_VERSION);
+    write_u64(&to, end->pipe);
+    write_u16(&to, end->window);
+    assert(!to.failed);
+    out->size = (uint16_t)(sizeof out->bytes - to.left);
+    out->fd_count = 0;
+}
+
+int udp_end_read(struct udp_end *end, const struct parcel *in)
+{
+    struct reader from = reader_make(in->bytes, in->size);
+    uint8_t version = read_u8(&from);
+    end->pipe = read_u64(&from);
+    end->window = read_u16(&from);
+    bool is_ours = !from.failed && !from.left && version == UDP_VERSION && end->pipe &&
+                   end->window && end->window <= UDP_WINDOW_MAX;
+    return is_ours ? 0 : -EPROTO;
+}

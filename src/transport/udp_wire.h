@@ -1,6 +1,6 @@
 #pragma once
-/* udp_wire: the three datagrams of the udp transport, byte by byte. Pure;
- * docs/protocol.md has them in tables. */
+/* udp_wire: the three datagrams of the udp transport and the parcel that opens
+ * a pipe, byte by byte. Pure; docs/protocol.md has them in tables. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,5 +61,14 @@ struct udp_datagram {
 /* Writes all but a frame's body, which follows it. Returns the size. */
 size_t udp_write(const struct udp_datagram *datagram, uint8_t *out, size_t size);
 
+/* An end of a pipe, as it is told to the other before there are datagrams. */
+struct udp_end {
+    uint64_t pipe;   /* the teller's number of it */
+    uint16_t window; /* frames that it takes, 1 .. UDP_WINDOW_MAX */
+};
+
+void udp_end_write(const struct udp_end *end, struct parcel *out);
+
 /* -EPROTO: not ours. */
+MUST_CHECK int udp_end_read(struct udp_end *end, const struct parcel *in);
 MUST_CHECK int udp_read(struct udp_datagram *datagram, const uint8_t *in, size_t size);

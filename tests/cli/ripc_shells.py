@@ -128,6 +128,14 @@ class Ping(Shells):
         self.assertEqual((code, err), (0, ""))
         self.assertRegex(out, r"answered, \d+ lost")
 
+    def test_giving_up_is_an_error_that_says_why(self):
+        self.serve(42, "--count", 100)
+        run = self.ripc("ping", 42, "--count", 10000000)
+        self.assertEqual((run.code, run.err), (1, ""))
+        self.assertRegex(run.out, r"^42: 105 short pings of 64 bytes, 100 answered, 5 lost, in \S+ s; gave up: "
+                              r"(nobody has that id|the peer is gone|no answer)\n"
+                              r"round trip: ")
+
     def test_other_domains_do_not_exist(self):
         self.serve(42, "--domain", "other")
         self.assertEqual(self.ripc("ping", 42).code, 1)
@@ -155,6 +163,31 @@ class Hosts(Shells):
                 long = self.ripc("ping", 42, "--count", 5, "--long", "--json", *words).json
                 self.assertEqual((long["answered"], long["damaged"]), (5, 0))
             self.assertEqual(self.finish(server, signal.SIGINT)[0], 0)
+
+    def test_nothing_in_common(self):
+        self.serve(42)
+        run = self.ripc("ping", 42, "--transports", "udp", "--address", "127.0.0.1")
+        self.assertEqual((run.code, run.out, run.err),
+                         (1, "", "weft: 42: no transport in common with that peer\n"))
+
+    def test_a_file_that_names_a_closed_port(self):
+        (self.folder / "names").write_text("42 127.0.0.1:1\n")
+        run = self.ripc("ping", 42, "--names", f"file:{self.folder}/names")
+        self.assertEqual((run.code, run.out, run.err),
+                         (1, "", "weft: 42: nobody listens at its address, or the peer refuses us\n"))
+
+    def test_another_secret_is_told(self):
+        one, other = self.folder / "one", self.folder / "other"
+        one.write_text("of one cluster")
+        other.write_text("of another one")
+        self.serve(42, "--secret-file", one)
+        self.assertEqual(self.ripc("ping", 42, "--count", 1, "--secret-file", one).code, 0)
+        for command in (["ping", 42], ["send", 42, "hello"]):
+            run = self.ripc(*command, "--secret-file", other)
+            self.assertEqual((run.code, run.out), (1, ""))
+            self.assertRegex(run.err, r"^weft: 42: nobody has that id; \d+ claims? with another seal "
+                                      r"ignored: is the secret the same\?\n\Z")
+        self.assertEqual(self.ripc("ping", 42).err, "weft: 42: nobody has that id\n")
 
 
 class Messages(Shells):
@@ -209,6 +242,27 @@ class Messages(Shells):
         self.assertIn("long item of 1024 bytes (window)", receiver.stdout.readline())
         self.assertIn("1 long item not taken", self.finish(receiver, signal.SIGTERM)[1])
 
+    def test_a_file_is_kept_when_the_id_is_taken(self):
+        kept = self.folder / "kept"
+        kept.write_text("precious")
+        self.serve(7)
+        self.assertEqual(self.ripc("recv", 7, "--out", kept).code, 1)
+        self.assertEqual(kept.read_text(), "precious")
+
+    def test_a_long_send_ends_at_once_when_asked(self):
+        receiver = self.begin("recv", 7)
+        self.await_names(7)
+        self.assertEqual(self.ripc("send", 7, "first").code, 0)
+        receiver.send_signal(signal.SIGSTOP)
+        for words in (["x", "--long"], ["x", "--count", 10000000]):
+            sender = self.begin("send", 7, *words, "--from", 9, "--timeout", 3600000)
+            self.await_names(9)
+            time.sleep(0.1)
+            self.assertIsNone(sender.poll())
+            code, out, err = self.finish(sender, signal.SIGINT)
+            self.assertEqual((code, out, err), (1, "", "weft: 7: canceled\n"))
+        receiver.send_signal(signal.SIGCONT)
+
     def test_an_echo_comes_back(self):
         server = self.serve(7, "--echo")
         run = self.ripc("send", 7, "who is there", "--reply")
@@ -221,7 +275,7 @@ class Messages(Shells):
 
     def test_no_answer_is_an_error(self):
         self.serve(7)
-        run = self.ripc("send", 7, "x", "--reply", "--timeout", 50)
+        run = self.ripc("send", 7, "x", "--reply", "--timeout", 1000)
         self.assertEqual((run.code, run.out, run.err), (1, "", "weft: 7: no answer\n"))
 
     def test_a_sender_may_come_first(self):
@@ -310,6 +364,7 @@ class Looking(Shells):
             self.assertRegex(run.err, rf"^weft: {word}: no [^\n]+\n\Z")
         run = self.ripc("trace", "--seconds", 0)
         self.assertEqual((run.code, run.out), (0, "0 records, 0 lost, of 0 contexts\n"))
+        self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_what_the_killed_leave_is_removed(self):
         shells = [self.serve(id) for id in (1, 2, 3)]
@@ -330,6 +385,7 @@ class Refusals(Shells):
     def test_bad_usage_is_one_line(self):
         (self.folder / "big").write_bytes(bytes(8901))
         (self.folder / "empty").touch()
+        (self.folder / "secret").write_bytes(bytes(4097))
         for words in (["ping", "0"], ["ping", "x"], ["ping", "-1"], ["ping", ""], ["ping", "1x"],
                       ["ping", "18446744073709551616"], ["ping", "0x"], ["ping", "1", "2"],
                       ["ping", "1", "--size", "15"], ["ping", "1", "--size", "8901"],
@@ -342,7 +398,10 @@ class Refusals(Shells):
                       ["recv", "1", "--seconds", "-1"], ["trace", "nonsense"], ["clean", "1"],
                       ["list", "--transports", "nonsense"], ["list", "--names", "nonsense"],
                       ["list", "--secret-file", self.folder / "empty"],
-                      ["list", "--secret-file", ""], ["list", "--domain", "a/b"], ["trace", "--domain", "a/b"]):
+                      ["list", "--secret-file", ""], ["list", "--domain", "a/b"], ["trace", "--domain", "a/b"],
+                      ["clean", "--domain", "a/b"], ["list", "--address", ""],
+                      ["list", "--address", "nonsense"], ["list", "--address", "127.0.0.1:80"],
+                      ["list", "--secret-file", self.folder / "secret"]):
             run = self.ripc(*words)
             self.assertEqual((run.code, run.out), (2, ""), words)
             self.assertRegex(run.err, r"^weft: [^\n]+: [^\n]+\n\Z", words)
@@ -350,11 +409,24 @@ class Refusals(Shells):
     def test_what_the_system_refuses_is_one_line(self):
         for words in (["send", "1", "--file", self.folder / "none"],
                       ["list", "--secret-file", self.folder / "none"],
+                      ["list", "--secret-file", self.folder],
                       ["recv", "1", "--out", self.folder / "none" / "x"],
                       ["send", "1", "nobody hears it"]):
             run = self.ripc(*words)
             self.assertEqual((run.code, run.out), (1, ""), words)
             self.assertRegex(run.err, r"^weft: [^\n]+: [^\n]+\n\Z", words)
+
+    def test_a_folder_that_cannot_be_used_says_so(self):
+        open_one = self.folder / "open"
+        open_one.mkdir()
+        open_one.chmod(0o755)
+        for folder, why in ((open_one, "is open to other users; chmod 700 closes it"),
+                            (self.folder / "no" / "such", "No such file or directory")):
+            self.env["WEFT_FOLDER"] = str(folder)
+            for command in ("list", "trace", "clean"):
+                run = self.ripc(command)
+                self.assertEqual((run.code, run.out), (1, ""), command)
+                self.assertRegex(run.err, rf"^weft: [^\n]*{folder}[^\n]*{why}\n\Z")
 
 
 main()

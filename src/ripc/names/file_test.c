@@ -106,7 +106,7 @@ static void ids_are_found_where_the_file_says_and_move_with_it(void **state)
     char path[96], services[112];
     struct names_counts counts;
     world_open(&world);
-    snprintf(path, sizeof path, "%s/names", world.top);
+    snprintf(path, sizeof path, "%s/names", world.scratch.above);
     snprintf(services, sizeof services, "file:%s", path);
     file_write(path, "42 10.0.0.1:17701\n43 10.0.0.1:17701\n80 10.0.0.1:5 1\n80 10.0.0.1:6 2\n");
     side_open(&side, &world, services, NULL);
@@ -159,7 +159,7 @@ static void the_living_are_believed_more_than_the_file(void **state)
     char path[96], services[128];
     uint64_t sum = 0;
     world_open(&world);
-    snprintf(path, sizeof path, "%s/names", world.top);
+    snprintf(path, sizeof path, "%s/names", world.scratch.above);
     snprintf(services, sizeof services, "file:%s,host", path);
     file_write(path, "42 10.0.0.1:17701\n18446744073709551615 10.0.0.1:2\n");
     side_open(&one, &world, services, NULL);
@@ -191,13 +191,13 @@ static void a_file_that_cannot_be_read_is_refused(void **state)
     char path[96], services[128];
     world_open(&world);
     struct names_config config = {.poller = world.poller,
-                                  .folder = world.folder,
-                                  .domain = "test",
+                                  .folder = world.scratch.folder,
+                                  .domain = SCRATCH_DOMAIN,
                                   .services = services,
                                   .events = &side_events};
     struct names *names;
     struct why why = {""};
-    snprintf(path, sizeof path, "%s/names", world.top);
+    snprintf(path, sizeof path, "%s/names", world.scratch.above);
     snprintf(services, sizeof services, "file:%s", path);
     assert_int_equal(names_open(&names, &config, &why), -ENOENT);
     assert_non_null(strstr(why.text, path));
@@ -208,7 +208,7 @@ static void a_file_that_cannot_be_read_is_refused(void **state)
     assert_int_equal(mkfifo(path, 0600), 0); /* nobody ever writes to it */
     assert_int_equal(names_open(&names, &config, &why), -EINVAL);
     assert_int_equal(unlink(path), 0);
-    snprintf(services, sizeof services, "file:%s", world.top);
+    snprintf(services, sizeof services, "file:%s", world.scratch.above);
     assert_int_equal(names_open(&names, &config, &why), -EINVAL);
     strcpy(services, "file:");
     assert_int_equal(names_open(&names, &config, &why), -EINVAL);

@@ -1,8 +1,6 @@
 /* The directory of one host: contexts that live, leave and are killed. */
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "ripc/names/names_world.h"
 
@@ -128,40 +126,6 @@ static void a_group_has_several_members(void **state)
     world_close(&world);
 }
 
-/* A process that claims, and says on the pipe how it went. */
-static pid_t claimant_start(struct world *world, uint64_t id, uint64_t incarnation, int *status)
-{
-    int ends[2];
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct world own = *world;
-        struct side side;
-        int result = poller_open(&own.poller, &own.lock);
-        side_open(&side, &own, "host", NULL);
-        side.context = (uint64_t)getpid();
-        if (!result)
-            result = side_claims(&side, id, id, incarnation);
-        if (write(ends[1], &result, sizeof result) != sizeof result)
-            _exit(2);
-        pause();
-        _exit(1);
-    }
-    close(ends[1]);
-    assert_int_equal(read(ends[0], status, sizeof *status), sizeof *status);
-    close(ends[0]);
-    return pid;
-}
-
-static void claimant_kill(pid_t pid)
-{
-    int status;
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status));
-}
-
 static void a_killed_claimant_is_noticed_and_replaced(void **state)
 {
     struct world world;
@@ -170,10 +134,10 @@ static void a_killed_claimant_is_noticed_and_replaced(void **state)
     world_open(&world);
     side_open(&side, &world, "host", NULL);
     assert_int_equal(names_ask(side.names, 42), 0);
-    pid_t old = claimant_start(&world, 42, 1000, &status);
+    pid_t old = claimant_start(&world, "host", 42, 1000, &status);
     assert_int_equal(status, 0);
     assert_int_equal(side_await(&side, NOTE_FOUND, 42, 1)->claim.place.context, (uint64_t)old);
-    pid_t rival = claimant_start(&world, 42, 1001, &status);
+    pid_t rival = claimant_start(&world, "host", 42, 1001, &status);
     assert_int_equal(status, -EADDRINUSE);
     claimant_kill(rival);
     assert_int_equal(side_claims(&side, 42, 42, 1002), -EADDRINUSE);
@@ -183,7 +147,7 @@ static void a_killed_claimant_is_noticed_and_replaced(void **state)
     assert_int_equal(names_ask(side.names, 42), 0);
 
     /* A stale file is taken over, also when the clock was set back. */
-    pid_t next = claimant_start(&world, 42, 900, &status);
+    pid_t next = claimant_start(&world, "host", 42, 900, &status);
     assert_int_equal(status, 0);
     assert_int_equal(side_await(&side, NOTE_FOUND, 42, 2)->claim.place.context, (uint64_t)next);
     claimant_kill(next);
@@ -202,8 +166,8 @@ static void a_lock_that_goes_after_the_file_is_noticed(void **state)
     char path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
     world_open(&world);
     side_open(&side, &world, "host", NULL);
-    snprintf(path, sizeof path, "%s/%s", world.folder, name);
-    int fd = domain_file_lock(world.folder, name);
+    snprintf(path, sizeof path, "%s/%s", world.scratch.folder, name);
+    int fd = domain_file_lock(world.scratch.folder, name);
     assert_true(fd >= 0);
     struct claim claim = side_claim(&side, 42, 42, 1);
     assert_int_equal(seal_init(&seal, NULL), 0);
@@ -231,16 +195,17 @@ static void a_restart_that_nobody_saw_is_a_move(void **state)
     struct claim known;
     world_open(&world);
     side_open(&side, &world, "host", NULL);
-    pid_t old = claimant_start(&world, 42, 1000, &status);
+    pid_t old = claimant_start(&world, "host", 42, 1000, &status);
     assert_int_equal(names_ask(side.names, 42), 1);
     claimant_kill(old);
     assert_int_equal(names_known(side.names, 42, &known, 1), 0); /* the lock tells at once */
     assert_int_equal(side_count(&side, NOTE_GONE, 42), 1);
 
-    old = claimant_start(&world, 42, 1001, &status);
+    old = claimant_start(&world, "host", 42, 1001, &status);
     assert_int_equal(names_ask(side.names, 42), 1);
     claimant_kill(old);
-    pid_t next = claimant_start(&world, 42, 900, &status); /* by a clock that was set back */
+    pid_t next =
+        claimant_start(&world, "host", 42, 900, &status); /* by a clock that was set back */
     assert_int_equal(status, 0);
     assert_int_equal(names_ask(side.names, 42), 1);
     assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.place.context, (uint64_t)next);
@@ -260,7 +225,7 @@ static void what_is_no_record_is_not_believed(void **state)
     struct names_counts counts;
     world_open(&world);
     side_open(&side, &world, "host", NULL);
-    int fd = domain_file_lock(world.folder, "claim.000000000000002a");
+    int fd = domain_file_lock(world.scratch.folder, "claim.000000000000002a");
     assert_true(fd >= 0);
     assert_int_equal(names_ask(side.names, 42), 0); /* locked and empty */
     uint8_t record[CLAIM_RECORD_SIZE];
@@ -308,7 +273,7 @@ static void all_claims_can_be_listed(void **state)
     world_open(&world);
     side_open(&one, &world, "host", NULL);
     side_open(&other, &world, "host", NULL);
-    pid_t dead = claimant_start(&world, 9, 1, &status);
+    pid_t dead = claimant_start(&world, "host", 9, 1, &status);
     claimant_kill(dead);
     assert_int_equal(side_claims(&one, 1, 1, 1), 0);
     assert_int_equal(side_claims(&one, 2, 5, 1), 0);

@@ -208,31 +208,12 @@ static void of_two_who_claim_at_once_the_lower_context_wins(void **state)
 }
 
 /* A process that claims and dies without a word. */
-static void claim_and_be_killed(struct group_world *world, uint64_t id, uint64_t incarnation)
+static void claim_and_be_killed(const struct group_world *world, uint64_t id, uint64_t incarnation)
 {
-    int ends[2], status = -1;
-    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct world own = world->world;
-        struct side side;
-        int result = poller_open(&own.poller, &own.lock);
-        side_open(&side, &own, world->services, NULL);
-        side.context = (uint64_t)getpid();
-        if (!result)
-            result = side_claims(&side, id, id, incarnation);
-        if (write(ends[1], &result, sizeof result) != sizeof result)
-            _exit(2);
-        pause();
-        _exit(1);
-    }
-    close(ends[1]);
-    assert_int_equal(read(ends[0], &status, sizeof status), sizeof status);
+    int status;
+    pid_t pid = claimant_start(&world->world, world->services, id, incarnation, &status);
     assert_int_equal(status, 0);
-    close(ends[0]);
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    claimant_kill(pid);
 }
 
 static void a_restarted_service_is_found_without_asking(void **state)
@@ -670,8 +651,10 @@ static void a_bad_group_is_refused_with_a_reason(void **state)
                                         "multicast:239.255.255.255.255.255.255:17700"};
     struct world world;
     world_open(&world);
-    struct names_config config = {
-        .poller = world.poller, .folder = world.folder, .domain = "test", .events = &side_events};
+    struct names_config config = {.poller = world.poller,
+                                  .folder = world.scratch.folder,
+                                  .domain = SCRATCH_DOMAIN,
+                                  .events = &side_events};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct names *names;
         struct why why = {""};

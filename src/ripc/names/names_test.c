@@ -21,8 +21,10 @@ static void a_bad_list_is_refused_with_a_reason(void **state)
     };
     struct world world;
     world_open(&world);
-    struct names_config config = {
-        .poller = world.poller, .folder = world.folder, .domain = "test", .events = &side_events};
+    struct names_config config = {.poller = world.poller,
+                                  .folder = world.scratch.folder,
+                                  .domain = SCRATCH_DOMAIN,
+                                  .events = &side_events};
     struct names *names;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct why why = {""};
@@ -50,7 +52,7 @@ static void eight_services_are_enough(void **state)
     struct side side;
     char path[96], list[1024] = "host";
     world_open(&world);
-    snprintf(path, sizeof path, "%s/names", world.top);
+    snprintf(path, sizeof path, "%s/names", world.scratch.above);
     FILE *file = fopen(path, "w");
     assert_non_null(file);
     fclose(file);
@@ -62,8 +64,8 @@ static void eight_services_are_enough(void **state)
     snprintf(list + strlen(list), sizeof list - strlen(list), ",file:%s", path);
     struct names_config config = {.poller = world.poller,
                                   .services = list,
-                                  .folder = world.folder,
-                                  .domain = "test",
+                                  .folder = world.scratch.folder,
+                                  .domain = SCRATCH_DOMAIN,
                                   .events = &side_events};
     struct names *names;
     struct why why = {""};
@@ -117,8 +119,8 @@ static void callbacks_may_call(void **state)
     side_open(&side, &world, "host", NULL);
     struct names_config config = {.poller = world.poller,
                                   .services = "host",
-                                  .folder = world.folder,
-                                  .domain = "test",
+                                  .folder = world.scratch.folder,
+                                  .domain = SCRATCH_DOMAIN,
                                   .events = &events,
                                   .owner = &meddler};
     assert_int_equal(names_open(&meddler.names, &config, &why), 0);

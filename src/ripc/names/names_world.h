@@ -4,15 +4,18 @@
  * told. One thread, so that nobody takes the lock but the poller. */
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/test.h"
 #include "ripc/names/names_impl.h"
-#include "transport/domain.h"
+#include "transport/scratch.h"
 
 #define WORLD_PATIENCE (20 * NSEC_PER_SEC) /* after which a test fails */
 #define WORLD_NOTES    256
@@ -28,8 +31,7 @@ struct note {
 struct world {
     struct lock lock;
     struct poller *poller;
-    char top[64];
-    char folder[DOMAIN_PATH_MAX];
+    struct scratch scratch;
 };
 
 struct side {
@@ -42,11 +44,8 @@ struct side {
 
 static inline void world_open(struct world *world)
 {
-    struct why why = {""};
-    *world = (struct world){.top = "/tmp/weft-names-XXXXXX"};
-    assert_non_null(mkdtemp(world->top));
-    assert_int_equal(setenv("WEFT_FOLDER", world->top, 1), 0);
-    assert_int_equal(domain_open(world->folder, "test", &why), 0);
+    *world = (struct world){0};
+    scratch_open(&world->scratch);
     assert_int_equal(poller_open(&world->poller, &world->lock), 0);
 }
 
@@ -54,9 +53,8 @@ static inline void world_open(struct world *world)
 static inline void world_close(struct world *world)
 {
     poller_close(world->poller);
-    domain_clean(world->folder);
-    assert_int_equal(rmdir(world->folder), 0);
-    assert_int_equal(rmdir(world->top), 0);
+    domain_clean(world->scratch.folder);
+    scratch_close(&world->scratch);
 }
 
 static inline void side_note(struct side *side, struct note note)
@@ -90,8 +88,8 @@ static inline void side_open(struct side *side, struct world *world, const char 
     *side = (struct side){.world = world, .context = ++contexts};
     struct names_config config = {.poller = world->poller,
                                   .services = services,
-                                  .folder = world->folder,
-                                  .domain = "test",
+                                  .folder = world->scratch.folder,
+                                  .domain = SCRATCH_DOMAIN,
                                   .key = key,
                                   .events = &side_events,
                                   .owner = side};
@@ -165,4 +163,39 @@ static inline int side_claims(struct side *side, uint64_t id, uint64_t member, u
     unsigned before = side_count(side, NOTE_ANNOUNCED, id);
     int result = names_announce(side->names, &claim);
     return result < 0 ? result : side_await(side, NOTE_ANNOUNCED, id, before + 1)->status;
+}
+
+/* A process that claims, and says on the pipe how it went. */
+static inline pid_t claimant_start(const struct world *world, const char *services, uint64_t id,
+                                   uint64_t incarnation, int *status)
+{
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct world own = *world;
+        struct side side;
+        int result = poller_open(&own.poller, &own.lock);
+        side_open(&side, &own, services, NULL);
+        side.context = (uint64_t)getpid();
+        if (!result)
+            result = side_claims(&side, id, id, incarnation);
+        if (write(ends[1], &result, sizeof result) != sizeof result)
+            _exit(2);
+        pause();
+        _exit(1);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], status, sizeof *status), sizeof *status);
+    close(ends[0]);
+    return pid;
+}
+
+static inline void claimant_kill(pid_t pid)
+{
+    int status;
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
 }

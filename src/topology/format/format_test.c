@@ -137,7 +137,7 @@ static void every_topology_comes_back_from_every_format(void **state)
             assert_int_equal(format_of_content(text.data, text.size), format);
             enum err err = format_read(&back, (enum format)format, "x", text.data, text.size, &why);
             if (err)
-                print_message("seed %d round %u %s: %s\n", SEED, round, format_words[format],
+                print_message("# seed %d round %u %s: %s\n", SEED, round, format_words[format],
                               why.text);
             assert_int_equal(err, OK);
             assert_same_topology(&topology, &back);

@@ -1,0 +1,64 @@
+"""The tour's part about messages runs, says what it promises, and leaves nothing behind."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, sys.path[0] + "/..")
+from tap import main
+
+TOUR = pathlib.Path(__file__).resolve().parent.parent.parent / "tools" / "tour"
+PATIENCE = 60  # seconds; nothing takes that long
+
+
+class Tour(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="weft-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        (self.folder / "temporary").mkdir()
+        (self.folder / "shared").mkdir(mode=0o700)
+        self.env = {**os.environ, "WEFT": os.path.abspath(os.environ["WEFT"]),
+                    "WEFT_FOLDER": str(self.folder / "shared"),
+                    "TMPDIR": str(self.folder / "temporary")}
+
+    def left(self):
+        return [*(self.folder / "temporary").iterdir(), *(self.folder / "shared").iterdir()]
+
+    def test_messages_are_shown(self):
+        done = subprocess.run([TOUR, "messages"], env=self.env, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        for promised in (r"(?m)^serving 42, pid \d+$", "1000 answered, 0 lost",
+                         "long, taken by the receiver", "100 long pings of 1048576 bytes, 100 answered",
+                         r"(?m)^5: nobody has that id$"):
+            self.assertRegex(done.stdout, promised)
+        self.assertEqual(self.left(), [])
+
+    def test_a_tour_that_is_broken_off_cleans_up(self):
+        tour = subprocess.Popen([TOUR, "messages"], env=self.env, text=True,
+                                stdout=subprocess.PIPE, start_new_session=True)
+        for line in tour.stdout:
+            if line.startswith("serving 42"):
+                break
+        os.killpg(tour.pid, signal.SIGINT)
+        tour.communicate(timeout=PATIENCE)
+        self.assertEqual(tour.returncode, 130)
+        deadline = time.monotonic() + PATIENCE
+        while self.left() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertEqual(self.left(), [])
+
+    def test_a_part_that_does_not_exist(self):
+        done = subprocess.run([TOUR, "nonsense"], env=self.env, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertRegex(done.stderr, r"^tour: [^\n]+\n\Z")
+
+
+main()

@@ -1,0 +1,244 @@
+/* starved: what happens to messages when there is no memory. Two contexts without
+ * threads talk in every way there is while one allocation after the other is refused.
+ * Any call may fail then; none may crash, and closing must give back everything.
+ *
+ * The linker leads our allocations here (--wrap). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ripc/scene.h"
+
+#define SIZE  20000
+#define TURNS 60
+
+static long refuse_at = -1; /* counts down; the allocation that meets 0 is refused */
+static bool refused;
+static long live; /* allocations not yet freed */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void *__real_reallocarray(void *old, size_t count, size_t size);
+void __real_free(void *old);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+void *__wrap_reallocarray(void *old, size_t count, size_t size);
+void __wrap_free(void *old);
+
+static bool granted(void)
+{
+    if (refuse_at < 0 || refuse_at-- > 0)
+        return true;
+    refused = true;
+    return false;
+}
+
+static void *counted(void *memory)
+{
+    live += memory != NULL;
+    return memory;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return granted() ? counted(__real_malloc(size)) : NULL;
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return granted() ? counted(__real_calloc(count, size)) : NULL;
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+    if (!granted())
+        return NULL;
+    void *grown = __real_realloc(old, size);
+    return old ? grown : counted(grown);
+}
+
+void *__wrap_reallocarray(void *old, size_t count, size_t size)
+{
+    if (!granted())
+        return NULL;
+    void *grown = __real_reallocarray(old, count, size);
+    return old ? grown : counted(grown);
+}
+
+void __wrap_free(void *old)
+{
+    live -= old != NULL;
+    __real_free(old);
+}
+
+struct talk {
+    struct ripc *here, *there;
+    struct ripc_service *client, *server; /* client (41) in here, server (42) in there */
+    unsigned done;
+};
+
+static void talk_progress(struct talk *talk)
+{
+    ripc_progress(talk->here);
+    ripc_progress(talk->there);
+}
+
+/* As often as it takes while both sides move; -EAGAIN if it takes too long. */
+static int64_t talk_send(struct talk *talk, struct ripc_service *from, const struct ripc_send *send)
+{
+    int64_t result = -EAGAIN;
+    for (unsigned turn = 0; turn < TURNS && result == -EAGAIN; turn++) {
+        result = ripc_send_message(from, send);
+        talk_progress(talk);
+    }
+    return result;
+}
+
+static bool talk_receive(struct talk *talk, struct ripc_service *service,
+                         struct ripc_message *message)
+{
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        if (ripc_receive(service, message, 1, RIPC_NOW) == 1)
+            return true;
+        talk_progress(talk);
+    }
+    return false;
+}
+
+/* There and back: a window, an item to fetch, and a reply into a return buffer. */
+static void talk_long(struct talk *talk)
+{
+    uint8_t *data = ripc_alloc(talk->here, SIZE);
+    uint8_t *reply = ripc_alloc(talk->there, SIZE);
+    uint8_t memory[SIZE];
+    if (!data || !reply)
+        return;
+    memset(data, 1, SIZE);
+    memset(reply, 2, SIZE);
+    int posted = ripc_window_add(talk->there, talk->server, memory, SIZE);
+    struct iovec items[2] = {{data, SIZE}, {data, 100}};
+    struct iovec returns = {NULL, SIZE};
+    struct ripc_send request = {.to = 42,
+                                .longs = items,
+                                .long_count = 2,
+                                .returns = &returns,
+                                .return_count = 1,
+                                .deadline = RIPC_NOW};
+    struct iovec answer = {reply, SIZE};
+    struct ripc_send response = {.to = 41, .longs = &answer, .long_count = 1, .deadline = RIPC_NOW};
+    struct ripc_message message;
+    int64_t number = talk_send(talk, talk->client, &request);
+    if (number >= 0 && talk_receive(talk, talk->server, &message)) {
+        uint8_t few[SIZE];
+        if (ripc_fetch(&message, 1, few, SIZE, RIPC_NOW) == 0)
+            assert_int_equal(few[0], 1);
+        if (!posted && message.longs[0].status == 0)
+            assert_int_equal(memory[SIZE - 1], 1);
+        ripc_release(&message);
+        if (talk_send(talk, talk->server, &response) >= 0 &&
+            talk_receive(talk, talk->client, &message)) {
+            if (message.longs[0].status == 0) {
+                assert_int_equal(((uint8_t *)message.longs[0].data)[SIZE - 1], 2);
+                assert_int_equal(ripc_free(talk->here, message.longs[0].data), 0);
+                talk->done++;
+            }
+            ripc_release(&message);
+        }
+    }
+    struct ripc_event event;
+    ripc_poll(talk->client, &event, 1, RIPC_NOW);
+    ripc_poll(talk->server, &event, 1, RIPC_NOW);
+}
+
+static void talk_notice(struct talk *talk)
+{
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    if (ripc_notice_open(talk->there, NULL, NULL, &notice, &handle) < 0)
+        return;
+    int result = -EAGAIN;
+    for (unsigned turn = 0; turn < TURNS && result == -EAGAIN; turn++) {
+        result = ripc_notify(talk->client, &handle, 3, RIPC_NOW);
+        talk_progress(talk);
+    }
+    for (unsigned turn = 0; turn < TURNS && result == 0; turn++) {
+        result = ripc_notice_wait(notice, NULL, RIPC_NOW);
+        talk->done += result == 1;
+        result = result == -EAGAIN ? 0 : -ECANCELED;
+        talk_progress(talk);
+    }
+    assert_int_equal(ripc_notice_close(notice), 0);
+}
+
+static void talk_others(struct talk *talk)
+{
+    struct ripc_event event;
+    uint8_t *data = ripc_alloc(talk->there, SIZE);
+    uint8_t byte;
+    struct ripc_grant grant;
+    if (ripc_watch(talk->client, 42) == 0)
+        talk->done += ripc_poll(talk->client, &event, 1, RIPC_NOW) == 1;
+    if (data && ripc_grant(talk->server, 41, data, SIZE, RIPC_READ, &grant) == 0) {
+        int result = -EAGAIN;
+        for (unsigned turn = 0; turn < TURNS && result == -EAGAIN; turn++) {
+            result = ripc_read(talk->client, &grant, 0, &byte, 1, RIPC_NOW);
+            talk_progress(talk);
+        }
+        talk->done += result == 0;
+    }
+    if (ripc_join(talk->server, 43) == 0) {
+        struct iovec piece = {"all", 3};
+        struct ripc_send send = {
+            .to = 43, .shorts = &piece, .short_count = 1, .deadline = RIPC_NOW};
+        struct ripc_message message;
+        if (talk_send(talk, talk->client, &send) == 0 &&
+            talk_receive(talk, talk->server, &message)) {
+            talk->done++;
+            ripc_release(&message);
+        }
+    }
+}
+
+/* Returns how much of it worked. */
+static unsigned talk_with(long at)
+{
+    struct ripc_config config = {.flags = RIPC_MANUAL, .domain = "starved"};
+    struct talk talk = {.here = scene_open(&config), .there = scene_open(&config)};
+    talk.client = scene_bind(talk.here, 41);
+    talk.server = scene_bind(talk.there, 42);
+    refused = false;
+    refuse_at = at;
+    talk_long(&talk);
+    talk_notice(&talk);
+    talk_others(&talk);
+    refuse_at = -1;
+    int result = ripc_close(talk.here, RIPC_NOW);
+    assert_true(result == 0 || result == -ETIMEDOUT);
+    result = ripc_close(talk.there, RIPC_NOW);
+    assert_true(result == 0 || result == -ETIMEDOUT);
+    return talk.done;
+}
+
+static void without_memory_nothing_is_lost_but_the_call(void **state)
+{
+    talk_with(-1); /* what libraries allocate once */
+    long before = live;
+    unsigned all = talk_with(-1);
+    assert_int_equal(all, 5);
+    assert_int_equal(live, before);
+    unsigned worked = 0;
+    long at = 0;
+    do {
+        worked += talk_with(at) == all;
+        if (live != before)
+            print_message("allocation %ld refused: %ld are left\n", at, live - before);
+        assert_int_equal(live, before);
+        at++;
+    } while (refused && at < 1000);
+    assert_true(at > 20 && at < 1000);
+    assert_true(worked > 0);
+}
+
+TEST_MAIN(SCENE(without_memory_nothing_is_lost_but_the_call))
