@@ -386,6 +386,7 @@ void ripc_release(struct ripc_message *message)
     struct ripc *ripc = arrival->service->ripc;
     struct frame frame = {
         .body = message->internal[1],
+        .size = message->size, /* near enough: when to tell the sender depends on it */
         .cookie = message->cookie,
         .head.token = 0,
     };

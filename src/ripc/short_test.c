@@ -116,6 +116,28 @@ static void a_slow_receiver_costs_credit_not_messages(void **state)
     scene_close(there);
 }
 
+/* A receiver that is busy tells the sender before it has taken everything. */
+static void credit_for_bytes_comes_while_more_waits(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *client = scene_bind(here, 0);
+    struct ripc_service *server = scene_bind(there, 42);
+    static uint8_t letter[RIPC_SHORT_MAX];
+    assert_int_equal(ripc_send(client, 42, letter, sizeof letter, scene_deadline()), 0);
+    unsigned sent = 1;
+    while (ripc_send(client, 42, letter, sizeof letter, RIPC_NOW) == 0)
+        assert_true(++sent < 512); /* bytes run out, not slots */
+    for (unsigned i = 0; i < 8; i++) {
+        struct ripc_message message = scene_receive(server);
+        ripc_release(&message);
+    }
+    assert_true(sent > 16);
+    assert_int_equal(ripc_send(client, 42, letter, sizeof letter, RIPC_NOW), 0);
+    scene_close(here);
+    scene_close(there);
+}
+
 static void held_messages_are_released_in_any_order(void **state)
 {
     struct ripc_config config = {.ring_slots = 16};
@@ -250,6 +272,7 @@ static void a_context_without_threads_works_alike(void **state)
 TEST_MAIN(SCENE(whoever_sleeps_is_woken_and_that_is_counted),
           SCENE(a_message_arrives_and_is_answered), SCENE(pieces_are_gathered_and_told_apart),
           SCENE(every_size_arrives_whole), SCENE(a_slow_receiver_costs_credit_not_messages),
+          SCENE(credit_for_bytes_comes_while_more_waits),
           SCENE(held_messages_are_released_in_any_order), SCENE(nobody_and_nonsense_are_told_apart),
           SCENE(a_service_that_comes_again_is_found_again),
           SCENE(what_was_sent_before_the_end_still_arrives),
