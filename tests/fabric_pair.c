@@ -291,8 +291,10 @@ int side_push(struct side *side, const struct frame_head *head, const struct iov
     int result;
     lock_take(&side->lock);
     while ((result = side->ops->push(side->outlet, head, pieces, piece_count)) == -EAGAIN)
-        if (!side_pause(side, spin))
+        if (!side_pause(side, spin)) {
             result = -EPIPE;
+            break;
+        }
     lock_drop(&side->lock);
     return result;
 }

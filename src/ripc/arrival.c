@@ -341,7 +341,7 @@ static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, 
 static struct arrival *arrivals_turn(struct ripc_service *service)
 {
     struct list *first = service->arrivals.next;
-    if (first->next != &service->arrivals) {
+    if (first->next != &service->arrivals) { /* NOLINT: what was closed left the list */
         list_remove(first);
         list_append(&service->arrivals, first);
     }

@@ -19,7 +19,7 @@ static void what_is_written_is_read(void **state)
     uint8_t body[MESSAGE_TABLE_MAX + 3];
     size_t size = message_table_write(&head, &table, body);
     assert_int_equal(size, message_table_size(&head));
-    memcpy(body + size, "abc", 3);
+    memcpy(body + size, (uint8_t[]){1, 2, 3}, 3);
     assert_int_equal(message_table_read(&head, body, size + 3, &read), size);
     assert_int_equal(read.short_sizes[0], 3);
     assert_int_equal(read.items[0].memory.address, 12);

@@ -186,7 +186,7 @@ static int peer_to_links(struct peer *peer, struct control *control)
         struct link *link = NULL;
         if (peer_link(peer, i, &link) < 0)
             continue;
-        int result = link->ops->link_control(link, control);
+        int result = link->ops->link_control(link, control); /* NOLINT: peer_link has set it */
         if (result != -ENOMSG)
             return result;
     }

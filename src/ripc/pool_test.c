@@ -434,7 +434,7 @@ static void model_look(struct world *world, struct model *model, struct rng *rng
     bool inside = size <= piece->size - offset;
     struct extent *extent = pool_find(world->pool, piece->base + offset, size);
     assert_int_equal(extent != NULL, inside);
-    if (inside && rng_below(rng, 2)) {
+    if (extent && rng_below(rng, 2)) {
         uint32_t users = extent->users;
         assert_ptr_equal(pool_use(world->pool, piece->base + offset, size), extent);
         assert_int_equal(extent->users, users + 1);

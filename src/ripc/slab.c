@@ -8,7 +8,7 @@
 
 static uint64_t units_mask(uint32_t first, uint32_t count)
 {
-    assert(count >= 1 && first + count <= SLAB_UNITS);
+    assert(count >= 1 && count <= SLAB_UNITS && first <= SLAB_UNITS - count);
     return (~0ULL >> (SLAB_UNITS - count)) << first;
 }
 

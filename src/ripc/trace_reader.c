@@ -172,7 +172,7 @@ static int reader_find_end(struct trace_reader *reader)
 int trace_reader_take(struct trace_reader *reader, struct trace_record *out, unsigned max,
                       uint64_t *lost)
 {
-    uint64_t count;
+    uint64_t count = 0;
     unsigned taken = 0;
     int result = reader_refresh(reader);
     if (result == 0)

@@ -189,6 +189,7 @@ int fabric_collect(struct outlet *base, struct acknowledgement *out, unsigned ma
 
 static bool acks_grow(struct fabric_outlet *outlet)
 {
+    assert(outlet->acks || !outlet->ack_count);
     size_t capacity = outlet->acks ? 2 * (outlet->ack_mask + 1) : ACKS_FIRST;
     struct acknowledgement *acks = array_new(capacity, sizeof *acks);
     if (!acks)

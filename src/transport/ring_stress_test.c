@@ -192,8 +192,8 @@ static void *acknowledge_all(void *argument)
         int count = ring_pull(&stream->receiver, frames, 1, &credit);
         if (count < 0 || (!count && !pause_turn(stream, &turns)))
             stream->wrong = "pull";
-        if (count == 1 && ring_acknowledge(&stream->receiver, frames[0].head.token,
-                                           (int64_t)(taken++ * TOKEN_PER)))
+        if (count == 1 &&
+            ring_acknowledge(&stream->receiver, frames[0].head.token, (int64_t)taken++ * TOKEN_PER))
             stream->wrong = "acknowledge";
     }
     return NULL;

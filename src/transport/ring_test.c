@@ -121,7 +121,7 @@ static void order_survives_many_laps(void **state)
     struct pair pair;
     struct rng rng = rng_make(11, 0);
     pair_open(&pair, 16, 0);
-    size_t sizes[16];
+    size_t sizes[16] = {0};
     uint64_t sent = 0;
     uint64_t taken = 0;
     while (taken < 20000) {

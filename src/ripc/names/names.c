@@ -242,6 +242,7 @@ static void known_drop(struct names *names, struct name *name, struct known *kno
 void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
                 uint64_t context)
 {
+    assert(context || service);
     struct name *name = cache_find(&names->cache, id);
     struct known *known = name ? name_known(name, member) : NULL;
     if (!known || known->own || known->ended)
