@@ -190,8 +190,8 @@ static void client_run(void *argument)
 
 /* What one event did to the conversations. */
 struct outcome {
-    double outage;     /* us from the end of the old term to the last client's first new answer */
-    double resumption; /* us of it after the new term was there */
+    double outage;     /* ms from the end of the old term to the last client's first new answer */
+    double resumption; /* ms of it after the new term was there */
     uint32_t resumed;  /* clients */
     uint64_t asked, failed, unanswered;
 };
@@ -289,8 +289,8 @@ static enum err event_play(struct play *play, enum event event, struct outcome *
     outcome->failed -= before.failed;
     outcome->unanswered -= before.unanswered;
     outcome->resumed = resumed;
-    outcome->outage = last ? (double)(last - ended) * 1e-3 : NAN;
-    outcome->resumption = last ? fmax((double)(last - bound) * 1e-3, 0) : NAN;
+    outcome->outage = last ? (double)(last - ended) * 1e-6 : NAN;
+    outcome->resumption = last ? fmax((double)(last - bound) * 1e-6, 0) : NAN;
     return OK;
 }
 
@@ -337,9 +337,9 @@ static const struct figure_column columns[] = {
     {"times", ""},
     {"conversations", ""},
     {"resumed", ""},
-    {"outage", "us"},
-    {"outage_most", "us"},
-    {"after_bind", "us"},
+    {"outage", "ms"},
+    {"outage_most", "ms"},
+    {"after_bind", "ms"},
     {"answered", ""},
     {"failed", ""},
     {"unanswered", ""},
@@ -349,7 +349,7 @@ static const struct figure_column columns[] = {
 /* Of each time, in order: how many percent were as short. */
 static const struct figure_column outage_columns[] = {
     {"event", ""},
-    {"outage", "us"},
+    {"outage", "ms"},
     {"share", "%"},
     {0},
 };
@@ -433,8 +433,8 @@ const struct figure figure_ripc_flexibility = {
               "resumed are counted; a process takes the place of a machine",
     .measured = true,
     .plot.table = "outages",
-    .plot.x_label = "outage (us)",
-    .plot.y_label = "share of the times (%)",
+    .plot.x_label = "outage, until all clients have answers again (ms)",
+    .plot.y_label = "share of the times that were as short (%)",
     .plot.log_x = true,
     .plot.series =
         {

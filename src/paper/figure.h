@@ -17,8 +17,8 @@
 #include "topology/measure/distance.h"
 
 #define FIGURE_TABLE_MAX  4
-#define FIGURE_COLUMN_MAX 12
-#define FIGURE_SERIES_MAX 6
+#define FIGURE_COLUMN_MAX 16
+#define FIGURE_SERIES_MAX 11
 #define FIGURE_WORD_SIZE  48
 
 enum verdict {
