@@ -1,6 +1,7 @@
 #include "measured/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
@@ -34,23 +35,55 @@ void child_kill(pid_t child)
         ;
 }
 
-bool child_folder_make(char folder[CHILD_FOLDER_SIZE])
-{
-    const char *base = getenv("TMPDIR");
-    int size = snprintf(folder, CHILD_FOLDER_SIZE, "%s/weft-measured-XXXXXX",
-                        base && *base ? base : "/tmp");
-    if (size >= CHILD_FOLDER_SIZE) /* sockets lie in it, whose paths are short */
-        strcpy(folder, "/tmp/weft-measured-XXXXXX");
-    return mkdtemp(folder) != NULL;
-}
-
 static int entry_remove(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
     (void)remove(path);
     return 0;
 }
 
-void child_folder_remove(const char *folder)
+/* The keeper: waits until nobody holds the other end of the pipe any more.
+ * Besides us, children that we forked hold it; they do not outlive us. */
+static _Noreturn void folder_keep(const char *path, const int life[2])
 {
-    nftw(folder, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+    char nothing;
+    setsid(); /* a Ctrl-C is not for us */
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    close(life[1]);
+    while (read(life[0], &nothing, 1) < 0 && errno == EINTR)
+        ;
+    nftw(path, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+    _exit(0);
+}
+
+int child_folder_make(struct child_folder *folder)
+{
+    const char *base = getenv("TMPDIR");
+    int life[2], size = snprintf(folder->path, sizeof folder->path, "%s/weft-measured-XXXXXX",
+                                 base && *base ? base : "/tmp");
+    if (size >= CHILD_FOLDER_SIZE) /* sockets lie in it, whose paths are short */
+        strcpy(folder->path, "/tmp/weft-measured-XXXXXX");
+    if (pipe2(life, O_CLOEXEC) < 0)
+        return -errno;
+    int error = mkdtemp(folder->path) ? 0 : errno;
+    fflush(NULL);
+    folder->keeper = error ? -1 : fork();
+    if (folder->keeper == 0)
+        folder_keep(folder->path, life);
+    if (folder->keeper < 0 && !error) {
+        error = errno;
+        (void)rmdir(folder->path);
+    }
+    close(life[0]);
+    if (error)
+        close(life[1]);
+    folder->life = life[1];
+    return -error;
+}
+
+void child_folder_remove(struct child_folder *folder)
+{
+    close(folder->life);
+    while (waitpid(folder->keeper, NULL, 0) < 0 && errno == EINTR)
+        ;
 }

@@ -1,6 +1,7 @@
 #pragma once
 /* child: a process of our own that runs one function, and the folder such
- * processes meet in. Whatever happens to us, no child outlives us. */
+ * processes meet in. Whatever happens to us, no child outlives us,
+ * and the folder goes, too: Ctrl-C in the middle of a figure is nothing unusual. */
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -13,6 +14,13 @@ pid_t child_start(void (*run)(void *argument), void *argument);
 /* kill -9, and waits until it is gone. Nothing for an id <= 0. */
 void child_kill(pid_t child);
 
-/* A new empty folder in TMPDIR or /tmp; false if there cannot be one. */
-bool child_folder_make(char folder[CHILD_FOLDER_SIZE]);
-void child_folder_remove(const char *folder);
+/* A folder and the process that removes it when we are done or dead. */
+struct child_folder {
+    char path[CHILD_FOLDER_SIZE];
+    pid_t keeper;
+    int life; /* the keeper sees its end */
+};
+
+/* A new empty one in TMPDIR or /tmp; a negative errno if there cannot be one. */
+int child_folder_make(struct child_folder *folder);
+void child_folder_remove(struct child_folder *folder);

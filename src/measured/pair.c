@@ -298,10 +298,10 @@ static void *memory_share(size_t size)
 enum err pair_run(const struct side *side, const struct job *job, struct pair_result *result,
                   struct why *why)
 {
-    char folder[CHILD_FOLDER_SIZE];
+    struct child_folder folder;
     int channels[2] = {-1, -1};
     size_t size = PAIR_DEPTH * job->size + PAIR_MEMORY_MIN;
-    struct pair pair = {.job = job, .folder = folder};
+    struct pair pair = {.job = job, .folder = folder.path};
     enum err err = OK;
     assert(job->batches <= PAIR_BATCH_MAX && job->count > 0);
     *result = (struct pair_result){0};
@@ -311,8 +311,9 @@ enum err pair_run(const struct side *side, const struct job *job, struct pair_re
         err = why_memory(why);
         goto unmap;
     }
-    if (!child_folder_make(folder)) {
-        err = why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(errno));
+    int error = child_folder_make(&folder);
+    if (error < 0) {
+        err = why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(-error));
         goto unmap;
     }
     bool done = false;
@@ -322,7 +323,7 @@ enum err pair_run(const struct side *side, const struct job *job, struct pair_re
     if (!done && !result->missing)
         err = why_fail(why, ERR_SYSTEM, "%s: %s", side->name,
                        result->reason[0] ? result->reason : "the measurement did not end well");
-    child_folder_remove(folder);
+    child_folder_remove(&folder);
 unmap:
     if (pair.memory)
         munmap(pair.memory, size);

@@ -58,7 +58,7 @@ struct stage {
     _Atomic int64_t bound[TERM_MAX]; /* when it took it; 0: not yet, < 0: the error */
     _Atomic int64_t left[TERM_MAX];  /* when it gave it up by itself */
     struct client clients[CLIENT_COUNT];
-    char folder[CHILD_FOLDER_SIZE];
+    struct child_folder folder;
 };
 
 struct request {
@@ -82,7 +82,7 @@ static struct ripc *context_open(const struct stage *stage)
 {
     struct ripc *ripc;
     struct ripc_config config = {.domain = "measured", .transports = "shm", .names = "host"};
-    if (setenv("WEFT_FOLDER", stage->folder, 1) || ripc_open(&config, &ripc) < 0)
+    if (setenv("WEFT_FOLDER", stage->folder.path, 1) || ripc_open(&config, &ripc) < 0)
         _exit(1);
     return ripc;
 }
@@ -203,6 +203,7 @@ struct play {
     pid_t clients[CLIENT_COUNT];
     pid_t terms[TERM_MAX];
     uint32_t term; /* the last one that was started */
+    bool has_folder;
 };
 
 static void sums_read(const struct stage *stage, struct outcome *sums)
@@ -305,8 +306,10 @@ static enum err play_open(struct play *play, struct why *why)
         play->stage = NULL;
         return why_memory(why);
     }
-    if (!child_folder_make(play->stage->folder))
-        return why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(errno));
+    int error = child_folder_make(&play->stage->folder);
+    if (error < 0)
+        return why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(-error));
+    play->has_folder = true;
     for (uint32_t i = 0; i < CLIENT_COUNT; i++) {
         struct part part = {play->stage, i};
         play->clients[i] = child_start(client_run, &part);
@@ -325,8 +328,8 @@ static void play_close(struct play *play)
         child_kill(play->terms[term]);
     if (!play->stage)
         return;
-    if (play->stage->folder[0])
-        child_folder_remove(play->stage->folder);
+    if (play->has_folder)
+        child_folder_remove(&play->stage->folder);
     munmap(play->stage, sizeof *play->stage);
 }
 

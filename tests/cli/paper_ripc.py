@@ -2,8 +2,11 @@
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.dom.minidom
 
@@ -80,6 +83,23 @@ class Flexibility(unittest.TestCase):
             self.assertGreater(row["answered"], 0)
         self.assertEqual([claim["verdict"] for claim in figure["claims"]], ["agrees"] * 5)
         self.assertEqual(len(rows(figure, 1)), sum(row["times"] for row in table))
+
+    def test_a_run_that_is_broken_off_leaves_nothing(self):
+        for how in (signal.SIGINT, signal.SIGKILL):
+            with tempfile.TemporaryDirectory() as place:
+                run = subprocess.Popen([os.environ["WEFT"], "paper", "run", "ripc-flexibility"],
+                                       env={**os.environ, "TMPDIR": place}, text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                deadline = time.monotonic() + 60
+                while not os.listdir(place) and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                self.assertIsNone(run.poll())
+                run.send_signal(how)
+                run.communicate(timeout=60)
+                self.assertEqual(run.returncode, -how)
+                while os.listdir(place) and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                self.assertEqual(os.listdir(place), [])
 
 
 main()
