@@ -140,8 +140,8 @@ struct ripc_send {
  *   -EFAULT        a long item is in memory that is not registered
  *   -EOPNOTSUPP    long items, and no way to the peer can carry them
  *   -ECONNREFUSED  nobody listens where the id is said to be, or its process refuses us
+ *                  (it has enough pipes from ours, or closes)
  *   -EHOSTUNREACH  we have no transport in common with its process
- *   -EMFILE        more pipes between two processes than one of them takes
  * To a group: each member gets it or, with -EAGAIN, none does. */
 RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send);
 

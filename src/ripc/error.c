@@ -29,7 +29,6 @@ static const struct {
     {EPROTO, "the peer does not speak our protocol"},
     {EKEYREJECTED, "the peer does not know the cluster's secret"},
     {EPROTONOSUPPORT, "the peer speaks another version"},
-    {EMFILE, "too many pipes, or too many open files"},
     {EEXIST, "overlaps what is there already"},
 };
 
