@@ -94,7 +94,7 @@ static void server_show_ports(void)
 static void be_server(void)
 {
     struct ripc_message message;
-    struct ripc_stats stats;
+    struct ripc_stats stats = {0};
     self.name = "server";
     enter(SERVER_ID);
     server_show_ports();

@@ -27,7 +27,7 @@ static void those_who_left_are_forgotten(void **state)
     for (unsigned i = 0; i < 60; i++)
         visit(here, server);
     assert_true(server->remotes.count <= 60);
-    usleep(1200 * 1000); /* they are remembered for a second */
+    clock_nap(NSEC_PER_SEC * 6 / 5); /* they are remembered for a second */
     for (unsigned i = 0; i < 10; i++)
         visit(here, server);
     assert_true(server->remotes.count < 20);
