@@ -238,8 +238,10 @@ static void in_a_child(bool may_read, void (*run)(void))
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        skip();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        print_message("# left out: this kernel has no filters for system calls\n");
+        return;
+    }
     assert_int_equal(status, 0);
 }
 
