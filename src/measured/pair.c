@@ -148,6 +148,10 @@ void pair_lap(struct pair *pair)
         shared->batch_count = pair->batch_count;
         shared->wall += now - pair->since;
     }
+    if (pair->job->idle_usec) { /* both sides fall asleep before the next begins */
+        usleep(pair->job->idle_usec);
+        now = seconds_now();
+    }
     pair->since = now;
     if (pair->batch_count++ == pair->job->batches)
         shared->cpu[pair->role] = seconds_cpu() - pair->cpu_since;

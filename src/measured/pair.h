@@ -32,11 +32,12 @@ enum job_kind {
 
 struct job {
     enum job_kind kind;
-    size_t size;      /* bytes of a message */
-    uint32_t count;   /* messages of a batch */
-    uint32_t batches; /* at most PAIR_BATCH_MAX; one more runs before them, uncounted */
-    bool blocking;    /* who waits sleeps at once, instead of polling */
-    bool adaptive;    /* ripc waits as it does by default */
+    size_t size;        /* bytes of a message */
+    uint32_t count;     /* messages of a batch */
+    uint32_t batches;   /* at most PAIR_BATCH_MAX; one more runs before them, uncounted */
+    bool blocking;      /* who waits sleeps at once, instead of polling */
+    bool adaptive;      /* ripc waits as it does by default */
+    uint32_t idle_usec; /* between two batches: whoever waits falls asleep */
     const char *transports, *provider, *address; /* of ripc_config; NULL: its defaults */
 };
 
