@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/check.h"
+
 struct list {
     struct list *next;
     struct list *previous;
@@ -46,6 +48,7 @@ static inline struct list *list_take(struct list *list)
     if (node == list)
         return NULL;
     list_remove(node);
+    assert(list->next != node); /* so that an analyser sees it, too: whoever frees it may go on */
     return node;
 }
 

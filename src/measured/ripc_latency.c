@@ -241,7 +241,6 @@ static void load_claims(struct figure_result *result, const struct measured *mea
 static enum err fig5_5_run(struct figure_result *result, const struct figure_call *call,
                            struct why *why)
 {
-    static const uint32_t quick_sizes[] = {100, 1000, 1900};
     const bool quick = call->quick;
     struct measured measured = {0};
     int rounds = quick ? 1 : ROUND_MAX;
@@ -249,7 +248,7 @@ static enum err fig5_5_run(struct figure_result *result, const struct figure_cal
     if (pair_cores() < 2)
         rounds = 0; /* two that poll on one core measure the scheduler */
     for (size_t i = 0; i < measured.size_count; i++) {
-        measured.sizes[i] = quick ? quick_sizes[i] : 100 + 200 * (uint32_t)i;
+        measured.sizes[i] = 100 + (quick ? 900 : 200) * (uint32_t)i;
         enum err err = size_measure(&measured, i, rounds, quick ? BATCHES_QUICK : BATCHES, why);
         if (err)
             return err;
