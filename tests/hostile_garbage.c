@@ -83,6 +83,7 @@ static void enter(ripc_id id)
 
 static void server_show_ports(void)
 {
+    demand(self.ripc && self.ripc->transports[0]);
     const struct udp *udp = (const struct udp *)self.ripc->transports[0];
     socklen_t size = sizeof shared->datagrams;
     shared->place = self.ripc->place;
