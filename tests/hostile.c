@@ -8,7 +8,6 @@
  * The villain is a context of the library whose insides we use directly.
  *
  *   hostile_test [SEED [SECONDS]] */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -27,6 +26,7 @@
 
 #include "base/bytes.h"
 #include "base/rng.h"
+#include "process.h"
 #include "ripc/remote.h"
 #include "transport/shm_impl.h"
 
@@ -75,12 +75,8 @@ static void on_term(int signal)
 
 static unsigned count_descriptors(void)
 {
-    unsigned count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    demand(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
+    unsigned count = process_descriptors();
+    demand(count);
     return count;
 }
 
@@ -645,15 +641,6 @@ static pid_t start(void (*run)(void), uint64_t seed, uint64_t stream)
     _exit(0);
 }
 
-static bool ended_well(pid_t pid)
-{
-    int status;
-    if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return true;
-    printf("# process %d ended with status 0x%x\n", (int)pid, (unsigned)status);
-    return false;
-}
-
 static const struct deed *chosen;
 
 static void be_villain(void)
@@ -669,7 +656,7 @@ static bool act(const struct deed *deed, uint64_t seed, uint64_t *stream, int64_
 {
     chosen = deed;
     do {
-        if (!ended_well(start(be_villain, seed, ++*stream)))
+        if (!process_ended_well(start(be_villain, seed, ++*stream)))
             return false;
         siginfo_t ended = {0}; /* not reaped here */
         if (waitid(P_PID, (id_t)victim, &ended, WEXITED | WNOHANG | WNOWAIT) || ended.si_pid)
@@ -710,9 +697,9 @@ int main(int count, char **words)
         good &= passed;
     }
     kill(honest, SIGTERM);
-    bool served = ended_well(honest);
+    bool served = process_ended_well(honest);
     kill(victim, SIGTERM);
-    bool lives = ended_well(victim);
+    bool lives = process_ended_well(victim);
     printf("%sok %zu - an honest process was served all the while (%llu messages)\n",
            served ? "" : "not ", DEEDS + 1, (unsigned long long)shared->trips);
     printf("%sok %zu - the victim lives, and nothing of it is left\n", lives ? "" : "not ",

@@ -21,6 +21,7 @@
 #include <weft/ripc.h>
 
 #include "base/rng.h"
+#include "process.h"
 #include "ripc/context.h"
 #include "ripc/names/claim.h"
 #include "ripc/names/group_socket.h"
@@ -258,15 +259,6 @@ static pid_t start(void (*run)(void), uint64_t seed, uint64_t stream)
     _exit(0);
 }
 
-static bool ended_well(pid_t pid)
-{
-    int status;
-    if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return true;
-    printf("# process %d ended with status 0x%x\n", (int)pid, (unsigned)status);
-    return false;
-}
-
 static bool await(const _Atomic uint64_t *value, uint64_t least)
 {
     for (int64_t patience = ripc_after(20 * SECOND); ripc_now() < patience; usleep(1000))
@@ -324,9 +316,9 @@ int main(int count, char **words)
         good &= passed;
     }
     kill(client, SIGTERM);
-    bool served = ended_well(client);
+    bool served = process_ended_well(client);
     kill(server, SIGTERM);
-    served &= ended_well(server);
+    served &= process_ended_well(server);
     printf("%sok %zu - two who talked did not notice (%llu messages)\n", served ? "" : "not ",
            PORTS + 1, (unsigned long long)shared->trips);
     ripc_clean(NULL);

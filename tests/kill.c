@@ -10,7 +10,6 @@
  * is left: no operation, no buffer, no descriptor.
  *
  *   kill_test [SEED [ROUNDS]]     so many random rounds of each kind and way */
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 #include <weft/ripc.h>
 
 #include "base/rng.h"
+#include "process.h"
 
 #define SURVIVOR_ID 1
 #define DOOMED_ID   2
@@ -98,12 +98,8 @@ static struct {
 
 static unsigned count_descriptors(void)
 {
-    unsigned count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    demand(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
+    unsigned count = process_descriptors();
+    demand(count);
     return count;
 }
 

@@ -16,6 +16,7 @@
 #include <weft/ripc.h>
 
 #include "base/rng.h"
+#include "process.h"
 
 #define PARTICIPANTS 5
 #define FIRST_ID     100
@@ -66,12 +67,8 @@ static void on_term(int signal)
 
 static unsigned count_descriptors(void)
 {
-    unsigned count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    demand(folder);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
+    unsigned count = process_descriptors();
+    demand(count);
     return count;
 }
 
@@ -335,15 +332,6 @@ static pid_t start(unsigned number, uint64_t seed)
     return pid;
 }
 
-static bool ended_well(pid_t pid)
-{
-    int status;
-    if (waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return true;
-    printf("# process %d ended with status 0x%x\n", (int)pid, (unsigned)status);
-    return false;
-}
-
 static unsigned kill_and_start(pid_t *pids, uint64_t seed, int64_t until, bool *alive)
 {
     struct rng rng = rng_make(seed, 1000);
@@ -399,7 +387,7 @@ int main(int count, char **words)
         if (pids[i] > 0)
             kill(pids[i], SIGTERM);
     for (unsigned i = 0; i < PARTICIPANTS; i++)
-        alive &= pids[i] > 0 && ended_well(pids[i]);
+        alive &= pids[i] > 0 && process_ended_well(pids[i]);
     printf("%sok 1 - every operation of a survivor completed exactly once (%u killed)\n",
            alive ? "" : "not ", kills);
     printf("%sok 2 - somebody was killed\n", kills > 0 ? "" : "not ");
