@@ -1,0 +1,44 @@
+#pragma once
+/* members: who is in the table. It carries the messages of the council (council.h, pure)
+ * over ripc, holds the meetings (meeting.h), watches for deaths, and answers those who
+ * only look (observer.h).
+ *
+ * Its work is done by members_step, from a thread of its own or, without one, from
+ * sst_step; one call at a time. */
+
+#include "sst/meeting.h"
+#include "sst/schema.h"
+
+struct members;
+
+struct members_config {
+    struct sst *table;           /* what meetings are held for */
+    const struct schema *schema; /* borrowed */
+    uint64_t name;               /* of the table */
+    enum sst_design design;
+    uint32_t rows_max;
+};
+
+/* Binds `id` (0: a random one), and does no more. -EADDRINUSE. */
+MUST_CHECK int members_open(struct ripc *ripc, ripc_id id, const struct members_config *config,
+                            struct members **members);
+
+/* Joins or founds, stepping until the first view is installed. */
+MUST_CHECK int members_join(struct members *members, int64_t deadline, struct why *why);
+
+/* Does what is to be done, waiting for it until the deadline. Returns how many things
+ * it did, or -EAGAIN, -ETIMEDOUT. members_wake, from any thread, ends its waiting. */
+int members_step(struct members *members, int64_t deadline);
+void members_wake(struct members *members);
+
+/* Leaves, stepping until the others have installed a view without us. */
+int members_leave(struct members *members, int64_t deadline);
+
+void members_close(struct members *members);
+
+/* The service that owns all grants and reaches of the table. */
+struct ripc_service *members_service(struct members *members);
+
+/* Counted: joins refused, messages that were no member's to send. */
+uint64_t members_refused(const struct members *members);
+uint64_t members_strange(const struct members *members);

@@ -1,0 +1,19 @@
+#pragma once
+/* view: the members of a table under one epoch, by row. Plain data. */
+
+#include <stdint.h>
+
+#include <weft/sst.h>
+
+struct view_member {
+    ripc_id id;     /* 0: the row is nobody's */
+    uint64_t nonce; /* random, of this membership: a process that comes again has another */
+    uint64_t since; /* the epoch in which it became a member: the eldest lead */
+};
+
+struct view {
+    uint64_t table;     /* random, of this founding: tables of one name never mix */
+    uint64_t epoch;     /* from 1 */
+    uint32_t row_count; /* of rows[]; the last is somebody's */
+    struct view_member rows[SST_ROWS_MAX];
+};
