@@ -19,8 +19,9 @@
 
 /* What a member must know to share rows with us. */
 struct introduction {
-    struct ripc_grant row;  /* SST_WRITES: memory for its row, at ours; SST_READS: our own row */
-    struct ripc_grant bell; /* what wakes our detector */
+    struct ripc_grant row;   /* SST_WRITES: memory for its row, at ours; SST_READS: our own row */
+    struct ripc_grant bell;  /* what wakes our detector, where it can be mapped ... */
+    struct ripc_handle wake; /* ... and where it cannot */
 };
 
 /* -ENOMEM, or as ripc_grant. */
