@@ -89,3 +89,10 @@ void apart_close(struct ripc *ripc, struct apart *apart)
     memfile_close(&apart->file);
     *apart = (struct apart){.file.fd = -1};
 }
+
+void reach_void(struct ripc_service *service, const struct ripc_grant *grant)
+{
+    lock_take(&service->ripc->lock);
+    grant_void(service, grant->key);
+    lock_drop(&service->ripc->lock);
+}

@@ -233,6 +233,13 @@ void grants_void(struct ripc *ripc, const void *base, size_t size)
         }
 }
 
+void grant_void(struct ripc_service *service, uint64_t key)
+{
+    struct given *given = id_map_get(&service->ripc->grants, key);
+    if (given && given->service == service)
+        given_take_away(service->ripc, given);
+}
+
 void grants_forget(struct peer *peer)
 {
     size_t cursor = 0;

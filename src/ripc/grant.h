@@ -22,5 +22,8 @@ void grants_forget(struct peer *peer);
 unsigned grants_of(const struct ripc *ripc, const void *base, size_t size);
 void grants_void(struct ripc *ripc, const void *base, size_t size);
 
+/* The end of a single one. */
+void grant_void(struct ripc_service *service, uint64_t key);
+
 /* All that a service gave, or (NULL) all of the context. */
 void grants_drop(struct ripc *ripc, struct ripc_service *service);

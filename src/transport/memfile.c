@@ -103,8 +103,7 @@ int memfile_share(const struct memfile *file, int writable)
     return fd < 0 ? -errno : fd;
 }
 
-/* What the system could still give, by its own word; SIZE_MAX if it says nothing. */
-static size_t memory_available(void)
+size_t memfile_available(void)
 {
     size_t available = SIZE_MAX;
     char line[128];
@@ -125,7 +124,7 @@ static size_t memory_available(void)
 int memfile_reserve(const struct memfile *file)
 {
     assert(file->fd >= 0 && file->writable);
-    if (file->size > memory_available())
+    if (file->size > memfile_available())
         return -ENOMEM;
     int result;
     do

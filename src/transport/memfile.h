@@ -31,6 +31,9 @@ MUST_CHECK int memfile_share(const struct memfile *file, int writable);
  * end some process to find them. */
 MUST_CHECK int memfile_reserve(const struct memfile *file);
 
+/* What the system could still give, by its own word; SIZE_MAX if it says nothing. */
+size_t memfile_available(void);
+
 /* Other memory at the same address: that of `by`, of the same size, which is closed. With
  * `keep` it gets what the file holds. Threads that read meanwhile read the one or the other;
  * who has mapped the file elsewhere keeps what was. On failure both are as before. */
