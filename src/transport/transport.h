@@ -106,6 +106,9 @@ struct inlet;
 struct region;
 struct transfer;
 
+/* Writes over one link of at most so many bytes are placed in the order they were started. */
+#define TRANSFER_ORDERED_MAX 4096
+
 /* Called once with 0 or a negative errno, from progress() or link_close(). */
 typedef void transfer_done(struct transfer *transfer, int status);
 
