@@ -173,7 +173,8 @@ static ssize_t piece_post(struct fabric_job *job, struct fabric_piece *piece, si
         .context = &piece->operation.context,
     };
     return fi_writemsg(fabric->endpoint, &message,
-                       FI_COMPLETION | (fabric->delivers ? FI_DELIVERY_COMPLETE : 0));
+                       FI_COMPLETION |
+                           (fabric->delivers && !job->light ? FI_DELIVERY_COMPLETE : 0));
 }
 
 static size_t piece_size_max(const struct fabric *fabric)
@@ -244,6 +245,7 @@ static int job_start(struct fabric_link *link, const struct remote_memory *remot
         return -ENOMEM;
     job->link = link;
     job->writes = writes;
+    job->light = transfer->light;
     job->local = local;
     job->address = remote->address + offset;
     job->key = remote->key;

@@ -115,6 +115,7 @@ typedef void transfer_done(struct transfer *transfer, int status);
 /* A one-sided access under way; the caller's memory until done. */
 struct transfer {
     transfer_done *done;
+    bool light; /* of a write: it is done when the bytes have left; else when they are placed */
     /* Of a layer between, while it is under way: the caller's done(), and the layer's own. */
     transfer_done *outer_done;
     void *internal[2];
