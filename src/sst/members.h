@@ -17,6 +17,7 @@ struct members_config {
     uint64_t name;               /* of the table */
     enum sst_design design;
     uint32_t rows_max;
+    bool drop; /* SST_DROP */
 };
 
 /* Binds `id` (0: a random one), and does no more. -EADDRINUSE. */
