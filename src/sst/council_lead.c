@@ -144,15 +144,20 @@ static bool joiner_is_unlike(struct council *council, const struct council_messa
     return true;
 }
 
+/* Does the member of that row want to go? */
+static bool lead_goes(const struct council *council, uint32_t row)
+{
+    return council->leaving[row] || (council->phase == COUNCIL_LEAVING &&
+                                     council->installed.rows[row].nonce == council->config.nonce);
+}
+
 /* Members that stay, and those who wait, but for the one with that id. */
 static uint32_t lead_count(const struct council *council, ripc_id id)
 {
     uint32_t count = 0;
     for (uint32_t row = 0; row < council->installed.row_count; row++) {
         const struct view_member *member = &council->installed.rows[row];
-        bool goes = council->leaving[row] ||
-                    (council->phase == COUNCIL_LEAVING && member->nonce == council->config.nonce);
-        count += member->id && !goes && !council_is_dead(council, member->nonce);
+        count += member->id && !lead_goes(council, row) && !council_is_dead(council, member->nonce);
     }
     for (uint32_t i = 0; i < council->joiner_count; i++)
         count += council->joiners[i].id != id;
@@ -235,14 +240,16 @@ static bool lead_build(const struct council *council, struct view *next)
     *next = council->installed;
     next->epoch =
         1 + (council->epoch_max > next->epoch ? council->epoch_max : council->installed.epoch);
+    memset(next->left, 0, sizeof next->left);
     for (uint32_t row = 0; row < next->row_count; row++) {
         struct view_member *member = &next->rows[row];
-        bool self = member->nonce == council->config.nonce;
-        if (member->id && (council->leaving[row] || council_is_dead(council, member->nonce) ||
-                           (self && council->phase == COUNCIL_LEAVING))) {
-            *member = (struct view_member){0};
-            changed = true;
-        }
+        bool goes = lead_goes(council, row);
+        if (!member->id || !(goes || council_is_dead(council, member->nonce)))
+            continue;
+        if (goes)
+            next->left[row / 64] |= 1ull << row % 64;
+        *member = (struct view_member){0};
+        changed = true;
     }
     for (uint32_t i = 0; i < council->joiner_count; i++) {
         const struct council_joiner *joiner = &council->joiners[i];
@@ -317,16 +324,24 @@ static void lead_apply(struct council *council, const struct view *view)
     council_apply(council, view);
 }
 
-/* Everybody is ready. Those who were taken for dead hear it, too, in case they are not. */
+static void lead_say_view(struct council *council, const struct view *view, bool inside)
+{
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
+        const struct view_member *old = &council->installed.rows[row];
+        const struct view_member *member = old->id ? old : &view->rows[row];
+        if (member->id && member->nonce != council->config.nonce &&
+            (view->rows[row].id != 0) == inside)
+            council_say_commit(council, member->id, view);
+    }
+}
+
+/* Everybody is ready. Those who go hear it last, for then they are gone, and that shall be
+ * no surprise; those who were taken for dead hear it, too, in case they are not. */
 static void lead_commit(struct council *council)
 {
     struct view view = council->proposal;
-    for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
-        const struct view_member *member =
-            council->installed.rows[row].id ? &council->installed.rows[row] : &view.rows[row];
-        if (member->id && member->nonce != council->config.nonce)
-            council_say_commit(council, member->id, &view);
-    }
+    lead_say_view(council, &view, true);
+    lead_say_view(council, &view, false);
     council->lead = LEAD_RESTS;
     council->loose = false;
     lead_apply(council, &view);

@@ -468,8 +468,9 @@ static void messages_are_read_as_they_were_written(void **state)
                                            .encounter = 15,
                                            .heard = 16,
                                            .done = true,
+                                           .incarnation = 30,
                                            .text = "because",
-                                           .introduction = {{17, 18, 19}, {20, 21, 22}}};
+                                           .introduction = {{17, 18, 19}, {20, 21, 22}, {23, 24}}};
         message.view = (struct view){.table = 1, .epoch = 23, .row_count = SST_ROWS_MAX};
         for (unsigned row = 0; row < SST_ROWS_MAX; row++)
             message.view.rows[row] = (struct view_member){1000 + row, 2000 + row, 1 + row % 23};

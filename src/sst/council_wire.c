@@ -51,6 +51,8 @@ static void view_write(struct writer *out, const struct view *view)
     for (uint32_t row = 0; row < view->row_count; row++)
         count += view->rows[row].id != 0;
     write_u64(out, view->epoch);
+    for (unsigned i = 0; i < SST_ROWS_MAX / 64; i++)
+        write_u64(out, view->left[i]);
     write_u16(out, (uint16_t)count);
     for (uint32_t row = 0; row < view->row_count; row++) {
         const struct view_member *member = &view->rows[row];
@@ -77,6 +79,8 @@ static void view_read(struct reader *in, uint64_t table, struct view *view)
 {
     view->table = table;
     view->epoch = read_u64(in);
+    for (unsigned i = 0; i < SST_ROWS_MAX / 64; i++)
+        view->left[i] = read_u64(in);
     unsigned count = read_u16(in);
     for (unsigned i = 0; i < count && !in->failed; i++) {
         uint32_t row = read_u8(in);
@@ -90,7 +94,7 @@ static void view_read(struct reader *in, uint64_t table, struct view *view)
         member->nonce = read_u64(in);
         member->since = read_u64(in);
         if (!member->id || !member->nonce || !member->since || member->since > view->epoch ||
-            !view_is_unique(view, row))
+            view->left[row / 64] >> row % 64 & 1 || !view_is_unique(view, row))
             in->failed = true;
     }
     if ((view->epoch == 0) != (count == 0) || (count && !table))
@@ -261,8 +265,11 @@ static void meet_write(struct writer *out, const struct council_message *message
     write_u64(out, message->encounter);
     write_u64(out, message->heard);
     write_u8(out, message->done);
+    write_u64(out, message->incarnation);
     grant_write(out, &message->introduction.row);
     grant_write(out, &message->introduction.bell);
+    write_u64(out, message->introduction.wake.service);
+    write_u64(out, message->introduction.wake.token);
 }
 
 static void meet_read(struct reader *in, struct council_message *message)
@@ -274,10 +281,13 @@ static void meet_read(struct reader *in, struct council_message *message)
     message->heard = read_u64(in);
     uint8_t done = read_u8(in);
     message->done = done == 1;
+    message->incarnation = read_u64(in);
     message->introduction.row = grant_read(in);
     message->introduction.bell = grant_read(in);
+    message->introduction.wake.service = read_u64(in);
+    message->introduction.wake.token = read_u64(in);
     if (message->row >= SST_ROWS_MAX || message->row_to >= SST_ROWS_MAX ||
-        message->row == message->row_to || !message->encounter || done > 1)
+        message->row == message->row_to || !message->encounter || !message->incarnation || done > 1)
         in->failed = true;
 }
 

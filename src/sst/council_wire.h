@@ -13,8 +13,8 @@
 
 #define COUNCIL_TEXT_MAX 200 /* bytes of a reason, with its end */
 
-/* Bytes of any message: head, ballot, three numbers, and a view of all rows. */
-#define COUNCIL_WIRE_MAX (32 + 16 + 32 + SST_ROWS_MAX * 25)
+/* Bytes of any message: head, ballot, a few numbers, and a view of all rows. */
+#define COUNCIL_WIRE_MAX (32 + 16 + 32 + SST_ROWS_MAX / 8 + SST_ROWS_MAX * 25)
 
 enum council_kind {
     COUNCIL_JOIN = 1, /* to all: let us in */
@@ -61,6 +61,7 @@ struct council_message {
     uint64_t encounter;   /* MEET: random, the sender's name for this meeting; not 0 */
     uint64_t heard;       /* MEET: the receiver's encounter whose introduction it took, or 0 */
     bool done;            /* MEET: the sender knows that both have taken each other's */
+    uint64_t incarnation; /* MEET: of the sender's binding of its id */
     char text[COUNCIL_TEXT_MAX];      /* REFUSED: one line */
     struct introduction introduction; /* MEET */
     struct view view;                 /* PREPARE, COMMIT; STATE, where epoch 0 is none */
