@@ -65,6 +65,7 @@ static void council_say_join(struct council *council)
         .hash = council->config.hash,
         .design = council->config.design,
         .rows_max = council->config.rows_max,
+        .drop = council->config.drop,
     };
     council_say(council, 0, &message);
 }

@@ -45,6 +45,7 @@ struct council_config {
     uint64_t hash; /* of the layout */
     enum sst_design design;
     uint32_t rows_max;
+    bool drop; /* the dead are dropped at once, else when somebody comes or goes */
     ripc_id id;
     uint64_t nonce; /* random, of this membership */
 };

@@ -135,6 +135,10 @@ static bool joiner_is_unlike(struct council *council, const struct council_messa
     else if (message->rows_max != config->rows_max)
         joiner_refuse(council, message->id, message->sender, -EPROTO,
                       "the members' rows_max is %u, not %u", config->rows_max, message->rows_max);
+    else if (message->drop != config->drop)
+        joiner_refuse(council, message->id, message->sender, -EPROTO,
+                      config->drop ? "the members' tables are opened with SST_DROP"
+                                   : "the members' tables are opened without SST_DROP");
     else if (message->hash != config->hash)
         joiner_refuse(council, message->id, message->sender, -EPROTO,
                       "the members' rows are laid out otherwise: columns, types, counts, flags "
@@ -233,24 +237,35 @@ static void view_trim(struct view *view)
         view->row_count--;
 }
 
+/* Takes out who goes, and who is dead. */
+static void lead_build_gone(const struct council *council, struct view *next, bool *goes,
+                            bool *died)
+{
+    for (uint32_t row = 0; row < next->row_count; row++) {
+        struct view_member *member = &next->rows[row];
+        bool is_dead = member->id && council_is_dead(council, member->nonce);
+        if (!member->id || !(is_dead || lead_goes(council, row)))
+            continue;
+        if (lead_goes(council, row)) {
+            next->left[row / 64] |= 1ull << row % 64;
+            *goes = true;
+        } else {
+            *died = true;
+        }
+        *member = (struct view_member){0};
+    }
+}
+
 /* What the view should be next. False: what it is. */
 static bool lead_build(const struct council *council, struct view *next)
 {
     bool changed = false;
+    bool died = false;
     *next = council->installed;
+    memset(next->left, 0, sizeof next->left);
     next->epoch =
         1 + (council->epoch_max > next->epoch ? council->epoch_max : council->installed.epoch);
-    memset(next->left, 0, sizeof next->left);
-    for (uint32_t row = 0; row < next->row_count; row++) {
-        struct view_member *member = &next->rows[row];
-        bool goes = lead_goes(council, row);
-        if (!member->id || !(goes || council_is_dead(council, member->nonce)))
-            continue;
-        if (goes)
-            next->left[row / 64] |= 1ull << row % 64;
-        *member = (struct view_member){0};
-        changed = true;
-    }
+    lead_build_gone(council, next, &changed, &died);
     for (uint32_t i = 0; i < council->joiner_count; i++) {
         const struct council_joiner *joiner = &council->joiners[i];
         uint32_t row = lead_row_for(council, next, joiner->nonce);
@@ -260,7 +275,7 @@ static bool lead_build(const struct council *council, struct view *next)
         changed = true;
     }
     view_trim(next);
-    return changed;
+    return changed || (died && (council->config.drop || council->joiner_count));
 }
 
 static void lead_ballot_next(struct council *council)

@@ -58,7 +58,7 @@ struct world {
     uint64_t seed;
     struct rng rng;
     uint32_t rows_max;
-    bool loses, fails;
+    bool loses, fails, drop;
     nsec now;
     struct process *processes;
     uint32_t process_count;
@@ -250,6 +250,7 @@ static void process_start(void)
         .hash = chance(30) ? 6 : 5,
         .design = SST_WRITES,
         .rows_max = world.rows_max,
+        .drop = world.drop,
         .id = id,
         .nonce = process->nonce,
     };
@@ -503,7 +504,8 @@ static void world_check(void)
     }
     uint32_t rows = 0;
     for (uint32_t row = 0; first && row < first->view.row_count; row++)
-        rows += first->view.rows[row].id != 0;
+        rows += first->view.rows[row].id &&
+                (world.drop || process_of(first->view.rows[row].nonce)->alive);
     demand(rows == members);
     uint64_t sent = world.sent; /* and nobody says anything more */
     for (uint32_t i = 0; i < 3 * world.process_count; i++)
@@ -523,6 +525,7 @@ static void world_run(uint64_t seed)
     world.rows_max = 2 + (uint32_t)rng_below(&world.rng, IDS);
     world.loses = chance(3);
     world.fails = chance(4);
+    world.drop = !chance(3);
     process_start();
     uint64_t steps = rng_below(&world.rng, chance(10) ? 5 * STORM_STEPS : STORM_STEPS);
     for (uint64_t i = 0; i < steps; i++)

@@ -103,8 +103,12 @@ static const struct council_ops ops = {
 
 static struct council *party_open(unsigned i, const struct council_config *other)
 {
-    struct council_config config = {
-        .hash = HASH, .design = SST_READS, .rows_max = 3, .id = i + 1, .nonce = 100 + i};
+    struct council_config config = {.hash = HASH,
+                                    .design = SST_READS,
+                                    .rows_max = 3,
+                                    .drop = true,
+                                    .id = i + 1,
+                                    .nonce = 100 + i};
     memset(&parties[i], 0, sizeof parties[i]);
     council_init(&parties[i].council, &ops, &parties[i], other ? other : &config);
     return &parties[i].council;
@@ -223,7 +227,7 @@ static void refuse(const struct council_config *config, int status, const char *
 static void who_does_not_fit_is_refused_with_a_reason(void **state)
 {
     struct council_config config = {
-        .hash = HASH, .design = SST_READS, .rows_max = 3, .id = 4, .nonce = 200};
+        .hash = HASH, .design = SST_READS, .rows_max = 3, .drop = true, .id = 4, .nonce = 200};
     begin(1);
     config.design = SST_WRITES;
     refuse(&config, -EPROTO, "design is SST_READS, not SST_WRITES");
@@ -231,6 +235,9 @@ static void who_does_not_fit_is_refused_with_a_reason(void **state)
     config.rows_max = 7;
     refuse(&config, -EPROTO, "rows_max is 3, not 7");
     config.rows_max = 3;
+    config.drop = false;
+    refuse(&config, -EPROTO, "with SST_DROP");
+    config.drop = true;
     config.hash++;
     refuse(&config, -EPROTO, "laid out otherwise");
     begin(3);
@@ -248,7 +255,8 @@ static void a_living_members_name_is_taken(void **state)
                                    .id = 2,
                                    .hash = HASH,
                                    .design = SST_READS,
-                                   .rows_max = 3};
+                                   .rows_max = 3,
+                                   .drop = true};
     uint8_t bytes[COUNCIL_WIRE_MAX];
     council_receive(&parties[0].council, 2, bytes, council_write(&join, bytes));
     assert_int_equal(parties[0].council.refused, 1);
@@ -345,6 +353,31 @@ static void what_nobody_installed_is_proposed_anew_without_the_dead(void **state
     assert_int_equal(parties[1].view.row_count, 2);
     assert_int_equal(parties[1].view.rows[0].id, 3); /* the dead one's, which rested for a view */
     assert_int_equal(parties[1].view.rows[1].id, 2);
+}
+
+static void the_dead_stay_until_somebody_comes_or_goes(void **state)
+{
+    begin(1);
+    for (unsigned i = 0; i < PARTIES; i++) {
+        struct council_config config = {
+            .hash = HASH, .design = SST_READS, .rows_max = 3, .id = i + 1, .nonce = 100 + i};
+        struct council *council = party_open(i, &config);
+        if (i == 0)
+            council_found(council, TABLE);
+        else if (i < 3)
+            council_join(council);
+        settle();
+    }
+    council_failed(&parties[1].council, 1, 100); /* the leader */
+    council_failed(&parties[2].council, 1, 100);
+    settle_without(0);
+    assert_int_equal(parties[1].view.epoch, 3);
+    assert_int_equal(parties[1].council.lead, LEAD_RESTS);
+    council_join(&parties[3].council); /* there is no other row for it */
+    settle_without(0);
+    same_view(1, 3);
+    assert_int_equal(parties[3].view.rows[0].id, 4);
+    assert_int_equal(parties[3].view.epoch, 5);
 }
 
 static void a_newcomer_that_dies_leaves_no_trace(void **state)
@@ -495,6 +528,7 @@ TEST_MAIN(TEST(a_founder_is_alone_in_row_0),
           TEST(a_leader_leaves_and_the_next_eldest_leads),
           TEST(a_view_that_somebody_installed_becomes_everybodys),
           TEST(what_nobody_installed_is_proposed_anew_without_the_dead),
+          TEST(the_dead_stay_until_somebody_comes_or_goes),
           TEST(a_newcomer_that_dies_leaves_no_trace),
           TEST(who_cannot_be_met_is_refused_and_the_others_go_on),
           TEST(who_was_wrongly_taken_for_dead_is_expelled),

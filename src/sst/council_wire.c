@@ -131,6 +131,7 @@ static void join_write(struct writer *out, const struct council_message *message
     write_u64(out, message->hash);
     write_u32(out, message->design);
     write_u32(out, message->rows_max);
+    write_u8(out, message->drop);
 }
 
 static void join_read(struct reader *in, struct council_message *message)
@@ -139,7 +140,9 @@ static void join_read(struct reader *in, struct council_message *message)
     message->hash = read_u64(in);
     message->design = read_u32(in);
     message->rows_max = read_u32(in);
-    if (!message->id || message->rows_max == 0 || message->rows_max > SST_ROWS_MAX)
+    uint8_t drop = read_u8(in);
+    message->drop = drop == 1;
+    if (!message->id || drop > 1 || message->rows_max == 0 || message->rows_max > SST_ROWS_MAX)
         in->failed = true;
 }
 

@@ -57,6 +57,7 @@ struct council_message {
     uint64_t hash;        /* JOIN: of the layout */
     uint32_t design;      /* JOIN */
     uint32_t rows_max;    /* JOIN */
+    bool drop;            /* JOIN */
     ripc_id id;           /* JOIN: the sender's */
     uint64_t encounter;   /* MEET: random, the sender's name for this meeting; not 0 */
     uint64_t heard;       /* MEET: the receiver's encounter whose introduction it took, or 0 */
