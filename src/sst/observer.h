@@ -18,13 +18,12 @@
 struct observer;
 
 struct observer_row {
-    ripc_id member; /* 0: nobody's */
-    bool live;      /* false: it died, and this is how we saw it last */
-    bool known;     /* it was read at least once; else the cells are zeroes */
-    bool
-        torn; /* it died, or changed all the time, in the middle of a put: this is the put before */
-    uint64_t changes;     /* how often it was seen to change */
-    uint64_t sequence;    /* of the row: grows by 2 with every put */
+    ripc_id member;    /* 0: nobody's */
+    bool live;         /* false: it died, and this is how we saw it last */
+    bool known;        /* it was read at least once; else the cells are zeroes */
+    bool torn;         /* the last read only ever met puts (maybe it died in one): this is older */
+    uint64_t changes;  /* how often it was seen to change */
+    uint64_t sequence; /* of the row: grows by 2 with every put */
     const uint8_t *cells; /* schema's row_size bytes as one put left them; until the next refresh */
 };
 

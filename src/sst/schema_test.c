@@ -57,6 +57,37 @@ static void assert_same(const struct schema *one, const struct schema *other)
     assert_int_equal(one->hash, other->hash);
 }
 
+/* ---- what weft/sst.h promises to those who declare columns ---- */
+
+static void a_type_has_the_size_of_its_field(void **state)
+{
+    const unsigned sizes[] = {
+        [SST_BOOL] = sizeof(bool),    [SST_U8] = sizeof(uint8_t),   [SST_I8] = sizeof(int8_t),
+        [SST_BYTES] = sizeof(char),   [SST_U16] = sizeof(uint16_t), [SST_I16] = sizeof(int16_t),
+        [SST_U32] = sizeof(uint32_t), [SST_I32] = sizeof(int32_t),  [SST_F32] = sizeof(float),
+        [SST_U64] = sizeof(uint64_t), [SST_I64] = sizeof(int64_t),  [SST_F64] = sizeof(double),
+    };
+    for (enum sst_type type = SST_BOOL; type <= SST_F64; type++)
+        assert_int_equal(SST_SIZE(type), sizes[type]);
+}
+
+static void a_column_is_its_field(void **state)
+{
+    const struct sst_column one = SST_COLUMN(struct sample, delta, SST_I32, SST_GROWS);
+    const struct sst_column array = SST_COLUMN(struct sample, costs, SST_F64, 0);
+    const struct sst_column bytes = SST_COLUMN(struct sample, costs, SST_BYTES, 0);
+    assert_string_equal(one.name, "delta");
+    assert_int_equal(one.type, SST_I32);
+    assert_int_equal(one.count, 1);
+    assert_int_equal(one.offset, offsetof(struct sample, delta));
+    assert_int_equal(one.flags, SST_GROWS);
+    assert_string_equal(array.name, "costs");
+    assert_int_equal(array.count, 4);
+    assert_int_equal(array.offset, offsetof(struct sample, costs));
+    assert_int_equal(array.flags, 0);
+    assert_int_equal(bytes.count, 4 * sizeof(double));
+}
+
 /* ---- layout ---- */
 
 static void columns_lie_where_they_are_told_to(void **state)
@@ -454,7 +485,8 @@ static void the_largest_description_fits(void **state)
     assert_true(schema_write(&schema, wire, sizeof wire) > 0);
 }
 
-TEST_MAIN(TEST(columns_lie_where_they_are_told_to),
+TEST_MAIN(TEST(a_type_has_the_size_of_its_field), TEST(a_column_is_its_field),
+          TEST(columns_lie_where_they_are_told_to),
           TEST(forty_eight_bytes_need_no_line_of_their_own), TEST(a_single_number_is_lone),
           TEST(no_columns_overlap_and_descriptions_are_read_back),
           TEST(bad_columns_are_refused_with_a_reason), TEST(bad_pairs_of_columns_are_refused),
