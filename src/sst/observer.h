@@ -60,6 +60,9 @@ uint64_t observer_cell(const struct observer *observer, uint32_t row, uint32_t c
  * is a cell. */
 const void *observer_elements(const struct observer *observer, uint32_t row, uint32_t column);
 
+/* The random name under which it asks. */
+ripc_id observer_id(const struct observer *observer);
+
 /* Messages that were none of a member's, or made no sense. */
 uint64_t observer_strange(const struct observer *observer);
 
@@ -83,5 +86,6 @@ void observer_unserve(struct observer_server *server);
 void observer_look(void *server, ripc_id from, const uint8_t *bytes, size_t size);
 void observer_gone(void *server, ripc_id id);
 
-/* How many look. */
+/* From any thread: how many look, and how often somebody said what was no question. */
 uint32_t observer_server_count(const struct observer_server *server);
+uint64_t observer_server_strange(const struct observer_server *server);
