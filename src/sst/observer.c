@@ -18,14 +18,14 @@
 #include "sst/observer_wire.h"
 #include "sst/row.h"
 
-#define MSEC         (1000 * 1000LL)
-#define ASK_NSEC     (250 * MSEC) /* between two questions to who has answered */
-#define RETRY_NSEC   (20 * MSEC)  /* ... and has not */
-#define GRACE_NSEC   (200 * MSEC) /* for the other members, after the first answered */
-#define GROUP_NSEC   (100 * MSEC) /* for ways to all of the group */
-#define READ_TRIES   64           /* of a row that its owner puts all the time */
-#define ANSWERS_MAX  1024         /* that one refresh takes in */
-#define RECEIVED_MAX 16
+#define MSEC        (1000 * 1000LL)
+#define ASK_NSEC    (250 * MSEC) /* between two questions to who has answered */
+#define RETRY_NSEC  (20 * MSEC)  /* ... and has not */
+#define GRACE_NSEC  (200 * MSEC) /* for the other members, after the first answered */
+#define GROUP_NSEC  (100 * MSEC) /* for ways to all of the group */
+#define READ_TRIES  64           /* of a row that its owner puts all the time */
+#define ANSWERS_MAX 1024         /* that one refresh takes in */
+#define EVENTS_MAX  16
 
 #define SEQUENCE_NONE UINT64_MAX /* odd: no row that was read has it */
 
@@ -181,31 +181,32 @@ static int answer_take(struct observer *observer, ripc_id from, const uint8_t *b
     return 0;
 }
 
-/* All that came, waiting for the first until the deadline. */
+/* All that came, waiting for the first until the deadline. What lies in a message is its
+ * sender's to change while we read: it is copied. */
 static int answers_take(struct observer *observer, int64_t deadline)
 {
-    struct ripc_message messages[RECEIVED_MAX];
+    uint8_t bytes[OBSERVER_ANSWER_MAX];
+    struct ripc_message message;
     int error = 0;
-    for (unsigned taken = 0; taken < ANSWERS_MAX && error == 0;) {
-        int count = ripc_receive(observer->service, messages, RECEIVED_MAX, deadline);
+    for (unsigned taken = 0; taken < ANSWERS_MAX && error == 0; taken++) {
+        int count = ripc_receive(observer->service, &message, 1, taken ? RIPC_NOW : deadline);
         if (count <= 0)
             return count == -EAGAIN || count == -ETIMEDOUT ? 0 : count;
-        for (int i = 0; i < count; i++) {
-            if (error == 0)
-                error = answer_take(observer, messages[i].from, messages[i].data, messages[i].size);
-            ripc_release(&messages[i]);
-        }
-        taken += (unsigned)count;
-        deadline = RIPC_NOW;
+        size_t size = message.size <= sizeof bytes ? message.size : 0;
+        if (size)
+            memcpy(bytes, message.data, size);
+        ripc_id from = message.from;
+        ripc_release(&message);
+        error = answer_take(observer, from, bytes, size);
     }
     return error;
 }
 
 static void news_take(struct observer *observer)
 {
-    struct ripc_event events[RECEIVED_MAX];
+    struct ripc_event events[EVENTS_MAX];
     int count;
-    while ((count = ripc_poll(observer->service, events, RECEIVED_MAX, RIPC_NOW)) > 0)
+    while ((count = ripc_poll(observer->service, events, EVENTS_MAX, RIPC_NOW)) > 0)
         for (int i = 0; i < count; i++) {
             struct seen *seen = events[i].id ? seen_find(observer, events[i].id) : NULL;
             if (seen && (events[i].kind == RIPC_DOWN || events[i].kind == RIPC_MOVED))
