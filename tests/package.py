@@ -88,13 +88,14 @@ class Symbols(unittest.TestCase):
         self.assertEqual(strangers, [])
 
     @unittest.skipUnless(shutil.which("nm"), "nm is not installed")
-    def test_everything_that_the_header_declares_is_exported(self):
+    def test_everything_that_the_headers_declare_is_exported(self):
         listing = run("nm", "-D", "--defined-only", os.environ["WEFT_LIBRARY"])
         names = {line.split()[-1].split("@")[0] for line in listing.stdout.splitlines()}
-        header = ROOT / "include" / "weft" / "ripc.h"
-        declared = set(re.findall(r"^RIPC_API [^(]*?\b(ripc_\w+)\(", header.read_text(), re.M))
-        self.assertGreater(len(declared), 30)
-        self.assertEqual(declared - names, set())
+        for layer, least in (("ripc", 30), ("sst", 40)):
+            text = (ROOT / "include" / "weft" / (layer + ".h")).read_text()
+            declared = set(re.findall(rf"^RIPC_API [^(]*?\b({layer}_\w+)\(", text, re.M))
+            self.assertGreater(len(declared), least)
+            self.assertEqual(declared - names, set())
 
 
 @unittest.skipUnless(shutil.which("meson"), "meson is not in PATH")

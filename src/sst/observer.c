@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "sst/members.h"
 #include "sst/observer_wire.h"
 #include "sst/row.h"
 
@@ -48,6 +49,7 @@ struct observer {
     struct ripc *ripc;
     struct ripc_service *service;
     uint64_t table;
+    ripc_id group; /* of its members */
     bool has_schema;
     bool stale; /* the table has other columns now */
     struct schema schema;
@@ -243,9 +245,9 @@ static void group_list_add(void *argument, const struct ripc_name *name)
  * asked alone. -ENOENT: there is nobody. */
 static int group_ask(struct observer *observer, int64_t now)
 {
-    struct group_list list = {.group = observer->table};
+    struct group_list list = {.group = observer->group};
     observer->group_asked_at = now;
-    int error = question_send(observer, observer->table, now + GROUP_NSEC);
+    int error = question_send(observer, observer->group, now + GROUP_NSEC);
     if (error != -EAGAIN && error != -ETIMEDOUT)
         return error;
     error = ripc_list(observer->ripc, group_list_add, &list);
@@ -406,6 +408,7 @@ int observer_open(struct ripc *ripc, uint64_t table, int64_t deadline, struct ob
         return why_fail(why, -ENOMEM, "%s", ripc_strerror(-ENOMEM));
     observer->ripc = ripc;
     observer->table = table;
+    observer->group = members_group(table);
     int error = ripc_bind(ripc, 0, 0, &observer->service);
     if (error < 0)
         why_set(why, "%s", ripc_strerror(error));

@@ -81,8 +81,9 @@ MUST_CHECK int observer_serve(struct ripc_service *service, const struct table *
 /* Nobody looks any more. */
 void observer_unserve(struct observer_server *server);
 
-/* What members_step brings (members_on_look): a message of kind LOOK, whole; an id that is not
- * there any more. One call at a time. `server` is a struct observer_server. */
+/* What members_step brings (members_on_look, members_on_gone): a message of kind COUNCIL_LOOK,
+ * whole; an id that is not there any more. One call at a time. `server` is a struct
+ * observer_server. */
 void observer_look(void *server, ripc_id from, const uint8_t *bytes, size_t size);
 void observer_gone(void *server, ripc_id id);
 

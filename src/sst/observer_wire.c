@@ -8,17 +8,18 @@
 #define WIRE_VERSION 1
 
 static_assert(OBSERVER_ANSWER_MAX <= RIPC_SHORT_MAX, "every answer is one short item");
+static_assert(OBSERVER_ANSWER >= COUNCIL_KIND_END, "no member takes an answer for its own");
 
 static void head_write(struct writer *out, unsigned kind)
 {
-    write_u16(out, OBSERVER_MAGIC);
+    write_u16(out, COUNCIL_MAGIC);
     write_u16(out, (uint16_t)kind);
     write_u8(out, WIRE_VERSION);
 }
 
 static void head_read(struct reader *in, unsigned kind)
 {
-    if (read_u16(in) != OBSERVER_MAGIC || read_u16(in) != kind || read_u8(in) != WIRE_VERSION)
+    if (read_u16(in) != COUNCIL_MAGIC || read_u16(in) != kind || read_u8(in) != WIRE_VERSION)
         in->failed = true;
 }
 
@@ -26,7 +27,7 @@ void observer_question_write(const struct observer_question *question,
                              uint8_t out[OBSERVER_LOOK_SIZE])
 {
     struct writer writer = writer_make(out, OBSERVER_LOOK_SIZE);
-    head_write(&writer, OBSERVER_LOOK);
+    head_write(&writer, COUNCIL_LOOK);
     write_u64(&writer, question->hash);
     assert(!writer.failed && !writer.left);
 }
@@ -34,7 +35,7 @@ void observer_question_write(const struct observer_question *question,
 int observer_question_read(struct observer_question *question, const uint8_t *bytes, size_t size)
 {
     struct reader in = reader_make(bytes, size);
-    head_read(&in, OBSERVER_LOOK);
+    head_read(&in, COUNCIL_LOOK);
     question->hash = read_u64(&in);
     return in.failed || in.left ? -EPROTO : 0;
 }

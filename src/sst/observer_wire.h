@@ -5,11 +5,12 @@
  *
  * Both begin as every message of a table does: with the magic, and the kind. */
 
+#include "sst/council_wire.h"
 #include "sst/schema.h"
 
-#define OBSERVER_MAGIC  0x5373 /* council_wire.h's */
-#define OBSERVER_LOOK   13     /* council_wire.h's COUNCIL_LOOK */
-#define OBSERVER_ANSWER 64     /* never sent to a member, so it is none of the council's */
+/* The kind of an answer; it is never sent to a member, so it is none of the council's. The question
+ * is a COUNCIL_LOOK. */
+#define OBSERVER_ANSWER 64
 
 #define OBSERVER_LOOK_SIZE 13
 /* An answer's head, the members and the schema. */
