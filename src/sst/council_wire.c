@@ -273,6 +273,7 @@ static void meet_write(struct writer *out, const struct council_message *message
     grant_write(out, &message->introduction.bell);
     write_u64(out, message->introduction.wake.service);
     write_u64(out, message->introduction.wake.token);
+    write_u64(out, message->introduction.barrier);
 }
 
 static void meet_read(struct reader *in, struct council_message *message)
@@ -289,6 +290,7 @@ static void meet_read(struct reader *in, struct council_message *message)
     message->introduction.bell = grant_read(in);
     message->introduction.wake.service = read_u64(in);
     message->introduction.wake.token = read_u64(in);
+    message->introduction.barrier = read_u64(in);
     if (message->row >= SST_ROWS_MAX || message->row_to >= SST_ROWS_MAX ||
         message->row == message->row_to || !message->encounter || !message->incarnation || done > 1)
         in->failed = true;
