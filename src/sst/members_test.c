@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "ripc/scene.h"
 #include "sst/council_wire.h"
 #include "transport/clock.h"
@@ -38,12 +39,12 @@ struct member {
 static struct schema schema = {.hash = 99};
 static struct schema schema_other = {.hash = 98};
 
-/* ---- the table's side ---- */
+/* ---- the table's side; on any thread, so that a failure ends the program ---- */
 
 int meeting_offer(struct sst *table, uint32_t row, ripc_id member, struct introduction *out)
 {
     pthread_mutex_lock(&table->lock);
-    assert_false(table->offered[row]);
+    assert(!table->offered[row]);
     table->offered[row] = true;
     pthread_mutex_unlock(&table->lock);
     *out = (struct introduction){.row = {.owner = 1, .key = entropy_u64(), .size = row}};
@@ -54,7 +55,7 @@ int meeting_accept(struct sst *table, uint32_t row, ripc_id member, const struct
                    int64_t deadline)
 {
     pthread_mutex_lock(&table->lock);
-    assert_true(table->offered[row]);
+    assert(table->offered[row]);
     int result = table->accept_result;
     table->accepted[row] = result == 0;
     table->keys[row] = from->row.key;
@@ -65,7 +66,7 @@ int meeting_accept(struct sst *table, uint32_t row, ripc_id member, const struct
 void meeting_part(struct sst *table, uint32_t row)
 {
     pthread_mutex_lock(&table->lock);
-    assert_true(table->offered[row]);
+    assert(table->offered[row]);
     table->offered[row] = table->accepted[row] = false;
     table->parts++;
     pthread_mutex_unlock(&table->lock);
@@ -85,8 +86,8 @@ void meeting_install(struct sst *table, const struct view *view)
 void meeting_fail(struct sst *table, uint32_t row)
 {
     pthread_mutex_lock(&table->lock);
-    assert_true(row < table->view.row_count && table->view.rows[row].id);
-    assert_false(table->failed[row]);
+    assert(row < table->view.row_count && table->view.rows[row].id);
+    assert(!table->failed[row]);
     table->failed[row] = true;
     pthread_mutex_unlock(&table->lock);
 }
@@ -118,8 +119,7 @@ struct opening {
     bool keep;      /* the dead */
 };
 
-/* Opens and joins; with a thread if that went well. */
-static int member_open(struct member *member, const struct opening *opening, struct why *why)
+static void member_bind(struct member *member, const struct opening *opening)
 {
     struct ripc_config context = {.flags = opening->flags};
     struct members_config config = {
@@ -134,6 +134,11 @@ static int member_open(struct member *member, const struct opening *opening, str
     pthread_mutex_init(&member->table.lock, NULL);
     member->ripc = scene_open(&context);
     assert_int_equal(members_open(member->ripc, opening->id, &config, &member->members), 0);
+}
+
+static int member_open(struct member *member, const struct opening *opening, struct why *why)
+{
+    member_bind(member, opening);
     return members_join(member->members, scene_deadline(), why);
 }
 
@@ -391,7 +396,7 @@ static void *race_run(void *argument)
     struct race *race = argument;
     struct why why;
     pthread_barrier_wait(race->barrier);
-    race->result = member_open(&race->member, &(struct opening){.rows_max = 8}, &why);
+    race->result = members_join(race->member.members, scene_deadline(), &why);
     if (race->result == 0)
         member_run(&race->member);
     return NULL;
@@ -407,9 +412,10 @@ static void only_one_of_many_at_once_founds(void **state)
         pthread_barrier_init(&barrier, NULL, SEATS_MAX);
         for (unsigned i = 0; i < SEATS_MAX; i++) {
             races[i].barrier = &barrier;
-            pthread_mutex_init(&races[i].member.table.lock, NULL);
-            assert_int_equal(pthread_create(&threads[i], NULL, race_run, &races[i]), 0);
+            member_bind(&races[i].member, &(struct opening){.rows_max = SEATS_MAX});
         }
+        for (unsigned i = 0; i < SEATS_MAX; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, race_run, &races[i]), 0);
         int64_t deadline = scene_deadline();
         for (unsigned i = 0; i < SEATS_MAX; i++) {
             struct view view;
@@ -462,7 +468,9 @@ static void who_cannot_be_met_is_not_let_in(void **state)
     member_close(&members[1]);
     struct view view = views_meet(members, 1, 1);
     assert_int_equal(view.epoch, 1);
+    pthread_mutex_lock(&members[0].table.lock);
     members[0].table.accept_result = 0;
+    pthread_mutex_unlock(&members[0].table.lock);
     member_join(&members[1], 12);
     everybody_has_met(members, 2);
     for (unsigned i = 0; i < 2; i++)
