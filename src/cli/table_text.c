@@ -221,6 +221,14 @@ void table_text(struct text *out, const struct table_text *table,
     free(layout.widths);
 }
 
+uint32_t table_text_natural_width(const struct table_text *table)
+{
+    uint32_t width = 0;
+    for (uint32_t column = 0; column < table->column_count; column++)
+        width += column_width(table, column) + (column ? GAP : 0);
+    return width;
+}
+
 /* ---- blocks ---- */
 
 /* "row 0, member 701, state live" */

@@ -46,6 +46,9 @@ struct table_text_style {
 void table_text(struct text *out, const struct table_text *table,
                 const struct table_text_style *style);
 
+/* How wide its lines are where they may be as wide as they come. */
+uint32_t table_text_natural_width(const struct table_text *table);
+
 /* The same with a line for every cell, under a line of the row's keys; what is too long for
  * its line goes on in the next. */
 void table_text_blocks(struct text *out, const struct table_text *table,

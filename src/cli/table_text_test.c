@@ -42,6 +42,7 @@ static void what_does_not_fit_goes_into_further_bands_with_its_keys(void **state
 {
     /* 26 columns hold all of it, 25 do not. */
     struct text wide = {0}, narrow = {0};
+    assert_int_equal(table_text_natural_width(&example), 26);
     table_text(&wide, &example, &(struct table_text_style){.width = 26});
     table_text(&narrow, &example, &(struct table_text_style){.width = 25});
     assert_null(strstr(wide.data, "\n\n"));
