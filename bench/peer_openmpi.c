@@ -48,9 +48,9 @@ static void openmpi_run(struct pair *pair)
 /* More ranks than cores, perhaps: who yields then and who does not is said, not guessed. */
 static void bcast_run(struct pair *pair, const char *what, const char *yielding)
 {
-    const char *const options[] = {"-np",  BCAST_RANKS, "--oversubscribe",     "--bind-to",
-                                   "none", "--mca",     "mpi_yield_when_idle", yielding,
-                                   NULL};
+    const char *const options[] = {
+        "-np",   BCAST_RANKS,           "--oversubscribe", "--bind-to", "core:overload-allowed",
+        "--mca", "mpi_yield_when_idle", yielding,          NULL};
     program_run(pair, options, what);
 }
 

@@ -1,0 +1,94 @@
+#include "sst_desk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "transport/clock.h"
+
+#define TABLE        7
+#define POLL_FOREVER (3600 * NSEC_PER_SEC)
+#define OPEN_NSEC    (60 * NSEC_PER_SEC) /* many members on few cores take their time */
+#define CLOSE_NSEC   (10 * NSEC_PER_SEC)
+
+static void desk_other(struct desk *desk)
+{
+    desk->own = sst_row_own(desk->table);
+    desk->other = desk->own;
+    for (uint32_t row = 0; row < sst_row_count(desk->table); row++)
+        if (row != desk->own && sst_is_live(desk->table, row))
+            desk->other = row;
+}
+
+bool desk_open(struct desk *desk, const struct desk_config *config)
+{
+    const struct job *job = config->job;
+    char reason[RIPC_REASON_MAX] = "";
+    *desk = (struct desk){0};
+    sem_init(&desk->done, 0, 0);
+    int error = setenv("WEFT_FOLDER", config->folder, 1) ? -ENOMEM : 0;
+    if (!error)
+        error = ripc_open(&(struct ripc_config){.domain = "measured",
+                                                .transports = job->transports,
+                                                .provider = job->provider,
+                                                .address = job->address,
+                                                .reason = reason},
+                          &desk->ripc);
+    if (error < 0) {
+        snprintf(desk->reason, sizeof desk->reason, "ripc_open: %s",
+                 reason[0] ? reason : ripc_strerror(error));
+        return false;
+    }
+    error = sst_open(desk->ripc,
+                     &(struct sst_config){
+                         .table = TABLE,
+                         .columns = config->columns,
+                         .column_count = config->column_count,
+                         .row_size = config->row_size,
+                         .design = config->design,
+                         .rows_wanted = config->members,
+                         .deadline = ripc_after(OPEN_NSEC),
+                         .spin_nsec = config->yielding ? -1
+                                      : job->adaptive  ? 0
+                                                       : POLL_FOREVER,
+                         .yield_nsec = config->yielding ? POLL_FOREVER : 0,
+                         .reason = reason,
+                     },
+                     &desk->table);
+    if (error < 0) {
+        snprintf(desk->reason, sizeof desk->reason, "sst_open: %s",
+                 reason[0] ? reason : ripc_strerror(error));
+        return false;
+    }
+    desk_other(desk);
+    return true;
+}
+
+void desk_close(struct desk *desk)
+{
+    (void)sst_close(desk->table, ripc_after(CLOSE_NSEC));
+    ripc_close(desk->ripc, ripc_after(NSEC_PER_SEC));
+    sem_destroy(&desk->done);
+}
+
+bool desk_predicate(struct desk *desk, sst_holds *holds, sst_fire *fire, void *argument,
+                    uint32_t column)
+{
+    int error = sst_predicate_add(desk->table,
+                                  &(struct sst_predicate){.kind = SST_RECURRENT,
+                                                          .holds = holds,
+                                                          .fire = fire,
+                                                          .argument = argument,
+                                                          .columns = &column,
+                                                          .column_count = column != UINT32_MAX},
+                                  NULL);
+    if (error < 0)
+        snprintf(desk->reason, sizeof desk->reason, "sst_predicate_add: %s", ripc_strerror(error));
+    return error >= 0;
+}
+
+void desk_wait(struct desk *desk)
+{
+    while (sem_wait(&desk->done) < 0 && errno == EINTR)
+        ;
+}
