@@ -99,6 +99,6 @@ static void count_floor_run(struct crowd *crowd, const struct crowd_task *task)
     }
 }
 
-const struct crowd_side side_count_writes = {"writes", count_writes_run};
-const struct crowd_side side_count_reads = {"reads", count_reads_run};
-const struct crowd_side side_count_floor = {"floor", count_floor_run};
+const struct crowd_side side_count_writes = {.name = "writes", .run = count_writes_run};
+const struct crowd_side side_count_reads = {.name = "reads", .run = count_reads_run};
+const struct crowd_side side_count_floor = {.name = "floor", .run = count_floor_run};

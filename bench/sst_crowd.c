@@ -14,7 +14,8 @@ struct play {
 static void play_run(struct crowd *crowd, const void *argument)
 {
     const struct play *play = argument;
-    crowd_pin(crowd->index);
+    if (!play->side->loose)
+        crowd_pin(crowd->index);
     play->side->run(crowd, &play->task);
 }
 

@@ -20,12 +20,21 @@ static void desk_other(struct desk *desk)
             desk->other = row;
 }
 
-bool desk_open(struct desk *desk, const struct desk_config *config)
+static bool desk_fail(struct desk *desk, const char *what, int error, const char *reason)
+{
+    snprintf(desk->reason, sizeof desk->reason, "%s: %s", what,
+             reason[0] ? reason : ripc_strerror(error));
+    return false;
+}
+
+static bool context_open(struct desk *desk, const struct desk_config *config)
 {
     const struct job *job = config->job;
     char reason[RIPC_REASON_MAX] = "";
-    *desk = (struct desk){0};
-    sem_init(&desk->done, 0, 0);
+    desk->ripc = config->ripc;
+    desk->guest = config->ripc;
+    if (desk->guest)
+        return true;
     int error = setenv("WEFT_FOLDER", config->folder, 1) ? -ENOMEM : 0;
     if (!error)
         error = ripc_open(&(struct ripc_config){.domain = "measured",
@@ -34,32 +43,33 @@ bool desk_open(struct desk *desk, const struct desk_config *config)
                                                 .address = job->address,
                                                 .reason = reason},
                           &desk->ripc);
-    if (error < 0) {
-        snprintf(desk->reason, sizeof desk->reason, "ripc_open: %s",
-                 reason[0] ? reason : ripc_strerror(error));
+    return error < 0 ? desk_fail(desk, "ripc_open", error, reason) : true;
+}
+
+bool desk_open(struct desk *desk, const struct desk_config *config)
+{
+    int64_t spin = config->yielding ? -1 : config->job->adaptive ? 0 : POLL_FOREVER;
+    char reason[RIPC_REASON_MAX] = "";
+    *desk = (struct desk){0};
+    sem_init(&desk->done, 0, 0);
+    if (!context_open(desk, config))
         return false;
-    }
-    error = sst_open(desk->ripc,
-                     &(struct sst_config){
-                         .table = TABLE,
-                         .columns = config->columns,
-                         .column_count = config->column_count,
-                         .row_size = config->row_size,
-                         .design = config->design,
-                         .rows_wanted = config->members,
-                         .deadline = ripc_after(OPEN_NSEC),
-                         .spin_nsec = config->yielding ? -1
-                                      : job->adaptive  ? 0
-                                                       : POLL_FOREVER,
-                         .yield_nsec = config->yielding ? POLL_FOREVER : 0,
-                         .reason = reason,
-                     },
-                     &desk->table);
-    if (error < 0) {
-        snprintf(desk->reason, sizeof desk->reason, "sst_open: %s",
-                 reason[0] ? reason : ripc_strerror(error));
-        return false;
-    }
+    int error = sst_open(desk->ripc,
+                         &(struct sst_config){
+                             .table = TABLE,
+                             .columns = config->columns,
+                             .column_count = config->column_count,
+                             .row_size = config->row_size,
+                             .design = config->design,
+                             .rows_wanted = config->members,
+                             .deadline = ripc_after(OPEN_NSEC),
+                             .spin_nsec = spin,
+                             .yield_nsec = config->yielding ? POLL_FOREVER : 0,
+                             .reason = reason,
+                         },
+                         &desk->table);
+    if (error < 0)
+        return desk_fail(desk, "sst_open", error, reason);
     desk_other(desk);
     return true;
 }
@@ -67,7 +77,8 @@ bool desk_open(struct desk *desk, const struct desk_config *config)
 void desk_close(struct desk *desk)
 {
     (void)sst_close(desk->table, ripc_after(CLOSE_NSEC));
-    ripc_close(desk->ripc, ripc_after(NSEC_PER_SEC));
+    if (!desk->guest)
+        ripc_close(desk->ripc, ripc_after(NSEC_PER_SEC));
     sem_destroy(&desk->done);
 }
 
@@ -82,9 +93,7 @@ bool desk_predicate(struct desk *desk, sst_holds *holds, sst_fire *fire, void *a
                                                           .columns = &column,
                                                           .column_count = column != UINT32_MAX},
                                   NULL);
-    if (error < 0)
-        snprintf(desk->reason, sizeof desk->reason, "sst_predicate_add: %s", ripc_strerror(error));
-    return error >= 0;
+    return error < 0 ? desk_fail(desk, "sst_predicate_add", error, "") : true;
 }
 
 void desk_wait(struct desk *desk)

@@ -19,11 +19,13 @@ struct desk_config {
     const struct sst_column *columns;
     uint32_t column_count;
     uint32_t row_size;
-    uint32_t members; /* opening waits for them */
+    uint32_t members;  /* opening waits for them */
+    struct ripc *ripc; /* a context to use, of another desk that is closed later, or NULL */
 };
 
 struct desk {
     struct ripc *ripc;
+    bool guest; /* the context is another's */
     struct sst *table;
     uint32_t own;   /* our row */
     uint32_t other; /* that of another, if there is one */

@@ -63,11 +63,13 @@ static void fire_set(struct sst *table, void *argument)
 
 /* ---- one row ---- */
 
-static void firing_open(struct firing *firing, struct crowd *crowd, const struct crowd_task *task)
+static void firing_open(struct firing *firing, struct crowd *crowd, const struct crowd_task *task,
+                        const struct job *job, struct ripc *ripc)
 {
     const struct desk_config config = {
         .folder = crowd->folder,
-        .job = task->job,
+        .job = job,
+        .ripc = ripc,
         .columns = flag_columns,
         .column_count = 1,
         .row_size = sizeof(struct flag_row),
@@ -91,7 +93,7 @@ static void firing_run(struct firing *firing, struct crowd *crowd, sst_holds *ho
 static void fire_run(struct crowd *crowd, const struct crowd_task *task)
 {
     struct firing firing;
-    firing_open(&firing, crowd, task);
+    firing_open(&firing, crowd, task, task->job, NULL);
     firing_run(&firing, crowd, all_have_set, fire_count, UINT32_MAX);
     desk_close(&firing.desk);
 }
@@ -99,7 +101,7 @@ static void fire_run(struct crowd *crowd, const struct crowd_task *task)
 static void fire_named_run(struct crowd *crowd, const struct crowd_task *task)
 {
     struct firing firing;
-    firing_open(&firing, crowd, task);
+    firing_open(&firing, crowd, task, task->job, NULL);
     firing_run(&firing, crowd, all_have_reached, fire_set, FLAG);
     desk_close(&firing.desk);
 }
@@ -108,19 +110,18 @@ static void fire_named_run(struct crowd *crowd, const struct crowd_task *task)
 
 static void fire_many_run(struct crowd *crowd, const struct crowd_task *task)
 {
-    struct job waiting = *task->job;
-    struct crowd_task sleepers_task = *task;
     static struct firing firing, sleepers[MANY - 1];
+    struct job waiting = *task->job;
     waiting.adaptive = true;
-    sleepers_task.job = &waiting;
     for (int i = 0; i < MANY - 1; i++)
-        firing_open(&sleepers[i], crowd, &sleepers_task);
-    firing_open(&firing, crowd, task);
+        firing_open(&sleepers[i], crowd, task, &waiting, i ? sleepers[0].desk.ripc : NULL);
+    crowd_pin(0);
+    firing_open(&firing, crowd, task, task->job, sleepers[0].desk.ripc);
     if (sst_live_count(firing.desk.table) != MANY)
         crowd_fail(crowd, "%u members of %d", sst_live_count(firing.desk.table), MANY);
     firing_run(&firing, crowd, all_have_set, fire_count, UINT32_MAX);
     desk_close(&firing.desk);
-    for (int i = 0; i < MANY - 1; i++)
+    for (int i = MANY - 2; i >= 0; i--)
         desk_close(&sleepers[i].desk);
 }
 
@@ -239,9 +240,9 @@ static void fire_floor_many_run(struct crowd *crowd, const struct crowd_task *ta
     bare_run(task, MANY);
 }
 
-const struct crowd_side side_fire = {"fire", fire_run};
-const struct crowd_side side_fire_many = {"fire", fire_many_run};
-const struct crowd_side side_fire_named = {"fire", fire_named_run};
-const struct crowd_side side_fire_named_many = {"fire", fire_named_many_run};
-const struct crowd_side side_fire_floor = {"floor", fire_floor_run};
-const struct crowd_side side_fire_floor_many = {"floor", fire_floor_many_run};
+const struct crowd_side side_fire = {.name = "fire", .run = fire_run};
+const struct crowd_side side_fire_many = {.name = "fire", .run = fire_many_run, .loose = true};
+const struct crowd_side side_fire_named = {.name = "fire", .run = fire_named_run};
+const struct crowd_side side_fire_named_many = {.name = "fire", .run = fire_named_many_run};
+const struct crowd_side side_fire_floor = {.name = "floor", .run = fire_floor_run};
+const struct crowd_side side_fire_floor_many = {.name = "floor", .run = fire_floor_many_run};

@@ -55,9 +55,10 @@ struct crowd_task {
 struct crowd_side {
     const char *name;
     void (*run)(struct crowd *crowd, const struct crowd_task *task);
+    bool loose; /* it pins itself, when it is ready */
 };
 
-/* As pair_run; every process is pinned to a core, in turn. */
+/* As pair_run; the processes are pinned to the cores in turn. */
 MUST_CHECK enum err crowd_side_run(const struct crowd_side *side, const struct job *job,
                                    uint32_t size, struct pair_result *result, struct why *why);
 
