@@ -7,5 +7,7 @@
 
 extern const struct figure figure_ripc_fig5_5;
 extern const struct figure figure_ripc_flexibility;
+extern const struct figure figure_sst_fig1;
+extern const struct figure figure_sst_fig3;
 
 extern const struct figure *const measured_figures[]; /* in order of paper; ends with NULL */
