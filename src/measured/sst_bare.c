@@ -213,6 +213,7 @@ enum err bare_operate(const struct bare_job *job, struct bare_result *result, st
     for (uint32_t i = 0; i < job->size_count; i++)
         assert(job->sizes[i] <= BARE_SIZE_MAX && job->sizes[i] % sizeof(uint64_t) == 0);
     board->totals.wanted = board->posts.wanted = job->count;
+    board->totals.warm = board->posts.warm = TRIP_WARM;
     for (uint32_t i = 0; i < BARE_SIZES_MAX * BARE_ROWS_MAX; i++)
         board->times[i / BARE_ROWS_MAX][i % BARE_ROWS_MAX] = (struct bare_times){NAN, NAN};
     enum err err = bare_play(job, board, NULL, result->missing, why);
@@ -228,6 +229,7 @@ enum err bare_trips(const struct bare_job *job, struct trip_log *log,
     if (!board)
         return why_memory(why);
     log->wanted = job->count;
+    log->warm = TRIP_WARM;
     log->count = 0;
     enum err err = bare_play(job, board, log, missing, why);
     crowd_memory_free(board, sizeof *board);

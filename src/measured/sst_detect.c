@@ -13,7 +13,7 @@
 #define PAUSE_NSEC        2000 /* at most, before a trip ... */
 #define PAUSE_FABRIC_NSEC 20000
 
-static_assert(TRIP_MAX + TRIP_WARM < 1 << ACT_SHIFT, "acts do not overlap");
+static_assert(2 * TRIP_MAX < 1 << ACT_SHIFT, "acts do not overlap");
 
 enum { VALUE }; /* the only column */
 
@@ -179,6 +179,7 @@ static void act_run(struct actor *actor)
     if (index == 0) {
         struct trip_log *log = &actor->play->result->acts[actor->act_index];
         log->wanted = actor->act->trips;
+        log->warm = actor->act->warm;
         trip_open(&actor->trip, log, job->seed, job->fabric ? PAUSE_FABRIC_NSEC : PAUSE_NSEC);
         predicate_add(actor, "answered", actor->act->elements ? is_answered_whole : is_answered,
                       next_trip);
@@ -233,7 +234,7 @@ enum err detect_run(const struct detect_job *job, struct detect_result *result, 
         return why_memory(why);
     for (uint32_t i = 0; i < job->act_count; i++) {
         assert(job->acts[i].rows >= 1 && job->acts[i].rows < job->nodes);
-        assert(job->acts[i].trips <= TRIP_MAX);
+        assert(job->acts[i].trips <= TRIP_MAX && job->acts[i].warm <= TRIP_MAX);
         result->acts[i].count = 0;
     }
     enum err err = crowd_run(&crowd, &end, why);

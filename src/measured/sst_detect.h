@@ -13,10 +13,10 @@
 #define DETECT_ELEMENTS_MAX 1024
 
 struct detect_act {
-    uint32_t rows; /* that node 0's predicate reads besides its own: from 1 to nodes - 1 */
-    bool all;      /* every node answers, not the last alone */
-    bool elements; /* and it reads all elements of all rows */
-    uint32_t trips;
+    uint32_t rows;        /* that node 0's predicate reads besides its own: from 1 to nodes - 1 */
+    bool all;             /* every node answers, not the last alone */
+    bool elements;        /* and it reads all elements of all rows */
+    uint32_t trips, warm; /* of struct trip_log */
 };
 
 struct detect_job {

@@ -22,7 +22,7 @@ struct sample sample_of(double *values, size_t count)
     struct sample sample = {NAN, NAN, NAN, NAN, NAN};
     if (count == 0)
         return sample;
-    size_t kept = count - count / 1000;
+    size_t kept = count - count / 100;
     double sum = 0, squares = 0;
     sample.median = sample_median(values, count);
     for (size_t i = 0; i < kept; i++)

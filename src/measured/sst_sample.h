@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-/* Of the mean and the deviation the slowest thousandth is left out: those that the
+/* Of the mean and the deviation the slowest hundredth is left out: those that the
  * system interrupted for longer than all the others took. Nothing else is. */
 struct sample {
     double mean, deviation, median, high; /* high: the 99th percentile */

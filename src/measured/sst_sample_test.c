@@ -16,14 +16,14 @@ static void a_sample_is_summed_up(void **state)
     assert_within(sample_median((double[]){3, 1, 2}, 3), 2, 1e-12);
 }
 
-static void the_slowest_thousandth_moves_no_mean(void **state)
+static void the_slowest_hundredth_moves_no_mean(void **state)
 {
     double values[2000];
     for (int i = 0; i < 2000; i++)
         values[i] = i % 2;
     values[7] = values[1234] = 1e9;
     struct sample sample = sample_of(values, 2000);
-    assert_within(sample.mean, 999. / 1998, 1e-3);
+    assert_within(sample.mean, 981. / 1980, 1e-3);
     assert_true(sample.deviation < 0.51);
     assert_within(sample.high, 1, 1e-12);
     assert_within(sample.worst, 1e9, 1e-12);
@@ -43,5 +43,5 @@ static void a_line_is_found_and_what_is_none_shows(void **state)
     assert_true(isnan(sample_line_of(x, y, 1).slope));
 }
 
-TEST_MAIN(TEST(a_sample_is_summed_up), TEST(the_slowest_thousandth_moves_no_mean),
+TEST_MAIN(TEST(a_sample_is_summed_up), TEST(the_slowest_hundredth_moves_no_mean),
           TEST(a_line_is_found_and_what_is_none_shows))

@@ -241,6 +241,17 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
     return OK;
 }
 
+#define RATE_PLOT                                                                                  \
+    {                                                                                              \
+        .table = "throughput", .x_label = "rows that the predicate reads",                         \
+        .y_label = "evaluations (K/s)", .log_y = true,                                             \
+        .series = {                                                                                \
+            {"writes", "rows", "writes", NULL, NULL, STYLE_BOTH},                                  \
+            {"reads", "rows", "reads", NULL, NULL, STYLE_BOTH},                                    \
+            {"in the paper", "rows", "paper", NULL, NULL, STYLE_PAPER},                            \
+        },                                                                                         \
+    }
+
 const struct figure figure_sst_throughput = {
     .name = "sst-throughput",
     .paper = "SST",
@@ -252,16 +263,7 @@ const struct figure figure_sst_throughput = {
     .choice = "the other nodes' processes sleep: they have nothing to do with it. The paper's 800 "
               "K/s of 24 rows do not lie on its figure 7, which has nearly 500 K/s at 29",
     .measured = true,
-    .plot.table = "throughput",
-    .plot.x_label = "rows that the predicate reads",
-    .plot.y_label = "evaluations (K/s)",
-    .plot.log_y = true,
-    .plot.series =
-        {
-            {"writes", "rows", "writes", NULL, NULL, STYLE_BOTH},
-            {"reads", "rows", "reads", NULL, NULL, STYLE_BOTH},
-            {"in the paper", "rows", "paper", NULL, NULL, STYLE_PAPER},
-        },
+    .plot = RATE_PLOT,
     .run = throughput_figure,
 };
 
@@ -276,15 +278,6 @@ const struct figure figure_sst_fig7 = {
     .choice = "the other nodes' processes sleep: they have nothing to do with it. \"Decreases "
               "slightly\" is read as: at least half is left",
     .measured = true,
-    .plot.table = "throughput",
-    .plot.x_label = "rows that the predicate reads",
-    .plot.y_label = "evaluations (K/s)",
-    .plot.log_y = true,
-    .plot.series =
-        {
-            {"writes", "rows", "writes", NULL, NULL, STYLE_BOTH},
-            {"reads", "rows", "reads", NULL, NULL, STYLE_BOTH},
-            {"in the paper", "rows", "paper", NULL, NULL, STYLE_PAPER},
-        },
+    .plot = RATE_PLOT,
     .run = fig7_run,
 };

@@ -23,7 +23,7 @@ void trip_open(struct trip *trip, struct trip_log *log, uint64_t seed, nsec paus
         .rng = rng_make(seed, 0),
         .pause_max = pause_max,
         .cost = clock_cost(),
-        .warms = TRIP_WARM,
+        .warms = log->warm,
     };
     log->count = 0;
 }

@@ -10,10 +10,11 @@
 #include "transport/clock.h"
 
 #define TRIP_MAX  20000
-#define TRIP_WARM 50 /* trips before those that count */
+#define TRIP_WARM 50 /* trips before those that count, where nothing else is said */
 
 struct trip_log {
     uint32_t wanted; /* at most TRIP_MAX */
+    uint32_t warm;   /* trips before those that count */
     uint32_t count;
     double usec[TRIP_MAX];
 };
@@ -29,7 +30,7 @@ struct trip {
 
 static inline uint32_t trip_total(const struct trip_log *log)
 {
-    return log->wanted + TRIP_WARM;
+    return log->wanted + log->warm;
 }
 
 void trip_open(struct trip *trip, struct trip_log *log, uint64_t seed, nsec pause_max);
