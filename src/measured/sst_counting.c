@@ -2,9 +2,9 @@
  * all nodes count in step. A node's predicate holds when no row is behind its own; its
  * trigger counts one further.
  *
- * The paper counts to a million and shows the time. Here all count until time is up, and the
- * time of a million follows. Node 0 then names the number at which everybody stops; that all
- * rows end with exactly this number is checked. */
+ * The paper counts to a million and shows the time. Here all count until time is up, node 0
+ * takes the time of every few counts, and a million of the median is shown. Node 0 then names the
+ * number at which everybody stops; that all rows end with exactly this number is checked. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,14 +17,15 @@
 #include "transport/clock.h"
 
 #define LAST_NEVER UINT64_MAX
-#define LOOK_EVERY 16 /* counts between two looks at the clock */
+#define BATCH      8 /* counts between two looks at the clock */
+#define BATCH_MAX  200000
 #define MILLION    1e6
 
 struct counting_job {
     uint32_t nodes;
     enum sst_design design;
     enum node_waiting waiting;
-    uint64_t warm; /* counts before those that count: a multiple of LOOK_EVERY */
+    uint64_t warm; /* counts before those that count: a multiple of BATCH */
     nsec length;   /* of the counting */
 };
 
@@ -32,9 +33,9 @@ struct counting_job {
 struct stage {
     _Atomic uint64_t last;        /* where to stop; stored by node 0, carried by its next count */
     _Atomic bool done[CROWD_MAX]; /* set by each node's trigger, with release */
-    nsec since;                   /* node 0's, when it was warm; read by the parent afterwards */
-    nsec until;
-    uint64_t count; /* between the two */
+    /* Node 0's, read by the parent afterwards: seconds of a batch. */
+    uint32_t batch_count;
+    double batches[BATCH_MAX];
 };
 
 struct play {
@@ -46,7 +47,9 @@ struct play {
 struct counter {
     struct node node;
     const struct play *play;
-    uint64_t own; /* our count; the detector's */
+    uint64_t own; /* our count; the detector's, as are ... */
+    nsec began;   /* ... when the clock was started, ... */
+    nsec since;   /* ... and when the batch under way was */
 };
 
 enum { COUNT };
@@ -68,13 +71,14 @@ static void clock_look(struct counter *counter)
     struct stage *stage = counter->play->stage;
     const struct counting_job *job = counter->play->job;
     nsec now = clock_now();
-    if (counter->own == job->warm) {
-        stage->since = now;
-    } else if (counter->own > job->warm && now - stage->since >= job->length) {
-        stage->until = now;
-        stage->count = counter->own - job->warm;
+    if (counter->own == job->warm)
+        counter->began = now;
+    else if (counter->own > job->warm)
+        stage->batches[stage->batch_count++] = (double)(now - counter->since) * 1e-9;
+    counter->since = now;
+    if (counter->own > job->warm &&
+        (now - counter->began >= job->length || stage->batch_count == BATCH_MAX))
         atomic_store_explicit(&stage->last, counter->own + 2, memory_order_release);
-    }
 }
 
 static void count_one(struct sst *table, void *argument)
@@ -87,7 +91,7 @@ static void count_one(struct sst *table, void *argument)
         atomic_store_explicit(&stage->done[index], true, memory_order_release);
         return;
     }
-    if (index == 0 && last == LAST_NEVER && counter->own % LOOK_EVERY == 0)
+    if (index == 0 && last == LAST_NEVER && counter->own % BATCH == 0)
         clock_look(counter);
     counter->own++;
     node_check(&counter->node, sst_set_u64(table, COUNT, counter->own), "sst_set_u64");
@@ -138,7 +142,7 @@ static enum err counting_run(const struct counting_job *job, double *seconds, st
     atomic_store_explicit(&stage->last, LAST_NEVER, memory_order_relaxed);
     enum err err = crowd_run(&crowd, &end, why);
     if (!err)
-        *seconds = (double)(stage->until - stage->since) * 1e-9 / (double)stage->count * MILLION;
+        *seconds = sample_median(stage->batches, stage->batch_count) / BATCH * MILLION;
     crowd_memory_free(stage, sizeof *stage);
     return err;
 }
@@ -280,12 +284,12 @@ static enum err nodes_count(struct counted *counted, bool busy, bool quick, stru
             .nodes = counted->nodes,
             .design = (enum sst_design)design,
             .waiting = NODES_YIELD,
-            .warm = quick ? LOOK_EVERY : 10 * LOOK_EVERY,
+            .warm = quick ? BATCH : 20 * BATCH,
             .length = quick ? NSEC_PER_SEC / 50 : NSEC_PER_SEC / 2,
         };
         err = counting_run(&job, &counted->yield[design], why);
         job.waiting = NODES_BUSY;
-        job.warm = LOOK_EVERY;
+        job.warm = BATCH;
         counted->busy[design] = NAN;
         if (!err && busy)
             err = counting_run(&job, &counted->busy[design], why);

@@ -3,6 +3,7 @@
  * folder, which is removed. */
 #include "measured/sst_node.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -76,9 +77,48 @@ static void others_await(struct node *node)
     }
 }
 
+/* Keeps the detector at it, pass after pass: it is evaluated on each. */
+static bool look_again(const struct sst *table, void *argument)
+{
+    return false;
+}
+
+static bool look_and_yield(const struct sst *table, void *argument)
+{
+    sched_yield();
+    return false;
+}
+
+/* From the first one's coming on, detectors that poll would take the cores from those who
+ * still join. So they sleep until all are in, and are kept awake from then on. */
+static void detector_wake(struct node *node, const struct node_plan *plan)
+{
+    struct sst_predicate awake = {
+        .name = "awake",
+        .kind = SST_RECURRENT,
+        .holds = plan->waiting == NODES_YIELD ? look_and_yield : look_again,
+    };
+    node_check(node, sst_predicate_add(node->table, &awake, NULL), "sst_predicate_add");
+}
+
+static void rows_find(struct node *node)
+{
+    const struct crowd *crowd = node->crowd;
+    for (uint32_t i = 0; i < crowd->count; i++) {
+        int row = sst_row_of(node->table, NODE_ID(i));
+        node_check(node, row, "a member");
+        node->rows[i] = (uint32_t)row;
+    }
+    if (sst_live_count(node->table) != crowd->count)
+        crowd_fail(node->crowd, "node %u sees %u members in place of %u", crowd->index,
+                   sst_live_count(node->table), crowd->count);
+}
+
 void node_open(struct node *node, struct crowd *crowd, const struct node_plan *plan, bool acts)
 {
     char reason[RIPC_REASON_MAX] = "";
+    bool polls = plan->waiting != NODES_SLEEP, fits = crowd->count <= crowd->cores;
+    nsec pause = polls && fits && plan->waiting != NODES_YIELD ? FOREVER_NSEC : -1;
     struct sst_config config = {
         .table = TABLE_NAME,
         .columns = plan->columns,
@@ -89,9 +129,8 @@ void node_open(struct node *node, struct crowd *crowd, const struct node_plan *p
         .rows_max = CROWD_MAX,
         .rows_wanted = crowd->count,
         .deadline = ripc_after(PATIENCE_NSEC),
-        .spin_nsec =
-            plan->waiting == NODES_YIELD || plan->waiting == NODES_SLEEP ? -1 : FOREVER_NSEC,
-        .yield_nsec = plan->waiting == NODES_SLEEP ? -1 : FOREVER_NSEC,
+        .spin_nsec = pause,
+        .yield_nsec = pause,
         .reason = reason,
     };
     *node = (struct node){.crowd = crowd, .rests = plan->waiting == NODES_REST && !acts};
@@ -102,12 +141,7 @@ void node_open(struct node *node, struct crowd *crowd, const struct node_plan *p
     if (error < 0)
         crowd_fail(crowd, "sst_open: %s", reason[0] ? reason : ripc_strerror(error));
     others_await(node);
-    for (uint32_t i = 0; i < crowd->count; i++) {
-        int row = sst_row_of(node->table, NODE_ID(i));
-        node_check(node, row, "a member");
-        node->rows[i] = (uint32_t)row;
-    }
-    if (sst_live_count(node->table) != crowd->count)
-        crowd_fail(crowd, "node %u sees %u members in place of %u", crowd->index,
-                   sst_live_count(node->table), crowd->count);
+    rows_find(node);
+    if (polls && pause < 0 && !node->rests)
+        detector_wake(node, plan);
 }
