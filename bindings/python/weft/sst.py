@@ -120,6 +120,15 @@ def _check(result, reason=None):
     return ripc._check(result, reason)
 
 
+def _read(call):
+    """Owners that put without a rest may keep a reader off for a moment."""
+    for _ in range(100):
+        result = call()
+        if result != -errno.EAGAIN:
+            break
+    return _check(result)
+
+
 # ---- what the library calls ----
 
 # Who is called, by number; tables hold them. The library knows the number alone, and
@@ -234,8 +243,8 @@ class Snapshot:
 
     def __init__(self, table):
         self._handle, self._table = ctypes.c_void_p(), table
-        self.consistent = _check(lib.sst_snapshot_take(table._open(),
-                                                       ctypes.byref(self._handle))) == 0
+        self.consistent = _read(lambda: lib.sst_snapshot_take(
+            table._open(), ctypes.byref(self._handle))) == 0
         self.epoch = lib.sst_snapshot_epoch(self._handle)
         self.live = [row for row in range(ROWS_MAX) if lib.sst_snapshot_is_live(self._handle, row)]
 
@@ -504,13 +513,14 @@ class Table(ripc._Closing):
             value = getattr(lib, "sst_get_" + column.kind)(self._open(), row, index)
             return bool(value) if column.type == "bool" else value
         into = (column.element * column.count)()
-        _check(lib.sst_get(self._open(), row, ctypes.byref(c.Range(index, 0, 0)), into))
+        whole = c.Range(index, 0, 0)
+        _read(lambda: lib.sst_get(self._open(), row, ctypes.byref(whole), into))
         return column.value(into)
 
     def row(self, row):
         """A whole row as one put left it, with the columns as its fields."""
         struct = self._struct()
-        _check(lib.sst_row(self._open(), _row(row), ctypes.byref(struct)))
+        _read(lambda: lib.sst_row(self._open(), _row(row), ctypes.byref(struct)))
         return self._record(struct)
 
     def snapshot(self):
