@@ -65,6 +65,7 @@ static struct {
     _Atomic bool stopping;   /* by main, relaxed: they look again soon */
     _Atomic uint64_t counts; /* what was done, of all threads together */
     _Atomic uint64_t fires;
+    _Atomic uint64_t whole;          /* reads that met no put for long enough */
     _Atomic uint64_t failures;       /* told by upcalls */
     pthread_mutex_t images[STAYING]; /* the image is the program's to keep in order */
 } all = {.images = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER}};
