@@ -9,18 +9,6 @@
 
 #define GRANT_PIECE ((size_t)1 << 20) /* copied under the lock, between which others get in */
 
-/* One that a peer gave us. */
-struct taken {
-    uint64_t key;
-    bool answered;
-    bool revoked;  /* the owner waits for us to say that we let go */
-    uint32_t uses; /* reads and writes under way */
-    int status;
-    uint32_t rights;
-    unsigned transport;
-    struct remote_memory memory;
-};
-
 void grant_answered(struct peer *peer, struct control_words *words)
 {
     struct taken *taken = id_map_get(&peer->grants, words->number);
@@ -49,6 +37,7 @@ void grant_revoked_by_peer(struct peer *peer, struct control_words *words)
         return;
     }
     taken->revoked = true;
+    atomic_store_explicit(&taken->lost, true, memory_order_relaxed);
     if (taken->uses == 0)
         taken_say_revoked(peer, taken);
 }
@@ -61,6 +50,7 @@ void access_forget(struct peer *peer)
         if (taken->uses) {
             taken->answered = true; /* its user frees it */
             taken->status = -EPIPE;
+            atomic_store_explicit(&taken->lost, true, memory_order_relaxed);
             continue;
         }
         id_map_take(&peer->grants, taken->key);
@@ -71,34 +61,125 @@ void access_forget(struct peer *peer)
         id_map_fini(&peer->grants);
 }
 
-/* A read or write of granted memory. */
-struct access {
+/* ---- getting hold of a grant ---- */
+
+struct asking {
     struct ripc_service *service;
     const struct ripc_grant *grant;
+    struct remote *remote;
+    struct taken *taken;
+    int status;
+};
+
+static int asking_look_open(void *argument)
+{
+    struct asking *asking = argument;
+    asking->status = remote_advance(asking->remote);
+    return asking->status != -EAGAIN;
+}
+
+static int asking_look_answered(void *argument)
+{
+    const struct asking *asking = argument;
+    return asking->taken->answered;
+}
+
+/* The grant as its owner shows it to this process. */
+static int asking_take(struct asking *asking, struct peer *peer)
+{
+    struct taken *taken = id_map_get(&peer->grants, asking->grant->key);
+    if (taken) {
+        asking->taken = taken;
+        return 0;
+    }
+    taken = calloc(1, sizeof *taken);
+    if (!taken || !id_map_put(&peer->grants, asking->grant->key, taken)) {
+        free(taken);
+        return -ENOMEM;
+    }
+    taken->key = asking->grant->key;
+    taken->transport = asking->remote->transport;
+    asking->taken = taken;
+    struct control_words words = {
+        .kind = CONTROL_GRANT_ASK,
+        .number = taken->key,
+        .from = asking->service->id,
+        .to = asking->grant->owner,
+    };
+    const char *name = asking->service->ripc->transports[taken->transport]->ops->name;
+    memccpy(words.transport, name, 0, sizeof words.transport - 1);
+    int result = peer_say(peer, &words);
+    if (result) {
+        id_map_take(&peer->grants, taken->key);
+        free(taken);
+    }
+    return result;
+}
+
+static void peer_leave(struct peer *peer)
+{
+    peer->users--;
+    peer_settle(peer);
+}
+
+void taken_put(struct peer *peer, struct taken *taken)
+{
+    if (--taken->uses == 0 && (taken->revoked || taken->status || peer->state == PEER_DEAD)) {
+        if (taken->revoked)
+            taken_say_revoked(peer, taken);
+        else {
+            id_map_take(&peer->grants, taken->key);
+            free(taken);
+        }
+    }
+    peer_leave(peer);
+}
+
+int taken_get(struct ripc_service *service, const struct ripc_grant *grant, int64_t deadline,
+              struct peer **peer, struct taken **taken)
+{
+    struct asking asking = {.service = service, .grant = grant};
+    int result = remote_get(service, grant->owner, &asking.remote);
+    if (result)
+        return result;
+    asking.remote->users++;
+    result = service_wait(service, asking_look_open, &asking, deadline);
+    asking.remote->users--;
+    if (result == 1)
+        result = asking.status;
+    if (result)
+        return result;
+    *peer = asking.remote->peer;
+    (*peer)->users++;
+    result = asking_take(&asking, *peer);
+    if (result) {
+        peer_leave(*peer);
+        return result;
+    }
+    *taken = asking.taken;
+    asking.taken->uses++;
+    result = service_wait(service, asking_look_answered, &asking, deadline);
+    if (result == 1)
+        result = asking.taken->status;
+    if (result)
+        taken_put(*peer, *taken);
+    return result;
+}
+
+/* ---- a read or write ---- */
+
+struct access {
+    struct ripc_service *service;
     uint64_t offset;
     uint8_t *local;
     size_t size;
     bool write;
-    struct remote *remote;
-    struct peer *peer; /* used: it outlives us */
+    struct peer *peer;
     struct taken *taken;
     struct transfer transfer;
     bool done;
     int status;
 };
-
-static int access_look_open(void *argument)
-{
-    struct access *access = argument;
-    access->status = remote_advance(access->remote);
-    return access->status != -EAGAIN;
-}
-
-static int access_look_answered(void *argument)
-{
-    const struct access *access = argument;
-    return access->taken->answered;
-}
 
 static int access_look_done(void *argument)
 {
@@ -112,39 +193,6 @@ static void access_done(struct transfer *transfer, int status)
     access->done = true;
     access->status = status;
     doorbell_ring(&access->service->bell);
-}
-
-/* The grant as its owner shows it to this process. */
-static int access_take(struct access *access)
-{
-    struct peer *peer = access->peer;
-    struct taken *taken = id_map_get(&peer->grants, access->grant->key);
-    if (taken) {
-        access->taken = taken;
-        return 0;
-    }
-    taken = calloc(1, sizeof *taken);
-    if (!taken || !id_map_put(&peer->grants, access->grant->key, taken)) {
-        free(taken);
-        return -ENOMEM;
-    }
-    taken->key = access->grant->key;
-    taken->transport = access->remote->transport;
-    access->taken = taken;
-    struct control_words words = {
-        .kind = CONTROL_GRANT_ASK,
-        .number = taken->key,
-        .from = access->service->id,
-        .to = access->grant->owner,
-    };
-    const char *name = access->service->ripc->transports[taken->transport]->ops->name;
-    memccpy(words.transport, name, 0, sizeof words.transport - 1);
-    int result = peer_say(peer, &words);
-    if (result) {
-        id_map_take(&peer->grants, taken->key);
-        free(taken);
-    }
-    return result;
 }
 
 /* One piece; waits for it. */
@@ -193,54 +241,11 @@ static int access_move(struct access *access)
     return result;
 }
 
-static void access_leave(struct access *access)
-{
-    struct peer *peer = access->peer;
-    struct taken *taken = access->taken;
-    if (--taken->uses == 0 && (taken->revoked || taken->status || peer->state == PEER_DEAD)) {
-        if (taken->revoked)
-            taken_say_revoked(peer, taken);
-        else {
-            id_map_take(&peer->grants, taken->key);
-            free(taken);
-        }
-    }
-}
-
-static int access_run(struct access *access, int64_t deadline)
-{
-    struct ripc_service *service = access->service;
-    int result = remote_get(service, access->grant->owner, &access->remote);
-    if (result == 0) {
-        access->remote->users++;
-        result = service_wait(service, access_look_open, access, deadline);
-        access->remote->users--;
-        if (result == 1)
-            result = access->status;
-    }
-    if (result)
-        return result;
-    access->peer = access->remote->peer;
-    access->peer->users++;
-    result = access_take(access);
-    if (result == 0) {
-        access->taken->uses++;
-        result = service_wait(service, access_look_answered, access, deadline);
-        if (result == 1)
-            result = access->taken->status ? access->taken->status : access_move(access);
-        access_leave(access);
-    }
-    access->peer->users--;
-    peer_settle(access->peer);
-    return result;
-}
-
 static int grant_access(struct ripc_service *service, const struct ripc_grant *grant,
                         uint64_t offset, void *local, size_t size, bool write, int64_t deadline)
 {
     struct access access = {
         .service = service,
-        .grant = grant,
         .offset = offset,
         .local = local,
         .size = size,
@@ -248,7 +253,11 @@ static int grant_access(struct ripc_service *service, const struct ripc_grant *g
     };
     lock_take(&service->ripc->lock);
     service->waiters++; /* all of it: the service stays until the last piece is there */
-    int result = access_run(&access, deadline);
+    int result = taken_get(service, grant, deadline, &access.peer, &access.taken);
+    if (result == 0) {
+        result = access_move(&access);
+        taken_put(access.peer, access.taken);
+    }
     service->waiters--;
     lock_drop(&service->ripc->lock);
     return result;

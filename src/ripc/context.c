@@ -72,6 +72,17 @@ static const struct pool_events context_pool_events = {
     .extent_close = context_extent_close,
 };
 
+void context_count_link(struct ripc *ripc, unsigned index, int change)
+{
+    const struct transport *transport = ripc->transports[index];
+    ripc->link_counts[index] += (unsigned)change;
+    if (!transport->ops->progress || !(transport->ops->abilities & TRANSPORT_ONE_SIDED))
+        return;
+    atomic_fetch_add_explicit(&ripc->moved_links, (unsigned)change, memory_order_relaxed);
+    if (!transport->unseen)
+        atomic_fetch_add_explicit(&ripc->seen_links, (unsigned)change, memory_order_relaxed);
+}
+
 void context_wake(struct ripc *ripc)
 {
     size_t cursor = 0;
@@ -112,6 +123,7 @@ static int context_open_transports(struct ripc *ripc, const struct settings *set
         .provider = settings->provider,
         .ring_slots = settings->ring_slots,
         .ring_bytes = settings->ring_bytes,
+        .bells = &ripc->bells,
     };
     for (unsigned i = 0; transports[i]; i++) {
         if (!settings_has_transport(settings, transports[i]->name))
@@ -212,6 +224,7 @@ static int context_try(struct ripc **out, const struct settings *settings, struc
     if (!ripc)
         return -ENOMEM;
     list_init(&ripc->peers);
+    list_init(&ripc->bells);
     list_init(&ripc->notices_due);
     ripc->place.context = entropy_u64();
     ripc->manual = settings->flags & RIPC_MANUAL;
@@ -283,6 +296,7 @@ static void context_finish(struct ripc *ripc, int64_t deadline)
 int ripc_close(struct ripc *ripc, int64_t deadline)
 {
     lock_take(&ripc->lock);
+    assert(!ripc->reach_count && list_is_empty(&ripc->bells)); /* the layer above closes them */
     context_finish(ripc, deadline);
     int result = ripc->stats.operations ? -ETIMEDOUT : 0;
     notices_close(ripc);

@@ -48,6 +48,14 @@ struct ripc {
     struct transport *transports[CONTEXT_TRANSPORT_MAX]; /* cheapest first */
     unsigned transport_count;
     unsigned link_counts[CONTEXT_TRANSPORT_MAX]; /* peers that each reaches now */
+    /* Of those, links whose one-sided access moves only by progress(), and those whose peers'
+     * writes arrive only by it, too. Written under the lock; read without it, relaxed, by who
+     * asks whether to take it. */
+    _Atomic unsigned moved_links;
+    _Atomic unsigned seen_links;
+    struct list bells;         /* struct doorbell.polled, for the transports */
+    unsigned reach_count;      /* of peers' memory, open */
+    _Atomic unsigned reaching; /* calls of reach_progress without a keeper; relaxed */
 
     struct list peers;
     struct id_map services;
@@ -75,6 +83,9 @@ int context_region(struct ripc *ripc, unsigned transport, struct extent *extent,
  * this once: the caller closes it. Negative errno. */
 int context_region_for(struct ripc *ripc, unsigned transport, void *base, size_t size,
                        struct region **region, struct region **temporary);
+
+/* A link of the transport was opened (1) or closed (-1). */
+void context_count_link(struct ripc *ripc, unsigned transport, int change);
 
 /* Rings the bells of all services: something happened that anybody may wait for. */
 void context_wake(struct ripc *ripc);

@@ -14,7 +14,7 @@ struct given {
     uint64_t key;
     struct ripc_service *service;
     ripc_id peer;
-    void *base;
+    void *base; /* NULL: void, and freed by the thread that is revoking it */
     size_t size;
     uint32_t rights;
     bool revoking;
@@ -22,13 +22,21 @@ struct given {
     struct peer *holders[GRANT_HOLDERS_MAX];       /* processes that asked for it; NULL: free */
 };
 
-static void given_free(struct ripc *ripc, struct given *given)
+/* From here on nobody gets at the memory by it, and it has no memory. */
+static void given_void(struct ripc *ripc, struct given *given)
 {
     for (unsigned i = 0; i < CONTEXT_TRANSPORT_MAX; i++)
         if (given->regions[i])
             given->regions[i]->ops->region_close(given->regions[i]);
     id_map_take(&ripc->grants, given->key);
     pool_unuse(ripc->pool, given->base);
+    given->base = NULL;
+}
+
+static void given_free(struct ripc *ripc, struct given *given)
+{
+    if (given->base)
+        given_void(ripc, given);
     free(given);
 }
 
@@ -175,12 +183,61 @@ static int grant_revoke(struct ripc_service *service, uint64_t key, int64_t dead
     given->revoking = true; /* from here on nobody new gets it */
     given_tell(given);
     int result = service_wait(service, revoke_look, given, deadline);
-    if (result != 1) {
+    if (result != 1 && given->base) {
         given->revoking = false; /* it still stands: revoke it again */
         return result;
     }
     given_free(ripc, given);
     return 0;
+}
+
+static bool given_is_in(const struct given *given, const void *base, size_t size)
+{
+    return (uintptr_t)given->base - (uintptr_t)base < size;
+}
+
+unsigned grants_of(const struct ripc *ripc, const void *base, size_t size)
+{
+    unsigned count = 0;
+    size_t cursor = 0;
+    const struct given *given;
+    while ((given = id_map_next(&ripc->grants, &cursor)))
+        count += given_is_in(given, base, size);
+    return count;
+}
+
+/* A holder that cannot even be told is cut off: it shall not go on as if it had it. */
+static void given_take_away(struct ripc *ripc, struct given *given)
+{
+    struct control_words words = {.kind = CONTROL_GRANT_REVOKE, .number = given->key};
+    for (unsigned i = 0; i < GRANT_HOLDERS_MAX; i++) {
+        if (given->holders[i])
+            peer_answer(given->holders[i], &words);
+        given->holders[i] = NULL;
+    }
+    given_void(ripc, given);
+    if (given->revoking)
+        doorbell_ring(&given->service->bell);
+    else
+        given_free(ripc, given);
+}
+
+void grants_void(struct ripc *ripc, const void *base, size_t size)
+{
+    size_t cursor = 0;
+    struct given *given;
+    while ((given = id_map_next(&ripc->grants, &cursor)))
+        if (given_is_in(given, base, size)) {
+            given_take_away(ripc, given);
+            cursor = 0;
+        }
+}
+
+void grant_void(struct ripc_service *service, uint64_t key)
+{
+    struct given *given = id_map_get(&service->ripc->grants, key);
+    if (given && given->service == service)
+        given_take_away(service->ripc, given);
 }
 
 void grants_forget(struct peer *peer)

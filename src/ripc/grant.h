@@ -17,5 +17,13 @@ void grant_given_up(struct peer *peer, struct control_words *words);
 /* The peer died: what it gave and what it was given is void. */
 void grants_forget(struct peer *peer);
 
+/* Grants of memory in [base, base + size): how many there are, and their end, without
+ * waiting for whoever holds them. */
+unsigned grants_of(const struct ripc *ripc, const void *base, size_t size);
+void grants_void(struct ripc *ripc, const void *base, size_t size);
+
+/* The end of a single one. */
+void grant_void(struct ripc_service *service, uint64_t key);
+
 /* All that a service gave, or (NULL) all of the context. */
 void grants_drop(struct ripc *ripc, struct ripc_service *service);

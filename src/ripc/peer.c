@@ -34,7 +34,7 @@ static void peer_free(struct peer *peer)
     for (unsigned i = 0; i < CONTEXT_TRANSPORT_MAX; i++)
         if (peer->links[i]) {
             peer->links[i]->ops->link_close(peer->links[i]);
-            peer->ripc->link_counts[i]--;
+            context_count_link(peer->ripc, i, -1);
         }
     grants_forget(peer);
     list_remove(&peer->node);
@@ -123,7 +123,7 @@ int peer_link(struct peer *peer, unsigned index, struct link **link)
                                                size, &peer->links[index]);
         if (result)
             return result;
-        peer->ripc->link_counts[index]++;
+        context_count_link(peer->ripc, index, 1);
     }
     *link = peer->links[index];
     return 0;

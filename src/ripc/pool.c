@@ -71,6 +71,12 @@ void pool_close(struct pool *pool)
 
 /* ---- which slab ---- */
 
+/* Else it is memory of others. */
+static bool slab_lends(const struct slab *slab)
+{
+    return slab->unit_count > 0;
+}
+
 /* How many slabs begin at or below that address. */
 static size_t pool_rank(const struct pool *pool, const void *at)
 {
@@ -120,7 +126,7 @@ static void pool_remove(struct pool *pool, struct slab *slab)
             (pool->slab_count - index) * sizeof *pool->slabs);
     if (pool->last == slab)
         pool->last = NULL;
-    if (slab->extent.file) {
+    if (slab_lends(slab)) {
         pool->counts.slabs--;
         pool->counts.slab_bytes -= slab->extent.size;
     }
@@ -143,7 +149,7 @@ static int pool_insert(struct pool *pool, struct slab *slab)
             (pool->slab_count - index) * sizeof *pool->slabs);
     pool->slabs[index] = slab;
     pool->slab_count++;
-    if (extent->file) {
+    if (slab_lends(slab)) {
         pool->counts.slabs++;
         pool->counts.slab_bytes += extent->size;
     }
@@ -354,7 +360,7 @@ static int pool_buffer_at(struct pool *pool, const void *data, struct run **run,
                           struct chunk **chunk)
 {
     struct slab *slab = pool_slab_at(pool, data);
-    if (!slab || !slab->extent.file)
+    if (!slab || !slab_lends(slab))
         return -EINVAL;
     size_t offset = (size_t)((const uint8_t *)data - slab->extent.base);
     *run = slab_run_at(slab, data);
@@ -471,9 +477,45 @@ int pool_unregister(struct pool *pool, void *base)
     return 0;
 }
 
+int pool_adopt(struct pool *pool, const struct memfile *file)
+{
+    struct slab *slab;
+    int result = slab_open_file(&slab, file);
+    if (result < 0)
+        return result;
+    result = pool_evict_unmapped(pool, slab) ? pool_insert(pool, slab) : -ENOMEM;
+    if (result < 0)
+        slab_close(slab);
+    return result;
+}
+
+static struct slab *pool_adopted(struct pool *pool, const void *base)
+{
+    struct slab *slab = pool_slab_at(pool, base);
+    assert(slab && !slab_lends(slab) && slab->extent.file && slab->extent.base == base);
+    return slab;
+}
+
+void pool_drop(struct pool *pool, const void *base)
+{
+    struct slab *slab = pool_adopted(pool, base);
+    assert(!slab->extent.users);
+    pool_remove(pool, slab);
+}
+
+void pool_exchange(struct pool *pool, const struct memfile *file)
+{
+    struct slab *slab = pool_adopted(pool, file->base);
+    assert(!slab->extent.users && slab->file.size == file->size);
+    pool->events->extent_close(pool->owner, &slab->extent);
+    slab->file = *file;
+    int result = pool->events->extent_open(pool->owner, &slab->extent);
+    assert(result == 0); /* it was let in before */
+}
+
 /* ---- whose memory ---- */
 
-/* As pool_find; the chunk it is in, too, or NULL in foreign memory. */
+/* As pool_find; the chunk it is in, too, or NULL in memory of others. */
 static struct slab *pool_lookup(struct pool *pool, const void *base, size_t size,
                                 struct chunk **chunk)
 {
@@ -481,7 +523,7 @@ static struct slab *pool_lookup(struct pool *pool, const void *base, size_t size
     *chunk = NULL;
     if (!slab || !slab_holds(slab, base, size))
         return NULL;
-    if (!slab->extent.file)
+    if (!slab_lends(slab))
         return slab;
     struct run *run = slab_run_at(slab, base);
     if (!run)

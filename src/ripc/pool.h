@@ -5,7 +5,7 @@
  * from 64 bytes; a buffer given back waits for the next of its class. What is
  * larger than a slab gets one of its own, and a few of those are kept, too,
  * because making and faulting in memory costs more than the copy. Foreign
- * memory is entered beside. Any address is found in O(log slabs). */
+ * memory and memory files of others are entered beside. Any address is found in O(log slabs). */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 struct pool;
 
-/* Memory that is registered as a whole: a slab, or foreign memory. */
+/* Memory that is registered as a whole: a slab, an adopted file, or foreign memory. */
 struct extent {
     uint8_t *base;
     size_t size;
@@ -47,6 +47,13 @@ int pool_free(struct pool *pool, void *data);
  * overlaps an extent, -EINVAL if empty. */
 int pool_register(struct pool *pool, void *base, size_t size);
 int pool_unregister(struct pool *pool, void *base); /* -ENOENT, -EBUSY */
+
+/* A memory file of the caller's, mapped for as long as it is adopted. -ENOMEM */
+MUST_CHECK int pool_adopt(struct pool *pool, const struct memfile *file);
+/* Its base, with nothing that uses it. */
+void pool_drop(struct pool *pool, const void *base);
+/* Another file lies there now: extent_close and extent_open for it. */
+void pool_exchange(struct pool *pool, const struct memfile *file);
 
 /* The extent that holds all of [base, base + size), or NULL. A freed or never
  * allocated part of a slab is not held: use after free is -EFAULT, not luck. */

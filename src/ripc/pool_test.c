@@ -477,10 +477,56 @@ static void random_calls_agree_with_a_model(void **state)
     }
 }
 
+static void an_adopted_file_is_found_and_never_lent(void **state)
+{
+    struct world world;
+    struct memfile file, other;
+    struct pool_counts counts;
+    world_open(&world);
+    assert_int_equal(memfile_open(&file, "test", 3 * 4096), 0);
+    world.refuse = -EPERM;
+    assert_int_equal(pool_adopt(world.pool, &file), -EPERM);
+    world.refuse = 0;
+    assert_int_equal(pool_adopt(world.pool, &file), 0);
+    uint8_t *base = file.base;
+    struct extent *extent = pool_find(world.pool, base + 4096, 2 * 4096);
+    assert_non_null(extent);
+    assert_ptr_equal(extent->base, base);
+    assert_int_equal(extent->file->fd, file.fd);
+    assert_null(pool_find(world.pool, base + 1, 3 * 4096));
+    pool_count(world.pool, &counts);
+    assert_int_equal(counts.slabs + counts.buffers, 0);
+    assert_int_equal(pool_free(world.pool, base), -EINVAL);
+    assert_null(pool_resize(world.pool, base, 10));
+    assert_int_equal(pool_buffer_size(world.pool, base), 0);
+    assert_int_equal(pool_unregister(world.pool, base), -ENOENT);
+    assert_int_equal(pool_register(world.pool, base, 100), -EEXIST);
+
+    assert_ptr_equal(pool_use(world.pool, base + 5, 10), extent);
+    assert_int_equal(extent->users, 1);
+    pool_unuse(world.pool, base + 5);
+    assert_int_equal(memfile_open(&other, "test", 3 * 4096), 0);
+    int fd = other.fd;
+    assert_int_equal(memfile_replace(&file, &other, 0), 0);
+    pool_exchange(world.pool, &file);
+    assert_int_equal(world.open, 1);
+    assert_ptr_equal(pool_find(world.pool, base, 1), extent);
+    assert_int_equal(extent->file->fd, fd);
+    pool_drop(world.pool, base);
+    assert_int_equal(world.open, 0);
+    assert_null(pool_find(world.pool, base, 1));
+    base[0] = 1; /* it is the caller's, and still there */
+    assert_int_equal(pool_adopt(world.pool, &file), 0);
+    world_close(&world);
+    base[0] = 2;
+    memfile_close(&file);
+}
+
 TEST_MAIN(TEST(a_small_process_has_one_small_slab), TEST(buffers_are_aligned_and_as_large_as_asked),
           TEST(wrong_frees_are_told_apart), TEST(what_was_never_lent_is_not_a_buffer),
           TEST(freed_memory_is_lent_again), TEST(what_is_kept_is_bounded),
           TEST(resizing_keeps_data_and_moves_only_when_it_must),
           TEST(foreign_memory_is_checked_without_a_fault), TEST(huge_memory_is_registered),
           TEST(memory_unmapped_without_a_word_gives_way), TEST(a_refused_extent_leaves_nothing),
-          TEST(without_descriptors_what_waits_is_let_go), TEST(random_calls_agree_with_a_model))
+          TEST(without_descriptors_what_waits_is_let_go), TEST(random_calls_agree_with_a_model),
+          TEST(an_adopted_file_is_found_and_never_lent))

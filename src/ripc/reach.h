@@ -40,6 +40,10 @@ MUST_CHECK int apart_renew(struct ripc *ripc, struct apart *apart, bool keep);
 
 void apart_close(struct ripc *ripc, struct apart *apart); /* grants are void */
 
+/* A grant that we gave is void at once, whether its holder says so or not. One that is not
+ * known (any more) is nothing. */
+void reach_void(struct ripc_service *service, const struct ripc_grant *grant);
+
 /* ---- memory of a peer ---- */
 
 struct reach;

@@ -45,6 +45,16 @@ int slab_open_foreign(struct slab **slab, void *base, size_t size)
     return 0;
 }
 
+int slab_open_file(struct slab **slab, const struct memfile *file)
+{
+    int result = slab_open_foreign(slab, file->base, file->size);
+    if (result == 0) {
+        (*slab)->file = *file;
+        (*slab)->extent.file = &(*slab)->file;
+    }
+    return result;
+}
+
 void slab_close(struct slab *slab)
 {
     for (uint32_t unit = 0; unit < slab->unit_count;) {
@@ -52,7 +62,7 @@ void slab_close(struct slab *slab)
         unit += run ? run->unit_count : 1;
         free(run);
     }
-    if (slab->extent.file)
+    if (slab->unit_count)
         memfile_close(&slab->file);
     free(slab);
 }

@@ -7,7 +7,7 @@
  * somebody's buffer. All this is kept outside the shared memory: whatever a
  * peer writes there, it cannot make us lend the same bytes twice.
  *
- * Foreign memory is a slab without units. */
+ * Memory of others is a slab without units: foreign memory, or a memory file. */
 
 #include <stdbool.h>
 
@@ -36,7 +36,7 @@ struct run {
 
 struct slab {
     struct extent extent; /* first: an extent is a slab seen from outside */
-    struct memfile file;  /* fd -1 for foreign memory */
+    struct memfile file;  /* fd -1 for foreign memory; borrowed if there are no units */
     struct slab *next;    /* the pool's: to carve, or waiting for their size */
     size_t unit_size;
     uint64_t free_units;  /* a bit each */
@@ -48,7 +48,8 @@ struct slab {
 /* The size is a multiple of unit_count pages. -ENOMEM, or as memfile_open. */
 MUST_CHECK int slab_open(struct slab **slab, size_t size, uint32_t unit_count);
 MUST_CHECK int slab_open_foreign(struct slab **slab, void *base, size_t size);
-void slab_close(struct slab *slab); /* with its runs */
+MUST_CHECK int slab_open_file(struct slab **slab, const struct memfile *file); /* is copied */
+void slab_close(struct slab *slab);                                            /* with its runs */
 
 /* Is there a row of free units for a buffer of that size? */
 bool slab_has_room(const struct slab *slab, size_t size);

@@ -2,7 +2,12 @@
 /* aggregate: what the live rows say together about a column of one number. Pure.
  *
  * Of no live row the minimum is the largest number there is, the maximum the smallest,
- * the sum 0, the count 0; all are at least anything, and all are equal. */
+ * the sum 0, the count 0; all are at least anything, and all are equal.
+ *
+ * Numbers of different kinds are compared as numbers: no -1 is at least 0u, no 2.5 at
+ * least 3. Integers add up exactly; as 64 bits the sum is modulo 2^64. NaN is passed
+ * over by minimum and maximum, makes the sum NaN, is at least nothing and equal to
+ * nothing. The column must be one number. */
 
 #include "sst/table.h"
 

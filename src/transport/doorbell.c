@@ -54,6 +54,7 @@ struct doorbell_page {
     _Atomic uint32_t owner_has_membarrier;
 };
 static_assert(sizeof(struct doorbell_page) <= PAGE_SIZE, "one page is shared");
+static_assert(sizeof(struct doorbell_page) <= DOORBELL_PLACED_SIZE, "or what the caller has");
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the futex is the word's low half");
 
 /* What this thread saw when it prepared; it sleeps on one bell at a time. */
@@ -98,9 +99,23 @@ static long futex(struct doorbell_page *page, int operation, uint32_t value,
     return syscall(SYS_futex, &page->word, operation, value, until, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
-int doorbell_open(struct doorbell *bell)
+static void doorbell_clean(struct doorbell *bell)
 {
     *bell = (struct doorbell){.file.fd = -1, .event_fd = -1, .far_fd = -1};
+    list_init(&bell->polled);
+}
+
+static void doorbell_begin(struct doorbell *bell, void *page)
+{
+    bell->page = page;
+    bell->has_membarrier = membarrier_register();
+    atomic_store_explicit(&bell->page->owner_has_membarrier, bell->has_membarrier,
+                          memory_order_release);
+}
+
+int doorbell_open(struct doorbell *bell)
+{
+    doorbell_clean(bell);
     int result = memfile_open(&bell->file, "weft-doorbell", PAGE_SIZE);
     if (result)
         return result;
@@ -112,26 +127,38 @@ int doorbell_open(struct doorbell *bell)
     }
     bell->event_fd = pair[0];
     bell->far_fd = pair[1];
-    bell->page = bell->file.base;
-    bell->has_membarrier = membarrier_register();
-    atomic_store_explicit(&bell->page->owner_has_membarrier, bell->has_membarrier,
-                          memory_order_release);
+    doorbell_begin(bell, bell->file.base);
     return 0;
+}
+
+void doorbell_open_on(struct doorbell *bell, void *page)
+{
+    assert(page && (uintptr_t)page % DOORBELL_PLACED_SIZE == 0);
+    doorbell_clean(bell);
+    doorbell_begin(bell, page);
 }
 
 void doorbell_close(struct doorbell *bell)
 {
     if (!bell->page)
         return;
-    close(bell->event_fd);
-    close(bell->far_fd);
+    assert(list_is_empty(&bell->polled)); /* else it would be rung when it is gone */
+    if (bell->event_fd >= 0)
+        close(bell->event_fd);
+    if (bell->far_fd >= 0)
+        close(bell->far_fd);
     memfile_close(&bell->file);
-    *bell = (struct doorbell){.file.fd = -1, .event_fd = -1, .far_fd = -1};
+    doorbell_clean(bell);
+}
+
+_Bool doorbell_is_slept_on(const struct doorbell *bell)
+{
+    return atomic_load_explicit(&bell->page->word, memory_order_relaxed) & WORD_SLEEPERS;
 }
 
 void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how)
 {
-    assert(how != DOORBELL_AWAKE);
+    assert(how == DOORBELL_FUTEX || (how == DOORBELL_FD && bell->event_fd >= 0));
     _Atomic uint64_t *word = &bell->page->word;
     uint64_t before = how == DOORBELL_FUTEX
                           ? atomic_fetch_add_explicit(word, WORD_THREAD, memory_order_acq_rel)
@@ -214,7 +241,7 @@ static bool page_ring(struct doorbell_page *page, int event_fd)
         return false;
     if (sleepers & ~WORD_EVENT)
         futex(page, FUTEX_WAKE, INT_MAX, NULL);
-    if (sleepers & WORD_EVENT) {
+    if ((sleepers & WORD_EVENT) && event_fd >= 0) { /* without one that is a peer's scribbling */
         /* Full means that it is readable already. */
         uint8_t byte = 0;
         (void)!send(event_fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -231,6 +258,7 @@ void doorbell_ring(struct doorbell *bell)
 void doorbell_ring_always(struct doorbell *bell)
 {
     uint8_t byte = 0;
+    assert(bell->far_fd >= 0);
     doorbell_ring(bell);
     (void)!send(bell->far_fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -248,6 +276,16 @@ int doorbell_share(const struct doorbell *bell, int fds[DOORBELL_FD_COUNT])
     return result;
 }
 
+static void ringer_begin(struct ringer *ringer, void *page)
+{
+    ringer->page = page;
+    /* Both must have it: asked once, so a peer that changes its word later
+     * harms only its own wake-ups. */
+    ringer->must_fence =
+        !atomic_load_explicit(&ringer->page->owner_has_membarrier, memory_order_acquire) ||
+        !membarrier_register();
+}
+
 int ringer_open(struct ringer *ringer, const int fds[DOORBELL_FD_COUNT])
 {
     *ringer = (struct ringer){.event_fd = fds[1]};
@@ -260,15 +298,17 @@ int ringer_open(struct ringer *ringer, const int fds[DOORBELL_FD_COUNT])
         ringer_close(ringer);
         return result;
     }
-    ringer->page = ringer->file.base;
     close(ringer->file.fd); /* the mapping keeps the page; a descriptor per pipe would be many */
     ringer->file.fd = -1;
-    /* Both must have it: asked once, so a peer that changes its word later
-     * harms only its own wake-ups. */
-    ringer->must_fence =
-        !atomic_load_explicit(&ringer->page->owner_has_membarrier, memory_order_acquire) ||
-        !membarrier_register();
+    ringer_begin(ringer, ringer->file.base);
     return 0;
+}
+
+void ringer_open_on(struct ringer *ringer, void *page)
+{
+    assert(page && (uintptr_t)page % DOORBELL_PLACED_SIZE == 0);
+    *ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
+    ringer_begin(ringer, page);
 }
 
 void ringer_close(struct ringer *ringer)

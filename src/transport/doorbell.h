@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "transport/clock.h"
 #include "transport/memfile.h"
 
@@ -28,15 +29,25 @@ enum doorbell_sleep {
 struct doorbell_page;
 
 struct doorbell {
-    struct memfile file;
+    struct memfile file; /* fd -1 where the page is the caller's */
     struct doorbell_page *page;
-    int event_fd; /* becomes readable when rung, after prepare FD */
-    int far_fd;   /* what is sent here arrives there */
+    int event_fd; /* becomes readable when rung, after prepare FD; or -1 */
+    int far_fd;   /* what is sent here arrives there; or -1 */
     _Bool has_membarrier;
+    struct list polled; /* in a list of bells that a polled transport rings */
 };
 
 MUST_CHECK int doorbell_open(struct doorbell *bell);
 void doorbell_close(struct doorbell *bell);
+
+/* The same on memory of the caller's, DOORBELL_PLACED_SIZE zeroed and aligned bytes of
+ * shared memory that outlive the bell. It has no descriptor: sleeping is by DOORBELL_FUTEX
+ * only, and it cannot be shared but by sharing the memory. */
+#define DOORBELL_PLACED_SIZE 64
+void doorbell_open_on(struct doorbell *bell, void *page);
+
+/* Does somebody sleep on it, as far as its page says? A hint. */
+_Bool doorbell_is_slept_on(const struct doorbell *bell);
 
 /* Sleeping is three steps: prepare, look at everything that could have rung,
  * then wait if there was nothing (else cancel), all three from one thread. Wait returns when rung,
@@ -62,7 +73,7 @@ void doorbell_ring_always(struct doorbell *bell);
 struct ringer {
     struct memfile file;
     struct doorbell_page *page;
-    int event_fd;     /* the far end of the owner's */
+    int event_fd;     /* the far end of the owner's; -1 if it is on memory of the caller's */
     _Bool must_fence; /* one of the two processes lacks membarrier */
 };
 
@@ -71,6 +82,8 @@ struct ringer {
 /* Two descriptors to send to a peer: page and event; the caller's to close. */
 MUST_CHECK int doorbell_share(const struct doorbell *bell, int fds[DOORBELL_FD_COUNT]);
 MUST_CHECK int ringer_open(struct ringer *ringer, const int fds[DOORBELL_FD_COUNT]);
+/* Of a bell that its owner opened on that memory, mapped here for writing. */
+void ringer_open_on(struct ringer *ringer, void *page);
 void ringer_close(struct ringer *ringer);
 
 /* To be called after something was published with release order. Returns true

@@ -366,8 +366,103 @@ static void scribbling_on_the_page_costs_at_most_a_nap(void **state)
     doorbell_close(&bell);
 }
 
+/* ---- on memory of the caller's ---- */
+
+struct bench { /* in shared memory that the child maps anew */
+    alignas(DOORBELL_PLACED_SIZE) uint8_t bells[2][DOORBELL_PLACED_SIZE];
+    alignas(64) struct court court;
+};
+
+/* Throws the ball until it is over; what is mapped is the same memory elsewhere. */
+static int play_far(struct memfile *file)
+{
+    struct memfile mapped;
+    if (memfile_map(&mapped, memfile_share(file, 1), sizeof(struct bench), 1))
+        return 1;
+    struct bench *bench = mapped.base;
+    struct doorbell bell;
+    struct ringer ringer;
+    doorbell_open_on(&bell, bench->bells[1]);
+    ringer_open_on(&ringer, bench->bells[0]);
+    unsigned lost = 0;
+    for (uint64_t ball = 0; ball < GAME_OVER;) {
+        uint64_t came;
+        lost += await_ball(&bench->court, &bell, 1, ball, &came);
+        ball = came + 1;
+        throw_ball(&bench->court, &ringer, 1, ball);
+    }
+    ringer_close(&ringer);
+    doorbell_close(&bell);
+    bool there = atomic_load(&bench->court.ball) > 0; /* closing has unmapped nothing of ours */
+    memfile_close(&mapped);
+    return lost || !there;
+}
+
+static void a_bell_on_memory_of_the_callers_loses_no_wake_up(void **state)
+{
+    struct memfile file;
+    assert_int_equal(memfile_open(&file, "test", sizeof(struct bench)), 0);
+    struct bench *bench = file.base;
+    struct doorbell bell;
+    struct ringer ringer;
+    doorbell_open_on(&bell, bench->bells[0]);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(play_far(&file));
+    ringer_open_on(&ringer, bench->bells[1]);
+    unsigned lost = 0;
+    uint64_t ball = 0;
+    for (nsec end = clock_after(STRESS_NSEC); clock_now() < end;) {
+        throw_ball(&bench->court, &ringer, 0, ball + 1);
+        lost += await_ball(&bench->court, &bell, 0, ball + 1, &ball);
+    }
+    throw_ball(&bench->court, &ringer, 0, GAME_OVER);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(lost, 0);
+    assert_true(ball > 100);
+    ringer_close(&ringer);
+    doorbell_close(&bell);
+    assert_int_equal(atomic_load(&bench->court.ball), GAME_OVER + 1); /* still mapped */
+    memfile_close(&file);
+}
+
+/* A peer may write there that an event loop waits: there is no descriptor to be rung. */
+static void scribbling_on_a_placed_bell_costs_at_most_a_nap(void **state)
+{
+    struct memfile file;
+    assert_int_equal(memfile_open(&file, "test", 4096), 0);
+    struct doorbell bell;
+    struct ringer ringer;
+    doorbell_open_on(&bell, file.base);
+    ringer_open_on(&ringer, file.base);
+    assert_false(doorbell_is_slept_on(&bell));
+    assert_false(ringer_ring(&ringer));
+    for (unsigned byte = 0; byte < 256; byte++) {
+        doorbell_prepare(&bell, DOORBELL_FUTEX);
+        memset(file.base, (int)byte, DOORBELL_PLACED_SIZE);
+        doorbell_ring(&bell);
+        memset(file.base, (int)byte, DOORBELL_PLACED_SIZE);
+        ringer_ring(&ringer);
+        doorbell_wait(&bell, clock_after(1000));
+    }
+    memset(file.base, 0, DOORBELL_PLACED_SIZE);
+    doorbell_prepare(&bell, DOORBELL_FUTEX);
+    assert_true(doorbell_is_slept_on(&bell));
+    assert_true(ringer_ring(&ringer));
+    doorbell_wait(&bell, NSEC_NEVER); /* returns: it was rung */
+    ringer_close(&ringer);
+    doorbell_close(&bell);
+    doorbell_close(&bell); /* harmless */
+    memfile_close(&file);
+}
+
 TEST_MAIN(TEST(no_wake_up_is_lost_between_processes), TEST(nor_without_membarrier),
           TEST(sleeper_or_ringer_sees_the_other), TEST(nobody_is_woken_who_does_not_sleep),
           TEST(an_event_loop_is_woken_by_the_descriptor), TEST(several_threads_sleep_on_one_bell),
           TEST(foreign_descriptors_are_refused_and_closed),
-          TEST(scribbling_on_the_page_costs_at_most_a_nap))
+          TEST(scribbling_on_the_page_costs_at_most_a_nap),
+          TEST(a_bell_on_memory_of_the_callers_loses_no_wake_up),
+          TEST(scribbling_on_a_placed_bell_costs_at_most_a_nap))

@@ -78,10 +78,10 @@ static void gate_close(struct lock *lock)
     }
 }
 
-void lock_take_slowly(struct lock *lock)
+/* With the mutex taken: keeps the favoured thread out, if there is one. */
+static void lock_taken(struct lock *lock)
 {
     uintptr_t self = lock_self();
-    mutex_take(lock);
     uintptr_t favoured = atomic_load_explicit(&lock->favoured, memory_order_relaxed);
     if (favoured && favoured != self) {
         gate_close(lock);
@@ -89,6 +89,22 @@ void lock_take_slowly(struct lock *lock)
             atomic_store_explicit(&lock->favoured, 0, memory_order_relaxed);
     }
     lock->fast = false;
+}
+
+void lock_take_slowly(struct lock *lock)
+{
+    mutex_take(lock);
+    lock_taken(lock);
+}
+
+bool lock_try_slowly(struct lock *lock)
+{
+    uint32_t free = 0;
+    if (!atomic_compare_exchange_strong_explicit(&lock->state, &free, 1, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return false;
+    lock_taken(lock);
+    return true;
 }
 
 void lock_drop_slowly(struct lock *lock)

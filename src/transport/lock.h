@@ -46,6 +46,7 @@ bool lock_pass_gate(struct lock *lock);
 
 /* The ways of the others. */
 void lock_take_slowly(struct lock *lock);
+bool lock_try_slowly(struct lock *lock);
 void lock_drop_slowly(struct lock *lock);
 void lock_wake_closer(struct lock *lock);
 
@@ -59,18 +60,27 @@ void lock_rare(struct lock *lock);
 /* Drops it so that whoever wants it gets it before we take it again. */
 void lock_pass(struct lock *lock);
 
+static inline bool lock_is_favourite(const struct lock *lock)
+{
+    return atomic_load_explicit(&lock->favoured, memory_order_relaxed) == lock_self();
+}
+
+/* The favoured thread's way in. False: the gate is closed. */
+static inline bool lock_enter(struct lock *lock)
+{
+    atomic_store_explicit(&lock->active, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* the processor's order: membarrier */
+    if (atomic_load_explicit(&lock->gate, memory_order_relaxed) != lock->ticket &&
+        !lock_pass_gate(lock))
+        return false;
+    lock->fast = true;
+    return true;
+}
+
 static inline void lock_take(struct lock *lock)
 {
-    if (atomic_load_explicit(&lock->favoured, memory_order_relaxed) == lock_self()) {
-        atomic_store_explicit(&lock->active, 1, memory_order_relaxed);
-        atomic_signal_fence(memory_order_seq_cst); /* the processor's order: membarrier */
-        if (atomic_load_explicit(&lock->gate, memory_order_relaxed) == lock->ticket ||
-            lock_pass_gate(lock)) {
-            lock->fast = true;
-            return;
-        }
-    }
-    lock_take_slowly(lock);
+    if (!lock_is_favourite(lock) || !lock_enter(lock))
+        lock_take_slowly(lock);
 }
 
 static inline void lock_drop(struct lock *lock)
@@ -83,6 +93,14 @@ static inline void lock_drop(struct lock *lock)
     atomic_signal_fence(memory_order_seq_cst);
     if (atomic_load_explicit(&lock->gate, memory_order_relaxed) == 0)
         lock_wake_closer(lock);
+}
+
+/* Takes it unless somebody has it, or wants it: false, then. */
+static inline bool lock_try(struct lock *lock)
+{
+    if (lock_is_favourite(lock))
+        return lock_enter(lock);
+    return lock_try_slowly(lock);
 }
 
 /* With the lock held: does somebody wait for it? */

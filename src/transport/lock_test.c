@@ -1,6 +1,7 @@
 #include "transport/lock.h"
 
 #include "base/test.h"
+#include "transport/clock.h"
 #include "transport/thread.h"
 
 #define TURNS 20000
@@ -88,6 +89,59 @@ static void a_rare_visitor_does_not_end_the_favour(void **state)
     lock_drop(&shared.lock);
 }
 
+static void *try_it(void *argument)
+{
+    struct shared *shared = argument;
+    uint64_t missed = 0;
+    for (unsigned i = 0; i < TURNS;) {
+        if (!lock_try(&shared->lock)) {
+            missed++;
+            cpu_relax();
+            continue;
+        }
+        shared->count++;
+        i++;
+        lock_drop(&shared->lock);
+    }
+    return (void *)(uintptr_t)missed;
+}
+
+static void *try_once(void *argument)
+{
+    struct shared *shared = argument;
+    if (!lock_try(&shared->lock))
+        return NULL;
+    shared->count++;
+    lock_drop(&shared->lock);
+    return NULL;
+}
+
+/* By the favoured thread and by another. */
+static void trying_does_not_wait_and_excludes_all_the_same(void **state)
+{
+    for (unsigned favour = 0; favour < 2; favour++) {
+        struct shared shared = {0};
+        struct thread other = {0};
+        lock_take(&shared.lock);
+        if (favour)
+            lock_favour(&shared.lock);
+        if (!favour) { /* else it would wait for us, as the ways in are apart */
+            assert_int_equal(thread_start(&other, "try", try_once, &shared), 0);
+            thread_join(&other);
+            assert_int_equal(shared.count, 0); /* we have it */
+        }
+        lock_drop(&shared.lock);
+        assert_int_equal(thread_start(&other, "try", try_it, &shared), 0);
+        count_up(&shared);
+        try_it(&shared);
+        thread_join(&other);
+        assert_int_equal(shared.count, 3 * TURNS);
+        assert_int_equal(shared.lock.state, 0);
+        assert_int_equal(shared.lock.active, 0);
+    }
+}
+
 TEST_MAIN(TEST(threads_do_not_lose_each_others_counts),
           TEST(the_favoured_thread_shares_with_others),
-          TEST(a_rare_visitor_does_not_end_the_favour))
+          TEST(a_rare_visitor_does_not_end_the_favour),
+          TEST(trying_does_not_wait_and_excludes_all_the_same))

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -19,16 +20,21 @@
 #define MEMFILE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 #define HUGE_PAGE     (2u << 20)
 
+/* Where the system lets shared memory have huge pages only if asked. */
+static void memfile_advise(const struct memfile *file)
+{
+    if (file->size >= HUGE_PAGE)
+        (void)madvise(file->base, file->size, MADV_HUGEPAGE);
+}
+
 static int memfile_map_pages(struct memfile *file)
 {
     int rights = PROT_READ | (file->writable ? PROT_WRITE : 0);
     void *base = mmap(NULL, file->size, rights, MAP_SHARED, file->fd, 0);
     if (base == MAP_FAILED)
         return -errno;
-    /* Where the system lets shared memory have huge pages only if asked. */
-    if (file->size >= HUGE_PAGE)
-        (void)madvise(base, file->size, MADV_HUGEPAGE);
     file->base = base;
+    memfile_advise(file);
     return 0;
 }
 
@@ -95,6 +101,71 @@ int memfile_share(const struct memfile *file, int writable)
         fd = open(path, O_RDONLY | O_CLOEXEC);
     }
     return fd < 0 ? -errno : fd;
+}
+
+size_t memfile_available(void)
+{
+    size_t available = SIZE_MAX;
+    char line[128];
+    FILE *meminfo = fopen("/proc/meminfo", "re");
+    if (!meminfo)
+        return available;
+    while (fgets(line, sizeof line, meminfo)) {
+        unsigned long long kilobytes;
+        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1) {
+            available = (size_t)kilobytes * 1024;
+            break;
+        }
+    }
+    fclose(meminfo);
+    return available;
+}
+
+int memfile_reserve(const struct memfile *file)
+{
+    assert(file->fd >= 0 && file->writable);
+    if (file->size > memfile_available())
+        return -ENOMEM;
+    int result;
+    do
+        result = fallocate(file->fd, 0, 0, (off_t)file->size) ? -errno : 0;
+    while (result == -EINTR);
+    return result == -ENOSPC ? -ENOMEM : result;
+}
+
+/* By the kernel, from file to file. */
+static int memfile_copy(int to, int from, size_t size)
+{
+    if (lseek(to, 0, SEEK_SET) < 0)
+        return -errno;
+    for (off_t done = 0; (size_t)done < size;) {
+        ssize_t moved = sendfile(to, from, &done, size - (size_t)done);
+        if (moved < 0 && errno != EINTR)
+            return -errno;
+        if (moved == 0)
+            return -EIO;
+    }
+    return 0;
+}
+
+/* The kernel maps the new pages over the old ones in one step: a thread that touches
+ * them meanwhile waits for it in its page fault. */
+int memfile_replace(struct memfile *file, struct memfile *by, int keep)
+{
+    assert(file->base && file->writable && by->base && by->writable && file->size == by->size);
+    int result = keep ? memfile_copy(by->fd, file->fd, file->size) : 0;
+    if (result)
+        return result;
+    void *base =
+        mmap(file->base, file->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, by->fd, 0);
+    if (base == MAP_FAILED)
+        return -errno;
+    memfile_advise(file);
+    int before = file->fd;
+    file->fd = by->fd;
+    by->fd = before;
+    memfile_close(by);
+    return 0;
 }
 
 void memfile_close(struct memfile *file)

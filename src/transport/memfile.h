@@ -26,4 +26,17 @@ MUST_CHECK int memfile_map(struct memfile *file, int fd, size_t size, int writab
  * caller's to close. */
 MUST_CHECK int memfile_share(const struct memfile *file, int writable);
 
+/* Its pages are there from here on, so that touching them cannot fault. -ENOMEM: they would
+ * not be; so much that it is hopeless is refused before a page is touched, lest the system
+ * end some process to find them. */
+MUST_CHECK int memfile_reserve(const struct memfile *file);
+
+/* What the system could still give, by its own word; SIZE_MAX if it says nothing. */
+size_t memfile_available(void);
+
+/* Other memory at the same address: that of `by`, of the same size, which is closed. With
+ * `keep` it gets what the file holds. Threads that read meanwhile read the one or the other;
+ * who has mapped the file elsewhere keeps what was. On failure both are as before. */
+MUST_CHECK int memfile_replace(struct memfile *file, struct memfile *by, int keep);
+
 void memfile_close(struct memfile *file);

@@ -2,11 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/test.h"
+#include "transport/thread.h"
 
 #define SIZE 10000
 
@@ -98,6 +103,104 @@ static void no_memory_is_an_error(void **state)
     memfile_close(&file);
 }
 
+/* ---- other memory at the same address ---- */
+
+static void fill(uint8_t *bytes, unsigned seed)
+{
+    for (unsigned i = 0; i < SIZE; i++)
+        bytes[i] = (uint8_t)(i * 7 + (i >> 8) + seed);
+}
+
+static void replaced_memory_is_out_of_reach_of_whoever_mapped_it(void **state)
+{
+    uint8_t expected[SIZE];
+    fill(expected, 1);
+    for (int keep = 0; keep < 2; keep++) {
+        struct memfile ours, theirs, by;
+        assert_int_equal(memfile_open(&ours, "test", SIZE), 0);
+        assert_int_equal(memfile_open(&by, "test", SIZE), 0);
+        assert_int_equal(memfile_map(&theirs, memfile_share(&ours, 1), SIZE, 1), 0);
+        uint8_t *here = ours.base, *there = theirs.base;
+        fill(here, 1);
+        assert_int_equal(memfile_replace(&ours, &by, keep), 0);
+        assert_ptr_equal(ours.base, here);
+        assert_int_equal(by.fd, -1);
+        assert_null(by.base);
+        if (keep)
+            assert_memory_equal(here, expected, SIZE);
+        for (unsigned i = 0; i < SIZE && !keep; i++)
+            assert_int_equal(here[i], 0);
+        assert_memory_equal(there, expected, SIZE); /* theirs is as it was, ... */
+        there[3] = 99;                              /* ... and theirs alone */
+        assert_int_not_equal(here[3], 99);
+        memfile_close(&theirs);
+        assert_int_equal(memfile_map(&theirs, memfile_share(&ours, 1), SIZE, 1), 0);
+        here[4] = 44;
+        assert_int_equal(((uint8_t *)theirs.base)[4], 44); /* what is shared now is the new */
+        memfile_close(&theirs);
+        memfile_close(&ours);
+    }
+}
+
+struct reading {
+    const _Atomic uint64_t *word;
+    _Atomic bool stop;
+    _Atomic uint64_t strange; /* values that neither file had */
+};
+
+static void *read_on(void *argument)
+{
+    struct reading *reading = argument;
+    while (!atomic_load_explicit(&reading->stop, memory_order_relaxed)) {
+        uint64_t word = atomic_load_explicit(reading->word, memory_order_relaxed);
+        if (word != 0 && word != 5)
+            atomic_fetch_add_explicit(&reading->strange, 1, memory_order_relaxed);
+    }
+    return NULL;
+}
+
+static void readers_do_not_notice_a_replacement(void **state)
+{
+    struct memfile file;
+    assert_int_equal(memfile_open(&file, "test", SIZE), 0);
+    _Atomic uint64_t *word = file.base;
+    struct reading reading = {.word = word};
+    struct thread reader = {0};
+    assert_int_equal(thread_start(&reader, "read", read_on, &reading), 0);
+    for (unsigned i = 0; i < 1000; i++) {
+        struct memfile by;
+        assert_int_equal(memfile_open(&by, "test", SIZE), 0);
+        atomic_store(word, 5);
+        assert_int_equal(memfile_replace(&file, &by, i % 2), 0);
+        assert_int_equal(atomic_load(word), i % 2 ? 5 : 0);
+    }
+    atomic_store(&reading.stop, true);
+    thread_join(&reader);
+    assert_int_equal(reading.strange, 0);
+    memfile_close(&file);
+}
+
+static void reserved_pages_are_there(void **state)
+{
+    struct memfile file;
+    struct stat status;
+    assert_int_equal(memfile_open(&file, "test", 1 << 20), 0);
+    assert_int_equal(fstat(file.fd, &status), 0);
+    assert_int_equal(status.st_blocks, 0);
+    assert_int_equal(memfile_reserve(&file), 0);
+    assert_int_equal(fstat(file.fd, &status), 0);
+    assert_true(status.st_blocks * 512 >= 1 << 20);
+    memfile_close(&file);
+    /* More than any machine has: refused, and nothing is taken to find that out. */
+    assert_int_equal(memfile_open(&file, "test", (size_t)1 << 45), 0);
+    assert_int_equal(memfile_reserve(&file), -ENOMEM);
+    assert_int_equal(fstat(file.fd, &status), 0);
+    assert_int_equal(status.st_blocks, 0);
+    memfile_close(&file);
+}
+
 TEST_MAIN(TEST(both_sides_see_the_same_memory),
           TEST(a_read_only_share_cannot_be_mapped_for_writing), TEST(nobody_can_resize_it),
-          TEST(what_a_peer_should_not_send_is_refused), TEST(no_memory_is_an_error))
+          TEST(what_a_peer_should_not_send_is_refused), TEST(no_memory_is_an_error),
+          TEST(replaced_memory_is_out_of_reach_of_whoever_mapped_it),
+          TEST(readers_do_not_notice_a_replacement), TEST(reserved_pages_are_there))

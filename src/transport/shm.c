@@ -103,4 +103,6 @@ const struct transport_ops transport_shm = {
     .share = shm_share,
     .read = shm_read,
     .write = shm_write,
+    .map = shm_map,
+    .unmap = shm_unmap,
 };

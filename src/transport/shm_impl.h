@@ -82,5 +82,8 @@ int shm_read(struct link *link, const struct remote_memory *from, uint64_t offse
              size_t size, struct region *region, struct transfer *transfer);
 int shm_write(struct link *link, const struct remote_memory *to, uint64_t offset, const void *from,
               size_t size, struct region *region, struct transfer *transfer);
+int shm_map(struct link *link, const struct remote_memory *memory, bool writable,
+            struct mapping *mapping);
+void shm_unmap(struct mapping *mapping);
 int shm_link_control(struct link *link, struct control *control);
 void shm_link_unmap(struct shm_link *link);

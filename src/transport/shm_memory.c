@@ -6,7 +6,8 @@
  * and its plain address: the kernel copies it, if it lets us.
  *
  * Invariants: `shared` of a link holds the keys that its peer was told, and
- * only of regions that are open; a piece is used only inside its mapping. */
+ * only of regions that are open; a piece is used only inside its mapping; a slab
+ * stays mapped while its link knows it or somebody holds a mapping of it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ enum shm_sharing { SHARED_READ = 1, SHARED_WRITE = 2 }; /* values of an id_map: 
 /* A slab of the peer's. */
 struct shm_slab {
     struct memfile file;
+    unsigned users; /* the link that knows it, and mappings of it */
 };
 
 /* ---- ours ---- */
@@ -107,9 +109,12 @@ int shm_share(struct link *base, struct region *of, void *piece, size_t size, ui
 
 /* ---- the peer's ---- */
 
-static void slab_free(struct shm_slab *slab)
+static void slab_put(struct shm_slab *slab)
 {
     if (!slab)
+        return;
+    assert(slab->users > 0);
+    if (--slab->users)
         return;
     memfile_close(&slab->file);
     free(slab);
@@ -120,7 +125,7 @@ void shm_link_unmap(struct shm_link *link)
     size_t cursor = 0;
     struct shm_slab *slab;
     while ((slab = id_map_next(&link->mapped, &cursor)))
-        slab_free(slab);
+        slab_put(slab);
     id_map_fini(&link->mapped);
 }
 
@@ -137,18 +142,19 @@ static int slab_receive(struct shm_link *link, struct reader *in, struct control
     struct shm_slab *slab = calloc(1, sizeof *slab);
     if (!slab)
         return -ENOMEM;
+    slab->users = 1;
     int fd = control->fds[0];
     control->fds[0] = -1;
     int result = memfile_map(&slab->file, fd, size, writable);
     if (!result && !id_map_put(&link->mapped, key, slab))
         result = -ENOMEM;
     if (result) {
-        slab_free(slab);
+        slab_put(slab);
         return result;
     }
     close(slab->file.fd); /* the mapping keeps the memory */
     slab->file.fd = -1;
-    slab_free(before);
+    slab_put(before);
     return 0;
 }
 
@@ -163,7 +169,7 @@ int shm_link_control(struct link *base, struct control *control)
         uint64_t key = read_u64(&in);
         if (in.failed || in.left)
             return -EPROTO;
-        slab_free(id_map_take(&link->mapped, key));
+        slab_put(id_map_take(&link->mapped, key));
         return 0;
     }
     default:
@@ -171,9 +177,9 @@ int shm_link_control(struct link *base, struct control *control)
     }
 }
 
-/* The mapped bytes of that piece. */
-static int slab_find(struct shm_link *link, const struct remote_memory *memory, uint64_t offset,
-                     size_t size, bool writable, uint8_t **out)
+/* The mapping that has that piece. */
+static int slab_find(struct shm_link *link, const struct remote_memory *memory, bool writable,
+                     struct shm_slab **out)
 {
     struct shm_slab *slab = id_map_get(&link->mapped, memory->key);
     /* Its descriptor was sent before whatever told us of it, and may still lie
@@ -187,8 +193,13 @@ static int slab_find(struct shm_link *link, const struct remote_memory *memory, 
         return -EACCES;
     if (memory->address > slab->file.size || memory->size > slab->file.size - memory->address)
         return -ERANGE;
-    *out = (uint8_t *)slab->file.base + memory->address + offset;
+    *out = slab;
     return 0;
+}
+
+static uint8_t *slab_at(const struct shm_slab *slab, const struct remote_memory *memory)
+{
+    return (uint8_t *)slab->file.base + memory->address;
 }
 
 static bool piece_holds(const struct remote_memory *memory, uint64_t offset, size_t size)
@@ -233,11 +244,11 @@ int shm_read(struct link *base, const struct remote_memory *from, uint64_t offse
         return 1;
     if (!from->key)
         return process_copy(link, from->address + offset, to, size, false);
-    uint8_t *there;
-    int result = slab_find(link, from, offset, size, false, &there);
+    struct shm_slab *slab;
+    int result = slab_find(link, from, false, &slab);
     if (result)
         return result;
-    memcpy(to, there, size);
+    memcpy(to, slab_at(slab, from) + offset, size);
     return 1;
 }
 
@@ -253,10 +264,31 @@ int shm_write(struct link *base, const struct remote_memory *to, uint64_t offset
         return 1;
     if (!to->key)
         return process_copy(link, to->address + offset, (void *)(uintptr_t)from, size, true);
-    uint8_t *there;
-    int result = slab_find(link, to, offset, size, true, &there);
+    struct shm_slab *slab;
+    int result = slab_find(link, to, true, &slab);
     if (result)
         return result;
-    memcpy(there, from, size);
+    memcpy(slab_at(slab, to) + offset, from, size);
     return 1;
+}
+
+int shm_map(struct link *base, const struct remote_memory *memory, bool writable,
+            struct mapping *mapping)
+{
+    struct shm_link *link = (struct shm_link *)base;
+    struct shm_slab *slab;
+    if (!memory->key)
+        return -EOPNOTSUPP;
+    int result = slab_find(link, memory, writable, &slab);
+    if (result)
+        return result;
+    slab->users++;
+    *mapping = (struct mapping){.base = slab_at(slab, memory), .internal = slab};
+    return 0;
+}
+
+void shm_unmap(struct mapping *mapping)
+{
+    slab_put(mapping->internal);
+    *mapping = (struct mapping){0};
 }

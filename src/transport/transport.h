@@ -26,6 +26,7 @@
 #include <sys/uio.h>
 
 #include "base/err.h"
+#include "base/list.h"
 #include "transport/clock.h"
 #include "transport/doorbell.h"
 #include "transport/lifeline.h"
@@ -95,6 +96,7 @@ struct transport_config {
     const char *provider;  /* libfabric's, or NULL for its default */
     uint32_t ring_slots;
     uint32_t ring_bytes;
+    struct list *bells; /* struct doorbell.polled; see struct transport */
 };
 
 struct transport;
@@ -110,7 +112,15 @@ typedef void transfer_done(struct transfer *transfer, int status);
 /* A one-sided access under way; the caller's memory until done. */
 struct transfer {
     transfer_done *done;
-    void *internal[4];
+    /* Of a layer between, while it is under way: the caller's done(), and the layer's own. */
+    transfer_done *outer_done;
+    void *internal[2];
+};
+
+/* Memory of a peer that is mapped here. */
+struct mapping {
+    void *base;
+    void *internal;
 };
 
 struct transport_ops {
@@ -178,6 +188,13 @@ struct transport_ops {
     int (*write)(struct link *link, const struct remote_memory *to, uint64_t offset,
                  const void *from, size_t size, struct region *region, struct transfer *transfer);
 
+    /* The remote memory itself: it stays mapped until unmap, though its owner takes it back,
+     * dies, or the link is closed. -EACCES, -ERANGE, -EPIPE; -EOPNOTSUPP: not that memory.
+     * NULL where none can be mapped. */
+    int (*map)(struct link *link, const struct remote_memory *memory, bool writable,
+               struct mapping *mapping);
+    void (*unmap)(struct mapping *mapping);
+
     /* Moves what can be moved. Returns how many things happened. NULL if not polled. */
     int (*progress)(struct transport *transport);
     /* A thread that called progress() is about to sleep: from now on the poller
@@ -189,6 +206,10 @@ struct transport_ops {
 struct transport {
     const struct transport_ops *ops;
     uint64_t wakes; /* peers that slept and had to be woken, where we can tell */
+    bool unseen;    /* polled, but what peers write is placed by hardware, without progress() */
+    /* Bells of who waits for what peers write into our memory: rung when progress() by others
+     * may have placed some. Borrowed, and changed under the lock; NULL: nobody's. */
+    struct list *bells;
 };
 struct link {
     const struct transport_ops *ops;
