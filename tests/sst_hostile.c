@@ -560,32 +560,54 @@ static void a_trigger_that_never_returns_is_reported_by_name(void **state)
 
 /* ---- members that die ---- */
 
-enum { DIES_BEFORE, DIES_DURING, DIES_AFTER };
+enum { DIES_BEFORE, DIES_DURING, DIES_AFTER, DEATHS };
+#define DOOMED 99
 
-/* A process that dies at that point of joining: the last thing it does is written to
- * the pipe by the kernel, when it closes. */
-static void process_dies(int when)
+/* A process that dies at that point of joining, once it is told to go on. */
+struct doomed {
+    pid_t pid;
+    int go; /* a byte here lets it go on */
+};
+
+static void doomed_run(int when, int go)
 {
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct ripc *ripc;
-        struct sst *table;
-        struct sst_config config = config_make();
-        config.member = 99;
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (ripc_open(NULL, &ripc) == 0 && when != DIES_BEFORE) {
-            if (when == DIES_DURING) /* a few hundred microseconds into it */
-                alarm(0), ualarm(400, 0);
-            (void)!sst_open(ripc, &config, &table);
-            if (when == DIES_AFTER)
-                sst_set_u64(table, STEP, 77);
-        }
-        raise(SIGKILL);
+    struct ripc *ripc;
+    struct sst *table;
+    struct sst_config config = config_make();
+    char byte;
+    config.member = DOOMED;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(go, &byte, 1) == 1 && ripc_open(NULL, &ripc) == 0 && when != DIES_BEFORE) {
+        if (when == DIES_DURING)
+            ualarm(400, 0); /* nobody takes that signal */
+        int result = sst_open(ripc, &config, &table);
+        if (when == DIES_AFTER && result == 0)
+            sst_set_u64(table, STEP, 77);
     }
+    raise(SIGKILL);
+}
+
+static struct doomed doomed_begin(int when)
+{
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    struct doomed doomed = {.pid = fork(), .go = pipes[1]};
+    assert_true(doomed.pid >= 0);
+    if (doomed.pid == 0) {
+        close(pipes[1]);
+        doomed_run(when, pipes[0]);
+    }
+    close(pipes[0]);
+    return doomed;
+}
+
+static void doomed_end(const struct doomed *doomed)
+{
     int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(write(doomed->go, "g", 1), 1);
+    assert_int_equal(waitpid(doomed->pid, &status, 0), doomed->pid);
     assert_true(WIFSIGNALED(status));
+    close(doomed->go);
 }
 
 static void on_failed(struct sst *table, const struct sst_news *news, void *argument)
@@ -596,13 +618,16 @@ static void on_failed(struct sst *table, const struct sst_news *news, void *argu
 
 static bool alone(const struct sst *table, void *argument)
 {
-    return sst_live_count(table) == 1 && sst_row_of(table, 99) < 0;
+    return sst_live_count(table) == 1 && sst_row_of(table, DOOMED) < 0;
 }
 
 static void members_that_die_around_joining_leave_a_table_that_works(void **state)
 {
     static const uint32_t name = STEP;
     static _Atomic unsigned failures;
+    struct doomed doomed[DEATHS]; /* there before we have threads */
+    for (int when = 0; when < DEATHS; when++)
+        doomed[when] = doomed_begin(when);
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
     struct sst_config config = config_make();
     atomic_store(&failures, 0);
@@ -610,9 +635,9 @@ static void members_that_die_around_joining_leave_a_table_that_works(void **stat
     config.argument = &failures;
     struct sst *table = table_open(here, &config);
     config.upcall = NULL;
-    for (int when = DIES_BEFORE; when <= DIES_AFTER; when++) {
+    for (int when = 0; when < DEATHS; when++) {
         unsigned before = atomic_load(&failures);
-        process_dies(when);
+        doomed_end(&doomed[when]);
         assert_int_equal(sst_wait(table, alone, NULL, &name, 1, scene_deadline()), 0);
         if (when == DIES_BEFORE)
             assert_int_equal(atomic_load(&failures), before);
