@@ -1,6 +1,7 @@
 /* A member of a table is killed and comes again, round after round, at every point of
  * its life: before, during and after joining, while it writes, and while it leads, with
- * another one that leaves and joins just then. The survivors are processes of their own.
+ * another one that leaves and joins just then; and after each of the system calls by which
+ * it joins, as far as they are many rounds. The survivors are processes of their own.
  *
  * After each round the survivors must agree on the epoch and its rows, without the dead;
  * each has been told of each death once, and before the view that drops the dead; the rows
@@ -26,16 +27,18 @@
 #include "base/rng.h"
 #include "process.h"
 
-#define SURVIVORS   3
-#define FIRST_ID    100
-#define VICTIM_ID   666
-#define TABLE       5
-#define ROWS_MAX    8
-#define WORDS       24
-#define SECOND      1000000000LL
-#define PATIENCE    (30 * SECOND)
-#define WARM_ROUNDS 8 /* after so many everything that is kept for later is there */
-#define SLACK       6 /* mappings: of the allocator and of threads that come and go */
+#define SURVIVORS    3
+#define FIRST_ID     100
+#define VICTIM_ID    666
+#define TABLE        5
+#define ROWS_MAX     8
+#define WORDS        24
+#define SECOND       1000000000LL
+#define PATIENCE     (30 * SECOND)
+#define WARM_ROUNDS  8 /* after so many everything that is kept for later is there */
+#define MANY_ROUNDS  500
+#define CALLS_STRIDE 24
+#define SLACK        6 /* mappings: of the allocator and of threads that come and go */
 
 #define demand(condition)                                                                          \
     do {                                                                                           \
@@ -57,9 +60,11 @@ enum order_kind {
 };
 
 /* When the victim dies. */
-enum moment { BEFORE, JOINING, JOINED, WRITING, LEADING, MOMENTS };
-static const char *const moment_names[MOMENTS] = {
-    "before it joined", "while it joined", "after it joined", "while it wrote", "while it led"};
+enum moment { BEFORE, JOINING, JOINED, WRITING, LEADING, MOMENTS, CALLS = MOMENTS };
+static const char *const moment_names[MOMENTS + 1] = {
+    "before it joined", "while it joined", "after it joined",
+    "while it wrote",   "while it led",    "at a system call",
+};
 
 enum phase { PHASE_NONE, PHASE_BEGUN, PHASE_JOINING, PHASE_JOINED };
 
@@ -175,7 +180,7 @@ static void on_news(struct sst *table, const struct sst_news *news, void *argume
 }
 
 /* Whoever takes over from a killed one may find its claim for a moment. */
-static void table_join(ripc_id member, bool upcalls)
+static void table_join(ripc_id member, uint32_t flags, bool upcalls)
 {
     struct sst_config config = {
         .table = TABLE,
@@ -184,6 +189,7 @@ static void table_join(ripc_id member, bool upcalls)
         .row_size = sizeof(struct row),
         .member = member,
         .design = self.design,
+        .flags = flags,
         .rows_max = SURVIVORS + 1,
         .deadline = ripc_after(PATIENCE),
         .upcall = upcalls ? on_news : NULL,
@@ -282,7 +288,7 @@ static void renew(void)
     demand(closed == 0);
     self.table = NULL;
     self.present = self.failed = false; /* what became of it is nothing to us now */
-    table_join(FIRST_ID + self.number, true);
+    table_join(FIRST_ID + self.number, 0, true);
 }
 
 static void obey(enum order_kind order)
@@ -316,7 +322,7 @@ static void survive(unsigned number)
     self.number = number;
     unsigned descriptors = process_descriptors();
     demand(ripc_open(NULL, &self.ripc) == 0);
-    table_join(FIRST_ID + number, true);
+    table_join(FIRST_ID + number, 0, true);
     for (uint64_t done = 0;;) {
         uint64_t orders = atomic_load_explicit(&shared->orders[number], memory_order_acquire);
         if (orders == done) {
@@ -348,11 +354,19 @@ static void phase_set(enum phase phase)
 
 static void be_victim(enum moment moment)
 {
+    bool traced = moment == CALLS; /* then all is done by one thread */
     self.name = "victim";
     phase_set(PHASE_BEGUN);
-    demand(ripc_open(NULL, &self.ripc) == 0);
+    if (traced) {
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+        raise(SIGSTOP);
+    }
+    struct ripc_config config = {.flags = traced ? RIPC_MANUAL : 0};
+    demand(ripc_open(&config, &self.ripc) == 0);
     phase_set(PHASE_JOINING);
-    table_join(VICTIM_ID, false);
+    table_join(VICTIM_ID, traced ? SST_MANUAL : 0, false);
+    if (traced)
+        _exit(0);
     atomic_fetch_add_explicit(&shared->joins, 1, memory_order_relaxed);
     rows_check(); /* what the others had put is here already */
     uint64_t round = shared->round - 1;
@@ -373,7 +387,7 @@ struct killer {
     pid_t victim;
     const char *folder;
     int64_t join_nsec; /* about how long joining takes */
-    unsigned kills[MOMENTS];
+    unsigned kills[MOMENTS + 1];
     struct report most[SURVIVORS]; /* in the first rounds */
     unsigned files_most;
 };
@@ -492,6 +506,19 @@ static bool victim_kill(struct killer *killer, enum moment moment)
     return good && (moment != LEADING || order_await(killer, renewed));
 }
 
+/* The same at that stop of its system calls; `over`: it came further than that. */
+static bool victim_kill_at_call(struct killer *killer, unsigned stop, bool *over)
+{
+    int status;
+    phase_set(PHASE_NONE);
+    killer->victim = start(victim_begin, CALLS);
+    if (waitpid(killer->victim, &status, WUNTRACED) != killer->victim || !WIFSTOPPED(status))
+        return false;
+    status = process_kill_after_stops(killer->victim, PTRACE_SYSCALL, stop);
+    *over = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return *over || WIFSIGNALED(status);
+}
+
 static unsigned files_count(const char *folder)
 {
     unsigned count = 0;
@@ -584,16 +611,34 @@ static bool nothing_leaks(struct killer *killer)
     return false;
 }
 
-static bool round_run(struct killer *killer)
+static bool round_end(struct killer *killer, enum moment moment, bool good)
 {
-    shared->round++;
-    enum moment moment = (enum moment)rng_below(&killer->rng, MOMENTS);
-    bool good = victim_kill(killer, moment) && agree(killer) && order_all(killer, WRITE) &&
-                agree(killer) && nothing_leaks(killer);
+    good =
+        good && agree(killer) && order_all(killer, WRITE) && agree(killer) && nothing_leaks(killer);
     killer->kills[moment]++;
     if (!good)
         printf("# round %llu: killed %s\n", (unsigned long long)shared->round,
                moment_names[moment]);
+    return good;
+}
+
+static bool round_run(struct killer *killer)
+{
+    shared->round++;
+    enum moment moment = (enum moment)rng_below(&killer->rng, MOMENTS);
+    return round_end(killer, moment, victim_kill(killer, moment));
+}
+
+/* At every stop of joining, or with so many between them. */
+static bool calls_run(struct killer *killer, unsigned stride)
+{
+    bool good = true, over = false;
+    for (unsigned stop = (unsigned)rng_below(&killer->rng, stride); good && !over; stop += stride) {
+        shared->round++;
+        good = round_end(killer, CALLS, victim_kill_at_call(killer, stop, &over));
+        if (!good)
+            printf("# at stop %u\n", stop);
+    }
     return good;
 }
 
@@ -626,12 +671,13 @@ static bool design_run(enum sst_design design, uint64_t seed, uint64_t rounds, c
     bool good = order_all(&killer, WRITE) && agree(&killer);
     while (good && shared->round <= rounds)
         good = round_run(&killer);
+    good = good && calls_run(&killer, rounds < MANY_ROUNDS ? CALLS_STRIDE : 1);
     uint64_t run = shared->round - 1;
     uint64_t failures = shared->reports[0].failures;
     good = survivors_end(&killer, good);
     printf("%sok %u - %s: survivors agreed after each of %llu kills\n", good ? "" : "not ", result,
            name, (unsigned long long)run);
-    for (unsigned i = 0; i < MOMENTS; i++)
+    for (unsigned i = 0; i <= MOMENTS; i++)
         printf("# %s: %u times %s\n", name, killer.kills[i], moment_names[i]);
     printf("# %s: joined %llu times, epoch %llu, %llu failures told, %.1f ms a round\n", name,
            (unsigned long long)shared->joins, (unsigned long long)shared->reports[0].epoch,
