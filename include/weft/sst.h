@@ -100,6 +100,8 @@ enum sst_design {
 
 enum sst_flag {
     SST_MANUAL = 1, /* no thread: the caller's sst_step evaluates, fires and keeps the members */
+    SST_DROP = 2,   /* who failed is dropped under a new epoch at once; else its row stays, frozen,
+                     * until somebody joins or leaves; the same for all members */
 };
 
 enum sst_news_kind {

@@ -210,6 +210,7 @@ int reach_progress(struct ripc *ripc)
     /* Who has the lock moves things himself, or is soon done. */
     if (atomic_load_explicit(&ripc->moved_links, memory_order_relaxed) && lock_try(&ripc->lock)) {
         moved = waiting_progress(ripc);
+        waiting_give_way(ripc); /* who calls this in a loop would keep the keeper out */
         lock_drop(&ripc->lock);
     }
     if (ripc->manual &&

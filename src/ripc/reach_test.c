@@ -6,62 +6,15 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "ripc/scene.h"
+#include "ripc/reach_pair.h"
 #include "transport/thread.h"
-
-#define ROW 8192 /* bytes: two pages */
-
-/* An owner of memory and a peer that reaches it, each in a context of its own. */
-struct pair {
-    struct ripc *here, *there;
-    struct ripc_service *owner, *peer;
-    struct apart apart;
-    struct ripc_grant grant;
-};
-
-static void pair_open_with(struct pair *pair, const struct ripc_config *config, uint32_t rights)
-{
-    pair->here = scene_open(config);
-    pair->there = scene_open(config);
-    pair->owner = scene_bind(pair->here, 1);
-    pair->peer = scene_bind(pair->there, 2);
-    assert_int_equal(apart_open(pair->here, ROW, &pair->apart), 0);
-    assert_int_equal(ripc_grant(pair->owner, 2, pair->apart.base, ROW, rights, &pair->grant), 0);
-}
-
-static void pair_open(struct pair *pair, uint32_t rights)
-{
-    pair_open_with(pair, NULL, rights);
-}
-
-static void pair_close(struct pair *pair)
-{
-    apart_close(pair->here, &pair->apart);
-    scene_close(pair->there);
-    scene_close(pair->here);
-}
-
-static struct reach *pair_reach(struct pair *pair)
-{
-    struct reach *reach = NULL;
-    assert_int_equal(reach_open(pair->peer, &pair->grant, scene_deadline(), &reach), 0);
-    return reach;
-}
-
-static void wait_until_lost(struct ripc *ripc, const struct reach *reach)
-{
-    for (int64_t end = scene_deadline(); !reach_is_lost(reach);) {
-        assert_true(ripc_now() < end);
-        ripc_progress(ripc);
-    }
-}
 
 /* ---- shared memory ---- */
 
 static void what_is_written_there_is_seen_here(void **state)
 {
     struct pair pair;
-    pair_open(&pair, RIPC_READ | RIPC_WRITE);
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     for (size_t i = 0; i < ROW; i++)
         assert_int_equal(pair.apart.base[i], 0);
     struct reach *reach = pair_reach(&pair);
@@ -98,7 +51,7 @@ static void what_is_written_there_is_seen_here(void **state)
 static void only_the_granted_memory_is_shared(void **state)
 {
     struct pair pair;
-    pair_open(&pair, RIPC_READ | RIPC_WRITE);
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     struct apart other;
     assert_int_equal(apart_open(pair.here, ROW, &other), 0);
     struct ripc_grant part;
@@ -120,7 +73,7 @@ static void only_the_granted_memory_is_shared(void **state)
 static void a_right_that_was_not_given_is_refused(void **state)
 {
     struct pair pair;
-    pair_open(&pair, RIPC_READ);
+    pair_open(&pair, NULL, RIPC_READ);
     pair.apart.base[7] = 77;
     struct reach *reach = pair_reach(&pair), *stolen = NULL;
     struct transfer transfer = {0};
@@ -159,7 +112,7 @@ static void a_right_that_was_not_given_is_refused(void **state)
 static void the_dead_can_still_be_read(void **state)
 {
     struct pair pair;
-    pair_open(&pair, RIPC_READ | RIPC_WRITE);
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
     uint8_t *mapped = reach_mapping(reach);
     struct transfer transfer = {0};
@@ -182,7 +135,7 @@ static void the_dead_can_still_be_read(void **state)
 static void revoking_waits_until_the_reach_is_closed(void **state)
 {
     struct pair pair;
-    pair_open(&pair, RIPC_READ | RIPC_WRITE);
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair), *again = NULL;
     uint8_t *mapped = reach_mapping(reach);
     struct transfer transfer = {0};
@@ -224,7 +177,7 @@ static void *watch(void *argument)
 static void renewed_memory_is_out_of_reach_of_whoever_had_it(void **state)
 {
     struct pair pair;
-    pair_open(&pair, RIPC_READ | RIPC_WRITE);
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)pair.apart.base;
     struct watching watching = {.word = word};
     struct thread watcher = {0};
@@ -269,7 +222,7 @@ static void *renew_soon(void *argument)
 static void renewing_ends_a_revoke_that_waits(void **state)
 {
     struct pair pair;
-    pair_open(&pair, RIPC_READ | RIPC_WRITE);
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
     struct thread renewer = {0};
     assert_int_equal(thread_start(&renewer, "renew", renew_soon, &pair), 0);
@@ -296,7 +249,7 @@ static void everything_may_end_in_any_order(void **state)
 {
     for (unsigned order = 0; order < 3; order++) {
         struct pair pair;
-        pair_open(&pair, RIPC_READ | RIPC_WRITE);
+        pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
         struct reach *reach = pair_reach(&pair), *second = pair_reach(&pair);
         uint8_t *mapped = reach_mapping(reach);
         assert_ptr_equal(mapped, reach_mapping(second));
@@ -326,7 +279,7 @@ static void contexts_without_a_keeper_work_too(void **state)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL};
     struct pair pair;
-    pair_open(&pair, RIPC_READ | RIPC_WRITE); /* the owner has one: somebody must answer */
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE); /* the owner has one: somebody must answer */
     struct ripc *manual = scene_open(&config);
     struct ripc_service *service = scene_bind(manual, 5);
     struct ripc_grant grant;

@@ -1,5 +1,6 @@
 /* receive: what a program takes from its service: messages, events, outcomes. */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -87,6 +88,38 @@ int ripc_poll(struct ripc_service *service, struct ripc_event *events, unsigned 
     int result = service_wait(service, poll_look, &receiving, deadline);
     lock_drop(&service->ripc->lock);
     return result;
+}
+
+struct awaiting {
+    struct ripc_service *service;
+    _Atomic bool *woken;
+};
+
+static int await_look(void *argument)
+{
+    const struct awaiting *awaiting = argument;
+    struct ripc_service *service = awaiting->service;
+    remotes_collect(service);
+    if (atomic_exchange_explicit(awaiting->woken, false, memory_order_relaxed))
+        return SERVICE_WOKEN;
+    return !list_is_empty(&service->events) || arrivals_wait(service);
+}
+
+int service_await(struct ripc_service *service, _Atomic bool *woken, int64_t deadline)
+{
+    struct awaiting awaiting = {service, woken};
+    lock_take(&service->ripc->lock);
+    int result = service_wait(service, await_look, &awaiting, deadline);
+    lock_drop(&service->ripc->lock);
+    return result;
+}
+
+void service_wake(struct ripc_service *service, _Atomic bool *woken)
+{
+    lock_take(&service->ripc->lock);
+    atomic_store_explicit(woken, true, memory_order_relaxed);
+    doorbell_ring(&service->bell);
+    lock_drop(&service->ripc->lock);
 }
 
 struct outcome {

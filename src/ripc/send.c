@@ -345,7 +345,9 @@ static int send_look(void *argument)
     struct group *group = NULL;
     sending->starved = NULL;
     sending->head.group = 0;
-    if (!id_map_get(&service->remotes, sending->send->to))
+    /* Who was no service may be a group by now. */
+    const struct remote *remote = id_map_get(&service->remotes, sending->send->to);
+    if (!remote || remote->state == REMOTE_RESTING || remote->state == REMOTE_RESOLVING)
         group = group_find(service, sending->send->to);
     int result = group ? send_group(sending, group) : send_single(sending);
     if (result == -EAGAIN)

@@ -86,6 +86,13 @@ extern const struct names_events service_names_events;
 int service_wait(struct ripc_service *service, waiting_look *look, void *argument,
                  int64_t deadline);
 
+/* For layers above that take messages and events in one place: waits until one of either
+ * is there (1), or somebody calls service_wake with the same flag. Else -ETIMEDOUT or
+ * -EAGAIN, as every wait. Without the lock. The flag is written and read under it. */
+#define SERVICE_WOKEN 2
+int service_await(struct ripc_service *service, _Atomic bool *woken, int64_t deadline);
+void service_wake(struct ripc_service *service, _Atomic bool *woken);
+
 /* A peer opens a pipe to the service `words->to`, closes one, or cancels. -ECONNREFUSED: it has too
  * many.
  */

@@ -64,6 +64,18 @@ int ripc_watch(struct ripc_service *service, ripc_id id)
     return result;
 }
 
+int watch_state(struct ripc_service *service, ripc_id id, uint64_t *incarnation, bool *is_up)
+{
+    lock_take(&service->ripc->lock);
+    const struct watch *watch = id_map_get(&service->watches, id);
+    if (watch) {
+        *incarnation = watch->incarnation;
+        *is_up = watch->context != 0;
+    }
+    lock_drop(&service->ripc->lock);
+    return watch ? 0 : -ENOENT;
+}
+
 int ripc_unwatch(struct ripc_service *service, ripc_id id)
 {
     lock_take(&service->ripc->lock);

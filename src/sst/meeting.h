@@ -22,6 +22,7 @@ struct introduction {
     struct ripc_grant row;   /* SST_WRITES: memory for its row, at ours; SST_READS: our own row */
     struct ripc_grant bell;  /* what wakes our detector, where it can be mapped ... */
     struct ripc_handle wake; /* ... and where it cannot */
+    uint64_t barrier;        /* how many barriers we have come to: who joins stands there, too */
 };
 
 /* -ENOMEM, or as ripc_grant. */

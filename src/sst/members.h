@@ -17,6 +17,7 @@ struct members_config {
     uint64_t name;               /* of the table */
     enum sst_design design;
     uint32_t rows_max;
+    bool drop; /* SST_DROP */
 };
 
 /* Binds `id` (0: a random one), and does no more. -EADDRINUSE. */
@@ -38,6 +39,14 @@ void members_close(struct members *members);
 
 /* The service that owns all grants and reaches of the table. */
 struct ripc_service *members_service(struct members *members);
+
+/* Messages of those who only look (council_wire.h: COUNCIL_LOOK) are handed to this, in a
+ * step; the bytes are the message's, with its head, until it returns. It may call members_say,
+ * which sends any message as the table's: 0, or why it cannot even be tried; it may still be lost,
+ * as any message may. */
+typedef void members_look(void *argument, ripc_id from, const uint8_t *bytes, size_t size);
+void members_on_look(struct members *members, members_look *look, void *argument);
+int members_say(struct members *members, ripc_id to, const uint8_t *bytes, size_t size);
 
 /* Counted: joins refused, messages that were no member's to send. */
 uint64_t members_refused(const struct members *members);

@@ -19,13 +19,22 @@ void own_fini(struct own *own)
     *own = (struct own){0};
 }
 
+/* A field of the image; most are as wide as their cell. */
+static void field_store(struct own *own, const struct schema_column *column, uint64_t cell)
+{
+    if (column->type == SST_U64)
+        memcpy(own->image + column->offset, &cell, sizeof cell);
+    else
+        schema_narrow(column, cell, own->image + column->offset);
+}
+
 int own_set(struct own *own, uint32_t index, uint64_t cell)
 {
     const struct schema_column *column = &own->schema->columns[index];
     assert(index < own->schema->column_count && schema_is_number(column));
     if ((column->flags & SST_GROWS) && schema_falls(column, row_load(own->row, column->cell), cell))
         return -ERANGE;
-    schema_narrow(column, cell, own->image + column->offset);
+    field_store(own, column, cell);
     own->sequence += 2;
     row_set(own->row, column->cell, cell, own->sequence);
     own->spread->ops->set(own->spread, column->cell, cell, own->sequence, NULL);
@@ -141,7 +150,7 @@ int64_t own_put(struct own *own, const struct sst_range *ranges, unsigned count,
     own_store(own, ranges, &change);
     if (guard != OWN_NO_GUARD) {
         const struct schema_column *column = &own->schema->columns[guard];
-        schema_narrow(column, guard_cell, own->image + column->offset);
+        field_store(own, column, guard_cell);
         row_fence_store();
         row_store(own->row, column->cell, guard_cell);
         change.guard = column->cell;

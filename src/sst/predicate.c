@@ -283,8 +283,9 @@ static void predicate_fire(struct predicates *predicates, struct predicate *pred
                            struct sst *sst)
 {
     uint64_t running = atomic_load_explicit(&predicates->running, memory_order_relaxed);
-    for (unsigned i = 0; i < SST_NAME_MAX / 8; i++)
+    for (unsigned i = 0; i < SST_NAME_MAX / 8 && predicates->fired_last != predicate->handle; i++)
         atomic_store_explicit(&predicates->running_name[i], predicate->name_words[i], ROW_STORE);
+    predicates->fired_last = predicate->handle;
     atomic_store_explicit(&predicates->running, running + 1, memory_order_release);
     for (struct trigger *trigger = predicate->triggers; trigger; trigger = trigger->next) {
         predicates->fires++;

@@ -12,8 +12,10 @@ struct view_member {
 };
 
 struct view {
-    uint64_t table;     /* random, of this founding: tables of one name never mix */
-    uint64_t epoch;     /* from 1 */
-    uint32_t row_count; /* of rows[]; the last is somebody's */
+    uint64_t table;                   /* random, of this founding: tables of one name never mix */
+    uint64_t epoch;                   /* from 1 */
+    uint32_t row_count;               /* of rows[]; the last is somebody's */
+    uint64_t left[SST_ROWS_MAX / 64]; /* rows whose member went by itself since the view before; of
+                                       * the others that are gone every member says: it failed */
     struct view_member rows[SST_ROWS_MAX];
 };

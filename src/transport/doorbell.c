@@ -61,6 +61,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the futex is the word'
 static _Thread_local struct {
     uint32_t rings;
     enum doorbell_sleep how;
+    const struct doorbell *bell; /* NULL when it does not */
 } nap;
 
 static int membarrier(int command)
@@ -153,7 +154,9 @@ void doorbell_close(struct doorbell *bell)
 
 _Bool doorbell_is_slept_on(const struct doorbell *bell)
 {
-    return atomic_load_explicit(&bell->page->word, memory_order_relaxed) & WORD_SLEEPERS;
+    uint64_t sleepers =
+        atomic_load_explicit(&bell->page->word, memory_order_relaxed) & WORD_SLEEPERS;
+    return sleepers > (nap.bell == bell ? WORD_THREAD : 0);
 }
 
 void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how)
@@ -165,6 +168,7 @@ void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how)
                           : atomic_fetch_or_explicit(word, WORD_EVENT, memory_order_acq_rel);
     nap.rings = WORD_RINGS(before);
     nap.how = how;
+    nap.bell = bell;
     full_fence(); /* for ringers that fence, too */
     if (bell->has_membarrier)
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
@@ -175,6 +179,7 @@ void doorbell_cancel(struct doorbell *bell)
 {
     _Atomic uint64_t *word = &bell->page->word;
     uint64_t seen = atomic_load_explicit(word, memory_order_acquire);
+    nap.bell = NULL;
     for (unsigned i = 0; i < RING_TRIES && WORD_RINGS(seen) == nap.rings; i++) {
         uint64_t less = nap.how == DOORBELL_FUTEX ? seen - WORD_THREAD : seen & ~WORD_EVENT;
         if (atomic_compare_exchange_weak_explicit(word, &seen, less, memory_order_acq_rel,

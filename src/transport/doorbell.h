@@ -46,7 +46,7 @@ void doorbell_close(struct doorbell *bell);
 #define DOORBELL_PLACED_SIZE 64
 void doorbell_open_on(struct doorbell *bell, void *page);
 
-/* Does somebody sleep on it, as far as its page says? A hint. */
+/* Does another thread sleep on it, or is about to, as far as its page says? A hint. */
 _Bool doorbell_is_slept_on(const struct doorbell *bell);
 
 /* Sleeping is three steps: prepare, look at everything that could have rung,

@@ -429,6 +429,12 @@ static void a_bell_on_memory_of_the_callers_loses_no_wake_up(void **state)
     memfile_close(&file);
 }
 
+static void *look_at(void *argument)
+{
+    assert_true(doorbell_is_slept_on(argument));
+    return NULL;
+}
+
 /* A peer may write there that an event loop waits: there is no descriptor to be rung. */
 static void scribbling_on_a_placed_bell_costs_at_most_a_nap(void **state)
 {
@@ -450,7 +456,10 @@ static void scribbling_on_a_placed_bell_costs_at_most_a_nap(void **state)
     }
     memset(file.base, 0, DOORBELL_PLACED_SIZE);
     doorbell_prepare(&bell, DOORBELL_FUTEX);
-    assert_true(doorbell_is_slept_on(&bell));
+    assert_false(doorbell_is_slept_on(&bell)); /* but by us */
+    struct thread other = {0};
+    assert_int_equal(thread_start(&other, "look", look_at, &bell), 0);
+    thread_join(&other);
     assert_true(ringer_ring(&ringer));
     doorbell_wait(&bell, NSEC_NEVER); /* returns: it was rung */
     ringer_close(&ringer);

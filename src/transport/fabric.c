@@ -51,6 +51,7 @@ static int fabric_open(struct transport **out, const struct transport_config *co
         return why_fail(why, -ENOMEM, "fabric: not enough memory");
     fabric->transport.ops = &transport_fabric;
     fabric->poller = config->poller;
+    fabric->transport.bells = config->bells;
     fabric->window = FABRIC_WINDOW_MAX;
     if (config->ring_slots && config->ring_slots < FABRIC_WINDOW_MAX)
         fabric->window =

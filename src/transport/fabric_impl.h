@@ -115,9 +115,10 @@ struct fabric_link {
     bool closed;
     bool broken; /* nothing goes any more */
     unsigned sends_under_way;
-    struct list node;   /* in fabric->links */
-    struct list unsent; /* buffers that the endpoint did not take yet, in order */
-    struct list jobs;
+    struct list node;    /* in fabric->links */
+    struct list unsent;  /* buffers that the endpoint did not take yet, in order */
+    struct list jobs;    /* with pieces under way, or more of them than the endpoint took */
+    struct list waiting; /* small writes that the endpoint did not take yet, in order */
 };
 
 struct fabric_piece {
@@ -127,10 +128,12 @@ struct fabric_piece {
 
 /* A transfer under way, cut into pieces. */
 struct fabric_job {
-    struct list node; /* in its link or in fabric->free_jobs */
+    struct list node; /* in a list of its link, or of the fabric */
     struct fabric_link *link;
     struct transfer *transfer; /* the caller's; NULL once it was told */
     bool writes;
+    bool light;   /* of a write: it is done when its bytes have left */
+    bool ordered; /* a write of one piece, which none that was started later overtakes */
     int status;
     uint8_t *local;   /* of the next piece */
     uint64_t address; /* the same, over there */
@@ -183,6 +186,7 @@ struct fabric {
 
     struct poller_watch *watch; /* NULL: the provider has no descriptor */
     struct poller_timer timer;
+    int fd;                /* that descriptor, or -1 */
     bool armed;            /* the descriptor is watched */
     unsigned false_alarms; /* of the descriptor, in a row */
     nsec nap;

@@ -78,6 +78,7 @@ int fabric_link_open(struct transport *transport, struct lifeline *line, const s
     link->line = line;
     list_init(&link->unsent);
     list_init(&link->jobs);
+    list_init(&link->waiting);
     list_append(&fabric->links, &link->node);
     *out = &link->link;
     return 0;
@@ -215,7 +216,8 @@ void fabric_links_reap(struct fabric *fabric)
     list_each(&fabric->links, node)
     {
         struct fabric_link *link = container_of(node, struct fabric_link, node);
-        if (!link->closed || link->sends_under_way || !list_is_empty(&link->jobs))
+        if (!link->closed || link->sends_under_way || !list_is_empty(&link->jobs) ||
+            !list_is_empty(&link->waiting))
             continue;
         fi_av_remove(fabric->av, &link->address, 1, 0);
         list_remove(node);

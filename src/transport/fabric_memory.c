@@ -8,7 +8,11 @@
  *
  * A transfer is cut into pieces, a few at a time, so that messages to the same
  * peer get between them. A piece that fails fails the transfer; it is reported
- * when the last piece is back, or when the link is lost. */
+ * when the last piece is back, or when the link is lost.
+ *
+ * Small writes are handed to the provider in the order they were started, and the
+ * provider was asked to place them in that order: while one of them waits to be
+ * taken, so do all after it. Larger transfers and reads go between them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,15 +173,20 @@ static ssize_t piece_post(struct fabric_job *job, struct fabric_piece *piece, si
         .context = &piece->operation.context,
     };
     return fi_writemsg(fabric->endpoint, &message,
-                       FI_COMPLETION | (fabric->delivers ? FI_DELIVERY_COMPLETE : 0));
+                       FI_COMPLETION |
+                           (fabric->delivers && !job->light ? FI_DELIVERY_COMPLETE : 0));
+}
+
+static size_t piece_size_max(const struct fabric *fabric)
+{
+    size_t most = fabric->info->ep_attr->max_msg_size;
+    return most < FABRIC_PIECE_SIZE ? most : FABRIC_PIECE_SIZE;
 }
 
 /* Hands the provider as much as it takes. */
 static void job_pump(struct fabric_job *job)
 {
-    size_t piece_max = job->link->fabric->info->ep_attr->max_msg_size;
-    if (piece_max > FABRIC_PIECE_SIZE)
-        piece_max = FABRIC_PIECE_SIZE;
+    size_t piece_max = piece_size_max(job->link->fabric);
     for (unsigned i = 0; i < FABRIC_PIECES_MAX && job->left && !job->status; i++) {
         struct fabric_piece *piece = &job->pieces[i];
         if (piece->job)
@@ -206,6 +215,14 @@ static bool job_is_over(const struct fabric_job *job)
     return !job->under_way && (!job->left || job->status);
 }
 
+/* Where it belongs after a try to post it. */
+static void job_enlist(struct fabric_job *job)
+{
+    struct fabric_link *link = job->link;
+    bool waits = job->ordered && job->left && !job->status;
+    list_append(waits ? &link->waiting : &link->jobs, &job->node);
+}
+
 /* 1: nothing to move; 0: under way. */
 static int job_start(struct fabric_link *link, const struct remote_memory *remote, uint64_t offset,
                      uint8_t *local, size_t size, struct region *base, bool writes,
@@ -228,13 +245,16 @@ static int job_start(struct fabric_link *link, const struct remote_memory *remot
         return -ENOMEM;
     job->link = link;
     job->writes = writes;
+    job->light = transfer->light;
     job->local = local;
     job->address = remote->address + offset;
     job->key = remote->key;
     job->left = size;
+    job->ordered = writes && size <= TRANSFER_ORDERED_MAX && size <= piece_size_max(link->fabric);
     job->descriptor = mr ? fi_mr_desc(mr) : NULL;
-    list_append(&link->jobs, &job->node);
-    job_pump(job);
+    if (!job->ordered || list_is_empty(&link->waiting))
+        job_pump(job);
+    job_enlist(job);
     if (job_is_over(job)) { /* refused at once */
         result = job->status;
         job_end(job);
@@ -288,10 +308,26 @@ static struct fabric_job *jobs_pump(struct fabric_link *link)
     return NULL;
 }
 
-/* The callback may do anything to the list, so we begin again after each. */
+/* Small writes that waited, in order, until one has to wait on; that, or one that is
+ * refused, ends it. */
+static void waiting_pump(struct fabric_link *link)
+{
+    while (!list_is_empty(&link->waiting)) {
+        struct fabric_job *job = container_of(link->waiting.next, struct fabric_job, node);
+        if (!job->status)
+            job_pump(job);
+        if (job->left && !job->status)
+            return;
+        list_remove(&job->node);
+        job_enlist(job);
+    }
+}
+
+/* The callback may do anything to the lists, so we begin again after each. */
 void fabric_jobs_flush(struct fabric_link *link)
 {
     struct fabric_job *job;
+    waiting_pump(link);
     while ((job = jobs_pump(link)))
         job_end(job);
 }
@@ -299,6 +335,7 @@ void fabric_jobs_flush(struct fabric_link *link)
 bool fabric_jobs_fail(struct fabric_link *link)
 {
     bool under_way = false;
+    list_each(&link->waiting, node) container_of(node, struct fabric_job, node)->status = -EPIPE;
     list_each(&link->jobs, node)
     {
         struct fabric_job *job = container_of(node, struct fabric_job, node);
@@ -330,7 +367,8 @@ void fabric_jobs_tell(struct fabric *fabric, struct fabric_link *link)
 void fabric_jobs_abandon(struct fabric_link *link)
 {
     struct fabric_job *job;
-    while ((job = jobs_find_untold(&link->jobs, link))) {
+    while ((job = jobs_find_untold(&link->jobs, link)) ||
+           (job = jobs_find_untold(&link->waiting, link))) {
         struct transfer *transfer = job->transfer;
         job->transfer = NULL;
         if (!job->under_way)
@@ -345,7 +383,7 @@ void fabric_jobs_fini(struct fabric *fabric)
     list_each(&fabric->links, at)
     {
         struct fabric_link *link = container_of(at, struct fabric_link, node);
-        while ((node = list_take(&link->jobs)))
+        while ((node = list_take(&link->jobs)) || (node = list_take(&link->waiting)))
             free(container_of(node, struct fabric_job, node));
     }
     while ((node = list_take(&fabric->untold_jobs)) || (node = list_take(&fabric->free_jobs)))

@@ -7,8 +7,14 @@
  * a timer until the polling has ended. A thread about to sleep calls arm().
  *
  * The keeper also looks on the timer while something waits for the provider to
- * take it, and always if the provider has no descriptor. */
+ * take it, and always if the provider has no descriptor.
+ *
+ * What a peer writes into our memory is placed by such a look, too, and nothing
+ * tells of it. So whoever sleeps until a peer has written (struct transport's bells)
+ * is woken by every look of the keeper, which looks only when there is cause; and
+ * soon after a look of another thread, which may have placed what he waits for. */
 #include <errno.h>
+#include <poll.h>
 #include <sys/epoll.h>
 
 #include "base/check.h"
@@ -50,6 +56,36 @@ static void bells_ring(struct fabric *fabric)
     struct list *node;
     while ((node = list_take(&fabric->ringing)))
         doorbell_ring(container_of(node, struct fabric_pipe, ring_node)->bell);
+}
+
+/* ---- who waits for what peers write ---- */
+
+/* Does a thread other than this one? */
+static bool writes_are_awaited(const struct fabric *fabric)
+{
+    if (!fabric->transport.bells)
+        return false;
+    list_each(fabric->transport.bells, node)
+    {
+        if (doorbell_is_slept_on(container_of(node, struct doorbell, polled)))
+            return true;
+    }
+    return false;
+}
+
+static void writes_ring(struct fabric *fabric)
+{
+    if (!fabric->transport.bells)
+        return;
+    list_each(fabric->transport.bells, node)
+        doorbell_ring(container_of(node, struct doorbell, polled));
+}
+
+/* Has something come that nobody has looked at? */
+static bool descriptor_is_readable(const struct fabric *fabric)
+{
+    struct pollfd look = {.fd = fabric->fd, .events = POLLIN};
+    return fabric->fd >= 0 && poll(&look, 1, 0) > 0;
 }
 
 /* ---- completions ---- */
@@ -144,13 +180,19 @@ static void timer_set(struct fabric *fabric, nsec delay)
     (void)!poller_set(fabric->poller, &fabric->timer, clock_after(delay));
 }
 
+/* The same, unless it fires earlier. */
+static void timer_set_by(struct fabric *fabric, nsec delay)
+{
+    if (fabric->timer.at > clock_after(delay))
+        timer_set(fabric, delay);
+}
+
 void fabric_stall(struct fabric *fabric)
 {
     if (fabric->stalled)
         return;
     fabric->stalled = true;
-    if (fabric->timer.at > clock_after(FABRIC_REST_NSEC))
-        timer_set(fabric, FABRIC_REST_NSEC);
+    timer_set_by(fabric, FABRIC_REST_NSEC);
 }
 
 static void watch_set(struct fabric *fabric, bool armed)
@@ -176,7 +218,7 @@ static void watch_rest(struct fabric *fabric)
 }
 
 /* Looks until there is nothing, then decides what wakes the keeper next. */
-static void keeper_look(struct fabric *fabric)
+static void keeper_look_on(struct fabric *fabric)
 {
     int happened = fabric_look(fabric);
     fabric_links_reap(fabric);
@@ -199,6 +241,12 @@ static void keeper_look(struct fabric *fabric)
         timer_set(fabric, 0);
     else if (fabric->stalled)
         timer_set(fabric, FABRIC_REST_NSEC);
+}
+
+static void keeper_look(struct fabric *fabric)
+{
+    keeper_look_on(fabric);
+    writes_ring(fabric);
 }
 
 /* The net provider's descriptor stays readable for good once something came:
@@ -229,6 +277,8 @@ int fabric_progress(struct transport *transport)
     }
     int happened = fabric_look(fabric);
     fabric_links_reap(fabric);
+    if (writes_are_awaited(fabric))
+        timer_set_by(fabric, FABRIC_REST_NSEC); /* not at once: we may be called again and again */
     return happened;
 }
 
@@ -240,13 +290,16 @@ int fabric_arm(struct transport *transport)
     fabric->polls = 0;
     if (!fabric->watch) { /* the timer is all there is: look often while somebody waits */
         fabric->nap = FABRIC_REST_NSEC;
-        if (fabric->timer.at > clock_after(FABRIC_REST_NSEC))
-            timer_set(fabric, FABRIC_REST_NSEC);
+        timer_set_by(fabric, FABRIC_REST_NSEC);
         return fabric_look(fabric);
     }
+    /* Not by the timer: two that wait for writes would wake each other for ever. */
+    bool ring = writes_are_awaited(fabric) && descriptor_is_readable(fabric);
     for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
         happened += fabric_look(fabric);
     watch_set(fabric, true);
+    if (ring)
+        writes_ring(fabric);
     return happened;
 }
 
@@ -254,9 +307,10 @@ int fabric_watch_open(struct fabric *fabric)
 {
     fabric->timer = (struct poller_timer){.at = NSEC_NEVER, .fired = timer_fired, .owner = fabric};
     fabric->nap = FABRIC_REST_NSEC;
-    int fd = -1;
-    if (fi_control(&fabric->cq->fid, FI_GETWAIT, &fd) == 0 && fd >= 0) {
-        int result = poller_add(fabric->poller, fd, EPOLLIN, watch_ready, fabric, &fabric->watch);
+    fabric->fd = -1;
+    if (fi_control(&fabric->cq->fid, FI_GETWAIT, &fabric->fd) == 0 && fabric->fd >= 0) {
+        int result =
+            poller_add(fabric->poller, fabric->fd, EPOLLIN, watch_ready, fabric, &fabric->watch);
         if (result)
             return result;
         fabric->armed = true;

@@ -29,15 +29,16 @@ struct provider {
     const char *name;
     bool networked; /* bound to an IP address */
     bool loopback;  /* to 127.0.0.1 when no address was given; else where it likes */
+    bool places;    /* the adapter writes into memory by itself; the others' software does it */
 };
 
 /* In the order they are tried when none was named: hardware first. `net` is
  * quicker than `tcp` in libfabric 1.17 but went into it in 1.18; `shm` is there
  * to be compared with, and left out. */
 static const struct provider providers[] = {
-    {"efa", "efa", false, false},       {"verbs", "verbs;ofi_rxm", true, false},
-    {"tcp", "tcp;ofi_rxm", true, true}, {"net", "net", true, true},
-    {"shm", "shm", false, false},
+    {"efa", "efa", false, false, false},       {"verbs", "verbs;ofi_rxm", true, false, true},
+    {"tcp", "tcp;ofi_rxm", true, true, false}, {"net", "net", true, true, false},
+    {"shm", "shm", false, false, false},
 };
 enum { PROVIDER_COUNT = sizeof providers / sizeof *providers, PROVIDER_DEFAULT_COUNT = 3 };
 
@@ -166,6 +167,7 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
      * message we send afterwards is received after them. */
     struct fi_info *delivering = provider_find(chosen, config->address, FI_DELIVERY_COMPLETE);
     fabric->delivers = delivering != NULL;
+    fabric->transport.unseen = chosen->places;
     fi_freeinfo(delivering);
     if (fabric->info->addr_format != FI_ADDR_STR)
         return 0;

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "base/test.h"
+#include "transport/thread.h"
 
 /* libfabric loses a few connections that were never made. */
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
@@ -286,6 +287,156 @@ static void regions_share_what_lies_in_them(void **state)
     bench_close(&bench);
 }
 
+/* ---- the order of small writes ---- */
+
+enum { WRITES = 6000, BURST = 3000 /* more than the provider takes at once */ };
+
+struct writing {
+    struct transfer transfer;
+    struct writer_of_words *writer;
+    int status;
+};
+
+/* Writes 1, 2, 3, ... to one word. */
+struct writer_of_words {
+    struct link *link;
+    struct region *region;
+    struct remote_memory memory;
+    unsigned started, done, last;
+    uint64_t words[WRITES + 1];
+    struct writing writings[WRITES + 1];
+};
+
+static void note_done(struct transfer *transfer, int status);
+
+static void write_next(struct writer_of_words *writer)
+{
+    unsigned i = ++writer->started;
+    struct writing *writing = &writer->writings[i];
+    writer->words[i] = i;
+    *writing = (struct writing){.transfer.done = note_done, .writer = writer, .status = 1};
+    assert_int_equal(transport_fabric.write(writer->link, &writer->memory, 0, &writer->words[i], 8,
+                                            writer->region, &writing->transfer),
+                     0);
+}
+
+/* The provider has room again; but what waits for it comes first. */
+static void note_done(struct transfer *transfer, int status)
+{
+    struct writing *writing = container_of(transfer, struct writing, transfer);
+    struct writer_of_words *writer = writing->writer;
+    writing->status = status;
+    writer->done++;
+    if (status == 0) /* as they were posted, so they come back */
+        assert_ptr_equal(writing, &writer->writings[writer->done]);
+    if (writer->started < writer->last)
+        write_next(writer);
+}
+
+static void writer_open(struct writer_of_words *writer, struct bench *bench, void *target,
+                        struct region **to)
+{
+    *writer = (struct writer_of_words){.link = bench->link};
+    assert_int_equal(transport_fabric.region_open(bench->transport, writer->words,
+                                                  sizeof writer->words, NULL, &writer->region),
+                     0);
+    assert_int_equal(transport_fabric.region_open(bench->transport, target, 8, NULL, to), 0);
+    assert_int_equal(
+        transport_fabric.share(bench->link, *to, target, 8, MEMORY_WRITE, &writer->memory), 0);
+}
+
+/* All of them go to one word; whoever looks sees it only grow. The first ones are
+ * refused, since there is no connection yet, and so is what no queue has room for. */
+static void small_writes_are_placed_in_order(void **state)
+{
+    static struct writer_of_words writer;
+    static _Atomic uint64_t target;
+    struct bench bench;
+    struct region *to;
+    bench_open(&bench);
+    struct fabric_link *link = container_of(bench.link, struct fabric_link, link);
+    writer_open(&writer, &bench, (void *)&target, &to);
+    writer.last = WRITES;
+    while (writer.started < BURST)
+        write_next(&writer);
+    assert_false(list_is_empty(&link->waiting));
+    for (uint64_t seen = 0; writer.done < WRITES;) {
+        transport_fabric.progress(bench.transport);
+        uint64_t now = atomic_load_explicit(&target, memory_order_relaxed);
+        assert_true(now >= seen && now <= writer.started);
+        seen = now;
+    }
+    assert_int_equal(atomic_load(&target), WRITES);
+    for (unsigned i = 1; i <= WRITES; i++)
+        assert_int_equal(writer.writings[i].status, 0);
+    transport_fabric.region_close(writer.region);
+    transport_fabric.region_close(to);
+    bench_close(&bench);
+}
+
+/* Those that wait are told when the link ends, each once. */
+static void writes_that_wait_end_with_the_link(void **state)
+{
+    static struct writer_of_words writer;
+    static uint64_t target;
+    struct bench bench;
+    struct region *to;
+    bench_open(&bench);
+    struct fabric_link *link = container_of(bench.link, struct fabric_link, link);
+    writer_open(&writer, &bench, &target, &to);
+    while (writer.started < 20)
+        write_next(&writer);
+    assert_false(list_is_empty(&link->waiting));
+    transport_fabric.link_lost(bench.link);
+    assert_int_equal(writer.done, 20);
+    for (unsigned i = 1; i <= 20; i++)
+        assert_int_equal(writer.writings[i].status, -EPIPE);
+    assert_true(list_is_empty(&link->waiting));
+    assert_int_equal(transport_fabric.write(bench.link, &writer.memory, 0, writer.words, 8,
+                                            writer.region, &writer.writings[0].transfer),
+                     -EPIPE);
+    transport_fabric.region_close(writer.region);
+    transport_fabric.region_close(to);
+    bench_close(&bench);
+}
+
+/* ---- who waits for what peers write ---- */
+
+static void *say_that_we_sleep(void *bell)
+{
+    doorbell_prepare(bell, DOORBELL_FUTEX);
+    return NULL;
+}
+
+/* A look of any thread may have placed what somebody sleeps for. */
+static void looks_of_others_wake_whoever_waits_for_writes(void **state)
+{
+    struct bench bench;
+    struct doorbell bell;
+    struct list bells;
+    struct thread sleeper = {0};
+    bench_open(&bench);
+    list_init(&bells);
+    bench.transport->bells = &bells;
+    assert_int_equal(doorbell_open(&bell), 0);
+    list_append(&bells, &bell.polled);
+    while (poller_step(bench.poller, clock_after(5 * 1000 * 1000)) > 0) /* its first looks */
+        ;
+    assert_int_equal(bench.fabric->timer.at, NSEC_NEVER);
+    transport_fabric.progress(bench.transport);
+    assert_int_equal(bench.fabric->timer.at, NSEC_NEVER); /* nobody sleeps */
+    assert_int_equal(thread_start(&sleeper, "sleep", say_that_we_sleep, &bell), 0);
+    thread_join(&sleeper);
+    assert_true(doorbell_is_slept_on(&bell));
+    transport_fabric.progress(bench.transport);
+    assert_true(bench.fabric->timer.at < NSEC_NEVER);
+    while (doorbell_is_slept_on(&bell))
+        poller_step(bench.poller, clock_after(NSEC_PER_SEC));
+    list_remove(&bell.polled);
+    doorbell_close(&bell);
+    bench_close(&bench);
+}
+
 static void a_provider_that_is_not_there_is_named(void **state)
 {
     struct lock lock = {0};
@@ -316,4 +467,6 @@ TEST_MAIN(TEST(only_exact_messages_are_read), TEST(nonsense_is_counted_and_chang
           TEST(more_frames_than_the_window_break_the_link),
           TEST(a_return_gives_no_more_than_was_taken), TEST(parcels_of_nonsense_are_refused),
           TEST(only_peers_of_the_same_kind_are_linked), TEST(regions_share_what_lies_in_them),
+          TEST(small_writes_are_placed_in_order), TEST(writes_that_wait_end_with_the_link),
+          TEST(looks_of_others_wake_whoever_waits_for_writes),
           TEST(a_provider_that_is_not_there_is_named))

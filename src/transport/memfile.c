@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -149,17 +150,23 @@ static int memfile_copy(int to, int from, size_t size)
 }
 
 /* The kernel maps the new pages over the old ones in one step: a thread that touches
- * them meanwhile waits for it in its page fault. */
+ * them meanwhile waits for it in its page fault. The system call itself, since
+ * ThreadSanitizer takes the function's for a write to all of the memory. */
+static int memfile_map_over(const struct memfile *file, int fd)
+{
+    long base = syscall(SYS_mmap, file->base, file->size, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_FIXED, fd, 0L);
+    return base == -1 ? -errno : 0;
+}
+
 int memfile_replace(struct memfile *file, struct memfile *by, int keep)
 {
     assert(file->base && file->writable && by->base && by->writable && file->size == by->size);
     int result = keep ? memfile_copy(by->fd, file->fd, file->size) : 0;
+    if (result == 0)
+        result = memfile_map_over(file, by->fd);
     if (result)
         return result;
-    void *base =
-        mmap(file->base, file->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, by->fd, 0);
-    if (base == MAP_FAILED)
-        return -errno;
     memfile_advise(file);
     int before = file->fd;
     file->fd = by->fd;

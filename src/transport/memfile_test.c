@@ -192,10 +192,13 @@ static void reserved_pages_are_there(void **state)
     assert_true(status.st_blocks * 512 >= 1 << 20);
     memfile_close(&file);
     /* More than any machine has: refused, and nothing is taken to find that out. */
-    assert_int_equal(memfile_open(&file, "test", (size_t)1 << 45), 0);
-    assert_int_equal(memfile_reserve(&file), -ENOMEM);
-    assert_int_equal(fstat(file.fd, &status), 0);
-    assert_int_equal(status.st_blocks, 0);
+    int result = memfile_open(&file, "test", (size_t)1 << 45);
+    if (result == 0) { /* else there is not even room to map it */
+        result = memfile_reserve(&file);
+        assert_int_equal(fstat(file.fd, &status), 0);
+        assert_int_equal(status.st_blocks, 0);
+    }
+    assert_int_equal(result, -ENOMEM);
     memfile_close(&file);
 }
 

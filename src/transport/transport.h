@@ -106,12 +106,16 @@ struct inlet;
 struct region;
 struct transfer;
 
+/* Writes over one link of at most so many bytes are placed in the order they were started. */
+#define TRANSFER_ORDERED_MAX 4096
+
 /* Called once with 0 or a negative errno, from progress() or link_close(). */
 typedef void transfer_done(struct transfer *transfer, int status);
 
 /* A one-sided access under way; the caller's memory until done. */
 struct transfer {
     transfer_done *done;
+    bool light; /* of a write: it is done when the bytes have left; else when they are placed */
     /* Of a layer between, while it is under way: the caller's done(), and the layer's own. */
     transfer_done *outer_done;
     void *internal[2];

@@ -1,0 +1,463 @@
+/* courier: carries rows where the member's memory cannot be mapped, by transfers that are
+ * under way while we go on.
+ *
+ * SST_WRITES. A put is cut into writes of a word or a piece, which arrive in the order in
+ * which they are started: the order of row.h, one write for each fence's worth. What is
+ * written is copied first, for the row may change again before it has left. If there is no
+ * room for all of a put nothing of it is sent: the row is *owed*, puts that follow are
+ * owed with it, and when all that was under way has arrived the whole row goes out, as it is
+ * then. So a slow member sees fewer of the states of a row, but no state that never was, and
+ * no guard before its data. Writes end when they have left; to know that they have arrived
+ * (confirm) one more is sent that ends when it was placed.
+ *
+ * SST_READS. A fetch reads the row's sequence, the row, and the sequence again, one after
+ * the other, and takes the row if it rested meanwhile. A lone number needs one read.
+ *
+ * Everything is under the put lock but the ends of transfers, which come under ripc's: they
+ * write atomics only. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/list.h"
+#include "sst/sst_impl.h"
+
+#define WORD_FLIGHTS  48
+#define PIECE_FLIGHTS 8
+#define WORD_SIZE     64 /* of a small write; most are of 8 bytes */
+
+/* Flights with a task of their own. */
+enum { FLIGHT_CONFIRM, FLIGHT_BEFORE = 0, FLIGHT_AFTER, FLIGHT_FIRST = 1 };
+
+/* A write or read under way. */
+struct flight {
+    struct transfer transfer;
+    struct courier *courier;
+    uint8_t *bytes;
+    /* Set by us before the transfer starts; cleared with release at its end. */
+    _Atomic bool busy;
+};
+
+enum fetch_phase { FETCH_REST, FETCH_BEFORE, FETCH_ROW, FETCH_AFTER };
+
+struct courier {
+    struct sst *sst;
+    struct seat *seat;
+    struct reach *reach;
+    bool unseen;            /* its processor does not see what we write */
+    uint8_t *memory;        /* ripc_alloc's: bytes of all flights, and a row */
+    uint8_t *row;           /* the row as it is sent as a whole, or comes in */
+    struct flight *flights; /* WORD_FLIGHTS, PIECE_FLIGHTS, then those of a whole row */
+    uint32_t whole_count;   /* of the latter */
+    uint32_t whole_next;    /* ... and used while it is being sent */
+    uint64_t sent;          /* puts, and ... */
+    uint64_t confirmed;     /* ... how many of them have arrived for sure ... */
+    uint64_t confirming;    /* ... or will have, when nothing is under way any more */
+    enum fetch_phase phase;
+    bool fetched; /* a row has come */
+    /* How many are under way: counted up before each starts, down with release at its end. */
+    _Atomic uint32_t under_way;
+    _Atomic bool owed;   /* written under the put lock; the ends look whether to wake us */
+    _Atomic bool placed; /* set at the end of a write, cleared by us before we look at asleep */
+    _Atomic bool failed; /* set at the end of a transfer: the member is gone */
+};
+
+/* ---- flights ---- */
+
+static void flight_done(struct transfer *transfer, int status)
+{
+    struct flight *flight = container_of(transfer, struct flight, transfer);
+    struct courier *courier = flight->courier;
+    if (status < 0)
+        atomic_store_explicit(&courier->failed, true, memory_order_release);
+    atomic_store_explicit(&courier->placed, true, memory_order_release);
+    atomic_store_explicit(&flight->busy, false, memory_order_release);
+    uint32_t left = atomic_fetch_sub_explicit(&courier->under_way, 1, memory_order_release) - 1;
+    if (courier->unseen ||
+        (left == 0 && atomic_load_explicit(&courier->owed, memory_order_acquire)))
+        detector_wake(courier->sst);
+}
+
+static void flight_start(struct flight *flight, bool read, uint64_t offset, size_t size)
+{
+    struct courier *courier = flight->courier;
+    atomic_store_explicit(&flight->busy, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&courier->under_way, 1, memory_order_relaxed);
+    flight->transfer.done = flight_done;
+    flight->transfer.light = flight != &courier->flights[FLIGHT_CONFIRM];
+    int result = read ? reach_read(courier->reach, offset, flight->bytes, size, &flight->transfer)
+                      : reach_write(courier->reach, offset, flight->bytes, size, &flight->transfer);
+    if (result)
+        flight_done(&flight->transfer, result < 0 ? result : 0);
+}
+
+static unsigned flights_free(const struct courier *courier, unsigned first, unsigned length)
+{
+    unsigned free_count = 0;
+    for (unsigned i = first; i < first + length; i++)
+        free_count += !atomic_load_explicit(&courier->flights[i].busy, memory_order_acquire);
+    return free_count;
+}
+
+/* There is one. */
+static struct flight *flight_take(struct courier *courier, size_t size)
+{
+    unsigned first = size <= WORD_SIZE ? FLIGHT_FIRST : WORD_FLIGHTS;
+    while (atomic_load_explicit(&courier->flights[first].busy, memory_order_acquire))
+        first++;
+    assert(first < WORD_FLIGHTS + PIECE_FLIGHTS);
+    return &courier->flights[first];
+}
+
+/* ---- puts ---- */
+
+static void words_send(struct courier *courier, uint32_t offset, uint32_t size)
+{
+    const uint8_t *row = courier->sst->own.row;
+    for (uint32_t at = 0; at < size; at += REACH_WRITE_MAX) {
+        uint32_t part = size - at < REACH_WRITE_MAX ? size - at : REACH_WRITE_MAX;
+        struct flight *flight = flight_take(courier, part);
+        for (uint32_t word = 0; word < part; word += 8) {
+            uint64_t value = row_load(row, offset + at + word);
+            memcpy(flight->bytes + word, &value, sizeof value);
+        }
+        flight_start(flight, false, offset + at, part);
+    }
+}
+
+static void word_send(struct courier *courier, uint32_t offset, uint64_t word)
+{
+    struct flight *flight = flight_take(courier, sizeof word);
+    memcpy(flight->bytes, &word, sizeof word);
+    flight_start(flight, false, offset, sizeof word);
+}
+
+static bool courier_owes(struct courier *courier, unsigned words, unsigned pieces)
+{
+    if (!atomic_load_explicit(&courier->owed, memory_order_relaxed) && courier->whole_next == 0 &&
+        flights_free(courier, FLIGHT_FIRST, WORD_FLIGHTS - FLIGHT_FIRST) >= words &&
+        (pieces == 0 || flights_free(courier, WORD_FLIGHTS, PIECE_FLIGHTS) >= pieces))
+        return false;
+    atomic_store_explicit(&courier->owed, true, memory_order_release);
+    return true;
+}
+
+/* Sends what will have arrived after all that was sent. */
+static void courier_confirm(struct courier *courier)
+{
+    if (atomic_load_explicit(&courier->owed, memory_order_relaxed) ||
+        atomic_load_explicit(&courier->under_way, memory_order_acquire))
+        return;
+    courier->confirmed = courier->confirming;
+    if (courier->confirmed == courier->sent)
+        return;
+    struct flight *flight = &courier->flights[FLIGHT_CONFIRM];
+    uint64_t sequence = row_load(courier->sst->own.row, ROW_SEQUENCE);
+    memcpy(flight->bytes, &sequence, sizeof sequence);
+    courier->confirming = courier->sent;
+    flight_start(flight, false, ROW_SEQUENCE, sizeof sequence);
+}
+
+void courier_set(struct courier *courier, uint32_t cell, uint64_t word, uint64_t sequence)
+{
+    bool lone = courier->sst->table.schema.lone;
+    if (atomic_load_explicit(&courier->failed, memory_order_acquire) ||
+        courier_owes(courier, lone ? 1 : 2, 0))
+        return;
+    courier->sent++;
+    word_send(courier, cell, word);
+    if (!lone)
+        word_send(courier, ROW_SEQUENCE, sequence);
+}
+
+static void change_count(const struct change *change, unsigned *words, unsigned *pieces)
+{
+    *words = 2 + (change->guard != 0);
+    *pieces = 0;
+    for (unsigned i = 0; i < change->span_count; i++) {
+        uint32_t size = change->spans[i].size;
+        uint32_t rest = size % REACH_WRITE_MAX;
+        *words += (change->spans[i].watch ? 2 : 0) + (rest && rest <= WORD_SIZE);
+        *pieces += size / REACH_WRITE_MAX + (rest > WORD_SIZE);
+    }
+}
+
+static void sequences_send(struct courier *courier, const struct change *change, bool odd)
+{
+    const uint8_t *row = courier->sst->own.row;
+    for (unsigned i = 0; i < change->span_count; i++)
+        if (change->spans[i].watch)
+            word_send(courier, change->spans[i].watch, row_load(row, change->spans[i].watch) - odd);
+}
+
+void courier_change(struct courier *courier, const struct change *change)
+{
+    unsigned words, pieces;
+    change_count(change, &words, &pieces);
+    if (atomic_load_explicit(&courier->failed, memory_order_acquire) ||
+        courier_owes(courier, words, pieces))
+        return;
+    courier->sent++;
+    word_send(courier, ROW_SEQUENCE, change->sequence - 1);
+    sequences_send(courier, change, true);
+    for (unsigned i = 0; i < change->span_count; i++)
+        words_send(courier, change->spans[i].offset, change->spans[i].size);
+    sequences_send(courier, change, false);
+    if (change->guard)
+        word_send(courier, change->guard, row_load(courier->sst->own.row, change->guard));
+    word_send(courier, ROW_SEQUENCE, change->sequence);
+}
+
+/* ---- the whole row ---- */
+
+static void whole_word(struct courier *courier, uint32_t offset, uint64_t word)
+{
+    struct flight *flight = &courier->flights[WORD_FLIGHTS + PIECE_FLIGHTS + courier->whole_next++];
+    assert(courier->whole_next <= courier->whole_count);
+    memcpy(flight->bytes, &word, sizeof word);
+    flight_start(flight, false, offset, sizeof word);
+}
+
+static void whole_pieces(struct courier *courier, uint32_t begin, uint32_t end)
+{
+    for (uint32_t at = begin; at < end; at += REACH_WRITE_MAX) {
+        struct flight *flight =
+            &courier->flights[WORD_FLIGHTS + PIECE_FLIGHTS + courier->whole_next++];
+        assert(courier->whole_next <= courier->whole_count);
+        uint8_t *bytes = flight->bytes;
+        flight->bytes = courier->row + at;
+        flight_start(flight, false, at, end - at < REACH_WRITE_MAX ? end - at : REACH_WRITE_MAX);
+        flight->bytes = bytes;
+    }
+}
+
+static void whole_sequences(struct courier *courier, bool odd)
+{
+    const struct schema *schema = &courier->sst->table.schema;
+    for (uint32_t i = 0; i < schema->column_count; i++)
+        if (!schema_is_number(&schema->columns[i]))
+            whole_word(courier, schema->columns[i].watch,
+                       row_load(courier->sst->own.row, schema->columns[i].watch) | odd);
+}
+
+/* Guards lie behind everything else. */
+static uint32_t data_end(const struct schema *schema)
+{
+    uint32_t end = schema->row_size;
+    for (uint32_t i = 0; i < schema->column_count; i++)
+        if ((schema->columns[i].flags & SST_GUARD) && schema->columns[i].cell < end)
+            end = schema->columns[i].cell;
+    return end;
+}
+
+/* The row as it is, into our own memory; columns of several elements under way. */
+static void whole_copy(struct courier *courier)
+{
+    const struct schema *schema = &courier->sst->table.schema;
+    for (uint32_t at = 0; at < schema->row_size; at += 8) {
+        uint64_t word = row_load(courier->sst->own.row, at);
+        memcpy(courier->row + at, &word, sizeof word);
+    }
+    for (uint32_t i = 0; i < schema->column_count; i++)
+        if (!schema_is_number(&schema->columns[i]))
+            courier->row[schema->columns[i].watch] |= 1; /* little endian: its lowest bit */
+}
+
+static void whole_send(struct courier *courier)
+{
+    const struct schema *schema = &courier->sst->table.schema;
+    const uint8_t *row = courier->sst->own.row;
+    whole_copy(courier);
+    courier->sent++;
+    whole_word(courier, ROW_SEQUENCE, row_load(row, ROW_SEQUENCE) | 1);
+    whole_sequences(courier, true);
+    whole_pieces(courier, sizeof(struct row_head), data_end(schema));
+    whole_sequences(courier, false);
+    for (uint32_t i = 0; i < schema->column_count; i++)
+        if (schema->columns[i].flags & SST_GUARD)
+            whole_word(courier, schema->columns[i].cell, row_load(row, schema->columns[i].cell));
+    whole_word(courier, ROW_BARRIER, row_load(row, ROW_BARRIER));
+    whole_word(courier, ROW_ASLEEP, row_load(row, ROW_ASLEEP));
+    whole_word(courier, ROW_SEQUENCE, row_load(row, ROW_SEQUENCE));
+}
+
+void courier_send_all(struct courier *courier)
+{
+    atomic_store_explicit(&courier->owed, true, memory_order_release);
+    courier_move(courier);
+}
+
+/* It sleeps, and what we wrote is there: it must be told. */
+static void sleeper_tell(struct courier *courier)
+{
+    struct sst *sst = courier->sst;
+    struct target *target = &courier->seat->target;
+    if (!courier->unseen ||
+        !atomic_exchange_explicit(&courier->placed, false, memory_order_acq_rel) ||
+        !row_load(courier->seat->row, ROW_ASLEEP))
+        return;
+    if (ripc_notify(members_service(sst->members), &target->wake, 1, RIPC_NOW) == -EAGAIN)
+        atomic_store_explicit(&courier->placed, true, memory_order_release); /* again later */
+    else
+        count(&sst->wakes, 1);
+}
+
+static int puts_move(struct courier *courier)
+{
+    sleeper_tell(courier);
+    if (atomic_load_explicit(&courier->under_way, memory_order_acquire))
+        return 0;
+    courier->whole_next = 0; /* if there was a whole row, it has arrived */
+    if (!atomic_load_explicit(&courier->owed, memory_order_relaxed))
+        return 0;
+    atomic_store_explicit(&courier->owed, false, memory_order_release);
+    whole_send(courier);
+    return 1;
+}
+
+/* ---- fetches ---- */
+
+static void fetch_start(struct courier *courier, enum fetch_phase phase)
+{
+    struct flight *flight = &courier->flights[phase == FETCH_AFTER ? FLIGHT_AFTER : FLIGHT_BEFORE];
+    courier->phase = phase;
+    if (phase == FETCH_ROW) {
+        flight = &courier->flights[WORD_FLIGHTS];
+        uint8_t *bytes = flight->bytes;
+        flight->bytes = courier->row;
+        flight_start(flight, true, 0, courier->sst->table.schema.row_size);
+        flight->bytes = bytes;
+        return;
+    }
+    flight_start(flight, true, ROW_SEQUENCE, sizeof(uint64_t));
+}
+
+static int row_take(struct courier *courier)
+{
+    struct sst *sst = courier->sst;
+    uint64_t sequence = row_load(courier->row, ROW_SEQUENCE);
+    bool first = !courier->fetched;
+    courier->fetched = true;
+    if (!first && sequence == courier->seat->target.fetched)
+        return 0;
+    row_copy(courier->seat->row, courier->row, &sst->table.schema);
+    courier->seat->target.fetched = sequence;
+    count(&sst->fetches, 1);
+    return 1;
+}
+
+/* The row rested between the two looks at its sequence. */
+static bool row_rested(const struct courier *courier)
+{
+    uint64_t before, after;
+    memcpy(&before, courier->flights[FLIGHT_BEFORE].bytes, sizeof before);
+    memcpy(&after, courier->flights[FLIGHT_AFTER].bytes, sizeof after);
+    return before == after && !(before & 1) && row_load(courier->row, ROW_SEQUENCE) == before;
+}
+
+static int fetch_move(struct courier *courier)
+{
+    bool lone = courier->sst->table.schema.lone;
+    int taken = 0;
+    if (atomic_load_explicit(&courier->under_way, memory_order_acquire) ||
+        atomic_load_explicit(&courier->failed, memory_order_acquire))
+        return 0;
+    switch (courier->phase) {
+    case FETCH_REST:
+        fetch_start(courier, lone ? FETCH_ROW : FETCH_BEFORE);
+        return 0;
+    case FETCH_BEFORE:
+        fetch_start(courier, FETCH_ROW);
+        return 0;
+    case FETCH_ROW:
+        if (!lone) {
+            fetch_start(courier, FETCH_AFTER);
+            return 0;
+        }
+        taken = row_take(courier);
+        break;
+    case FETCH_AFTER:
+        if (row_rested(courier))
+            taken = row_take(courier);
+        else
+            atomic_fetch_add_explicit(&courier->sst->table.retries, 1, memory_order_relaxed);
+        break;
+    }
+    courier->phase = FETCH_REST;
+    return taken;
+}
+
+/* ---- both ---- */
+
+int courier_move(struct courier *courier)
+{
+    return courier->sst->config.design == SST_READS ? fetch_move(courier) : puts_move(courier);
+}
+
+bool courier_is_done(struct courier *courier)
+{
+    if (atomic_load_explicit(&courier->failed, memory_order_acquire))
+        return true;
+    if (courier->sst->config.design == SST_READS)
+        return courier->fetched;
+    courier_confirm(courier);
+    return !atomic_load_explicit(&courier->owed, memory_order_relaxed) &&
+           courier->confirmed == courier->sent;
+}
+
+/* How many writes a whole row takes. */
+static uint32_t whole_size(const struct schema *schema)
+{
+    uint32_t writes = 4 + schema->row_size / REACH_WRITE_MAX + 1;
+    for (uint32_t i = 0; i < schema->column_count; i++)
+        writes += !schema_is_number(&schema->columns[i]) ? 2 : 1;
+    return writes;
+}
+
+static void flights_init(struct courier *courier)
+{
+    uint8_t *bytes = courier->memory;
+    for (unsigned i = 0; i < WORD_FLIGHTS + PIECE_FLIGHTS + courier->whole_count; i++) {
+        courier->flights[i].courier = courier;
+        courier->flights[i].bytes = bytes;
+        bytes +=
+            i >= WORD_FLIGHTS && i < WORD_FLIGHTS + PIECE_FLIGHTS ? REACH_WRITE_MAX : WORD_SIZE;
+    }
+    courier->row = bytes;
+}
+
+int courier_open(struct sst *sst, struct seat *seat, struct courier **out)
+{
+    struct courier *courier = calloc(1, sizeof *courier);
+    if (!courier)
+        return -ENOMEM;
+    *courier = (struct courier){
+        .sst = sst,
+        .seat = seat,
+        .reach = seat->target.reach,
+        .unseen = !reach_is_polled(seat->target.reach),
+        .whole_count = whole_size(&sst->table.schema),
+    };
+    size_t small = WORD_FLIGHTS + courier->whole_count;
+    courier->flights = calloc(small + PIECE_FLIGHTS, sizeof *courier->flights);
+    courier->memory = ripc_alloc(sst->ripc, small * WORD_SIZE + PIECE_FLIGHTS * REACH_WRITE_MAX +
+                                                sst->table.schema.row_size);
+    *out = courier;
+    if (courier->flights && courier->memory) {
+        flights_init(courier);
+        return 0;
+    }
+    courier_close(courier);
+    *out = NULL;
+    return -ENOMEM;
+}
+
+void courier_close(struct courier *courier)
+{
+    assert(atomic_load_explicit(&courier->under_way, memory_order_acquire) == 0);
+    free(courier->flights);
+    if (courier->memory)
+        ripc_free(courier->sst->ripc, courier->memory);
+    free(courier);
+}

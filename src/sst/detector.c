@@ -1,0 +1,217 @@
+/* detector: the loop that notices. A pass takes over what the keeper told, moves what does
+ * not move by itself, looks at the columns, and evaluates and fires. Between passes it
+ * polls, then yields, then sleeps on a bell that whoever puts rings.
+ *
+ * Over a fabric that places words without its processor's help nobody can ring when a word
+ * arrives. There the sleeper first says so in its row (asleep) and waits until everybody
+ * has that; and whoever writes looks at it when its write has been placed, and then sends a
+ * notification. One of the two sees the other: the word was placed before asleep was
+ * seen, and then the last look finds it, or after, and then it is told of. */
+#include <errno.h>
+
+#include "sst/sst_impl.h"
+#include "transport/wait.h"
+
+#define ASLEEP_NSEC     (2 * 1000 * 1000LL)   /* how long the others may take to notice */
+#define MANUAL_NAP_NSEC (5 * 1000 * 1000LL)   /* without a keeper its messages wait so long */
+#define KEEPER_NSEC     (500 * 1000 * 1000LL) /* between two looks at running triggers */
+#define PAUSE_NSEC      (50 * 1000LL)
+
+void detector_enter(struct sst *sst)
+{
+    if (!sst_in_pass(sst))
+        lock_take(&sst->detect_lock);
+}
+
+void detector_leave(struct sst *sst)
+{
+    if (!sst_in_pass(sst))
+        lock_drop(&sst->detect_lock);
+}
+
+void detector_wake(struct sst *sst)
+{
+    ringer_ring(&sst->self);
+}
+
+/* Fetches, and sends what is owed. */
+static int detector_move(struct sst *sst)
+{
+    bool carries = atomic_load_explicit(&sst->share.carries, memory_order_relaxed);
+    if (!carries && sst->config.design == SST_WRITES)
+        return 0;
+    if (carries)
+        reach_progress(sst->ripc);
+    lock_take(&sst->put_lock);
+    int moved = sst->share.spread.ops->move(&sst->share.spread);
+    lock_drop(&sst->put_lock);
+    return moved;
+}
+
+int detector_pass(struct sst *sst)
+{
+    int happened = 0;
+    lock_take(&sst->detect_lock);
+    atomic_store_explicit(&sst->detecting, lock_self(), memory_order_relaxed);
+    if (atomic_load_explicit(&sst->tidings_wait, memory_order_acquire))
+        happened += meeting_take_over(sst);
+    happened += detector_move(sst);
+    happened += predicates_pass(&sst->predicates, sst);
+    atomic_store_explicit(&sst->detecting, 0, memory_order_relaxed);
+    lock_drop(&sst->detect_lock);
+    return happened;
+}
+
+/* ---- sleeping ---- */
+
+static bool detector_is_due(struct sst *sst)
+{
+    if (atomic_load_explicit(&sst->tidings_wait, memory_order_acquire) ||
+        atomic_load_explicit(&sst->stopping, memory_order_acquire) || share_is_due(&sst->share))
+        return true;
+    lock_take(&sst->detect_lock);
+    bool due = predicates_are_due(&sst->predicates);
+    lock_drop(&sst->detect_lock);
+    return due;
+}
+
+static bool puts_are_flushed(struct sst *sst)
+{
+    lock_take(&sst->put_lock);
+    sst->share.spread.ops->move(&sst->share.spread);
+    bool flushed = sst->share.spread.ops->is_flushed(&sst->share.spread);
+    lock_drop(&sst->put_lock);
+    return flushed;
+}
+
+/* Says in the own row whether we sleep. */
+static void asleep_say(struct sst *sst, bool asleep)
+{
+    nsec deadline = clock_after(ASLEEP_NSEC);
+    lock_take(&sst->put_lock);
+    own_set_head(&sst->own, ROW_ASLEEP, asleep);
+    lock_drop(&sst->put_lock);
+    while (asleep && !puts_are_flushed(sst) && clock_now() < deadline)
+        reach_progress(sst->ripc);
+}
+
+static nsec sleep_end(struct sst *sst, bool carries, nsec until)
+{
+    nsec nap = NSEC_NEVER;
+    if (carries && sst->config.design == SST_READS)
+        nap = clock_after(sst->config.refresh_nsec);
+    else if (sst->config.flags & SST_MANUAL)
+        nap = clock_after(MANUAL_NAP_NSEC);
+    return nap < until ? nap : until;
+}
+
+void detector_sleep(struct sst *sst, nsec until)
+{
+    bool carries = atomic_load_explicit(&sst->share.carries, memory_order_relaxed);
+    bool unseen = sst->config.design == SST_WRITES &&
+                  atomic_load_explicit(&sst->share.unseen, memory_order_relaxed);
+    if (unseen)
+        asleep_say(sst, true);
+    doorbell_prepare(&sst->bell, DOORBELL_FUTEX);
+    if (carries)
+        reach_arm(sst->ripc);
+    if (detector_is_due(sst)) {
+        doorbell_cancel(&sst->bell);
+    } else {
+        count(&sst->blocks, 1);
+        doorbell_wait(&sst->bell, sleep_end(sst, carries, until));
+    }
+    if (unseen)
+        asleep_say(sst, false);
+}
+
+/* ---- the threads ---- */
+
+void *detector_run(void *argument)
+{
+    struct sst *sst = argument;
+    struct wait wait;
+    lock_take(&sst->detect_lock);
+    lock_favour(&sst->detect_lock);
+    lock_drop(&sst->detect_lock);
+    lock_take(&sst->put_lock);
+    lock_favour(&sst->put_lock);
+    lock_drop(&sst->put_lock);
+    wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
+    while (!atomic_load_explicit(&sst->stopping, memory_order_acquire)) {
+        if (detector_pass(sst)) {
+            wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
+        } else if (wait_turn(&wait, NSEC_NEVER) == WAIT_BLOCK) {
+            detector_sleep(sst, NSEC_NEVER);
+            wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
+        }
+    }
+    return NULL;
+}
+
+/* Tells of a trigger that runs for too long, once. */
+static void trigger_watch(struct sst *sst)
+{
+    char name[SST_NAME_MAX];
+    uint64_t running = predicates_running(&sst->predicates, name);
+    if (running == 0 || running != sst->stuck_seen) {
+        sst->stuck_seen = running;
+        sst->stuck_since = clock_now();
+        sst->stuck_told = false;
+        return;
+    }
+    nsec length = clock_now() - sst->stuck_since;
+    if (sst->stuck_told || length < sst->config.trigger_nsec || !sst->config.upcall)
+        return;
+    sst->stuck_told = true;
+    sst->config.upcall(sst, &(struct sst_news){.kind = SST_STUCK, .name = name, .nsec = length},
+                       sst->config.argument);
+}
+
+void *detector_keep(void *argument)
+{
+    struct sst *sst = argument;
+    nsec nap =
+        sst->config.trigger_nsec / 4 < KEEPER_NSEC ? sst->config.trigger_nsec / 4 + 1 : KEEPER_NSEC;
+    while (!atomic_load_explicit(&sst->stopping, memory_order_acquire)) {
+        members_step(sst->members, clock_after(nap));
+        trigger_watch(sst);
+    }
+    return NULL;
+}
+
+/* ---- the caller's own loop ---- */
+
+static int step(struct sst *sst, int64_t deadline)
+{
+    struct wait wait;
+    wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
+    for (;;) {
+        uint64_t fired = sst->predicates.fires;
+        int happened = members_step(sst->members, RIPC_NOW) > 0;
+        happened += detector_pass(sst);
+        fired = sst->predicates.fires - fired;
+        if (happened)
+            return fired < INT32_MAX ? (int)fired : INT32_MAX;
+        if (deadline == RIPC_NOW)
+            return -EAGAIN;
+        enum wait_advice advice = wait_turn(&wait, deadline);
+        if (advice == WAIT_TIMEOUT)
+            return -ETIMEDOUT;
+        if (advice == WAIT_BLOCK)
+            detector_sleep(sst, deadline);
+    }
+}
+
+int sst_step(struct sst *sst, int64_t deadline)
+{
+    if (!(sst->config.flags & SST_MANUAL))
+        return -EINVAL;
+    if (sst_in_pass(sst))
+        return -EDEADLK;
+    if (atomic_exchange_explicit(&sst->stepping, 1, memory_order_acquire))
+        return -EBUSY;
+    int result = step(sst, deadline);
+    atomic_store_explicit(&sst->stepping, 0, memory_order_release);
+    return result;
+}

@@ -1,0 +1,115 @@
+/* Messages on their way. ripc says -EAGAIN while a way to the peer is being made or has
+ * no room, and tells by an event when it is worth trying again; until then they wait
+ * here, in their order. Whatever is lost the council repeats. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sst/members_impl.h"
+
+#define LETTERS_MAX      1024 /* of all, whoever they are for */
+#define LETTERS_OF_ONE   16
+#define LETTER_LIFE_NSEC (2 * NSEC_PER_SEC)
+
+struct letter {
+    struct list node;
+    ripc_id to;
+    int64_t expires;
+    size_t size;
+    uint8_t bytes[];
+};
+
+static struct letter *letter_of(struct list *node)
+{
+    return container_of(node, struct letter, node);
+}
+
+static void letter_free(struct members *members, struct letter *letter)
+{
+    list_remove(&letter->node);
+    members->letter_count--;
+    free(letter);
+}
+
+static unsigned letters_for(struct members *members, ripc_id to)
+{
+    unsigned count = 0;
+    list_each(&members->letters, node) count += letter_of(node)->to == to;
+    return count;
+}
+
+static int letter_keep(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)
+{
+    if (members->letter_count >= LETTERS_MAX || letters_for(members, to) >= LETTERS_OF_ONE)
+        return -EAGAIN;
+    struct letter *letter = malloc(sizeof *letter + size);
+    if (!letter)
+        return -ENOMEM;
+    letter->to = to;
+    letter->size = size;
+    letter->expires = ripc_after(LETTER_LIFE_NSEC);
+    memcpy(letter->bytes, bytes, size);
+    list_append(&members->letters, &letter->node);
+    members->letter_count++;
+    return 0;
+}
+
+/* Nobody in the group: there may be no table. */
+static int post_try(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)
+{
+    int result = ripc_send(members->service, to, bytes, size, RIPC_NOW);
+    if (to == members->group && (result == -ENOENT || result == -ECONNREFUSED))
+        members->nobody = true;
+    return result;
+}
+
+int post_send(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)
+{
+    int result = members->letter_count && letters_for(members, to)
+                     ? -EAGAIN
+                     : post_try(members, to, bytes, size);
+    return result == -EAGAIN ? letter_keep(members, to, bytes, size) : result;
+}
+
+/* Is there an earlier one for the same peer? */
+static bool letter_is_behind(struct members *members, const struct letter *letter)
+{
+    list_each(&members->letters, node)
+    {
+        if (letter_of(node) == letter)
+            return false;
+        if (letter_of(node)->to == letter->to)
+            return true;
+    }
+    return false;
+}
+
+int post_flush(struct members *members)
+{
+    int sent = 0;
+    int64_t now = ripc_now();
+    list_each(&members->letters, node)
+    {
+        struct letter *letter = letter_of(node);
+        int result = -EAGAIN;
+        if (!letter_is_behind(members, letter))
+            result = post_try(members, letter->to, letter->bytes, letter->size);
+        if (result == -EAGAIN && now < letter->expires)
+            continue;
+        sent += result == 0;
+        letter_free(members, letter);
+    }
+    return sent;
+}
+
+void post_drop(struct members *members)
+{
+    list_each(&members->letters, node) letter_free(members, letter_of(node));
+}
+
+int64_t post_due(const struct members *members)
+{
+    /* They are kept in the order of their ends. */
+    return list_is_empty(&members->letters) ? NSEC_NEVER
+                                            : letter_of(members->letters.next)->expires;
+}

@@ -1,0 +1,194 @@
+/* share: both designs over memory that members share, and the list of members that it goes
+ * to. Where a member's memory is mapped a put is a few stores; the rest is carried
+ * (courier.c). */
+#include <assert.h>
+
+#include "sst/sst_impl.h"
+
+/* ---- the list ---- */
+
+static void list_put(struct target **list, uint32_t *length, struct target *target)
+{
+    assert(*length < SST_ROWS_MAX);
+    list[(*length)++] = target;
+}
+
+static bool list_drop(struct target **list, uint32_t *length, const struct target *target)
+{
+    for (uint32_t i = 0; i < *length; i++)
+        if (list[i] == target) {
+            list[i] = list[--*length];
+            return true;
+        }
+    return false;
+}
+
+static void carried_count(struct share *share)
+{
+    uint32_t unseen = 0;
+    for (uint32_t i = 0; i < share->carried_count; i++)
+        unseen += !reach_is_polled(share->carried[i]->reach);
+    atomic_store_explicit(&share->unseen, unseen, memory_order_relaxed);
+    atomic_store_explicit(&share->carries, share->carried_count, memory_order_relaxed);
+}
+
+void share_add(struct share *share, struct target *target)
+{
+    if (target->mapped)
+        list_put(share->mapped, &share->mapped_count, target);
+    else
+        list_put(share->carried, &share->carried_count, target);
+    carried_count(share);
+}
+
+void share_remove(struct share *share, struct target *target)
+{
+    if (!list_drop(share->mapped, &share->mapped_count, target))
+        list_drop(share->carried, &share->carried_count, target);
+    carried_count(share);
+}
+
+void share_ring(struct share *share, const struct sst_rows *to)
+{
+    for (uint32_t i = 0; i < share->mapped_count; i++)
+        if (rows_has(to, share->mapped[i]->row) && share->mapped[i]->has_ringer &&
+            ringer_ring(&share->mapped[i]->ringer))
+            count(&share->sst->wakes, 1);
+    if (!sst_in_pass(share->sst))
+        ringer_ring(&share->sst->self);
+}
+
+static bool write_is_flushed(struct spread *spread)
+{
+    struct share *share = (struct share *)spread;
+    for (uint32_t i = 0; i < share->carried_count; i++)
+        if (!courier_is_done(share->carried[i]->courier))
+            return false;
+    return true;
+}
+
+static int carried_move(struct share *share)
+{
+    int moved = 0;
+    for (uint32_t i = 0; i < share->carried_count; i++)
+        moved += courier_move(share->carried[i]->courier);
+    return moved;
+}
+
+/* ---- SST_WRITES ---- */
+
+static void write_set(struct spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
+                      const struct sst_rows *to)
+{
+    struct share *share = (struct share *)spread;
+    row_fence_store();
+    for (uint32_t i = 0; i < share->mapped_count; i++)
+        if (rows_has(to, share->mapped[i]->row))
+            row_store(share->mapped[i]->mapped, cell, word);
+    row_fence_store();
+    for (uint32_t i = 0; i < share->mapped_count; i++)
+        if (rows_has(to, share->mapped[i]->row))
+            row_store(share->mapped[i]->mapped, ROW_SEQUENCE, sequence);
+    for (uint32_t i = 0; i < share->carried_count; i++)
+        if (rows_has(to, share->carried[i]->row))
+            courier_set(share->carried[i]->courier, cell, word, sequence);
+    share_ring(share, to);
+}
+
+static void write_change(struct spread *spread, const struct change *change,
+                         const struct sst_rows *to)
+{
+    struct share *share = (struct share *)spread;
+    const uint8_t *row = share->sst->own.row;
+    for (uint32_t i = 0; i < share->mapped_count; i++)
+        if (rows_has(to, share->mapped[i]->row))
+            row_change(share->mapped[i]->mapped, row, change);
+    for (uint32_t i = 0; i < share->carried_count; i++)
+        if (rows_has(to, share->carried[i]->row))
+            courier_change(share->carried[i]->courier, change);
+    share_ring(share, to);
+}
+
+static int write_move(struct spread *spread)
+{
+    return carried_move((struct share *)spread);
+}
+
+const struct spread_ops share_write_ops = {
+    .name = "write",
+    .set = write_set,
+    .change = write_change,
+    .move = write_move,
+    .is_flushed = write_is_flushed,
+    .to_some = true,
+};
+
+/* ---- SST_READS ---- */
+
+static void read_set(struct spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
+                     const struct sst_rows *to)
+{
+    share_ring((struct share *)spread, to);
+}
+
+static void read_change(struct spread *spread, const struct change *change,
+                        const struct sst_rows *to)
+{
+    share_ring((struct share *)spread, to);
+}
+
+/* Takes a row if it is another than the one we have, and whole. */
+static int target_fetch(struct sst *sst, struct target *target)
+{
+    const struct schema *schema = &sst->table.schema;
+    /* The words come together with the sequence that tells of them. */
+    __builtin_prefetch(target->mapped + sizeof(struct row_head));
+    if (row_load(target->mapped, ROW_SEQUENCE) == target->fetched)
+        return 0;
+    if (!row_read(target->mapped, ROW_SEQUENCE, 0, schema->row_size, sst->scratch)) {
+        atomic_fetch_add_explicit(&sst->table.retries, 1, memory_order_relaxed);
+        return 0;
+    }
+    struct seat *seat = (struct seat *)target; /* its first member */
+    row_copy(seat->row, sst->scratch, schema);
+    target->fetched = row_load(sst->scratch, ROW_SEQUENCE);
+    count(&sst->fetches, 1);
+    return 1;
+}
+
+static int read_move(struct spread *spread)
+{
+    struct share *share = (struct share *)spread;
+    int moved = carried_move(share);
+    for (uint32_t i = 0; i < share->mapped_count; i++)
+        moved += target_fetch(share->sst, share->mapped[i]);
+    return moved;
+}
+
+bool share_is_due(struct share *share)
+{
+    bool due = false;
+    if (share->spread.ops != &share_read_ops)
+        return false;
+    lock_take(&share->sst->put_lock);
+    for (uint32_t i = 0; i < share->mapped_count; i++) {
+        const struct target *target = share->mapped[i];
+        due = due || row_load(target->mapped, ROW_SEQUENCE) != target->fetched;
+    }
+    lock_drop(&share->sst->put_lock);
+    return due;
+}
+
+/* It stands in the own row, where the others fetch it. */
+static bool read_is_flushed(struct spread *spread)
+{
+    return true;
+}
+
+const struct spread_ops share_read_ops = {
+    .name = "read",
+    .set = read_set,
+    .change = read_change,
+    .move = read_move,
+    .is_flushed = read_is_flushed,
+};

@@ -1,0 +1,443 @@
+/* sst: opening and closing a table, and the calls that change it. What only looks is in
+ * reading.c, what waits in waiting.c, the loop in detector.c. */
+#include <weft/sst.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "ripc/context.h"
+#include "sst/aggregate.h"
+#include "sst/sst_impl.h"
+#include "transport/wait.h"
+
+#define ROWS_DEFAULT 64
+#define OPEN_NSEC    (10 * NSEC_PER_SEC)
+#define REFRESH_NSEC (1000 * 1000LL)
+#define TRIGGER_NSEC NSEC_PER_SEC
+#define BELL_SIZE    4096
+
+/* ---- opening ---- */
+
+static int config_check(const struct sst_config *config, struct why *why)
+{
+    if (config->table == 0)
+        return why_fail(why, -EINVAL, "a table needs a name that is not 0");
+    if (config->design != SST_WRITES && config->design != SST_READS)
+        return why_fail(why, -EINVAL, "design %d is neither SST_WRITES nor SST_READS",
+                        (int)config->design);
+    if (config->flags & ~(uint32_t)(SST_MANUAL | SST_DROP))
+        return why_fail(why, -EINVAL, "flags 0x%x are not known", config->flags);
+    if (config->rows_max > SST_ROWS_MAX)
+        return why_fail(why, -EINVAL, "%u rows are more than %d", config->rows_max, SST_ROWS_MAX);
+    if (config->rows_wanted > (config->rows_max ? config->rows_max : ROWS_DEFAULT))
+        return why_fail(why, -EINVAL, "%u members are wanted, and there is room for %u",
+                        config->rows_wanted, config->rows_max ? config->rows_max : ROWS_DEFAULT);
+    return 0;
+}
+
+static void config_fill(struct sst_config *config)
+{
+    if (!config->rows_max)
+        config->rows_max = ROWS_DEFAULT;
+    if (!config->rows_wanted)
+        config->rows_wanted = 1;
+    if (!config->deadline)
+        config->deadline = ripc_after(OPEN_NSEC);
+    if (!config->spin_nsec)
+        config->spin_nsec = WAIT_SPIN_NSEC;
+    if (!config->yield_nsec)
+        config->yield_nsec = WAIT_YIELD_NSEC;
+    if (config->refresh_nsec <= 0)
+        config->refresh_nsec = REFRESH_NSEC;
+    if (config->trigger_nsec <= 0)
+        config->trigger_nsec = TRIGGER_NSEC;
+    config->columns = NULL; /* the schema has them */
+    config->reason = NULL;
+}
+
+/* The whole table may be needed: better said now than when the last member joins. */
+static int size_check(const struct sst *sst, struct why *why)
+{
+    size_t need = (size_t)sst->config.rows_max * sst->table.schema.row_size;
+    size_t free_bytes = memfile_available();
+    if (need <= free_bytes)
+        return 0;
+    return why_fail(why, -ENOMEM, "%u rows of %u bytes need %zu MiB, and %zu are free",
+                    sst->config.rows_max, sst->table.schema.row_size, need >> 20, free_bytes >> 20);
+}
+
+static void bell_rung(void *argument, uint64_t times, uint64_t value)
+{
+    detector_wake(argument);
+}
+
+/* Members on other hosts cannot ring the bell: they notify. */
+static int wake_open(struct sst *sst)
+{
+    bool far = false;
+    for (unsigned i = 0; i < sst->ripc->transport_count; i++)
+        far = far || !(sst->ripc->transports[i]->ops->abilities & TRANSPORT_LOCAL);
+    return far ? ripc_notice_open(sst->ripc, bell_rung, sst, &sst->notice, &sst->wake) : 0;
+}
+
+static int bell_open(struct sst *sst)
+{
+    int result = apart_open(sst->ripc, BELL_SIZE, &sst->bell_memory);
+    if (result)
+        return result;
+    doorbell_open_on(&sst->bell, sst->bell_memory.base);
+    ringer_open_on(&sst->self, sst->bell_memory.base);
+    reach_bell_add(sst->ripc, &sst->bell);
+    return wake_open(sst);
+}
+
+static int memory_open(struct sst *sst, const struct schema *schema, struct why *why)
+{
+    int result = table_init(&sst->table, schema);
+    if (result == 0)
+        result = size_check(sst, why);
+    if (result == 0)
+        result = apart_open(sst->ripc, schema->row_size, &sst->own_memory);
+    if (result == 0)
+        result = own_init(&sst->own, &sst->table.schema, sst->own_memory.base, &sst->share.spread);
+    if (result == 0)
+        result = predicates_init(&sst->predicates, &sst->table);
+    sst->scratch = aligned_alloc(SCHEMA_LINE, schema->row_size);
+    return result == 0 && !sst->scratch ? -ENOMEM : result;
+}
+
+static int members_begin(struct sst *sst)
+{
+    struct members_config config = {
+        .table = sst,
+        .schema = &sst->table.schema,
+        .name = sst->config.table,
+        .design = sst->config.design,
+        .rows_max = sst->config.rows_max,
+        .drop = sst->config.flags & SST_DROP,
+    };
+    return members_open(sst->ripc, sst->config.member, &config, &sst->members);
+}
+
+static bool enough_are_here(const struct sst *sst, void *argument)
+{
+    return sst_live_count(sst) >= sst->config.rows_wanted;
+}
+
+static int threads_start(struct sst *sst)
+{
+    if (sst->config.flags & SST_MANUAL)
+        return 0;
+    int result = thread_start(&sst->detector, "weft-sst", detector_run, sst);
+    if (result == 0)
+        result = thread_start(&sst->keeper, "weft-members", detector_keep, sst);
+    return result;
+}
+
+static int table_begin(struct sst *sst, const struct schema *schema, struct why *why)
+{
+    int result = memory_open(sst, schema, why);
+    if (result == 0)
+        result = bell_open(sst);
+    if (result == 0)
+        result = members_begin(sst);
+    if (result == 0)
+        result = members_join(sst->members, sst->config.deadline, why);
+    if (result == 0) {
+        detector_pass(sst); /* the first view */
+        result = threads_start(sst);
+    }
+    if (result)
+        return result;
+    uint32_t none = PREDICATE_BARRIER; /* whoever comes makes all be evaluated */
+    result = sst_wait(sst, enough_are_here, NULL, &none, 1, sst->config.deadline);
+    if (result == -ETIMEDOUT || result == -EAGAIN)
+        result = why_fail(why, -ETIMEDOUT, "%u of %u members were there in time",
+                          sst_live_count(sst), sst->config.rows_wanted);
+    return result;
+}
+
+/* Frees whatever there is; no thread runs. */
+static void table_end(struct sst *sst)
+{
+    if (sst->notice)
+        ripc_notice_close(sst->notice);
+    if (sst->bell.page)
+        reach_bell_remove(sst->ripc, &sst->bell);
+    if (sst->members) {
+        meeting_fini(sst);
+        members_close(sst->members);
+    }
+    if (sst->self.page)
+        ringer_close(&sst->self);
+    if (sst->bell.page)
+        doorbell_close(&sst->bell);
+    if (sst->bell_memory.base)
+        apart_close(sst->ripc, &sst->bell_memory);
+    if (sst->own_memory.base)
+        apart_close(sst->ripc, &sst->own_memory);
+    predicates_fini(&sst->predicates);
+    own_fini(&sst->own);
+    table_fini(&sst->table);
+    pthread_mutex_destroy(&sst->tidings_lock);
+    free(sst->scratch);
+    free(sst);
+}
+
+static void threads_stop(struct sst *sst)
+{
+    atomic_store_explicit(&sst->stopping, true, memory_order_release);
+    if (sst->members)
+        members_wake(sst->members);
+    if (sst->self.page)
+        detector_wake(sst);
+    thread_join(&sst->keeper);
+    thread_join(&sst->detector);
+}
+
+static int table_open(struct ripc *ripc, const struct sst_config *config, struct sst **out,
+                      struct why *why)
+{
+    struct schema *schema = malloc(sizeof *schema);
+    struct sst *sst = calloc(1, sizeof *sst);
+    int result = schema && sst ? config_check(config, why) : -ENOMEM;
+    if (result == 0)
+        result = schema_make(schema, config->columns, config->column_count, config->row_size, why);
+    if (result) {
+        free(sst);
+        free(schema);
+        return result;
+    }
+    sst->ripc = ripc;
+    sst->config = *config;
+    config_fill(&sst->config);
+    sst->share.sst = sst;
+    sst->share.spread.ops = config->design == SST_READS ? &share_read_ops : &share_write_ops;
+    pthread_mutex_init(&sst->tidings_lock, NULL);
+    result = table_begin(sst, schema, why);
+    free(schema);
+    if (result) {
+        threads_stop(sst);
+        if (sst->members)
+            members_leave(sst->members, ripc_after(NSEC_PER_SEC));
+        table_end(sst);
+        return result;
+    }
+    *out = sst;
+    return 0;
+}
+
+int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **out)
+{
+    struct why why = {""};
+    if (!ripc || !config || !out)
+        return -EINVAL;
+    int result = table_open(ripc, config, out, &why);
+    if (result && config->reason)
+        snprintf(config->reason, RIPC_REASON_MAX, "%s",
+                 why.text[0] ? why.text : ripc_strerror(result));
+    return result;
+}
+
+int sst_close(struct sst *sst, int64_t deadline)
+{
+    if (sst_in_pass(sst))
+        return -EDEADLK;
+    threads_stop(sst);
+    int result = members_leave(sst->members, deadline);
+    table_end(sst);
+    return result;
+}
+
+/* ---- the own row ---- */
+
+void *sst_own(struct sst *sst)
+{
+    return sst->own.image;
+}
+
+/* Counted, with the put lock held until here, and refused by a table that goes on without
+ * us. */
+static int put_end(struct sst *sst, int64_t bytes)
+{
+    if (bytes >= 0) {
+        count(&sst->puts, 1);
+        count(&sst->put_bytes, (uint64_t)bytes);
+    }
+    lock_drop(&sst->put_lock);
+    if (bytes < 0)
+        return (int)bytes;
+    return atomic_load_explicit(&sst->expelled, memory_order_acquire) ? -ESTALE : 0;
+}
+
+static const struct schema_column *number_column(const struct sst *sst, uint32_t column)
+{
+    if (column >= sst->table.schema.column_count)
+        return NULL;
+    const struct schema_column *of = &sst->table.schema.columns[column];
+    return schema_is_number(of) ? of : NULL;
+}
+
+static int set(struct sst *sst, uint32_t column, uint64_t cell)
+{
+    lock_take(&sst->put_lock);
+    int result = own_set(&sst->own, column, cell);
+    return put_end(sst, result ? result : (int64_t)sizeof cell);
+}
+
+int sst_set_u64(struct sst *sst, uint32_t column, uint64_t value)
+{
+    uint64_t cell;
+    const struct schema_column *of = number_column(sst, column);
+    if (of && of->type == SST_U64)
+        return set(sst, column, value); /* what counters and guards are */
+    int result = of ? schema_cell_u64(of, value, &cell) : -EINVAL;
+    return result ? result : set(sst, column, cell);
+}
+
+int sst_set_i64(struct sst *sst, uint32_t column, int64_t value)
+{
+    uint64_t cell;
+    const struct schema_column *of = number_column(sst, column);
+    int result = of ? schema_cell_i64(of, value, &cell) : -EINVAL;
+    return result ? result : set(sst, column, cell);
+}
+
+int sst_set_f64(struct sst *sst, uint32_t column, double value)
+{
+    uint64_t cell;
+    const struct schema_column *of = number_column(sst, column);
+    int result = of ? schema_cell_f64(of, value, &cell) : -EINVAL;
+    return result ? result : set(sst, column, cell);
+}
+
+static int put(struct sst *sst, const struct sst_range *ranges, unsigned range_count,
+               uint32_t guard, uint64_t guard_cell, const struct sst_rows *to)
+{
+    if ((range_count && !ranges))
+        return -EINVAL;
+    if (to && !sst->share.spread.ops->to_some)
+        return -EOPNOTSUPP;
+    lock_take(&sst->put_lock);
+    int64_t bytes = own_put(&sst->own, ranges, range_count, guard, guard_cell, to);
+    return put_end(sst, bytes);
+}
+
+int sst_put(struct sst *sst, const struct sst_range *ranges, unsigned range_count,
+            const struct sst_rows *to)
+{
+    return put(sst, ranges, range_count, OWN_NO_GUARD, 0, to);
+}
+
+int sst_publish(struct sst *sst, const struct sst_range *ranges, unsigned range_count,
+                uint32_t guard, uint64_t value, const struct sst_rows *to)
+{
+    uint64_t cell;
+    const struct schema_column *of = number_column(sst, guard);
+    int result = of ? schema_cell_u64(of, value, &cell) : -EINVAL;
+    return result ? result : put(sst, ranges, range_count, guard, cell, to);
+}
+
+/* ---- predicates ---- */
+
+int sst_predicate_add(struct sst *sst, const struct sst_predicate *predicate, uint64_t *handle)
+{
+    for (uint32_t i = 0; predicate->columns && i < predicate->column_count; i++)
+        if (predicate->columns[i] >= sst->table.schema.column_count)
+            return -EINVAL;
+    detector_enter(sst);
+    int result = predicates_add(&sst->predicates, predicate, handle);
+    detector_leave(sst);
+    if (!sst_in_pass(sst))
+        detector_wake(sst);
+    return result;
+}
+
+int sst_trigger_add(struct sst *sst, uint64_t handle, sst_fire *fire, void *argument)
+{
+    detector_enter(sst);
+    int result = predicates_trigger(&sst->predicates, handle, fire, argument);
+    detector_leave(sst);
+    return result;
+}
+
+int sst_predicate_remove(struct sst *sst, uint64_t handle)
+{
+    detector_enter(sst);
+    int result = predicates_remove(&sst->predicates, handle);
+    detector_leave(sst);
+    return result;
+}
+
+/* ---- members ---- */
+
+int sst_freeze(struct sst *sst, uint32_t row)
+{
+    if (row >= SST_ROWS_MAX || !sst_member(sst, row) || row == sst_row_own(sst))
+        return -EINVAL;
+    meeting_fail(sst, row);
+    return 0;
+}
+
+/* ---- aggregates ---- */
+
+#define AGGREGATE(type, name)                                                                      \
+    type sst_##name(const struct sst *sst, uint32_t column)                                        \
+    {                                                                                              \
+        assert(number_column(sst, column));                                                        \
+        return aggregate_##name(&sst->table, column);                                              \
+    }
+#define AGGREGATE_WITH(type, name, value_type)                                                     \
+    type sst_##name(const struct sst *sst, uint32_t column, value_type value)                      \
+    {                                                                                              \
+        assert(number_column(sst, column));                                                        \
+        return aggregate_##name(&sst->table, column, value);                                       \
+    }
+
+AGGREGATE(uint64_t, minimum_u64)
+AGGREGATE(int64_t, minimum_i64)
+AGGREGATE(double, minimum_f64)
+AGGREGATE(uint64_t, maximum_u64)
+AGGREGATE(int64_t, maximum_i64)
+AGGREGATE(double, maximum_f64)
+AGGREGATE(uint64_t, sum_u64)
+AGGREGATE(int64_t, sum_i64)
+AGGREGATE(double, sum_f64)
+AGGREGATE_WITH(bool, all_at_least_u64, uint64_t)
+AGGREGATE_WITH(bool, all_at_least_i64, int64_t)
+AGGREGATE_WITH(bool, all_at_least_f64, double)
+AGGREGATE_WITH(uint32_t, count_u64, uint64_t)
+AGGREGATE_WITH(uint32_t, count_i64, int64_t)
+AGGREGATE_WITH(uint32_t, count_f64, double)
+AGGREGATE(bool, all_equal)
+
+/* ---- looking inside ---- */
+
+static uint64_t counted(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+int sst_stats(struct sst *sst, struct sst_stats *stats)
+{
+    detector_enter(sst);
+    *stats = (struct sst_stats){
+        .passes = sst->predicates.passes,
+        .evaluations = sst->predicates.evaluations,
+        .fires = sst->predicates.fires,
+        .puts = counted(&sst->puts),
+        .put_bytes = counted(&sst->put_bytes),
+        .fetches = counted(&sst->fetches),
+        .retries = counted(&sst->table.retries),
+        .blocks = counted(&sst->blocks),
+        .wakes = counted(&sst->wakes),
+        .failures = counted(&sst->failures),
+        .refused = members_refused(sst->members),
+        .strange = members_strange(sst->members),
+    };
+    detector_leave(sst);
+    return 0;
+}

@@ -1,0 +1,115 @@
+/* target: the ways to one member, opened when we meet it and closed when it fails or
+ * leaves. */
+#include <errno.h>
+
+#include "sst/sst_impl.h"
+#include "transport/wait.h"
+
+/* The page of its bell, where it can be mapped; elsewhere its handle must do. */
+static int bell_open(struct sst *sst, struct target *target, const struct introduction *from,
+                     int64_t deadline)
+{
+    target->wake = from->wake;
+    int result =
+        reach_open(members_service(sst->members), &from->bell, deadline, &target->bell_reach);
+    if (result)
+        return result;
+    void *page = reach_mapping(target->bell_reach);
+    if (!page)
+        return 0;
+    if (reach_size(target->bell_reach) < sst->bell_memory.size)
+        return -EPROTO;
+    ringer_open_on(&target->ringer, page);
+    target->has_ringer = true;
+    return 0;
+}
+
+static int way_open(struct sst *sst, struct seat *seat, const struct introduction *from,
+                    int64_t deadline)
+{
+    struct target *target = &seat->target;
+    int result = reach_open(members_service(sst->members), &from->row, deadline, &target->reach);
+    if (result)
+        return result;
+    if (reach_size(target->reach) < sst->table.schema.row_size)
+        return -EPROTO;
+    target->mapped = reach_mapping(target->reach);
+    if ((uintptr_t)target->mapped % SCHEMA_LINE)
+        return -EPROTO;
+    result = bell_open(sst, target, from, deadline);
+    return result || target->mapped ? result : courier_open(sst, seat, &target->courier);
+}
+
+/* Our row as it is; what changes from now on follows. */
+static void way_begin(struct sst *sst, struct target *target)
+{
+    target->used = true;
+    share_add(&sst->share, target);
+    if (sst->config.design == SST_READS) {
+        target->fetched = UINT64_MAX; /* no row has that */
+        return;
+    }
+    if (target->mapped)
+        row_copy(target->mapped, sst->own.row, &sst->table.schema);
+    else
+        courier_send_all(target->courier);
+}
+
+/* Waits until what is carried has arrived: a newcomer's first fetch, too. */
+static int way_flush(struct sst *sst, struct target *target, int64_t deadline)
+{
+    struct wait wait;
+    wait_start(&wait, WAIT_SPIN_NSEC, WAIT_YIELD_NSEC);
+    while (target->courier) {
+        lock_take(&sst->put_lock);
+        courier_move(target->courier);
+        bool done = courier_is_done(target->courier);
+        lock_drop(&sst->put_lock);
+        if (done)
+            break;
+        if (reach_is_lost(target->reach))
+            return -EPIPE;
+        reach_progress(sst->ripc);
+        enum wait_advice advice = wait_turn(&wait, deadline);
+        if (advice == WAIT_TIMEOUT)
+            return -ETIMEDOUT;
+        if (advice == WAIT_BLOCK)
+            clock_nap(WAIT_YIELD_NSEC);
+    }
+    return 0;
+}
+
+int target_open(struct sst *sst, struct seat *seat, const struct introduction *from,
+                int64_t deadline)
+{
+    int result = way_open(sst, seat, from, deadline);
+    if (result)
+        return result;
+    lock_take(&sst->put_lock);
+    way_begin(sst, &seat->target);
+    lock_drop(&sst->put_lock);
+    return way_flush(sst, &seat->target, deadline);
+}
+
+void target_close(struct sst *sst, struct seat *seat)
+{
+    struct target *target = &seat->target;
+    if (!target->member)
+        return;
+    struct ripc_service *service = members_service(sst->members);
+    lock_take(&sst->put_lock);
+    if (target->used)
+        share_remove(&sst->share, target);
+    lock_drop(&sst->put_lock);
+    if (target->has_ringer)
+        ringer_close(&target->ringer);
+    if (target->reach)
+        reach_close(target->reach);
+    if (target->courier)
+        courier_close(target->courier);
+    if (target->bell_reach)
+        reach_close(target->bell_reach);
+    reach_void(service, &target->given.row);
+    reach_void(service, &target->given.bell);
+    *target = (struct target){0};
+}

@@ -1,0 +1,202 @@
+/* waiting: the public calls that wait for the table. A waiting thread first looks itself,
+ * as any thread may; then it leaves that to the detector, and sleeps. */
+#include <errno.h>
+#include <time.h>
+
+#include "sst/sst_impl.h"
+#include "transport/wait.h"
+
+#define FLUSH_PAUSE_NSEC (50 * 1000LL)
+
+/* A thread that waits for a predicate. Its lock is held around nothing. */
+struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t condition;
+    bool done;
+};
+
+static void waiter_done(struct sst *sst, void *argument)
+{
+    struct waiter *waiter = argument;
+    pthread_mutex_lock(&waiter->lock);
+    waiter->done = true;
+    pthread_cond_signal(&waiter->condition);
+    pthread_mutex_unlock(&waiter->lock);
+}
+
+static void waiter_init(struct waiter *waiter)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&waiter->lock, NULL);
+    pthread_cond_init(&waiter->condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+    waiter->done = false;
+}
+
+static void waiter_fini(struct waiter *waiter)
+{
+    pthread_cond_destroy(&waiter->condition);
+    pthread_mutex_destroy(&waiter->lock);
+}
+
+static bool waiter_sleep(struct waiter *waiter, nsec deadline)
+{
+    struct timespec moment = {.tv_sec = deadline / NSEC_PER_SEC,
+                              .tv_nsec = deadline % NSEC_PER_SEC};
+    int result = 0;
+    pthread_mutex_lock(&waiter->lock);
+    while (!waiter->done && result != ETIMEDOUT)
+        result = deadline == NSEC_NEVER
+                     ? pthread_cond_wait(&waiter->condition, &waiter->lock)
+                     : pthread_cond_timedwait(&waiter->condition, &waiter->lock, &moment);
+    bool done = waiter->done;
+    pthread_mutex_unlock(&waiter->lock);
+    return done;
+}
+
+/* Has the detector wait for it. */
+static int wait_by_predicate(struct sst *sst, const struct sst_predicate *predicate,
+                             int64_t deadline)
+{
+    struct waiter waiter;
+    uint64_t handle;
+    waiter_init(&waiter);
+    detector_enter(sst);
+    int result = predicates_add(&sst->predicates, predicate, &handle);
+    if (result == 0)
+        result = predicates_trigger(&sst->predicates, handle, waiter_done, &waiter);
+    detector_leave(sst);
+    if (result == 0) {
+        detector_wake(sst);
+        bool done = waiter_sleep(&waiter, deadline);
+        detector_enter(sst);
+        if (!done && predicates_remove(&sst->predicates, handle) == 0)
+            result = -ETIMEDOUT; /* else it fired just now */
+        detector_leave(sst);
+    }
+    waiter_fini(&waiter);
+    return result;
+}
+
+static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate, int64_t deadline)
+{
+    int result = 0;
+    while (!predicate->holds(sst, predicate->argument)) {
+        result = sst_step(sst, deadline);
+        if (result < 0)
+            return predicate->holds(sst, predicate->argument) ? 0 : result;
+    }
+    return 0;
+}
+
+static int wait_until(struct sst *sst, const struct sst_predicate *predicate, int64_t deadline)
+{
+    struct wait wait;
+    if (sst_in_pass(sst))
+        return -EDEADLK;
+    if (sst->config.flags & SST_MANUAL)
+        return wait_by_steps(sst, predicate, deadline);
+    wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
+    for (;;) {
+        if (predicate->holds(sst, predicate->argument))
+            return 0;
+        enum wait_advice advice = wait_turn(&wait, deadline);
+        if (advice == WAIT_TIMEOUT)
+            return deadline == RIPC_NOW ? -EAGAIN : -ETIMEDOUT;
+        if (advice == WAIT_BLOCK)
+            return wait_by_predicate(sst, predicate, deadline);
+    }
+}
+
+int sst_wait(struct sst *sst, sst_holds *holds, void *argument, const uint32_t *columns,
+             uint32_t column_count, int64_t deadline)
+{
+    if (!holds)
+        return -EINVAL;
+    return wait_until(sst,
+                      &(struct sst_predicate){
+                          .name = "wait",
+                          .kind = SST_ONCE,
+                          .holds = holds,
+                          .argument = argument,
+                          .columns = columns,
+                          .column_count = column_count,
+                      },
+                      deadline);
+}
+
+/* ---- barrier ---- */
+
+static bool barrier_holds(const struct sst *sst, void *argument)
+{
+    uint64_t count_wanted = *(const uint64_t *)argument;
+    for (uint32_t row = 0; table_next_live(&sst->table, &row); row++)
+        if (table_cell(&sst->table, row, ROW_BARRIER) < count_wanted)
+            return false;
+    return true;
+}
+
+/* Which barrier this is: the next of ours, or the one at which others wait already; they may
+ * have been to some before we were a member. A call that gave up is not counted again. */
+static uint64_t barrier_next(const struct sst *sst)
+{
+    uint64_t next = row_load(sst->own.row, ROW_BARRIER) + !sst->barrier_open;
+    for (uint32_t row = 0; table_next_live(&sst->table, &row); row++) {
+        uint64_t its = table_cell(&sst->table, row, ROW_BARRIER);
+        next = its > next ? its : next;
+    }
+    return next;
+}
+
+int sst_barrier(struct sst *sst, int64_t deadline)
+{
+    if (sst_in_pass(sst))
+        return -EDEADLK;
+    lock_take(&sst->put_lock);
+    uint64_t wanted = barrier_next(sst);
+    if (wanted != row_load(sst->own.row, ROW_BARRIER))
+        own_set_head(&sst->own, ROW_BARRIER, wanted);
+    sst->barrier_open = true;
+    lock_drop(&sst->put_lock);
+    uint32_t column = PREDICATE_BARRIER;
+    struct sst_predicate predicate = {
+        .name = "barrier",
+        .kind = SST_ONCE,
+        .holds = barrier_holds,
+        .argument = &wanted,
+        .columns = &column,
+        .column_count = 1,
+    };
+    int result = wait_until(sst, &predicate, deadline);
+    if (result == 0) {
+        lock_take(&sst->put_lock);
+        sst->barrier_open = false;
+        lock_drop(&sst->put_lock);
+    }
+    return result;
+}
+
+/* ---- flush ---- */
+
+int sst_flush(struct sst *sst, int64_t deadline)
+{
+    struct wait wait;
+    wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
+    for (;;) {
+        lock_take(&sst->put_lock);
+        bool flushed = sst->share.spread.ops->is_flushed(&sst->share.spread);
+        if (!flushed)
+            sst->share.spread.ops->move(&sst->share.spread);
+        lock_drop(&sst->put_lock);
+        if (flushed)
+            return 0;
+        reach_progress(sst->ripc);
+        enum wait_advice advice = wait_turn(&wait, deadline);
+        if (advice == WAIT_TIMEOUT)
+            return deadline == RIPC_NOW ? -EAGAIN : -ETIMEDOUT;
+        if (advice == WAIT_BLOCK)
+            clock_nap(FLUSH_PAUSE_NSEC);
+    }
+}
