@@ -189,7 +189,7 @@ static void table_join(ripc_id member, uint32_t flags, bool upcalls)
         .row_size = sizeof(struct row),
         .member = member,
         .design = self.design,
-        .flags = flags,
+        .flags = flags | SST_DROP,
         .rows_max = SURVIVORS + 1,
         .deadline = ripc_after(PATIENCE),
         .upcall = upcalls ? on_news : NULL,

@@ -13,8 +13,8 @@ class Layout(layout.Case):
     module = _sst
     constants = {"SST_" + name: getattr(_sst, name) for name in (
         "ROWS_MAX", "COLUMNS_MAX", "NAME_MAX", "BOOL", "U8", "I8", "BYTES", "U16", "I16", "U32",
-        "I32", "F32", "U64", "I64", "F64", "GUARD", "GROWS", "WRITES", "READS", "MANUAL", "FAILED",
-        "EPOCH", "STUCK", "EXPELLED", "ONCE", "RECURRENT", "TRANSITION")}
+        "I32", "F32", "U64", "I64", "F64", "GUARD", "GROWS", "WRITES", "READS", "MANUAL", "DROP",
+        "FAILED", "EPOCH", "STUCK", "EXPELLED", "ONCE", "RECURRENT", "TRANSITION")}
     # a predicate's triggers are one list of Python's; elements in place are no value of its
     left_out = {"sst_trigger_add", "sst_cells"}
 

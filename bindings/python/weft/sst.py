@@ -287,11 +287,13 @@ class Table(ripc._Closing):
 
     `columns` are a dictionary of names and types, with a count, "guard" or "grows"
     where they are wanted ({"load": ("f64", 4)}), or a list of Columns. `upcall` is
-    called with the table and News. What is not given is the library's default."""
+    called with the table and News. Who failed is dropped under a new epoch at once with
+    `drop`, else when somebody joins or leaves. What is not given is the library's
+    default."""
 
     def __init__(self, context, name, columns, *, member=0, design=WRITES, manual=False,
-                 rows_max=0, rows_wanted=0, timeout=10, spin_nsec=0, yield_nsec=0, refresh_nsec=0,
-                 trigger_nsec=0, upcall=None):
+                 drop=False, rows_max=0, rows_wanted=0, timeout=10, spin_nsec=0, yield_nsec=0,
+                 refresh_nsec=0, trigger_nsec=0, upcall=None):
         if hasattr(columns, "items"):
             columns = [Column.of(name, words) for name, words in columns.items()]
         self.columns = tuple(columns)
@@ -309,7 +311,8 @@ class Table(ripc._Closing):
         config = c.Config(
             table=name, columns=self._raw_columns(), column_count=len(self.columns),
             row_size=ctypes.sizeof(self._struct), member=member, design=design,
-            flags=c.MANUAL if manual else 0, rows_max=rows_max, rows_wanted=rows_wanted,
+            flags=(c.MANUAL if manual else 0) | (c.DROP if drop else 0), rows_max=rows_max,
+            rows_wanted=rows_wanted,
             deadline=ripc._deadline(timeout), spin_nsec=spin_nsec, yield_nsec=yield_nsec,
             refresh_nsec=refresh_nsec, trigger_nsec=trigger_nsec, argument=self._number,
             reason=ctypes.addressof(reason))
