@@ -192,6 +192,10 @@ class Writes(Case):
         self.assertGreaterEqual(one.stats()["puts"], 1)
         with self.assertRaises(TimeoutError):
             one.barrier(0.01)
+        with self.assertRaises(ripc.WouldBlock):
+            one.barrier(0)
+        other.barrier(PATIENCE)
+        one.barrier(PATIENCE)
 
     def test_columns_that_differ_are_refused(self):
         self.open()

@@ -503,8 +503,9 @@ class Table(ripc._Closing):
         ripc._wait(lambda deadline: lib.sst_flush(self._open(), deadline), timeout)
 
     def barrier(self, timeout=None):
-        """Waits until every live member has called it as often as this one."""
-        _check(lib.sst_barrier(self._open(), ripc._deadline(timeout)))
+        """Waits until every live member has called it as often as this one. One that gave
+        up is not counted: the next call waits for the same."""
+        ripc._wait(lambda deadline: lib.sst_barrier(self._open(), deadline), timeout)
 
     # ---- reading ----
 
