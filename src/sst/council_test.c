@@ -557,26 +557,27 @@ static void messages_are_read_as_they_were_written(void **state)
     static struct council_message message, again;
     uint8_t bytes[COUNCIL_WIRE_MAX], more[COUNCIL_WIRE_MAX];
     for (int kind = COUNCIL_JOIN; kind < COUNCIL_LOOK; kind++) {
-        message = (struct council_message){.kind = (enum council_kind)kind,
-                                           .table = 1,
-                                           .sender = 2,
-                                           .to = 3,
-                                           .ballot = {4, 5, 6},
-                                           .base = 7,
-                                           .epoch = 8,
-                                           .row = 9,
-                                           .row_to = 10,
-                                           .status = -EPROTO,
-                                           .hash = 11,
-                                           .design = 12,
-                                           .rows_max = 13,
-                                           .id = 14,
-                                           .encounter = 15,
-                                           .heard = 16,
-                                           .done = true,
-                                           .incarnation = 30,
-                                           .text = "because",
-                                           .introduction = {{17, 18, 19}, {20, 21, 22}, {23, 24}}};
+        message =
+            (struct council_message){.kind = (enum council_kind)kind,
+                                     .table = 1,
+                                     .sender = 2,
+                                     .to = 3,
+                                     .ballot = {4, 5, 6},
+                                     .base = 7,
+                                     .epoch = 8,
+                                     .row = 9,
+                                     .row_to = 10,
+                                     .status = -EPROTO,
+                                     .hash = 11,
+                                     .design = 12,
+                                     .rows_max = 13,
+                                     .id = 14,
+                                     .encounter = 15,
+                                     .heard = 16,
+                                     .done = true,
+                                     .incarnation = 30,
+                                     .text = "because",
+                                     .introduction = {{17, 18, 19}, {20, 21, 22}, {23, 24}, 25}};
         message.view = (struct view){.table = 1, .epoch = 23, .row_count = SST_ROWS_MAX};
         for (unsigned row = 0; row < SST_ROWS_MAX; row++)
             message.view.rows[row] = (struct view_member){1000 + row, 2000 + row, 1 + row % 23};
