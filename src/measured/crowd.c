@@ -146,7 +146,11 @@ static bool meeting_init(pthread_barrier_t *meeting, uint32_t count)
 enum err crowd_run(const struct crowd_play *play, struct crowd_end *end, struct why *why)
 {
     struct child_folder folder;
-    struct crowd crowd = {.count = play->count, .folder = folder.path};
+    struct crowd crowd = {
+        .count = play->count,
+        .cores = (uint32_t)crowd_cores(),
+        .folder = folder.path,
+    };
     enum err err = OK;
     assert(play->count > 0 && play->count <= CROWD_MAX);
     *end = (struct crowd_end){0};

@@ -23,6 +23,7 @@ struct crowd_shared;
 struct crowd {
     uint32_t index; /* from 0 */
     uint32_t count;
+    uint32_t cores;     /* that all of it may use, pinned or not */
     const char *folder; /* empty at first; removed afterwards */
     struct crowd_shared *shared;
 };
