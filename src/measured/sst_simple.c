@@ -219,7 +219,7 @@ static enum err table4_run(struct figure_result *result, const struct figure_cal
         err = cell_measure(cells, kind / MAKE_COUNT / BARE_WAY_COUNT,
                            kind / MAKE_COUNT % BARE_WAY_COUNT, make, call,
                            call->seed + (uint64_t)(i / kinds), why);
-        figure_progress(call, (uint64_t)i + 1, (uint64_t)(rounds * kinds));
+        figure_progress(call, (uint64_t)i + 1, (uint64_t)rounds * (uint64_t)kinds);
     }
     if (!err) {
         cells_fill(result, cells);

@@ -185,6 +185,7 @@ static void rate_claims(struct figure_result *result, const char *where, uint32_
                         const struct throughput_job *job, double rates[2][ACT_MAX])
 {
     uint32_t last = job->act_count - 1;
+    assert(last < ACT_MAX);
     bool full = job->rows[last] == rows;
     for (int design = 0; design < 2; design++)
         figure_claim(result, (struct claim){
@@ -206,7 +207,7 @@ static enum err throughput_figure(struct figure_result *result, const struct fig
     struct throughput_job full = {.nodes = 25, .act_count = 1, .rows = {24}};
     struct throughput_job quick = {.nodes = 5, .act_count = 1, .rows = {4}};
     struct throughput_job *job = call->quick ? &quick : &full;
-    double rates[2][ACT_MAX];
+    double rates[2][ACT_MAX] = {0};
     enum err err = rates_find(result, call, job, rates, why);
     if (!err)
         rate_claims(result, "section 5.5.3", 24, job, rates);
@@ -219,11 +220,12 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
     struct throughput_job full = {.nodes = 30, .act_count = 7, .rows = {1, 5, 10, 15, 20, 25, 29}};
     struct throughput_job quick = {.nodes = 6, .act_count = 3, .rows = {1, 3, 5}};
     struct throughput_job *job = call->quick ? &quick : &full;
-    double rates[2][ACT_MAX];
+    double rates[2][ACT_MAX] = {0};
     enum err err = rates_find(result, call, job, rates, why);
     if (err)
         return err;
     uint32_t last = job->act_count - 1;
+    assert(last < ACT_MAX);
     rate_claims(result, "section 5.6.3", 29, job, rates);
     for (int design = 0; design < 2; design++)
         figure_claim(result,
