@@ -41,6 +41,32 @@ int main(void)
 }
 """
 
+TABLE = """
+#include <weft/sst.h>
+
+struct row {
+    uint64_t step;
+    double load[4];
+    bool ready;
+    char text[10];
+};
+static const struct sst_column columns[] = {
+    SST_COLUMN(struct row, step, SST_U64, SST_GUARD | SST_GROWS),
+    SST_COLUMN(struct row, load, SST_F64, 0),
+    SST_COLUMN(struct row, ready, SST_BOOL, 0),
+    SST_COLUMN(struct row, text, SST_BYTES, 0),
+};
+
+int main(void)
+{
+    struct sst_config config = {};
+    config.columns = columns;
+    config.column_count = sizeof columns / sizeof columns[0];
+    config.row_size = sizeof(struct row);
+    return config.column_count == 4 && columns[1].count == 4 ? 0 : 1;
+}
+"""
+
 
 def run(*words, **options):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True,
@@ -62,13 +88,14 @@ class Symbols(unittest.TestCase):
         self.assertEqual(strangers, [])
 
     @unittest.skipUnless(shutil.which("nm"), "nm is not installed")
-    def test_everything_that_the_header_declares_is_exported(self):
+    def test_everything_that_the_headers_declare_is_exported(self):
         listing = run("nm", "-D", "--defined-only", os.environ["WEFT_LIBRARY"])
         names = {line.split()[-1].split("@")[0] for line in listing.stdout.splitlines()}
-        header = ROOT / "include" / "weft" / "ripc.h"
-        declared = set(re.findall(r"^RIPC_API [^(]*?\b(ripc_\w+)\(", header.read_text(), re.M))
-        self.assertGreater(len(declared), 30)
-        self.assertEqual(declared - names, set())
+        for layer, least in (("ripc", 30), ("sst", 40)):
+            text = (ROOT / "include" / "weft" / (layer + ".h")).read_text()
+            declared = set(re.findall(rf"^RIPC_API [^(]*?\b({layer}_\w+)\(", text, re.M))
+            self.assertGreater(len(declared), least)
+            self.assertEqual(declared - names, set())
 
 
 @unittest.skipUnless(shutil.which("meson"), "meson is not in PATH")
@@ -133,10 +160,24 @@ class Install(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     @unittest.skipUnless(shutil.which("c++"), "no C++ compiler is installed")
-    def test_cplusplus_reads_the_header(self):
-        done = self.compile("c++", "-fsyntax-only", "-std=c++17", *self.flags("--cflags"),
-                            name="program.cpp")
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+    def test_cplusplus_reads_the_headers(self):
+        for text in (PROGRAM, TABLE):
+            for standard in ("c++11", "c++17", "c++20"):
+                with self.subTest(standard):
+                    done = self.compile("c++", "-fsyntax-only", "-std=" + standard, "-Wpedantic",
+                                        *self.flags("--cflags"), name="program.cpp", text=text)
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_c_reads_the_headers_alone_and_in_any_order(self):
+        texts = [f"#include <weft/{one}.h>\n#include <weft/{other}.h>\n"
+                 for one in ("ripc", "sst") for other in ("ripc", "sst")]
+        for text in [TABLE.replace("= {}", "= {0}"), *texts]:
+            for standard in ("gnu99", "c11", "c17"):
+                with self.subTest(text.splitlines()[0] + standard):
+                    done = self.compile(os.environ.get("CC", "cc"), "-fsyntax-only", "-Wpedantic",
+                                        "-std=" + standard, *self.flags("--cflags"), name="table.c",
+                                        text=text + "extern int nothing;\n")
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 main()

@@ -18,6 +18,7 @@ ALLOWED = re.compile(
   | mem(cpy|move|set|cmp|chr|rchr|mem) | bcmp
   | str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|rchr|str|spn|cspn|pbrk|dup|ndup|cpy|ncpy|cat)
   | strto(d|l|ul|ll|ull)
+  | strerrordesc_np    # one of a table of constants
   | qsort(_r)? | bsearch | abs | labs
   | v?(sn|as)printf
   | abort

@@ -102,6 +102,12 @@ void json_uint(struct json *json, uint64_t value)
     text_printf(json->out, "%llu", (unsigned long long)value);
 }
 
+void json_int(struct json *json, int64_t value)
+{
+    json_item(json);
+    text_printf(json->out, "%lld", (long long)value);
+}
+
 void json_wide(struct json *json, uint128 value)
 {
     json_item(json);

@@ -28,6 +28,7 @@ void json_key(struct json *json, const char *key);
 
 void json_string(struct json *json, const char *value);
 void json_uint(struct json *json, uint64_t value);
+void json_int(struct json *json, int64_t value);
 void json_wide(struct json *json, uint128 value);
 void json_number(struct json *json, double value); /* shortest that reads back; NaN is null */
 void json_bool(struct json *json, bool value);

@@ -54,10 +54,11 @@ static void numbers_read_back_exactly_and_nan_is_null(void **state)
     json_number(&json, 4);
     json_number(&json, NAN);
     json_uint(&json, UINT64_MAX);
+    json_int(&json, INT64_MIN);
     json_wide(&json, (uint128)1 << 64);
     json_end(&json, ']');
     assert_string_equal(text.data, "[0.1, 0.3333333333333333, 4, null, 18446744073709551615, "
-                                   "18446744073709551616]\n");
+                                   "-9223372036854775808, 18446744073709551616]\n");
     text_fini(&text);
 }
 

@@ -136,7 +136,8 @@ static void roff_synopsis(struct text *out, const struct command_group *group)
 static void roff_overview(struct text *out)
 {
     text_puts(out, ".SH DESCRIPTION\nweft plans the network of a cluster whose servers forward "
-                   "for each other,\nand carries messages between programs.\nIts commands are:\n");
+                   "for each other,\ncarries messages between programs, and tables of state that "
+                   "they share.\nIts commands are:\n");
     for (const struct command_group *group = command_groups; group->name; group++) {
         for (int i = 0; commands[i]; i++) {
             if (!help_in_group(commands[i], group->name))
@@ -169,12 +170,12 @@ static void roff_closing(struct text *out, const struct command_group *group)
         text_printf(out, "%s.BR weft\\-%s (1)", comma, other->name);
         comma = ",\n";
     }
-    text_printf(
-        out,
-        "%s.BR weft\\-ripc (7),\n.BR weft\\-topology (7),\n.BR weft\\-topology\\-file (5),\n"
-        ".BR weft\\-traffic (5),\n.BR weft\\-flow\\-file (5),\n"
-        ".BR weft\\-rules (5),\n.BR weft\\-cost (5)\n",
-        comma);
+    text_printf(out,
+                "%s.BR weft\\-ripc (7),\n.BR weft\\-sst (7),\n.BR weft\\-topology (7),\n"
+                ".BR weft\\-topology\\-file (5),\n"
+                ".BR weft\\-traffic (5),\n.BR weft\\-flow\\-file (5),\n"
+                ".BR weft\\-rules (5),\n.BR weft\\-cost (5)\n",
+                comma);
 }
 
 bool manual_page(struct text *out, const char *name)

@@ -2,34 +2,10 @@
 
 #include <inttypes.h>
 
-#include "base/utf8.h"
+#include "cli/bytes_text.h"
 #include "cli/ripc_call.h"
 
 #define LINE_BYTES_MAX 256 /* of a message on one line */
-
-void ripc_report_bytes(struct text *out, const void *data, size_t size, size_t most)
-{
-    const char *at = data;
-    size_t left = size < most ? size : most;
-    while (left > 0) {
-        size_t control = utf8_control(at, left);
-        size_t valid = utf8_valid(at, left < 4 ? left : 4);
-        size_t step = 1;
-        if (control == 0 && *at == '\\') {
-            text_puts(out, "\\\\");
-        } else if (control == 0 && valid > 0) {
-            while (step < valid && ((unsigned char)at[step] & 0xC0) == 0x80)
-                step++;
-            text_add(out, at, step);
-        } else {
-            text_printf(out, "\\x%02x", (unsigned char)*at);
-        }
-        at += step;
-        left -= step;
-    }
-    if (size > most)
-        text_puts(out, "...");
-}
 
 void ripc_report_nsec(struct text *out, double nsec)
 {
@@ -59,7 +35,7 @@ static void message_json(struct json *json, const struct ripc_inbox *inbox)
 {
     const struct ripc_message *message = &inbox->message;
     struct text bytes = {0};
-    ripc_report_bytes(&bytes, message->data, message->size, message->size);
+    bytes_text(&bytes, message->data, message->size, message->size);
     json_object(json);
     json_put_uint(json, "from", message->from);
     json_put_uint(json, "to", message->to);
@@ -95,7 +71,7 @@ static void message_text(struct text *out, const struct ripc_inbox *inbox)
     }
     if (message->size) {
         text_puts(out, ": ");
-        ripc_report_bytes(out, message->data, message->size, LINE_BYTES_MAX);
+        bytes_text(out, message->data, message->size, LINE_BYTES_MAX);
     }
     text_puts(out, "\n");
 }

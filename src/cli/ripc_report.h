@@ -29,9 +29,5 @@ MUST_CHECK enum err ripc_report_message(struct ripc_report *report, const struct
 void ripc_report_totals(struct ripc_report *report);
 void ripc_report_end(struct ripc_report *report);
 
-/* Bytes as printable text: well-formed UTF-8 as it is, a backslash doubled,
- * all else as \xHH; "..." after the first `most` bytes. */
-void ripc_report_bytes(struct text *out, const void *data, size_t size, size_t most);
-
 /* Nanoseconds with the unit that suits. */
 void ripc_report_nsec(struct text *out, double nsec);

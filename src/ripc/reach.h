@@ -9,7 +9,8 @@
  *           else moved by transfers.
  *
  * All calls take the context's lock; none is made with it held. Callbacks of
- * transfers come with it held, from any thread: they note what happened and return. */
+ * transfers come with it held, from any thread: they note what happened and return.
+ * Whatever was opened here is closed before its context. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,7 +36,8 @@ MUST_CHECK int apart_open(struct ripc *ripc, size_t size, struct apart *apart);
 
 /* The same address, other memory: zeroed, or (keep) with what it held. All grants of it
  * are void, whether their holders say so or not. Threads of ours that read it meanwhile
- * read either. On failure everything is as before. */
+ * read either. On failure everything is as before: -ENOMEM; -EBUSY: transfers of ours that
+ * use it did not end. */
 MUST_CHECK int apart_renew(struct ripc *ripc, struct apart *apart, bool keep);
 
 void apart_close(struct ripc *ripc, struct apart *apart); /* grants are void */
@@ -53,14 +55,17 @@ struct reach;
 MUST_CHECK int reach_open(struct ripc_service *service, const struct ripc_grant *grant,
                           int64_t deadline, struct reach **reach);
 
-/* Transfers under way complete first, with -EPIPE if need be. The mapping is gone. */
+/* Transfers under way complete first, with -EPIPE if need be: from a peer that stands still
+ * we part after some seconds. The mapping is gone. */
 void reach_close(struct reach *reach);
 
 /* Where it is mapped, or NULL; it stays until reach_close. */
 void *reach_mapping(const struct reach *reach);
 size_t reach_size(const struct reach *reach);
 
-/* Has the peer died? Looks at one word, takes no lock. */
+/* Has the peer died, or taken the grant back? Looks at one word, takes no lock. From then on
+ * what is mapped is nobody else's to see, transfers are refused, and the one thing left to do
+ * is reach_close, which an owner that revokes waits for. */
 bool reach_is_lost(const struct reach *reach);
 
 /* Would the peer's processor have to look for what we write (1), does the hardware place
@@ -70,8 +75,8 @@ bool reach_is_polled(const struct reach *reach);
 /* A transfer, never waiting. 1: done (done is not called); 0: done() will be called
  * with 0 or a negative errno; else an error. `local` lies in memory of ripc_alloc or
  * an apart, until then. Writes of at most REACH_WRITE_MAX bytes are seen by the peer in the
- * order in which they were started. */
-#define REACH_WRITE_MAX 4096
+ * order in which they were started, light ones (struct transfer) among others. */
+#define REACH_WRITE_MAX TRANSFER_ORDERED_MAX
 int reach_write(struct reach *reach, uint64_t offset, const void *local, size_t size,
                 struct transfer *transfer);
 int reach_read(struct reach *reach, uint64_t offset, void *local, size_t size,

@@ -396,6 +396,23 @@ void lead_ready(struct council *council, uint32_t row, const struct council_mess
     lead_check_ready(council);
 }
 
+/* Of what meetings fail with. */
+static const char *status_words(int status)
+{
+    switch (status) {
+    case -ETIMEDOUT:
+        return "they did not reach each other in time";
+    case -ENOMEM:
+        return "not enough memory";
+    case -EPIPE:
+        return "one of them is gone";
+    case -EPROTO:
+        return "what one offered does not fit";
+    default:
+        return "the system refused";
+    }
+}
+
 /* Of two that cannot meet the newcomer is not let in. */
 void lead_unready(struct council *council, uint32_t row, const struct council_message *message)
 {
@@ -411,8 +428,8 @@ void lead_unready(struct council *council, uint32_t row, const struct council_me
     }
     struct view_member newcomer = council->proposal.rows[blamed];
     joiner_refuse(council, newcomer.id, newcomer.nonce, -ECONNREFUSED,
-                  "rows %u and %u could not meet: %s", row, message->row,
-                  ripc_strerror(message->status));
+                  "rows %u and %u could not meet: %s (%d)", row, message->row,
+                  status_words(message->status), -message->status);
     council->lead = LEAD_RESTS; /* lead_settle proposes anew */
 }
 

@@ -6,8 +6,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define WIRE_MAGIC 0x5373 /* "Ss" */
-#define ERRNO_MAX  4095   /* a status goes on to the program, which negates it */
+#define ERRNO_MAX 4095 /* a status goes on to the program, which negates it */
 
 static_assert(COUNCIL_WIRE_MAX <= RIPC_SHORT_MAX, "every message is one short item");
 
@@ -320,7 +319,7 @@ size_t council_write(const struct council_message *message, uint8_t *bytes)
 {
     assert(message->kind > 0 && message->kind < COUNCIL_LOOK && message->sender);
     struct writer out = writer_make(bytes, COUNCIL_WIRE_MAX);
-    write_u16(&out, WIRE_MAGIC);
+    write_u16(&out, COUNCIL_MAGIC);
     write_u16(&out, (uint16_t)message->kind);
     write_u64(&out, message->table);
     write_u64(&out, message->sender);
@@ -335,7 +334,7 @@ int council_read(struct council_message *message, const uint8_t *bytes, size_t s
     memset(message, 0, sizeof *message);
     unsigned magic = read_u16(&in);
     unsigned kind = read_u16(&in);
-    if (in.failed || magic != WIRE_MAGIC || kind == 0 || kind >= COUNCIL_KIND_END)
+    if (in.failed || magic != COUNCIL_MAGIC || kind == 0 || kind >= COUNCIL_KIND_END)
         return -EPROTO;
     message->kind = (enum council_kind)kind;
     if (kind == COUNCIL_LOOK)

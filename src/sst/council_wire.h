@@ -11,7 +11,8 @@
 #include "sst/meeting.h"
 #include "sst/view.h"
 
-#define COUNCIL_TEXT_MAX 200 /* bytes of a reason, with its end */
+#define COUNCIL_MAGIC    0x5373 /* "Ss"; every message of a table begins with it and its kind */
+#define COUNCIL_TEXT_MAX 200    /* bytes of a reason, with its end */
 
 /* Bytes of any message: head, ballot, a few numbers, and a view of all rows. */
 #define COUNCIL_WIRE_MAX (32 + 16 + 32 + SST_ROWS_MAX / 8 + SST_ROWS_MAX * 25)

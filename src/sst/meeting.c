@@ -179,11 +179,11 @@ static void row_freeze(struct sst *sst, uint32_t row)
     if (!member->id || sst->gone[row] || row == sst->table.own)
         return;
     sst->gone[row] = true;
-    live_set(sst, row, false);
     target_close(sst, seat);
     /* If there is no memory for that its owner could write on; it is dead, mostly. */
     if (seat->memory.base)
         (void)!apart_renew(sst->ripc, &seat->memory, true);
+    live_set(sst, row, false);
     predicates_rows_changed(&sst->predicates);
     count(&sst->failures, 1);
     upcall(sst, &(struct sst_news){

@@ -81,6 +81,11 @@ static ripc_id name_mix(uint64_t name, uint64_t salt)
     return mixed ? mixed : salt;
 }
 
+ripc_id members_group(uint64_t name)
+{
+    return name_mix(name, 0x7373742067726f75); /* "sst grou" */
+}
+
 int members_open(struct ripc *ripc, ripc_id id, const struct members_config *config,
                  struct members **out)
 {
@@ -94,8 +99,8 @@ int members_open(struct ripc *ripc, ripc_id id, const struct members_config *con
     }
     members->ripc = ripc;
     members->config = *config;
-    members->group = name_mix(config->name, 0x7373742067726f75); /* "sst grou" */
-    members->seat = name_mix(config->name, 0x7373742073656174);  /* "sst seat" */
+    members->group = members_group(config->name);
+    members->seat = name_mix(config->name, 0x7373742073656174); /* "sst seat" */
     members->tick_at = NSEC_NEVER;
     list_init(&members->letters);
     council_init(&members->council, &members_ops, members,
@@ -180,8 +185,11 @@ static int members_work(struct members *members)
     int event_count = ripc_poll(members->service, events, STEP_EVENTS, RIPC_NOW);
     int count = members_receive(members);
     bool has_news = false;
-    for (int i = 0; i < event_count; i++)
+    for (int i = 0; i < event_count; i++) {
         has_news |= events[i].kind != RIPC_CREDIT;
+        if (members->gone && (events[i].kind == RIPC_DOWN || events[i].kind == RIPC_MOVED))
+            members->gone(members->gone_argument, events[i].id);
+    }
     int64_t now = ripc_now();
     int met = acquaintances_work(members, now);
     if (has_news || met || count)
@@ -341,6 +349,12 @@ void members_on_look(struct members *members, members_look *look, void *argument
 {
     members->look = look;
     members->look_argument = argument;
+}
+
+void members_on_gone(struct members *members, members_gone *gone, void *argument)
+{
+    members->gone = gone;
+    members->gone_argument = argument;
 }
 
 int members_say(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)

@@ -48,6 +48,14 @@ typedef void members_look(void *argument, ripc_id from, const uint8_t *bytes, si
 void members_on_look(struct members *members, members_look *look, void *argument);
 int members_say(struct members *members, ripc_id to, const uint8_t *bytes, size_t size);
 
+/* Called in a step for every id watched by members_service, whoever watches it, that somebody had
+ * and nobody has any more, or another process has now. */
+typedef void members_gone(void *argument, ripc_id id);
+void members_on_gone(struct members *members, members_gone *gone, void *argument);
+
+/* The group that all members of a table of that name are in. */
+ripc_id members_group(uint64_t name);
+
 /* Counted: joins refused, messages that were no member's to send. */
 uint64_t members_refused(const struct members *members);
 uint64_t members_strange(const struct members *members);

@@ -66,6 +66,8 @@ struct members {
 
     members_look *look;
     void *look_argument;
+    members_gone *gone; /* or NULL */
+    void *gone_argument;
     uint64_t strange;   /* what did not even reach the council */
     _Atomic bool woken; /* by members_wake, any thread; see service_await */
 };

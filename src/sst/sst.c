@@ -119,7 +119,15 @@ static int members_begin(struct sst *sst)
         .rows_max = sst->config.rows_max,
         .drop = sst->config.flags & SST_DROP,
     };
-    return members_open(sst->ripc, sst->config.member, &config, &sst->members);
+    int result = members_open(sst->ripc, sst->config.member, &config, &sst->members);
+    if (result)
+        return result;
+    result = observer_serve(members_service(sst->members), &sst->table, sst->own.row, &sst->looks);
+    if (result == 0) {
+        members_on_look(sst->members, observer_look, sst->looks);
+        members_on_gone(sst->members, observer_gone, sst->looks);
+    }
+    return result;
 }
 
 static bool enough_are_here(const struct sst *sst, void *argument)
@@ -169,6 +177,7 @@ static void table_end(struct sst *sst)
         reach_bell_remove(sst->ripc, &sst->bell);
     if (sst->members) {
         meeting_fini(sst);
+        observer_unserve(sst->looks);
         members_close(sst->members);
     }
     if (sst->self.page)
@@ -436,7 +445,7 @@ int sst_stats(struct sst *sst, struct sst_stats *stats)
         .wakes = counted(&sst->wakes),
         .failures = counted(&sst->failures),
         .refused = members_refused(sst->members),
-        .strange = members_strange(sst->members),
+        .strange = members_strange(sst->members) + observer_server_strange(sst->looks),
     };
     detector_leave(sst);
     return 0;

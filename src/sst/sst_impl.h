@@ -14,6 +14,7 @@
 
 #include "ripc/reach.h"
 #include "sst/members.h"
+#include "sst/observer.h"
 #include "sst/own.h"
 #include "sst/predicate.h"
 #include "sst/table.h"
@@ -75,6 +76,7 @@ struct sst {
     struct table table;
     struct share share;
     struct members *members;
+    struct observer_server *looks; /* answers those who only look */
 
     struct lock put_lock;
     struct own own;

@@ -132,7 +132,7 @@ struct fabric_job {
     struct fabric_link *link;
     struct transfer *transfer; /* the caller's; NULL once it was told */
     bool writes;
-    bool light;   /* of a write: it is done when its bytes have left */
+    bool light;   /* as its transfer says */
     bool ordered; /* a write of one piece, which none that was started later overtakes */
     int status;
     uint8_t *local;   /* of the next piece */

@@ -115,7 +115,9 @@ typedef void transfer_done(struct transfer *transfer, int status);
 /* A one-sided access under way; the caller's memory until done. */
 struct transfer {
     transfer_done *done;
-    bool light; /* of a write: it is done when the bytes have left; else when they are placed */
+    /* A write is done when its bytes have left and `from` may be used again, which is
+     * cheaper; else when the peer has them. */
+    bool light;
     /* Of a layer between, while it is under way: the caller's done(), and the layer's own. */
     transfer_done *outer_done;
     void *internal[2];

@@ -158,6 +158,10 @@ class Completion(unittest.TestCase):
             taken = said.strip().split("one of ")[1].split(", ")
             self.assertEqual(offered, sorted(taken), command)
 
+    def test_tables_are_offered_their_designs(self):
+        self.assertEqual(self.complete("sst", "demo", "--design", ""), ["reads", "writes"])
+        self.assertEqual(self.complete("sst", "watch", ""), [])
+
     def test_routes_are_offered_what_they_take(self):
         algorithms = sorted(row["name"] for row in weft("route", "list", "--json").json["algorithms"])
         for command in ("path", "load", "worst", "deadlock"):

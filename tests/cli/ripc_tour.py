@@ -1,4 +1,4 @@
-"""The tour's part about messages runs, says what it promises, and leaves nothing behind."""
+"""The tour's parts about messages and tables run, say what they promise, and leave nothing behind."""
 
 import os
 import pathlib
@@ -37,6 +37,16 @@ class Tour(unittest.TestCase):
         for promised in (r"(?m)^serving 42, pid \d+$", "1000 answered, 0 lost",
                          "long, taken by the receiver", "100 long pings of 1048576 bytes, 100 answered",
                          r"(?m)^5: nobody has that id$"):
+            self.assertRegex(done.stdout, promised)
+        self.assertEqual(self.left(), [])
+
+    def test_tables_are_shown(self):
+        done = subprocess.run([TOUR, "tables"], env=self.env, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        for promised in (r"(?m)is killed \(pid \d+\)$", r"(?m)is back, as a new process, in epoch \d+$",
+                         r"(?m)^\d+ steps, \d+ a second", r"(?m)^table 7, epoch \d+: 4 members$",
+                         r"(?m)^row +member +state +step "):
             self.assertRegex(done.stdout, promised)
         self.assertEqual(self.left(), [])
 
