@@ -126,8 +126,10 @@ static void play_end(void)
 static struct introduction introduction_of(unsigned from, unsigned to)
 {
     struct sst *table = play.tables[from];
-    uint32_t row = sst_row_own(play.tables[to]);
-    return table->seats[row].target.given;
+    detector_enter(table);
+    struct introduction given = table->seats[sst_row_own(play.tables[to])].target.given;
+    detector_leave(table);
+    return given;
 }
 
 /* ---- rows ---- */
@@ -202,16 +204,18 @@ static void who_has_left_reaches_its_row_no_more(void **state)
 /* A message of that kind as the second member might send it, but for who sends it. */
 static struct council_message message_make(enum council_kind kind)
 {
-    const struct view *view = &play.tables[0]->view;
+    detector_enter(play.tables[0]);
+    struct view view = play.tables[0]->view;
+    detector_leave(play.tables[0]);
     uint32_t first = sst_row_own(play.tables[0]), second = sst_row_own(play.tables[1]);
     struct council_message message = {
         .kind = kind,
-        .table = view->table,
-        .sender = view->rows[second].nonce,
-        .to = view->rows[first].nonce,
-        .ballot = {.since = view->epoch + 5, .row = second, .round = 9},
-        .base = view->epoch,
-        .epoch = view->epoch + 1,
+        .table = view.table,
+        .sender = view.rows[second].nonce,
+        .to = view.rows[first].nonce,
+        .ballot = {.since = view.epoch + 5, .row = second, .round = 9},
+        .base = view.epoch,
+        .epoch = view.epoch + 1,
         .row = second,
         .row_to = first,
         .status = -EPROTO,
@@ -222,11 +226,11 @@ static struct council_message message_make(enum council_kind kind)
         .incarnation = play.tables[1]->members->service->incarnation,
         .text = "no",
         .introduction = introduction_of(0, 1),
-        .view = *view,
+        .view = view,
     };
     message.view.epoch++; /* a view without the third one */
     message.view.rows[sst_row_own(play.tables[2])] = (struct view_member){0};
-    if (sst_row_own(play.tables[2]) + 1 == view->row_count)
+    if (sst_row_own(play.tables[2]) + 1 == view.row_count)
         message.view.row_count--;
     return message;
 }
