@@ -16,9 +16,9 @@
 #include "transport/clock.h"
 
 #define ACT_MAX       8
-#define BATCH_MAX     200
-#define BATCH_COUNT   4096 /* fires of a batch */
-#define BATCHES       200
+#define BATCH_MAX     500
+#define BATCH_COUNT   1024 /* fires of a batch */
+#define BATCHES       500
 #define BATCHES_QUICK 5
 
 struct throughput_job {
@@ -256,8 +256,8 @@ const struct figure figure_sst_throughput = {
     .name = "sst-throughput",
     .paper = "SST",
     .what = "a predicate over 24 rows that always holds: evaluated and fired, a second",
-    .size = "25 processes, 200 batches of 4,096",
-    .size_quick = "5 processes, 4 rows, 5 batches of 4,096",
+    .size = "25 processes, 500 batches of 1,024",
+    .size_quick = "5 processes, 4 rows, 5 batches of 1,024",
     .seconds = 5,
     .seconds_quick = 1,
     .choice = "the other nodes' processes sleep: they have nothing to do with it. The paper's 800 "
@@ -271,8 +271,8 @@ const struct figure figure_sst_fig7 = {
     .name = "sst-fig7",
     .paper = "SST",
     .what = "a predicate that always holds: evaluated and fired, by the rows it reads",
-    .size = "30 processes, 1 to 29 rows, 200 batches of 4,096",
-    .size_quick = "6 processes, 1 to 5 rows, 5 batches of 4,096",
+    .size = "30 processes, 1 to 29 rows, 500 batches of 1,024",
+    .size_quick = "6 processes, 1 to 5 rows, 5 batches of 1,024",
     .seconds = 8,
     .seconds_quick = 1,
     .choice = "the other nodes' processes sleep: they have nothing to do with it. \"Decreases "
