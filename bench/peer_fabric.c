@@ -1,12 +1,15 @@
-/* peer_fabric: libfabric by its own interface, tagged messages over one of its
- * providers, polling the completion queue. */
+/* peer_fabric: libfabric by its own interface over one of its providers, polling
+ * the completion queue: tagged messages; and words that one writes into the
+ * other's memory or fetches from it. */
 #include <errno.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "measured/payload.h"
@@ -46,13 +49,14 @@ static void port_connect(struct port *port)
         pair_fail(port->pair, "fi_av_insert: the address was refused");
 }
 
-static void port_open(struct port *port, struct pair *pair, const char *provider, const char *node)
+static void port_open(struct port *port, struct pair *pair, const char *provider, const char *node,
+                      uint64_t abilities)
 {
     struct fi_info *hints = fi_allocinfo();
     *port = (struct port){.pair = pair, .in = pair->own + pair->job->size};
     if (!hints)
         pair_fail(pair, "not enough memory");
-    hints->caps = FI_TAGGED;
+    hints->caps = abilities;
     hints->mode = FI_CONTEXT;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
@@ -169,7 +173,7 @@ static void fabric_run(struct pair *pair, const char *provider, const char *node
     struct port port;
     if (pair->job->kind != JOB_PING && pair->job->kind != JOB_LONG_PING)
         pair_missing(pair, "libfabric is not measured for this");
-    port_open(&port, pair, provider, node);
+    port_open(&port, pair, provider, node, FI_TAGGED);
     port_ping(&port);
     pair_meet(pair);
     port_close(&port);
@@ -187,3 +191,143 @@ static void libfabric_tcp_run(struct pair *pair)
 
 const struct side side_libfabric_shm = {"libfabric_shm", libfabric_shm_run};
 const struct side side_libfabric_tcp = {"libfabric_tcp", libfabric_tcp_run};
+
+/* --- words in each other's memory --- */
+
+/* Registered by each role. The own word is for the other to fetch; the other's is
+ * where it writes, or where what was fetched from it lands. Each has one writer
+ * at a time: this process, or the provider on behalf of a completed operation. */
+struct words {
+    _Alignas(64) _Atomic uint64_t own;
+    _Alignas(64) _Atomic uint64_t others;
+};
+
+struct remote {
+    struct port port;
+    struct words *words;
+    struct fid_mr *region;
+    void *local;      /* descriptor of our own memory */
+    uint64_t address; /* of the other's words */
+    uint64_t key;
+};
+
+static void remote_open(struct remote *remote, struct pair *pair)
+{
+    struct port *port = &remote->port;
+    struct introduction {
+        uint64_t address, key;
+    } mine, theirs;
+    *remote = (struct remote){.words = (struct words *)pair->own};
+    port_open(port, pair, "tcp;ofi_rxm", "127.0.0.1", FI_RMA);
+    *remote->words = (struct words){0};
+    check(port,
+          fi_mr_reg(port->domain, remote->words, sizeof *remote->words,
+                    FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
+                    (uint64_t)pair->role + 1, 0, &remote->region, NULL),
+          "fi_mr_reg");
+    remote->local = fi_mr_desc(remote->region);
+    bool virtual = port->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR;
+    mine = (struct introduction){virtual ? (uint64_t)(uintptr_t)remote->words : 0,
+                                 fi_mr_key(remote->region)};
+    pair_exchange(pair, &mine, &theirs, sizeof mine);
+    remote->address = theirs.address;
+    remote->key = theirs.key;
+}
+
+static void remote_close(struct remote *remote)
+{
+    pair_meet(remote->port.pair);
+    fi_close(&remote->region->fid);
+    port_close(&remote->port);
+}
+
+/* Sets the other's word; it needs no completion. */
+static void word_write(struct remote *remote, uint64_t value)
+{
+    struct port *port = &remote->port;
+    ssize_t result;
+    while ((result = fi_inject_write(port->endpoint, &value, sizeof value, port->peer,
+                                     remote->address + offsetof(struct words, others),
+                                     remote->key)) == -FI_EAGAIN)
+        port_poll(port);
+    check(port, result, "fi_inject_write");
+}
+
+/* Fetches the other's own word, and waits for it. */
+static void word_read(struct remote *remote)
+{
+    struct port *port = &remote->port;
+    uint64_t before = port->sent;
+    ssize_t result;
+    while (
+        (result = fi_read(port->endpoint, &remote->words->others, sizeof(uint64_t), remote->local,
+                          port->peer, remote->address + offsetof(struct words, own), remote->key,
+                          &send_context)) == -FI_EAGAIN)
+        port_poll(port);
+    check(port, result, "fi_read");
+    while (port->sent == before)
+        port_poll(port);
+}
+
+static uint64_t word_look(const _Atomic uint64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_acquire);
+}
+
+/* The other may still need our progress; both say in shared memory when they do not. */
+static void words_rest(struct remote *remote)
+{
+    struct pair *pair = remote->port.pair;
+    _Atomic uint64_t *done = (_Atomic uint64_t *)pair->memory; /* of each role, by itself */
+    atomic_store_explicit(&done[pair->role], 1, memory_order_release);
+    while (!word_look(&done[!pair->role]))
+        port_poll(&remote->port);
+}
+
+/* There and back as many times as the job says, word by word. */
+static void words_ping(struct pair *pair, void (*tell)(struct remote *, uint64_t value),
+                       void (*look)(struct remote *))
+{
+    struct remote remote;
+    uint64_t total = pair_total(pair);
+    remote_open(&remote, pair);
+    pair_meet(pair);
+    pair_start(pair);
+    for (uint64_t i = 1; i <= total; i++) {
+        if (pair->role == 0)
+            tell(&remote, i);
+        while (word_look(&remote.words->others) != i)
+            look(&remote);
+        if (pair->role == 1)
+            tell(&remote, i);
+        else if (i % pair->job->count == 0)
+            pair_lap(pair);
+    }
+    if (pair->role == 1)
+        pair_stop(pair);
+    words_rest(&remote);
+    remote_close(&remote);
+}
+
+static void word_show(struct remote *remote, uint64_t value)
+{
+    atomic_store_explicit(&remote->words->own, value, memory_order_release);
+}
+
+static void progress(struct remote *remote)
+{
+    port_poll(&remote->port);
+}
+
+static void fi_write_run(struct pair *pair)
+{
+    words_ping(pair, word_write, progress);
+}
+
+static void fi_read_run(struct pair *pair)
+{
+    words_ping(pair, word_show, word_read);
+}
+
+const struct side side_fi_write_tcp = {"fi_write", fi_write_run};
+const struct side side_fi_read_tcp = {"fi_read", fi_read_run};

@@ -17,6 +17,10 @@ static void openmpi_run(struct pair *pair)
     pair_missing(pair, "built without Open MPI (libopenmpi-dev)");
 }
 const struct side side_openmpi = {"openmpi", openmpi_run};
+const struct side side_bcast = {"bcast", openmpi_run};
+const struct side side_bcast_yielding = {"bcast_yielding", openmpi_run};
+const struct side side_bcast_turns = {"bcast_turns", openmpi_run};
+const struct side side_bcast_turns_yielding = {"bcast_turns_yielding", openmpi_run};
 #endif
 
 #ifdef MISSING_FABRIC
@@ -26,4 +30,6 @@ static void fabric_run(struct pair *pair)
 }
 const struct side side_libfabric_shm = {"libfabric_shm", fabric_run};
 const struct side side_libfabric_tcp = {"libfabric_tcp", fabric_run};
+const struct side side_fi_write_tcp = {"fi_write", fabric_run};
+const struct side side_fi_read_tcp = {"fi_read", fabric_run};
 #endif

@@ -1,10 +1,12 @@
-/* peer_mpi: two ranks under mpirun, as Open MPI is used.
+/* peer_mpi: ranks under mpirun, as Open MPI is used: two, or several for the last two.
  *
- *     peer_mpi ping|long SIZE COUNT BATCHES
+ *     peer_mpi ping|long|bcast|turns SIZE COUNT BATCHES
  *
  * Rank 0 prints the median of the batches in seconds a message: a round trip
- * of ping, a transfer of long (DEPTH under way, as in measured/pair.h). */
+ * of ping, a transfer of long (DEPTH under way, as in measured/pair.h), a broadcast
+ * that all have (from rank 0, or from each in its turn). */
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,7 @@
 #define BATCH_MAX 1000
 
 struct task {
-    int rank;
+    int rank, ranks;
     size_t size;
     long count, batches; /* and one more that is not counted */
     unsigned char *buffers;
@@ -77,21 +79,49 @@ static void transfer(const struct task *task)
         MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+/* A batch ends when all have all of it. */
+static void broadcast(const struct task *task, bool turns)
+{
+    uint64_t number = 0;
+    for (long batch = 0; batch <= task->batches; batch++) {
+        double since = MPI_Wtime();
+        for (long i = 0; i < task->count; i++, number++) {
+            int root = turns ? (int)(number % (uint64_t)task->ranks) : 0;
+            if (root == task->rank)
+                payload_number(task->buffers, number);
+            MPI_Bcast(task->buffers, (int)task->size, MPI_BYTE, root, MPI_COMM_WORLD);
+            if (!payload_good(task->buffers, task->size, task->sum, number))
+                MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        times[batch] = (MPI_Wtime() - since) / (double)task->count;
+    }
+}
+
 static int by_value(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
 }
 
+static void task_run(const struct task *task, const char *what)
+{
+    if (strcmp(what, "ping") == 0)
+        ping(task);
+    else if (strcmp(what, "long") == 0)
+        transfer(task);
+    else
+        broadcast(task, strcmp(what, "turns") == 0);
+}
+
 int main(int count, char **words)
 {
     struct task task = {0};
-    int ranks;
     MPI_Init(&count, &words);
     MPI_Comm_rank(MPI_COMM_WORLD, &task.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (count != 5 || ranks != 2) {
-        fprintf(stderr, "usage: mpirun -np 2 peer_mpi ping|long SIZE COUNT BATCHES\n");
+    MPI_Comm_size(MPI_COMM_WORLD, &task.ranks);
+    if (count != 5 || task.ranks < 2) {
+        fprintf(stderr, "usage: mpirun -np 2 peer_mpi ping|long|bcast|turns SIZE COUNT BATCHES\n");
         return MPI_Abort(MPI_COMM_WORLD, 2);
     }
     task.size = strtoul(words[2], NULL, 10);
@@ -102,10 +132,7 @@ int main(int count, char **words)
         return MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 0; i < DEPTH; i++)
         task.sum = payload_make(task.buffers + i * task.size, task.size);
-    if (strcmp(words[1], "ping") == 0)
-        ping(&task);
-    else
-        transfer(&task);
+    task_run(&task, words[1]);
     if (task.rank == 0) {
         qsort(times + 1, (size_t)task.batches, sizeof *times, by_value);
         printf("%.9e\n", (times[1 + (task.batches - 1) / 2] + times[1 + task.batches / 2]) / 2);

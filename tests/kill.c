@@ -420,24 +420,9 @@ static pid_t doom(const struct way *way, uint32_t size, uint32_t flags, bool ear
     return -1;
 }
 
-/* Lets it go from stop to stop, `count` of them, and kills it there. */
 static enum outcome kill_after_stops(pid_t pid, int request, unsigned count)
 {
-    int status, signal = 0;
-    ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
-    for (unsigned stops = 0; stops < count;) {
-        if (ptrace(request, pid, NULL, (void *)(intptr_t)signal) < 0)
-            break;
-        if (waitpid(pid, &status, 0) != pid)
-            return WRONG;
-        if (!WIFSTOPPED(status))
-            return outcome_of(status);
-        bool ours = (WSTOPSIG(status) & ~0x80) == SIGTRAP;
-        signal = ours ? 0 : WSTOPSIG(status);
-        stops += ours;
-    }
-    kill(pid, SIGKILL);
-    return waitpid(pid, &status, 0) == pid ? outcome_of(status) : WRONG;
+    return outcome_of(process_kill_after_stops(pid, request, count));
 }
 
 static enum outcome kill_after_time(pid_t pid, unsigned microseconds)

@@ -2,8 +2,11 @@
 /* process: what tests of several processes ask of each of them. */
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 
 /* How many descriptors this process has open, give or take the one that looks;
@@ -27,4 +30,25 @@ static inline bool process_ended_well(pid_t pid)
         return true;
     printf("# process %d ended with status 0x%x\n", (int)pid, (unsigned)status);
     return false;
+}
+
+/* Lets a process that wants to be traced go from stop to stop, `count` of them, and kills
+ * it there. Returns the status with which it ended, or -1. */
+static inline int process_kill_after_stops(pid_t pid, int request, unsigned count)
+{
+    int status, sent = 0;
+    ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
+    for (unsigned stops = 0; stops < count;) {
+        if (ptrace(request, pid, NULL, (void *)(intptr_t)sent) < 0)
+            break;
+        if (waitpid(pid, &status, 0) != pid)
+            return -1;
+        if (!WIFSTOPPED(status))
+            return status;
+        bool ours = (WSTOPSIG(status) & ~0x80) == SIGTRAP;
+        sent = ours ? 0 : WSTOPSIG(status);
+        stops += ours;
+    }
+    kill(pid, SIGKILL);
+    return waitpid(pid, &status, 0) == pid ? status : -1;
 }

@@ -8,8 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/check.h"
 
 pid_t child_start(void (*run)(void *argument), void *argument)
 {
@@ -33,6 +36,58 @@ void child_kill(pid_t child)
     kill(child, SIGKILL);
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
         ;
+}
+
+bool children_add(struct children *children, void (*run)(void *argument), void *argument)
+{
+    uint32_t index = children->count++;
+    assert(index < CHILDREN_MAX);
+    children->ends[index] = (struct pollfd){-1, POLLIN, 0};
+    children->ids[index] = child_start(run, argument);
+    if (children->ids[index] > 0)
+        children->ends[index].fd = (int)syscall(SYS_pidfd_open, children->ids[index], 0);
+    return children->ends[index].fd >= 0;
+}
+
+/* One has ended: was it well? */
+static bool children_take(struct children *children, uint32_t index)
+{
+    int status;
+    waitpid(children->ids[index], &status, 0);
+    children->ids[index] = 0;
+    close(children->ends[index].fd);
+    children->ends[index].fd = -1; /* poll skips it */
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+bool children_wait(struct children *children, nsec until)
+{
+    for (uint32_t left = children->count; left > 0;) {
+        nsec rest = until - clock_now();
+        int ready = rest > 0 ? poll(children->ends, children->count, (int)(rest / 1000000) + 1) : 0;
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready <= 0)
+            return false;
+        for (uint32_t i = 0; i < children->count; i++) {
+            if (children->ids[i] <= 0 || !children->ends[i].revents)
+                continue;
+            left--;
+            if (!children_take(children, i))
+                return false;
+        }
+    }
+    return true;
+}
+
+void children_end(struct children *children)
+{
+    for (uint32_t i = 0; i < children->count; i++) {
+        child_kill(children->ids[i]);
+        if (children->ends[i].fd >= 0)
+            close(children->ends[i].fd);
+    }
+    children->count = 0;
 }
 
 static int entry_remove(const char *path, const struct stat *status, int kind, struct FTW *walk)

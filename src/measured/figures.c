@@ -7,6 +7,16 @@
 const struct figure *const measured_figures[] = {
     &figure_ripc_fig5_5,
     &figure_ripc_flexibility,
+    &figure_sst_fig1,
+    &figure_sst_fig3,
+    &figure_sst_table4,
+    &figure_sst_complex,
+    &figure_sst_throughput,
+    &figure_sst_fig5,
+    &figure_sst_fig6,
+    &figure_sst_fig7,
+    &figure_sst_fig8,
+    &figure_sst_fig9,
     NULL,
 };
 /* clang-format on */

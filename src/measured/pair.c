@@ -1,10 +1,7 @@
-/* pair: the parent forks both roles with everything they share already mapped,
- * and watches them through process descriptors: a role that fails or hangs
- * takes its partner with it, and nobody has to poll while time is counted. */
+/* pair: the parent forks both roles with everything they share already mapped; a
+ * role that fails or hangs takes its partner with it. */
 #include "measured/pair.h"
 
-#include <errno.h>
-#include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,8 +10,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -22,7 +17,7 @@
 #include "measured/payload.h"
 #include "transport/clock.h"
 
-#define PAIR_LIMIT_MSEC (120 * 1000)
+#define PAIR_LIMIT_NSEC (120 * NSEC_PER_SEC)
 #define PAIR_EXIT_FAIL  1
 #define PAIR_MEMORY_MIN (1 << 20)
 
@@ -207,62 +202,19 @@ static void role_run(void *argument)
     role->side->run(pair);
 }
 
-struct roles {
-    pid_t ids[2];
-    struct pollfd ends[2]; /* readable once the process has ended */
-};
-
-static void roles_end(struct roles *roles)
-{
-    for (int i = 0; i < 2; i++) {
-        child_kill(roles->ids[i]);
-        if (roles->ends[i].fd >= 0)
-            close(roles->ends[i].fd);
-    }
-}
-
-/* Waits for both; false as soon as one has failed or time is up. */
-static bool roles_wait(struct roles *roles)
-{
-    nsec limit = clock_after(PAIR_LIMIT_MSEC * 1000000LL);
-    while (roles->ids[0] > 0 || roles->ids[1] > 0) {
-        nsec left = limit - clock_now();
-        int ready = left > 0 ? poll(roles->ends, 2, (int)(left / 1000000) + 1) : 0;
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready <= 0)
-            return false;
-        for (int i = 0; i < 2; i++) {
-            int status;
-            if (roles->ids[i] <= 0 || !roles->ends[i].revents)
-                continue;
-            waitpid(roles->ids[i], &status, 0);
-            roles->ids[i] = 0;
-            close(roles->ends[i].fd);
-            roles->ends[i].fd = -1; /* poll skips it */
-            if (!WIFEXITED(status) || WEXITSTATUS(status))
-                return false;
-        }
-    }
-    return true;
-}
-
 static bool roles_run(const struct side *side, struct pair *pair, const int channels[2])
 {
-    struct roles roles = {.ends = {{-1, POLLIN, 0}, {-1, POLLIN, 0}}};
+    struct children roles = {0};
     bool done = true;
     for (int i = 0; i < 2 && done; i++) {
         pair->role = i;
         pair->channel = channels[i];
-        roles.ids[i] = child_start(role_run, &(struct role){side, pair, channels[!i]});
-        if (roles.ids[i] > 0)
-            roles.ends[i].fd = (int)syscall(SYS_pidfd_open, roles.ids[i], 0);
-        done = roles.ends[i].fd >= 0;
+        done = children_add(&roles, role_run, &(struct role){side, pair, channels[!i]});
     }
     for (int i = 0; i < 2; i++)
         close(channels[i]);
-    done = done && roles_wait(&roles);
-    roles_end(&roles);
+    done = done && children_wait(&roles, clock_after(PAIR_LIMIT_NSEC));
+    children_end(&roles);
     return done;
 }
 

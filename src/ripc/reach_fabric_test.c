@@ -382,6 +382,62 @@ static void renewed_memory_is_out_of_reach(void **state)
     pair_close(&pair);
 }
 
+/* ---- taken away while it is written to ---- */
+
+struct storming {
+    struct ripc *ripc;
+    struct reach *reach;
+    uint64_t *word;
+    int status; /* what ended it; after the end */
+};
+
+static void *storm(void *argument)
+{
+    struct storming *storming = argument;
+    int64_t end = scene_deadline();
+    for (unsigned turn = 0; ripc_now() < end; turn++) {
+        struct moving moving = moving_make();
+        moving.transfer.light = turn % 4 != 0;
+        int result =
+            reach_write(storming->reach, 0, storming->word, sizeof(uint64_t), &moving.transfer);
+        storming->status = result ? result : moving_wait(storming->ripc, &moving);
+        if (storming->status < 0)
+            return NULL;
+    }
+    storming->status = -ETIMEDOUT;
+    return NULL;
+}
+
+/* The provider may end the connection of who writes to memory that is gone; then the peer
+ * is lost, and comes back. Nobody's memory is written but the owner's who granted it. */
+static void renewing_under_writes_ends_them(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
+    uint64_t *word = ripc_alloc(pair.there, sizeof *word);
+    *word = 5;
+    for (unsigned round = 0; round < 10; round++) {
+        struct storming storming = {.ripc = pair.there, .word = word};
+        struct thread thread = {0};
+        int result = -EPIPE;
+        for (int64_t end = scene_deadline(); result && ripc_now() < end;)
+            result = reach_open(pair.peer, &pair.grant, scene_deadline(), &storming.reach);
+        assert_int_equal(result, 0);
+        assert_int_equal(thread_start(&thread, "storm", storm, &storming), 0);
+        usleep(2000);
+        assert_int_equal(apart_renew(pair.here, &pair.apart, false), 0);
+        thread_join(&thread);
+        assert_true(storming.status == -EACCES || storming.status == -EPIPE);
+        assert_int_equal(pair.apart.base[0], 0);
+        wait_until_lost(pair.there, storming.reach);
+        reach_close(storming.reach);
+        assert_int_equal(ripc_grant(pair.owner, 2, pair.apart.base, ROW, RIPC_WRITE, &pair.grant),
+                         0);
+    }
+    assert_int_equal(ripc_free(pair.there, word), 0);
+    pair_close(&pair);
+}
+
 int main(void)
 {
     struct ripc *ripc;
@@ -402,6 +458,7 @@ int main(void)
         SCENE(nobody_is_woken_for_nothing),
         SCENE(transfers_end_with_their_peer),
         SCENE(renewed_memory_is_out_of_reach),
+        SCENE(renewing_under_writes_ends_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,11 +41,13 @@ ENVIRONMENT = {
     "WEFT_TEST_ADDRESS": ADDRESS,
 }
 
-# Name, seconds it may take, and where it is in the build folder.
+# Name, seconds it may take, where it is in the build folder, and its words.
 PROGRAMS = [
-    ("libfabric", 60, "tests/verbs_libfabric"),
-    ("fabric", 200, "tests/fabric_test"),
-    ("ripc", 300, "tests/verbs_ripc"),
+    ("libfabric", 60, "tests/verbs_libfabric", ""),
+    ("fabric", 200, "tests/fabric_test", ""),
+    ("ripc", 300, "tests/verbs_ripc", ""),
+    ("sst-writes", 200, "tests/sst_fabric_test", "writes"),
+    ("sst-reads", 200, "tests/sst_fabric_test", "reads"),
 ]
 
 
@@ -126,12 +128,12 @@ def root_write(folder, work, build):
     files = {}
     lines = []
     settings = " ".join(f"{name}={value}" for name, value in ENVIRONMENT.items())
-    for name, limit, path in PROGRAMS:
+    for name, limit, path, words in PROGRAMS:
         program = build / path
         files[f"/weft/{program.name}"] = program
         for library in libraries(program):
             files[library] = Path(library)
-        lines.append(f"{name} {limit} {settings} /weft/{program.name}\n")
+        lines.append(f"{name} {limit} {settings} /weft/{program.name} {words}".rstrip() + "\n")
     for inside, outside in files.items():
         target = layer / inside.removeprefix("/")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -202,7 +204,7 @@ def main():
         kept = machine_run(folder, Path(work), console)
     if console.name is not None:
         report.result(False, f"{console.name}: the machine ended before it did")
-    for name, _, _ in PROGRAMS:
+    for name, *_ in PROGRAMS:
         if name not in console.seen and name != console.name:
             report.result(False, f"{name}: it never ran")
     report.result(console.closed, "the machine came to its end")

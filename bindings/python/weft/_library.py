@@ -170,7 +170,14 @@ def _load():
 
 
 library = _load()
-for _name, (_result, _arguments) in _PROTOTYPES.items():
-    _function = getattr(library, _name)
-    _function.restype = _result
-    _function.argtypes = _arguments
+
+
+def declare(prototypes):
+    """Tells ctypes what those functions of the library take and return."""
+    for name, (result, arguments) in prototypes.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+
+
+declare(_PROTOTYPES)

@@ -1,0 +1,223 @@
+"""weft paper: the figures of shared state tables. Results and their form, never times."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.dom.minidom
+
+sys.path.insert(0, sys.path[0] + "/..")
+from figures import rows, run
+from tap import main, weft
+
+CORES = len(os.sched_getaffinity(0))
+FIGURES = ("fig1", "fig3", "table4", "complex", "throughput", "fig5", "fig6", "fig7", "fig8", "fig9")
+
+
+def verdicts(figure):
+    return {claim["what"]: claim["verdict"] for claim in figure["claims"]}
+
+
+class Form(unittest.TestCase):
+    def test_every_entry_is_listed(self):
+        figures = {figure["name"]: figure for figure in weft("paper", "list", "--json").json["figures"]}
+        for name in FIGURES:
+            self.assertTrue(figures["sst-" + name]["measured"])
+            self.assertEqual(figures["sst-" + name]["paper"], "SST")
+
+    def test_every_plot_is_drawn_and_nothing_is_left(self):
+        names = ["sst-fig3", "sst-fig7", "sst-fig8", "sst-fig9"]
+        with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as place:
+            done = weft("paper", "run", *names, "--quick", "--json", "--out", folder,
+                        env={"TMPDIR": place})
+            self.assertEqual(done.code, 0, done.err)
+            self.assertEqual(os.listdir(place), [])
+            for name in names:
+                self.assertTrue(os.path.getsize(f"{folder}/{name}.csv") > 0)
+                if shutil.which("gnuplot"):
+                    xml.dom.minidom.parse(f"{folder}/{name}.svg")
+
+
+@unittest.skipIf(CORES < 2, "it takes two cores")
+class Operations(unittest.TestCase):
+    def test_reads_and_writes_by_size(self):
+        figure = run("sst-fig1")
+        table = rows(figure)
+        self.assertEqual([row["size"] for row in table], [8, 64, 256, 1024, 4096, 16384])
+        for row in table:
+            self.assertGreaterEqual(row["memory_read"], 0)
+            self.assertGreaterEqual(row["memory_write"], 0)
+            if row["fi_read"] is not None:
+                for way in ("fi_read", "fi_write"):
+                    self.assertGreater(row[way], row[way + "_post"])
+                    self.assertAlmostEqual(row[way], row[way + "_post"] + row[way + "_poll"])
+        self.assertEqual(len(figure["claims"]), 8)
+
+    def test_up_to_seven_rows_at_once(self):
+        figure = run("sst-fig3")
+        table = rows(figure)
+        self.assertEqual([(row["size"], row["rows"]) for row in table],
+                         [(size, count) for size in (8, 64, 1024, 4096) for count in range(1, 8)])
+        self.assertEqual({claim["paper"] for claim in figure["claims"]}, {2})
+        self.assertEqual({claim["relation"] for claim in figure["claims"]}, {"below"})
+
+
+class Detection(unittest.TestCase):
+    @unittest.skipIf(CORES < 2, "it takes two cores")
+    def test_the_simplest_predicate_beside_bare_operations(self):
+        figure = run("sst-table4")
+        table = rows(figure)
+        self.assertEqual([(row["medium"], row["way"]) for row in table],
+                         [(medium, way) for medium in ("memory", "libfabric tcp")
+                          for way in ("reads", "writes")])
+        for row in table:
+            if row["sst_mean"] is None:
+                self.assertEqual(row["medium"], "libfabric tcp")
+                continue
+            for make in ("sst", "bare"):
+                self.assertGreater(row[make + "_median"], 0)
+                self.assertLessEqual(row[make + "_median"], row[make + "_high"])
+        printed = [claim["paper"] for claim in figure["claims"] if "mean" in claim["what"]]
+        self.assertEqual(printed, [2.22, 4.6, 4.5, 5.81] * 2)
+
+    def test_a_predicate_over_all_rows(self):
+        figure = run("sst-complex")
+        table = rows(figure)
+        self.assertEqual([(row["way"], row["nodes"]) for row in table],
+                         [("reads", 2), ("reads", 4), ("writes", 2), ("writes", 4)])
+        for row in table:
+            self.assertGreater(row["simple"], 0)
+            self.assertEqual(row["complex"] is None, row["nodes"] == 2)
+        for claim in figure["claims"]:
+            self.assertEqual(claim["verdict"], "cannot be reproduced")
+            self.assertIn("full size", claim["reason"])
+
+    @unittest.skipIf(CORES < 2, "it takes two cores")
+    def test_rows_and_nodes(self):
+        figure = run("sst-fig5")
+        self.assertEqual([table["name"] for table in figure["tables"]],
+                         ["memory", "yielding", "libfabric_tcp"])
+        for number in range(2):
+            table = rows(figure, number)
+            self.assertEqual({(row["nodes"], row["rows"]) for row in table},
+                             {(3, 1), (3, 2), (5, 1), (5, 2), (5, 4)})
+            for row in table:
+                self.assertIsNotNone(row["latency"])
+            for row in [row for row in table if row["rows"] == 1]:
+                self.assertGreater(row["latency"], 0)
+
+    @unittest.skipIf(CORES < 2, "it takes two cores")
+    def test_rows_by_size(self):
+        figure = run("sst-fig6")
+        table = rows(figure)
+        self.assertEqual([(row["nodes"], row["size"]) for row in table],
+                         [(2, 4), (2, 4096), (4, 4), (4, 4096)])
+        for row in table:
+            self.assertIsNotNone(row["reads"])
+            self.assertIsNotNone(row["writes"])
+        self.assertEqual(len(figure["claims"]), 5)
+
+
+class Rates(unittest.TestCase):
+    def test_predicates_that_always_hold(self):
+        (row,) = rows(run("sst-throughput"))
+        self.assertEqual(row["rows"], 4)
+        for row in [row] + rows(run("sst-fig7")):
+            self.assertGreater(row["reads"], 0)
+            self.assertGreater(row["writes"], 0)
+
+    def test_counting_in_step(self):
+        figure = run("sst-fig8")
+        table = rows(figure)
+        self.assertEqual([row["nodes"] for row in table], [2, 3, 4, 6])
+        for row in table:
+            self.assertGreater(row["reads"], 0)
+            self.assertGreater(row["writes"], 0)
+            self.assertEqual(row["busy_reads"] is None, row["nodes"] > CORES)
+        self.assertAlmostEqual(rows(figure, nodes=3)[0]["paper_writes"], 1000 / 325)
+
+
+class Routing(unittest.TestCase):
+    def test_every_router_installs_the_right_table(self):
+        figure = run("sst-fig9")
+        for row in rows(figure):
+            self.assertGreater(row["first"], 0)
+            self.assertGreaterEqual(row["last"], row["first"])
+            self.assertGreater(row["recompute"], 0)
+        self.assertEqual([(row["waiting"], row["nodes"]) for row in rows(figure)],
+                         [("yielding", 4), ("yielding", 6), ("asleep", 4), ("asleep", 6)])
+        found = verdicts(figure)
+        self.assertEqual(found["routers with right tables after each change of a link"], "agrees")
+        self.assertEqual(found["recomputations after changes that no shortest path can see"],
+                         "agrees")
+
+    def test_the_printed_rule_misses_changes_and_ours_none(self):
+        figure = run("sst-fig9")
+        ours, printed = rows(figure, 1)
+        self.assertEqual((ours["rule"], printed["rule"]), ("weft", "printed"))
+        self.assertGreater(ours["wrong_tables"], 0)
+        self.assertEqual(ours["missed"], 0)
+        self.assertGreater(printed["missed"], 0)
+        (claim,) = [claim for claim in figure["claims"] if "printed rule" in claim["what"]]
+        self.assertEqual(claim["verdict"], "differs")
+        self.assertAlmostEqual(claim["weft"], 100 * printed["missed"] / printed["wrong_tables"])
+
+
+class OneCore(unittest.TestCase):
+    def setUp(self):
+        self.cores = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(self.cores)})
+
+    def tearDown(self):
+        os.sched_setaffinity(0, self.cores)
+
+    def test_what_takes_two_cores_says_so(self):
+        for name in ("sst-fig1", "sst-table4", "sst-fig6"):
+            for claim in run(name)["claims"]:
+                self.assertEqual(claim["verdict"], "cannot be reproduced")
+                self.assertIn("two cores", claim["reason"])
+
+    def test_nodes_that_yield_count_on_one_core(self):
+        for row in rows(run("sst-fig8")):
+            self.assertGreater(row["writes"], 0)
+            self.assertIsNone(row["busy_writes"])
+
+
+class BrokenOff(unittest.TestCase):
+    def children(self, parent):
+        found = set()
+        for entry in os.listdir("/proc"):
+            try:
+                fields = open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()
+            except (OSError, IndexError):
+                continue
+            if int(fields[1]) == parent and fields[0] != "Z":
+                found.add(int(entry))
+        return found
+
+    def test_nothing_is_left(self):
+        for how in (signal.SIGINT, signal.SIGKILL):
+            with tempfile.TemporaryDirectory() as place:
+                work = subprocess.Popen([os.environ["WEFT"], "paper", "run", "sst-fig9"],
+                                        env={**os.environ, "TMPDIR": place}, text=True,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                deadline = time.monotonic() + 60
+                while len(self.children(work.pid)) < 4 and time.monotonic() < deadline:
+                    time.sleep(0.01)
+                nodes = self.children(work.pid)
+                self.assertIsNone(work.poll())
+                work.send_signal(how)
+                work.communicate(timeout=60)
+                self.assertEqual(work.returncode, -how)
+                while time.monotonic() < deadline and (
+                        os.listdir(place) or any(os.path.exists(f"/proc/{node}") for node in nodes)):
+                    time.sleep(0.01)
+                self.assertEqual(os.listdir(place), [])
+                self.assertEqual([node for node in nodes if os.path.exists(f"/proc/{node}")], [])
+
+
+main()
