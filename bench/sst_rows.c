@@ -25,6 +25,10 @@ static const struct sst_column wide_columns[] = {
 struct rows {
     struct pair *pair;
     struct desk desk;
+    const struct ways *ways;
+    bool counts; /* this role counts time, by laps of what it does */
+    bool ended;
+    uint32_t left; /* of the lap under way */
     uint64_t total;
 };
 
@@ -38,7 +42,7 @@ static void rows_open(struct rows *rows, struct pair *pair)
         .row_size = sizeof(struct wide_row),
         .members = 2,
     };
-    *rows = (struct rows){.pair = pair, .total = pair_total(pair)};
+    *rows = (struct rows){.pair = pair, .total = pair_total(pair), .left = pair->job->count};
     if (pair->job->size != sizeof((struct wide_row *)0)->data)
         pair_fail(pair, "rows have %zu bytes here", sizeof((struct wide_row *)0)->data);
     if (!desk_open(&rows->desk, &config))
@@ -73,8 +77,8 @@ static void rows_publish(struct rows *rows, uint64_t number)
 
 /* ---- as fast as can be ---- */
 
-/* Memory of the pair. The guard and the end are stored by role 0 with release, after the data,
- * and loaded with acquire before it. */
+/* Memory of the pair. The guard is stored by role 0 with release, after the data, and loaded with
+ * acquire before it; the end by the role that counts. */
 struct board {
     _Alignas(PAYLOAD_LINE) _Atomic uint64_t guard;
     _Alignas(PAYLOAD_LINE) _Atomic bool ended;
@@ -127,66 +131,99 @@ static const void *board_data(struct rows *rows)
 static const struct ways sst_ways = {rows_publish, sst_guard, sst_data};
 static const struct ways board_ways = {board_publish, board_guard, board_data};
 
-static void rows_write(struct rows *rows, const struct ways *ways, bool count)
+static void rows_write(struct rows *rows)
 {
-    struct pair *pair = rows->pair;
-    pair_start(pair);
-    for (uint64_t i = 1; i <= rows->total; i++) {
-        ways->publish(rows, i);
-        if (count && i % pair->job->count == 0)
-            pair_lap(pair);
-    }
-    atomic_store_explicit(&board_of(rows)->ended, true, memory_order_release);
+    rows->ways->publish(rows, ++rows->desk.seen);
 }
 
-static void rows_look(struct rows *rows, const struct ways *ways, bool count)
+static void rows_look(struct rows *rows)
 {
-    struct pair *pair = rows->pair;
-    uint64_t tries = 0;
-    pair_start(pair);
-    while (!atomic_load_explicit(&board_of(rows)->ended, memory_order_acquire)) {
-        uint64_t guard = ways->guard(rows);
-        if (data_is_older(ways->data(rows), guard))
-            pair_fail(pair, "guard %llu was there before its data", (unsigned long long)guard);
-        if (count && ++tries % pair->job->count == 0 && pair->batch_count <= pair->job->batches)
-            pair_lap(pair);
-    }
+    uint64_t guard = rows->ways->guard(rows);
+    if (data_is_older(rows->ways->data(rows), guard))
+        pair_fail(rows->pair, "guard %llu was there before its data", (unsigned long long)guard);
 }
 
-static void rows_run(struct rows *rows, const struct ways *ways, bool tries)
+/* One publish or look; false: the role that counts has all of its laps. */
+static bool rows_step(struct rows *rows)
 {
-    pair_meet(rows->pair);
-    if (rows->pair->role == 0)
-        rows_write(rows, ways, !tries);
+    struct pair *pair = rows->pair;
+    if (pair->role == 0)
+        rows_write(rows);
     else
-        rows_look(rows, ways, tries);
-    pair_meet(rows->pair);
+        rows_look(rows);
+    if (!rows->counts)
+        return !atomic_load_explicit(&board_of(rows)->ended, memory_order_acquire);
+    if (--rows->left > 0)
+        return true;
+    rows->left = pair->job->count;
+    pair_lap(pair);
+    if (pair->batch_count <= pair->job->batches)
+        return true;
+    atomic_store_explicit(&board_of(rows)->ended, true, memory_order_release);
+    return false;
+}
+
+static void rows_floor(struct pair *pair, bool tries)
+{
+    struct rows rows = {.pair = pair,
+                        .ways = &board_ways,
+                        .counts = pair->role == (int)tries,
+                        .left = pair->job->count};
+    pair_meet(pair);
+    pair_start(pair);
+    while (rows_step(&rows))
+        ;
+    pair_meet(pair);
+}
+
+static bool rows_go_on(const struct sst *table, void *argument)
+{
+    const struct rows *rows = argument;
+    return !rows->ended;
+}
+
+static void rows_turn(struct sst *table, void *argument)
+{
+    struct rows *rows = argument;
+    rows->ended = !rows_step(rows);
+    if (rows->ended)
+        sem_post(&rows->desk.done);
+}
+
+/* In triggers: the detector has the core for itself. */
+static void rows_run(struct pair *pair, bool tries)
+{
+    struct rows rows;
+    rows_open(&rows, pair);
+    rows.ways = &sst_ways;
+    rows.counts = pair->role == (int)tries;
+    pair_meet(pair);
+    pair_start(pair);
+    if (!desk_predicate(&rows.desk, rows_go_on, rows_turn, &rows, UINT32_MAX))
+        pair_fail(pair, "%s", rows.desk.reason);
+    desk_wait(&rows.desk);
+    pair_meet(pair);
+    desk_close(&rows.desk);
 }
 
 static void sst_rows_run(struct pair *pair)
 {
-    struct rows rows;
-    rows_open(&rows, pair);
-    rows_run(&rows, &sst_ways, false);
-    desk_close(&rows.desk);
+    rows_run(pair, false);
 }
 
 static void sst_rows_tries_run(struct pair *pair)
 {
-    struct rows rows;
-    rows_open(&rows, pair);
-    rows_run(&rows, &sst_ways, true);
-    desk_close(&rows.desk);
+    rows_run(pair, true);
 }
 
 static void rows_floor_run(struct pair *pair)
 {
-    rows_run(&(struct rows){.pair = pair, .total = pair_total(pair)}, &board_ways, false);
+    rows_floor(pair, false);
 }
 
 static void rows_floor_tries_run(struct pair *pair)
 {
-    rows_run(&(struct rows){.pair = pair, .total = pair_total(pair)}, &board_ways, true);
+    rows_floor(pair, true);
 }
 
 /* ---- in turn ---- */
@@ -224,8 +261,10 @@ static void row_ask(struct sst *table, void *argument)
 {
     struct rows *rows = argument;
     row_take(rows);
-    if (rows->desk.seen % rows->pair->job->count == 0)
+    if (--rows->left == 0) {
         pair_lap(rows->pair);
+        rows->left = rows->pair->job->count;
+    }
     if (rows->desk.seen == rows->total)
         sem_post(&rows->desk.done);
     else

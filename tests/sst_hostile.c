@@ -33,11 +33,10 @@ static const struct sst_column columns[COLUMNS] = {
     [READY] = SST_COLUMN(struct row, ready, SST_U64, SST_GUARD),
 };
 
-static char reason[RIPC_REASON_MAX];
+static char reason[RIPC_REASON_MAX]; /* the main thread's */
 
 static struct sst_config config_make(void)
 {
-    reason[0] = '\0';
     return (struct sst_config){
         .table = TABLE,
         .columns = columns,

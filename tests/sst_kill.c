@@ -6,12 +6,13 @@
  * After each round the survivors must agree on the epoch and its rows, without the dead;
  * each has been told of each death once, and before the view that drops the dead; the rows
  * of the living are everywhere as their owners put them; and nobody has more
- * descriptors, mappings and buffers than in the first rounds, nor the folder more files.
+ * descriptors, mappings, buffers and memory than in the first rounds, nor the folder more files.
  *
  *   sst_kill_test [SEED [ROUNDS [DESIGN]]]     so many rounds of each design; or of 0: writes,
  *                                              1: reads */
 #include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@
 #define WARM_ROUNDS  8 /* after so many everything that is kept for later is there */
 #define MANY_ROUNDS  500
 #define CALLS_STRIDE 24
-#define SLACK        6 /* mappings: of the allocator and of threads that come and go */
+#define HEAP_SLACK   262144 /* bytes: what is kept by threads that come and go */
 
 #define demand(condition)                                                                          \
     do {                                                                                           \
@@ -75,6 +76,7 @@ struct report {
     unsigned descriptors;
     unsigned mappings;
     uint64_t buffers;
+    uint64_t heap;     /* bytes in use */
     uint64_t failures; /* that it was told of */
 };
 
@@ -137,14 +139,16 @@ static bool row_is_whole(const struct row *row, ripc_id member)
     return true;
 }
 
-/* How many lines a file of /proc has. */
-static unsigned count_lines(const char *path)
+/* How many mappings of ours others could have, too: what the allocator and threads map is
+ * not counted. */
+static unsigned mappings_count(void)
 {
     unsigned count = 0;
-    FILE *file = fopen(path, "r");
+    char line[512], mode[8];
+    FILE *file = fopen("/proc/self/maps", "r");
     demand(file);
-    for (int letter; (letter = getc(file)) != EOF;)
-        count += letter == '\n';
+    while (fgets(line, sizeof line, file))
+        count += sscanf(line, "%*s %7s", mode) == 1 && mode[3] == 's';
     fclose(file);
     return count;
 }
@@ -274,8 +278,9 @@ static void report(struct report *report)
     struct ripc_stats stats;
     demand(ripc_stats(self.ripc, &stats) == 0);
     report->descriptors = process_descriptors();
-    report->mappings = count_lines("/proc/self/maps");
+    report->mappings = mappings_count();
     report->buffers = stats.buffers;
+    report->heap = mallinfo2().uordblks;
     report->failures = atomic_load_explicit(&self.failures, memory_order_relaxed);
     report->epoch = sst_epoch(self.table);
     for (uint32_t i = 0; i < ROWS_MAX; i++)
@@ -563,8 +568,8 @@ static bool agree(const struct killer *killer)
 
 static bool has_more(const struct report *now, const struct report *most)
 {
-    return now->descriptors > most->descriptors || now->mappings > most->mappings + SLACK ||
-           now->buffers > most->buffers;
+    return now->descriptors > most->descriptors || now->mappings > most->mappings ||
+           now->buffers > most->buffers || now->heap > most->heap + HEAP_SLACK;
 }
 
 static void most_note(struct killer *killer)
@@ -577,6 +582,8 @@ static void most_note(struct killer *killer)
             most->mappings = now->mappings;
         if (most->buffers < now->buffers)
             most->buffers = now->buffers;
+        if (most->heap < now->heap)
+            most->heap = now->heap;
     }
     unsigned files = files_count(killer->folder);
     if (killer->files_most < files)
@@ -603,9 +610,11 @@ static bool nothing_leaks(struct killer *killer)
         return true;
     for (unsigned i = 0; i < SURVIVORS; i++) {
         const struct report *now = &shared->reports[i], *most = &killer->most[i];
-        printf("# survivor %u: %u descriptors (%u), %u mappings (%u), %llu buffers (%llu)\n", i,
-               now->descriptors, most->descriptors, now->mappings, most->mappings,
-               (unsigned long long)now->buffers, (unsigned long long)most->buffers);
+        printf("# survivor %u: %u descriptors (%u), %u mappings (%u), %llu buffers (%llu), "
+               "%llu bytes (%llu)\n",
+               i, now->descriptors, most->descriptors, now->mappings, most->mappings,
+               (unsigned long long)now->buffers, (unsigned long long)most->buffers,
+               (unsigned long long)now->heap, (unsigned long long)most->heap);
     }
     printf("# %u files (%u)\n", files_count(killer->folder), killer->files_most);
     return false;

@@ -374,6 +374,8 @@ static void design_run(enum sst_design design, uint64_t seed, int64_t seconds)
         demand(ripc_open(NULL, &all.ripc[i]) == 0);
         all.tables[i] = table_join(all.ripc[i], i + 1, i + 1);
     }
+    for (int64_t deadline = ripc_after(PATIENCE); sst_live_count(all.tables[0]) < STAYING;)
+        demand(ripc_now() < deadline); /* the first one hears of the others a little later */
     /* All acts on the first table, but on the second one putting and churning, too. */
     for (unsigned i = 0; i < sizeof acts / sizeof *acts; i++)
         workers[count++] = (struct worker){.act = acts[i], .table = all.tables[0], .member = 1};

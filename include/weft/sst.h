@@ -153,8 +153,8 @@ struct sst_config {
  *   -ETIMEDOUT  not everybody was there until the deadline */
 RIPC_API int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **table);
 
-/* Leaves under a new epoch and frees the table. Always closes; -ETIMEDOUT: the
- * others will see it as a failure. Not from a trigger (-EDEADLK). */
+/* Waits for a trigger that runs, leaves under a new epoch and frees the table. Always
+ * closes; -ETIMEDOUT: the others will see it as a failure. Not from a trigger (-EDEADLK). */
 RIPC_API int sst_close(struct sst *table, int64_t deadline);
 
 /* ---- members ---- */
@@ -224,15 +224,18 @@ RIPC_API double sst_get_f64(const struct sst *table, uint32_t row, uint32_t colu
  * reader as soon as their owner puts them again. */
 RIPC_API const void *sst_cells(const struct sst *table, uint32_t row, uint32_t column);
 
-/* Elements of a column as one put left them. */
+/* Elements of a column as one put left them.
+ *   -EAGAIN  its owner put again and again, or stays in the middle of a put
+ *   -EIO     its owner died in the middle of a put; what it left is in `to` */
 RIPC_API int sst_get(const struct sst *table, uint32_t row, const struct sst_range *range,
                      void *to);
 
-/* A whole row as one put left it, as the struct. */
+/* A whole row as one put left it, as the struct. As sst_get. */
 RIPC_API int sst_row(const struct sst *table, uint32_t row, void *to);
 
-/* A copy of the table. Each row is as one put left it. Returns 0 if moreover no
- * row changed while it was taken, and 1 if they never rested for that long. */
+/* A copy of the table. Each row is as one put left it (or as its owner left it when it
+ * died in the middle of one). Returns 0 if moreover no row changed while it was taken, 1 if
+ * they never rested for that long, and -EAGAIN as sst_get. */
 struct sst_snapshot;
 RIPC_API int sst_snapshot_take(const struct sst *table, struct sst_snapshot **snapshot);
 RIPC_API void sst_snapshot_free(struct sst_snapshot *snapshot);
@@ -299,7 +302,8 @@ RIPC_API int sst_trigger_add(struct sst *table, uint64_t handle, sst_fire *fire,
  * runs, but the one that calls this. -ENOENT as above. */
 RIPC_API int sst_predicate_remove(struct sst *table, uint64_t handle);
 
-/* Waits until it holds; evaluated where predicates are. Not from a trigger (-EDEADLK). */
+/* Waits until it holds; evaluated by this thread for a while, and then where predicates are. Not
+ * from a trigger (-EDEADLK). */
 RIPC_API int sst_wait(struct sst *table, sst_holds *holds, void *argument, const uint32_t *columns,
                       uint32_t column_count, int64_t deadline);
 

@@ -48,29 +48,31 @@ int crowd_cores(void)
 /* ---- the processes ---- */
 
 /* The first reason is the cause; what the others say follows from it. */
-static _Noreturn void crowd_end(struct crowd *crowd, bool missing, const char *format,
-                                va_list arguments)
+static void crowd_say(struct crowd *crowd, bool missing, const char *format, va_list arguments)
 {
     struct crowd_shared *shared = crowd->shared;
-    if (!atomic_exchange_explicit(&shared->spoken, true, memory_order_relaxed)) {
-        vsnprintf(shared->reason, sizeof shared->reason, format, arguments);
-        shared->missing = missing;
-    }
-    _exit(EXIT_FAIL);
+    if (atomic_exchange_explicit(&shared->spoken, true, memory_order_relaxed))
+        return;
+    vsnprintf(shared->reason, sizeof shared->reason, format, arguments);
+    shared->missing = missing;
 }
 
 void crowd_fail(struct crowd *crowd, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    crowd_end(crowd, false, format, arguments);
+    crowd_say(crowd, false, format, arguments);
+    va_end(arguments);
+    _exit(EXIT_FAIL);
 }
 
 void crowd_missing(struct crowd *crowd, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    crowd_end(crowd, true, format, arguments);
+    crowd_say(crowd, true, format, arguments);
+    va_end(arguments);
+    _exit(EXIT_FAIL);
 }
 
 void crowd_pin(uint32_t core)

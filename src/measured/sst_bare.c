@@ -69,6 +69,7 @@ void bare_kinds(const struct bare_job *job, struct bare_board *board,
     struct bare_kind kind = {.job = job, .board = board, .rounds = job->count + TRIP_WARM};
     for (uint32_t i = 0; i < job->size_count; i++)
         for (uint32_t rows = 1; rows <= job->rows; rows++) {
+            kind.size_index = i;
             kind.size = job->sizes[i];
             kind.rows = rows;
             run(&kind, context);
@@ -100,8 +101,7 @@ static void stores_complete(void)
 void bare_kind_note(const struct bare_kind *kind)
 {
     struct bare_board *board = kind->board;
-    uint64_t number = kind->before / kind->rounds;
-    board->times[number / kind->job->rows][number % kind->job->rows] = (struct bare_times){
+    board->times[kind->size_index][kind->rows - 1] = (struct bare_times){
         sample_median(board->totals.usec, board->totals.count),
         sample_median(board->posts.usec, board->posts.count),
     };

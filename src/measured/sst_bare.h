@@ -78,7 +78,7 @@ struct bare_board {
 struct bare_kind {
     const struct bare_job *job;
     struct bare_board *board;
-    uint32_t size, rows;
+    uint32_t size_index, size, rows;
     uint64_t before; /* rounds of the kinds before it */
     uint32_t rounds;
 };

@@ -3,6 +3,7 @@
  * folder, which is removed. */
 #include "measured/sst_node.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -114,6 +115,17 @@ static void rows_find(struct node *node)
                    sst_live_count(node->table), crowd->count);
 }
 
+/* Where many share a core two may take longer to meet than the table allows them: the one
+ * that came last is refused, and comes again. */
+static int table_open(struct node *node, const struct sst_config *config)
+{
+    int error;
+    do {
+        error = sst_open(node->ripc, config, &node->table);
+    } while ((error == -ECONNREFUSED || error == -EADDRINUSE) && clock_now() < config->deadline);
+    return error;
+}
+
 void node_open(struct node *node, struct crowd *crowd, const struct node_plan *plan, bool acts)
 {
     char reason[RIPC_REASON_MAX] = "";
@@ -137,7 +149,7 @@ void node_open(struct node *node, struct crowd *crowd, const struct node_plan *p
     if (node->rests)
         config.flags = SST_MANUAL;
     context_open(node, plan);
-    int error = sst_open(node->ripc, &config, &node->table);
+    int error = table_open(node, &config);
     if (error < 0)
         crowd_fail(crowd, "sst_open: %s", reason[0] ? reason : ripc_strerror(error));
     others_await(node);

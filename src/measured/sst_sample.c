@@ -48,7 +48,7 @@ struct sample_line sample_line_of(const double *x, const double *y, size_t count
         xy += (x[i] - mean_x) * (y[i] - mean_y);
         yy += (y[i] - mean_y) * (y[i] - mean_y);
     }
-    if (count < 2 || xx == 0)
+    if (count < 2 || xx == 0 || isnan(yy))
         return (struct sample_line){NAN, NAN, NAN};
     double slope = xy / xx;
     return (struct sample_line){mean_y - slope * mean_x, slope, yy > 0 ? xy * xy / xx / yy : 1};

@@ -41,6 +41,8 @@ static void a_line_is_found_and_what_is_none_shows(void **state)
     assert_within(line.share, 0, 1e-12);
     assert_within(sample_line_of(x, (double[]){2, 2, 2, 2, 2}, 5).share, 1, 1e-12);
     assert_true(isnan(sample_line_of(x, y, 1).slope));
+    y[3] = NAN;
+    assert_true(isnan(sample_line_of(x, y, 5).share));
 }
 
 TEST_MAIN(TEST(a_sample_is_summed_up), TEST(the_slowest_hundredth_moves_no_mean),

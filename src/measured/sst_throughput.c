@@ -16,9 +16,9 @@
 #include "transport/clock.h"
 
 #define ACT_MAX       8
-#define BATCH_MAX     200
-#define BATCH_COUNT   4096 /* fires of a batch */
-#define BATCHES       200
+#define BATCH_MAX     500
+#define BATCH_COUNT   1024 /* fires of a batch */
+#define BATCHES       500
 #define BATCHES_QUICK 5
 
 struct throughput_job {
@@ -185,6 +185,7 @@ static void rate_claims(struct figure_result *result, const char *where, uint32_
                         const struct throughput_job *job, double rates[2][ACT_MAX])
 {
     uint32_t last = job->act_count - 1;
+    assert(last < ACT_MAX);
     bool full = job->rows[last] == rows;
     for (int design = 0; design < 2; design++)
         figure_claim(result, (struct claim){
@@ -206,7 +207,7 @@ static enum err throughput_figure(struct figure_result *result, const struct fig
     struct throughput_job full = {.nodes = 25, .act_count = 1, .rows = {24}};
     struct throughput_job quick = {.nodes = 5, .act_count = 1, .rows = {4}};
     struct throughput_job *job = call->quick ? &quick : &full;
-    double rates[2][ACT_MAX];
+    double rates[2][ACT_MAX] = {0};
     enum err err = rates_find(result, call, job, rates, why);
     if (!err)
         rate_claims(result, "section 5.5.3", 24, job, rates);
@@ -219,11 +220,12 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
     struct throughput_job full = {.nodes = 30, .act_count = 7, .rows = {1, 5, 10, 15, 20, 25, 29}};
     struct throughput_job quick = {.nodes = 6, .act_count = 3, .rows = {1, 3, 5}};
     struct throughput_job *job = call->quick ? &quick : &full;
-    double rates[2][ACT_MAX];
+    double rates[2][ACT_MAX] = {0};
     enum err err = rates_find(result, call, job, rates, why);
     if (err)
         return err;
     uint32_t last = job->act_count - 1;
+    assert(last < ACT_MAX);
     rate_claims(result, "section 5.6.3", 29, job, rates);
     for (int design = 0; design < 2; design++)
         figure_claim(result,
@@ -256,8 +258,8 @@ const struct figure figure_sst_throughput = {
     .name = "sst-throughput",
     .paper = "SST",
     .what = "a predicate over 24 rows that always holds: evaluated and fired, a second",
-    .size = "25 processes, 200 batches of 4,096",
-    .size_quick = "5 processes, 4 rows, 5 batches of 4,096",
+    .size = "25 processes, 500 batches of 1,024",
+    .size_quick = "5 processes, 4 rows, 5 batches of 1,024",
     .seconds = 5,
     .seconds_quick = 1,
     .choice = "the other nodes' processes sleep: they have nothing to do with it. The paper's 800 "
@@ -271,8 +273,8 @@ const struct figure figure_sst_fig7 = {
     .name = "sst-fig7",
     .paper = "SST",
     .what = "a predicate that always holds: evaluated and fired, by the rows it reads",
-    .size = "30 processes, 1 to 29 rows, 200 batches of 4,096",
-    .size_quick = "6 processes, 1 to 5 rows, 5 batches of 4,096",
+    .size = "30 processes, 1 to 29 rows, 500 batches of 1,024",
+    .size_quick = "6 processes, 1 to 5 rows, 5 batches of 1,024",
     .seconds = 8,
     .seconds_quick = 1,
     .choice = "the other nodes' processes sleep: they have nothing to do with it. \"Decreases "

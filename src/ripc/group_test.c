@@ -83,5 +83,19 @@ static void an_empty_group_is_nobody(void **state)
     scene_close(ripc);
 }
 
+static void a_group_is_found_after_a_send_that_found_nobody(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(here, 1), *member = scene_bind(there, 2);
+    assert_int_equal(ripc_send(sender, 77, "too early", 10, scene_deadline()), -ENOENT);
+    assert_int_equal(ripc_join(member, 77), 0);
+    assert_int_equal(ripc_send(sender, 77, "now", 4, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(member);
+    assert_string_equal(message.data, "now");
+    ripc_release(&message);
+    scene_close(here);
+    scene_close(there);
+}
+
 TEST_MAIN(SCENE(all_members_get_it_but_the_sender), SCENE(a_long_item_completes_when_all_have_it),
-          SCENE(an_empty_group_is_nobody))
+          SCENE(an_empty_group_is_nobody), SCENE(a_group_is_found_after_a_send_that_found_nobody))

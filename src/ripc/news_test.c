@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "ripc/scene.h"
+#include "ripc/service.h"
+#include "ripc/watch.h"
 
 struct seen {
     _Atomic uint64_t count; /* written by the library's thread; release carries value */
@@ -155,7 +157,41 @@ static void an_event_loop_is_woken_by_a_message(void **state)
     }
 }
 
+static void one_wait_sees_messages_events_and_a_word_from_a_thread(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *service = scene_bind(here, 1), *peer = scene_bind(there, 2);
+    _Atomic bool woken = false;
+    uint64_t first = 0, second = 0;
+    bool is_up = false;
+    assert_int_equal(service_await(service, &woken, RIPC_NOW), -EAGAIN);
+    service_wake(service, &woken);
+    assert_int_equal(service_await(service, &woken, scene_deadline()), SERVICE_WOKEN);
+    assert_int_equal(service_await(service, &woken, RIPC_NOW), -EAGAIN);
+
+    assert_int_equal(ripc_send(peer, 1, "hello", 6, scene_deadline()), 0);
+    assert_int_equal(service_await(service, &woken, scene_deadline()), 1);
+    struct ripc_message message = scene_receive(service);
+    ripc_release(&message);
+
+    struct ripc_event event;
+    assert_int_equal(watch_state(service, 2, &first, &is_up), -ENOENT);
+    assert_int_equal(ripc_watch(service, 2), 0);
+    assert_int_equal(service_await(service, &woken, scene_deadline()), 1);
+    assert_int_equal(ripc_poll(service, &event, 1, scene_deadline()), 1);
+    assert_int_equal(watch_state(service, 2, &first, &is_up), 0);
+    assert_true(is_up && first == peer->incarnation);
+    ripc_unbind(peer);
+    assert_int_equal(ripc_poll(service, &event, 1, scene_deadline()), 1);
+    assert_int_equal(event.kind, RIPC_DOWN);
+    assert_int_equal(watch_state(service, 2, &second, &is_up), 0);
+    assert_true(!is_up && second == first);
+    scene_close(here);
+    scene_close(there);
+}
+
 TEST_MAIN(SCENE(notifications_call_back_and_none_is_lost),
           SCENE(a_handle_counts_and_its_descriptor_shows_it),
           SCENE(notifications_come_without_threads_too), SCENE(a_watched_id_comes_and_goes),
-          SCENE(an_event_loop_is_woken_by_a_message))
+          SCENE(an_event_loop_is_woken_by_a_message),
+          SCENE(one_wait_sees_messages_events_and_a_word_from_a_thread))

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/wide.h"
+#include "sst/row.h"
 
 #define TWO_TO_63 9223372036854775808.0
 #define TWO_TO_64 18446744073709551616.0
@@ -98,11 +99,10 @@ static inline __attribute__((always_inline)) bool fold(const struct table *table
         seen |= rest;
         for (; go && rest; rest &= rest - 1) {
             const uint8_t *row = table_row(table, word * 64 + (uint32_t)__builtin_ctzll(rest));
-            const _Atomic uint64_t *at = (const _Atomic uint64_t *)(const void *)(row + cell);
-            go = step(tally, atomic_load_explicit(at, memory_order_relaxed));
+            go = step(tally, row_load(row, cell));
         }
     }
-    atomic_thread_fence(memory_order_acquire);
+    row_fence_load();
     return seen;
 }
 

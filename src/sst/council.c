@@ -388,16 +388,23 @@ static void on_prepare(struct council *council, ripc_id from, const struct counc
     council_prepare(council, &message->view, &message->ballot, &leader);
 }
 
-static void on_cancel(struct council *council, ripc_id from, const struct council_message *message)
+/* Do we follow whoever says so, from now on? */
+static bool council_follows(struct council *council, const struct council_message *message)
 {
     if (ballot_compare(&message->ballot, &council->promised) < 0)
-        return;
+        return false;
     if (!ballot_is_true(council, message)) {
         council->strange++;
-        return;
+        return false;
     }
     council_promise(council, message);
-    if (!council->prepared_is || ballot_compare(&council->prepared_ballot, &message->ballot) >= 0)
+    return true;
+}
+
+static void on_cancel(struct council *council, ripc_id from, const struct council_message *message)
+{
+    if (!council_follows(council, message) || !council->prepared_is ||
+        ballot_compare(&council->prepared_ballot, &message->ballot) >= 0)
         return;
     if (council->prepared.epoch > message->epoch)
         council_void(council);
@@ -407,14 +414,8 @@ static void on_cancel(struct council *council, ripc_id from, const struct counci
 
 static void on_ask(struct council *council, ripc_id from, const struct council_message *message)
 {
-    if (ballot_compare(&message->ballot, &council->promised) < 0)
-        return;
-    if (!ballot_is_true(council, message)) {
-        council->strange++;
-        return;
-    }
-    council_promise(council, message);
-    council_say_state(council, from);
+    if (council_follows(council, message))
+        council_say_state(council, from);
 }
 
 /* A view is installed somewhere. Without us in it that is the end, whoever says so;

@@ -39,6 +39,7 @@ struct process {
     uint64_t nonce;
     ripc_id id;
     bool alive, leaving, refused;
+    bool doomed;  /* it died in the middle of what it is doing */
     uint32_t row; /* once installed */
     struct view view;
     struct encounter encounters[SST_ROWS_MAX];
@@ -59,6 +60,7 @@ struct world {
     struct rng rng;
     uint32_t rows_max;
     bool loses, fails, drop;
+    bool storms; /* processes die */
     nsec now;
     struct process *processes;
     uint32_t process_count;
@@ -114,6 +116,9 @@ static void flight_add(uint32_t from, uint32_t to, const uint8_t *bytes, size_t 
 static void sim_send(void *argument, ripc_id to, const uint8_t *bytes, size_t size)
 {
     struct process *process = argument;
+    process->doomed |= world.storms && chance(150);
+    if (process->doomed)
+        return;
     for (uint32_t i = 0; i < world.process_count; i++) {
         struct process *other = &world.processes[i];
         if (other->alive && other != process && (to ? other->id == to : process_is_member(other)))
@@ -124,6 +129,8 @@ static void sim_send(void *argument, ripc_id to, const uint8_t *bytes, size_t si
 static void sim_meet(void *argument, uint32_t row, ripc_id id, uint64_t nonce)
 {
     struct process *process = argument;
+    if (process->doomed)
+        return;
     demand(row < world.rows_max && row != council_row(&process->council));
     demand(process->encounters[row].nonce == 0);
     demand(process_of(nonce) && process_of(nonce)->id == id);
@@ -133,6 +140,8 @@ static void sim_meet(void *argument, uint32_t row, ripc_id id, uint64_t nonce)
 static void sim_part(void *argument, uint32_t row, uint64_t nonce)
 {
     struct process *process = argument;
+    if (process->doomed)
+        return;
     demand(process->encounters[row].nonce == nonce);
     process->encounters[row] = (struct encounter){0};
 }
@@ -152,6 +161,8 @@ static void view_remember(const struct view *view)
 static void sim_install(void *argument, const struct view *view)
 {
     struct process *process = argument;
+    if (process->doomed)
+        return;
     demand(process->alive);
     demand(view->epoch > process->view.epoch);
     demand(view->row_count <= world.rows_max);
@@ -188,6 +199,8 @@ static void process_end(struct process *process)
 static void sim_refused(void *argument, int status, const char *reason)
 {
     struct process *process = argument;
+    if (process->doomed)
+        return;
     demand(status < 0 && reason[0]);
     demand(!process->view.epoch);
     process->refused = true;
@@ -198,6 +211,8 @@ static void sim_refused(void *argument, int status, const char *reason)
 static void sim_left(void *argument)
 {
     struct process *process = argument;
+    if (process->doomed)
+        return;
     demand(process->leaving);
     process_end(process);
 }
@@ -346,6 +361,29 @@ static bool process_hold_encounters(struct process *process, unsigned one_in)
     return happened;
 }
 
+/* Dies the one that has a view that another has not, if there is such a one. */
+static struct process *process_ahead(void)
+{
+    struct process *first = NULL;
+    bool uneven = false;
+    for (uint32_t i = 0; i < world.process_count; i++) {
+        struct process *process = &world.processes[i];
+        if (!process_is_member(process))
+            continue;
+        uneven |= first && first->view.epoch != process->view.epoch;
+        if (!first || process->view.epoch > first->view.epoch)
+            first = process;
+    }
+    return uneven ? first : NULL;
+}
+
+static void processes_bury(void)
+{
+    for (uint32_t i = 0; i < world.process_count; i++)
+        if (world.processes[i].alive && world.processes[i].doomed)
+            process_end(&world.processes[i]);
+}
+
 /* Who was refused tells its program, which ends; who goes on joining goes on. */
 static void process_tick(struct process *process)
 {
@@ -366,6 +404,8 @@ static void storm_step(void)
         process_start();
         break;
     case 2:
+        if (chance(2))
+            process = process_ahead();
         if (process && chance(2))
             process_end(process);
         break;
@@ -528,8 +568,12 @@ static void world_run(uint64_t seed)
     world.drop = !chance(3);
     process_start();
     uint64_t steps = rng_below(&world.rng, chance(10) ? 5 * STORM_STEPS : STORM_STEPS);
-    for (uint64_t i = 0; i < steps; i++)
+    world.storms = true;
+    for (uint64_t i = 0; i < steps; i++) {
         storm_step();
+        processes_bury();
+    }
+    world.storms = false;
     world_calm();
     world_check();
 }

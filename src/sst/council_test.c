@@ -308,11 +308,9 @@ static void a_leader_leaves_and_the_next_eldest_leads(void **state)
     assert_true(parties[1].left && parties[2].left);
 }
 
-/* The leader dies after it told one of two. */
-static void a_view_that_somebody_installed_becomes_everybodys(void **state)
+/* Until the leader of two has let a third in, and its word is on its way. */
+static void until_committed(void)
 {
-    begin(2);
-    council_join(party_open(2, NULL));
     for (unsigned turn = 0; turn < 20 && parties[0].view.epoch == 2; turn++) {
         struct post post = posts[0];
         memmove(posts, posts + 1, --post_count * sizeof *posts);
@@ -320,7 +318,15 @@ static void a_view_that_somebody_installed_becomes_everybodys(void **state)
         for (unsigned i = 0; i < 3; i++)
             party_meets(i);
     }
-    assert_int_equal(parties[0].view.epoch, 3); /* its COMMITs are on their way */
+    assert_int_equal(parties[0].view.epoch, 3);
+}
+
+/* The leader dies after it told one of two. */
+static void a_view_that_somebody_installed_becomes_everybodys(void **state)
+{
+    begin(2);
+    council_join(party_open(2, NULL));
+    until_committed();
     assert_int_equal(post_count, 2);
     assert_int_equal(posts[1].to, 2);
     posts[0] = posts[1]; /* the newcomer hears it, the other member does not */
@@ -353,6 +359,67 @@ static void what_nobody_installed_is_proposed_anew_without_the_dead(void **state
     assert_int_equal(parties[1].view.row_count, 2);
     assert_int_equal(parties[1].view.rows[0].id, 3); /* the dead one's, which rested for a view */
     assert_int_equal(parties[1].view.rows[1].id, 2);
+}
+
+/* A view that only the dead installed: nobody can know, so its epoch is skipped. */
+static void an_epoch_that_may_have_been_is_not_used_again(void **state)
+{
+    begin(2);
+    council_join(party_open(2, NULL));
+    until_committed();
+    post_count = 0; /* it dies before its word is out, and takes the newcomer with it */
+    council_failed(&parties[1].council, 3, 102);
+    council_failed(&parties[1].council, 1, 100);
+    assert_int_equal(parties[1].installs, 2);
+    assert_int_equal(parties[1].view.epoch, 4);
+    assert_int_equal(parties[1].view.row_count, 2);
+}
+
+/* One that is ready for a view without itself cannot lead when the leader dies: the
+ * others may be ahead. */
+static void who_was_about_to_go_is_gone_when_its_leader_dies(void **state)
+{
+    begin(3);
+    council_leave(&parties[1].council);
+    settle_without(2); /* the third does not get ready, so nothing is installed */
+    assert_true(parties[1].council.prepared_is);
+    council_failed(&parties[1].council, 1, 100);
+    assert_true(parties[1].left);
+    assert_int_equal(post_count, 0);
+}
+
+static void another_row_is_another_meeting(void **state)
+{
+    begin(1);
+    struct council *council = party_open(1, NULL);
+    council_join(council);
+    post_count = 0;
+    struct council_message prepare = {.kind = COUNCIL_PREPARE,
+                                      .table = TABLE,
+                                      .sender = 100,
+                                      .ballot = {.since = 1, .round = 1},
+                                      .base = 1,
+                                      .view = parties[0].view};
+    prepare.view.epoch = 2;
+    prepare.view.row_count = 3;
+    prepare.view.rows[2] = (struct view_member){2, 101, 2};
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    council_receive(council, 1, bytes, council_write(&prepare, bytes));
+    assert_int_equal(council_row(council), 2);
+    council_met(council, 0, 100, 0);
+    assert_true(council->ready);
+    prepare.ballot.round = 2; /* again, in the same row: the meeting holds */
+    council_receive(council, 1, bytes, council_write(&prepare, bytes));
+    assert_true(council->ready);
+    assert_int_equal(parties[1].parts, 0);
+    prepare.ballot.round = 3;
+    prepare.view.rows[1] = prepare.view.rows[2];
+    prepare.view.rows[2] = (struct view_member){0};
+    prepare.view.row_count = 2;
+    council_receive(council, 1, bytes, council_write(&prepare, bytes));
+    assert_int_equal(parties[1].parts, 1);
+    assert_int_equal(parties[1].meets[0], 100);
+    assert_false(council->ready);
 }
 
 static void the_dead_stay_until_somebody_comes_or_goes(void **state)
@@ -474,6 +541,12 @@ static void what_no_member_would_say_is_counted_and_ignored(void **state)
     prepare.view.rows[8] = (struct view_member){9, 9, 4};
     prepare.view.row_count = 9;
     strange(council, 1, &prepare); /* more rows than there are */
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    commit.view.rows[3] = (struct view_member){4, 103, 4};
+    commit.view.row_count = 4;
+    council->config.rows_max = 4; /* with one whom we have not met */
+    council_receive(council, 1, bytes, council_write(&commit, bytes));
+    assert_int_equal(council->installed.epoch, 3);
     uint64_t before = council->strange;
     council_receive(council, 1, (const uint8_t *)"hello", 5);
     assert_int_equal(council->strange, before + 1);
@@ -484,26 +557,27 @@ static void messages_are_read_as_they_were_written(void **state)
     static struct council_message message, again;
     uint8_t bytes[COUNCIL_WIRE_MAX], more[COUNCIL_WIRE_MAX];
     for (int kind = COUNCIL_JOIN; kind < COUNCIL_LOOK; kind++) {
-        message = (struct council_message){.kind = (enum council_kind)kind,
-                                           .table = 1,
-                                           .sender = 2,
-                                           .to = 3,
-                                           .ballot = {4, 5, 6},
-                                           .base = 7,
-                                           .epoch = 8,
-                                           .row = 9,
-                                           .row_to = 10,
-                                           .status = -EPROTO,
-                                           .hash = 11,
-                                           .design = 12,
-                                           .rows_max = 13,
-                                           .id = 14,
-                                           .encounter = 15,
-                                           .heard = 16,
-                                           .done = true,
-                                           .incarnation = 30,
-                                           .text = "because",
-                                           .introduction = {{17, 18, 19}, {20, 21, 22}, {23, 24}}};
+        message =
+            (struct council_message){.kind = (enum council_kind)kind,
+                                     .table = 1,
+                                     .sender = 2,
+                                     .to = 3,
+                                     .ballot = {4, 5, 6},
+                                     .base = 7,
+                                     .epoch = 8,
+                                     .row = 9,
+                                     .row_to = 10,
+                                     .status = -EPROTO,
+                                     .hash = 11,
+                                     .design = 12,
+                                     .rows_max = 13,
+                                     .id = 14,
+                                     .encounter = 15,
+                                     .heard = 16,
+                                     .done = true,
+                                     .incarnation = 30,
+                                     .text = "because",
+                                     .introduction = {{17, 18, 19}, {20, 21, 22}, {23, 24}, 25}};
         message.view = (struct view){.table = 1, .epoch = 23, .row_count = SST_ROWS_MAX};
         for (unsigned row = 0; row < SST_ROWS_MAX; row++)
             message.view.rows[row] = (struct view_member){1000 + row, 2000 + row, 1 + row % 23};
@@ -528,7 +602,9 @@ TEST_MAIN(TEST(a_founder_is_alone_in_row_0),
           TEST(a_leader_leaves_and_the_next_eldest_leads),
           TEST(a_view_that_somebody_installed_becomes_everybodys),
           TEST(what_nobody_installed_is_proposed_anew_without_the_dead),
-          TEST(the_dead_stay_until_somebody_comes_or_goes),
+          TEST(an_epoch_that_may_have_been_is_not_used_again),
+          TEST(who_was_about_to_go_is_gone_when_its_leader_dies),
+          TEST(another_row_is_another_meeting), TEST(the_dead_stay_until_somebody_comes_or_goes),
           TEST(a_newcomer_that_dies_leaves_no_trace),
           TEST(who_cannot_be_met_is_refused_and_the_others_go_on),
           TEST(who_was_wrongly_taken_for_dead_is_expelled),

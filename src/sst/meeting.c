@@ -28,8 +28,12 @@ static int seat_prepare(struct sst *sst, struct seat *seat, uint32_t row)
 {
     size_t size = sst->table.schema.row_size;
     if (sst->config.design == SST_READS) {
-        if (!seat->copy)
-            seat->copy = aligned_alloc(SCHEMA_LINE, size + COLOUR_COUNT * COLOUR_SIZE);
+        if (seat->copy) {
+            /* Somebody may still read what the member before had put. */
+            row_copy(seat->row, sst->table.nothing, &sst->table.schema);
+            return 0;
+        }
+        seat->copy = aligned_alloc(SCHEMA_LINE, size + COLOUR_COUNT * COLOUR_SIZE);
         if (!seat->copy)
             return -ENOMEM;
         memset(seat->copy, 0, size + COLOUR_COUNT * COLOUR_SIZE);

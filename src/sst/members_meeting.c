@@ -176,10 +176,16 @@ static bool early_take(struct members *members, uint32_t row)
     return true;
 }
 
+/* Does it come from somebody else than the member of that row? */
+static bool row_is_not_of(const struct members *members, uint32_t row, ripc_id from)
+{
+    return members->rows[row].installed && members->rows[row].id != from;
+}
+
 void acquaintance_hear(struct members *members, ripc_id from, const struct council_message *message)
 {
     if (message->to != members->council.config.nonce || message->row >= members->config.rows_max ||
-        message->row_to >= members->config.rows_max ||
+        message->row_to >= members->config.rows_max || row_is_not_of(members, message->row, from) ||
         council_is_dead(&members->council, message->sender)) {
         members->strange++;
         return;

@@ -79,7 +79,7 @@ static int range_span(const struct own *own, const struct sst_range *range, stru
 
 /* From the image into the row. Elements around the range that share its words keep what
  * was put last. */
-static void range_store(struct own *own, const struct sst_range *range, const struct span *span)
+static void range_store(struct own *own, const struct sst_range *range)
 {
     const struct schema_column *column = &own->schema->columns[range->column];
     const uint8_t *field = own->image + column->offset;
@@ -90,12 +90,18 @@ static void range_store(struct own *own, const struct sst_range *range, const st
     uint32_t count = range->count ? range->count : column->count - range->first;
     uint32_t at = range->first * SST_SIZE(column->type);
     uint32_t end = at + count * SST_SIZE(column->type);
-    for (uint32_t offset = span->offset; offset < span->offset + span->size; offset += 8) {
-        uint32_t word_end = offset + 8 - column->cell;
-        uint32_t part = (word_end < end ? word_end : end) - at;
-        uint64_t word = part == 8 ? 0 : row_load(own->row, offset);
-        memcpy((uint8_t *)&word + (column->cell + at - offset), field + at, part);
-        row_store(own->row, offset, word);
+    uint8_t *cells = own->row + column->cell;
+    while (at < end) {
+        uint32_t in_word = at % 8, left = end - at;
+        uint32_t part = in_word ? 8 - in_word : left & ~7u; /* all whole words at once */
+        if (in_word || left < 8) {
+            part = part && part < left ? part : left;
+            uint64_t word = row_load(cells, at - in_word);
+            memcpy((uint8_t *)&word + in_word, field + at, part);
+            row_store(cells, at - in_word, word);
+        } else {
+            row_store_words(cells + at, field + at, part);
+        }
         at += part;
     }
 }
@@ -123,7 +129,7 @@ static void own_store(struct own *own, const struct sst_range *ranges, const str
             row_store(row, change->spans[i].watch, row_load(row, change->spans[i].watch) | 1);
     row_fence_store();
     for (unsigned i = 0; i < change->span_count; i++)
-        range_store(own, &ranges[i], &change->spans[i]);
+        range_store(own, &ranges[i]);
     row_fence_store();
     for (unsigned i = 0; i < change->span_count; i++)
         if (change->spans[i].watch)

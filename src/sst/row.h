@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sst/schema.h"
 
@@ -51,6 +52,24 @@ static inline uint64_t row_load(const uint8_t *row, size_t offset)
 static inline void row_store(uint8_t *row, size_t offset, uint64_t word)
 {
     atomic_store_explicit((_Atomic uint64_t *)(void *)(row + offset), word, ROW_STORE);
+}
+
+/* Words between a row and memory of anybody's, one by one: their count times 8 is the size. */
+static inline void row_store_words(uint8_t *cells, const uint8_t *from, uint32_t size)
+{
+    for (uint32_t at = 0; at < size; at += 8) {
+        uint64_t word;
+        memcpy(&word, from + at, sizeof word);
+        row_store(cells, at, word);
+    }
+}
+
+static inline void row_load_words(uint8_t *to, const uint8_t *cells, uint32_t size)
+{
+    for (uint32_t at = 0; at < size; at += 8) {
+        uint64_t word = row_load(cells, at);
+        memcpy(to + at, &word, sizeof word);
+    }
 }
 
 #define ROW_SEQUENCE offsetof(struct row_head, sequence)

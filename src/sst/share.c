@@ -137,6 +137,8 @@ static void read_change(struct spread *spread, const struct change *change,
     share_ring((struct share *)spread, to);
 }
 
+static_assert(offsetof(struct seat, target) == 0, "a target is a seat seen from its ways");
+
 /* Takes a row if it is another than the one we have, and whole. */
 static int target_fetch(struct sst *sst, struct target *target)
 {
@@ -149,7 +151,7 @@ static int target_fetch(struct sst *sst, struct target *target)
         atomic_fetch_add_explicit(&sst->table.retries, 1, memory_order_relaxed);
         return 0;
     }
-    struct seat *seat = (struct seat *)target; /* its first member */
+    struct seat *seat = (struct seat *)target;
     row_copy(seat->row, sst->scratch, schema);
     target->fetched = row_load(sst->scratch, ROW_SEQUENCE);
     count(&sst->fetches, 1);

@@ -61,12 +61,14 @@ static int wait_by_predicate(struct sst *sst, const struct sst_predicate *predic
                              int64_t deadline)
 {
     struct waiter waiter;
-    uint64_t handle;
+    uint64_t handle = 0;
     waiter_init(&waiter);
     detector_enter(sst);
     int result = predicates_add(&sst->predicates, predicate, &handle);
     if (result == 0)
         result = predicates_trigger(&sst->predicates, handle, waiter_done, &waiter);
+    if (result == -ENOMEM)
+        predicates_remove(&sst->predicates, handle);
     detector_leave(sst);
     if (result == 0) {
         detector_wake(sst);
