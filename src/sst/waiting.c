@@ -82,15 +82,28 @@ static int wait_by_predicate(struct sst *sst, const struct sst_predicate *predic
     return result;
 }
 
+static void step_done(struct sst *sst, void *argument)
+{
+    bool *done = argument;
+    *done = true;
+}
+
+/* A step sleeps until a column moves that somebody names: so it is registered meanwhile. */
 static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate, int64_t deadline)
 {
-    int result = 0;
-    while (!predicate->holds(sst, predicate->argument)) {
+    bool done = false;
+    uint64_t handle = 0;
+    detector_enter(sst);
+    int result = predicates_add(&sst->predicates, predicate, &handle);
+    if (result == 0)
+        result = predicates_trigger(&sst->predicates, handle, step_done, &done);
+    detector_leave(sst);
+    while (result >= 0 && !done)
         result = sst_step(sst, deadline);
-        if (result < 0)
-            return predicate->holds(sst, predicate->argument) ? 0 : result;
-    }
-    return 0;
+    if (done)
+        return 0;
+    sst_predicate_remove(sst, handle);
+    return result;
 }
 
 static int wait_until(struct sst *sst, const struct sst_predicate *predicate, int64_t deadline)
