@@ -87,6 +87,9 @@ static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate,
     int result = 0;
     while (!predicate->holds(sst, predicate->argument)) {
         result = sst_step(sst, deadline);
+        /* A step in which something happened does not look at the clock. */
+        if (result >= 0 && deadline != NSEC_NEVER && clock_now() >= deadline)
+            result = deadline == RIPC_NOW ? -EAGAIN : -ETIMEDOUT;
         if (result < 0)
             return predicate->holds(sst, predicate->argument) ? 0 : result;
     }
