@@ -147,7 +147,10 @@ static bool barrier_holds(const struct sst *sst, void *argument)
  * have been to some before we were a member. A call that gave up is not counted again. */
 static uint64_t barrier_next(const struct sst *sst)
 {
-    uint64_t next = row_load(sst->own.row, ROW_BARRIER) + !sst->barrier_open;
+    uint64_t next = row_load(sst->own.row, ROW_BARRIER);
+    if (sst->barrier_open)
+        return next; /* others may wait at the one after it already */
+    next++;
     for (uint32_t row = 0; table_next_live(&sst->table, &row); row++) {
         uint64_t its = table_cell(&sst->table, row, ROW_BARRIER);
         next = its > next ? its : next;
