@@ -30,8 +30,13 @@ static int words_read(const struct sst *sst, uint32_t row, uint32_t watch, uint3
         if (row_read(table_row(&sst->table, row), watch, offset, size, to))
             return 0;
         atomic_fetch_add_explicit((_Atomic uint64_t *)&sst->table.retries, 1, memory_order_relaxed);
-        if (i >= READ_TRIES - READ_YIELDS)
-            sched_yield();
+        if (i < READ_TRIES - READ_YIELDS)
+            continue;
+        if (!table_is_live(&sst->table, row)) {
+            row_peek(table_row(&sst->table, row), offset, size, to);
+            return -EIO;
+        }
+        sched_yield();
     }
     return table_is_live(&sst->table, row) ? -EAGAIN : -EIO;
 }
