@@ -26,6 +26,9 @@ struct sst_snapshot {
 static int words_read(const struct sst *sst, uint32_t row, uint32_t watch, uint32_t offset,
                       uint32_t size, void *to)
 {
+    /* A fetched row has puts of many columns at once: none is seen without the others. */
+    if (sst->config.design == SST_READS && !sst_in_pass(sst))
+        watch = ROW_SEQUENCE;
     for (unsigned i = 0; i < READ_TRIES; i++) {
         if (row_read(table_row(&sst->table, row), watch, offset, size, to))
             return 0;
