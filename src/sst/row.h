@@ -110,3 +110,6 @@ void row_copy(uint8_t *to, const uint8_t *from, const struct schema *schema);
  * copied is worth nothing. Whoever tries again decides how often: a writer may have died in
  * the middle. */
 bool row_read(const uint8_t *row, uint32_t watch, uint32_t offset, uint32_t size, void *to);
+
+/* The words as they are, of a row that nobody writes any more. */
+void row_peek(const uint8_t *row, uint32_t offset, uint32_t size, void *to);
