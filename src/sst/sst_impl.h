@@ -113,6 +113,7 @@ struct sst {
     _Atomic bool stopping;     /* set once, with release, before both threads are woken */
     _Atomic bool expelled;     /* set once by the detector, with release */
     _Atomic uint32_t stepping; /* somebody is in sst_step */
+    uint32_t steps;            /* of that one */
     uint64_t stuck_seen;       /* the keeper's: the run it looks at ... */
     nsec stuck_since;          /* ... since when, and ... */
     bool stuck_told;           /* ... whether it told of it */
