@@ -68,6 +68,49 @@ class Examples(unittest.TestCase):
     def test_event_loop(self):
         self.assertRegex(self.lines("event_loop")[0], "^collector: 100 reports, and the timer ")
 
+    def test_sst_counting(self):
+        *counted, rate = sorted(self.lines("sst_counting", "3", "5000"), key=lambda line: line[0] != "p")
+        self.assertEqual(sorted(counted), [
+            f"process {i}: counted to 5000, always in step" for i in range(3)])
+        self.assertRegex(rate, r"^\d+ counts a second$")
+
+    def test_sst_election(self):
+        self.assertEqual(self.lines("sst_election", "4"),
+                         [f"process {i} leads {5 - i}" for i in range(1, 5)])
+
+    def test_sst_barrier(self):
+        cells = sorted(self.lines("sst_barrier", "4", "200"))
+        self.assertEqual([line.split(":")[0] for line in cells], [f"cell {i}" for i in range(4)])
+        for line in cells:
+            self.assertRegex(line, r": 1\.500000 after 200 rounds, as it should be$")
+
+    def test_sst_multicast(self):
+        *delivered, rate = sorted(self.lines("sst_multicast", "4", "5000"),
+                                  key=lambda line: line[0] != "p")
+        self.assertEqual(len(delivered), 4)
+        self.assertEqual(len({line.split(": ")[1] for line in delivered}), 1, delivered)
+        self.assertIn(": 20000 messages in the order ", delivered[0])
+        self.assertRegex(rate, r"^\d+ messages a second$")
+
+    def test_sst_routing(self):
+        routers = sorted(self.lines("sst_routing", "4", "100", "7"))
+        self.assertEqual(len(routers), 4)
+        for i, line in enumerate(routers):
+            self.assertRegex(line, f"^router {i}: found its routes [0-9]+ times instead of "
+                                   "[0-9]+, and they are the same$")
+            lazy, eager = (int(word.strip(",")) for word in line.split()[2:]
+                           if word.strip(",").isdigit())
+            self.assertLess(lazy, eager)
+
+    def test_sst_examples_know_their_words(self):
+        for name, words in (("sst_counting", ["0"]), ("sst_election", ["1", "2"]),
+                            ("sst_barrier", ["65"]), ("sst_multicast", ["4", "0"]),
+                            ("sst_routing", ["1"])):
+            done = subprocess.run([FOLDER / name, *words], capture_output=True, text=True,
+                                  timeout=60, env=self.env)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertTrue(done.stderr.startswith(f"usage: {name} ["), done.stderr)
+
     def test_each_is_short_and_tells_how_to_run_it(self):
         sources = sorted(SOURCES.glob("*.c"))
         self.assertEqual([path.stem for path in sources],

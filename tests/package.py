@@ -13,6 +13,7 @@ sys.path.insert(0, sys.path[0])
 from tap import main
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+HEADERS = ("ripc", "sst", "sst_multicast")
 PUBLIC = re.compile(r"(ripc|sst|weft)_[a-z0-9_]+")
 
 PROGRAM = """
@@ -91,7 +92,7 @@ class Symbols(unittest.TestCase):
     def test_everything_that_the_headers_declare_is_exported(self):
         listing = run("nm", "-D", "--defined-only", os.environ["WEFT_LIBRARY"])
         names = {line.split()[-1].split("@")[0] for line in listing.stdout.splitlines()}
-        for layer, least in (("ripc", 30), ("sst", 40)):
+        for layer, least in (("ripc", 30), ("sst", 40), ("sst_multicast", 6)):
             text = (ROOT / "include" / "weft" / (layer + ".h")).read_text()
             declared = set(re.findall(rf"^RIPC_API [^(]*?\b({layer}_\w+)\(", text, re.M))
             self.assertGreater(len(declared), least)
@@ -170,7 +171,7 @@ class Install(unittest.TestCase):
 
     def test_c_reads_the_headers_alone_and_in_any_order(self):
         texts = [f"#include <weft/{one}.h>\n#include <weft/{other}.h>\n"
-                 for one in ("ripc", "sst") for other in ("ripc", "sst")]
+                 for one in HEADERS for other in HEADERS]
         for text in [TABLE.replace("= {}", "= {0}"), *texts]:
             for standard in ("gnu99", "c11", "c17"):
                 with self.subTest(text.splitlines()[0] + standard):

@@ -174,6 +174,8 @@ void council_prepare(struct council *council, const struct view *view, const str
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
         struct council_meeting *meeting = &council->meetings[row];
         const struct view_member *member = &view->rows[row];
+        if (council->installed.rows[row].id && view->left[row / 64] >> row % 64 & 1)
+            council->leaving[row] = true; /* even if the view does not come about: it goes */
         bool wanted = own != ROW_NONE && row < view->row_count && member_is_new(council, view, row);
         if (meeting->id && (!wanted || meeting->nonce != member->nonce))
             meeting_end(council, row);

@@ -341,9 +341,8 @@ static int row_take(struct courier *courier)
     courier->fetched = true;
     if (!first && sequence == courier->seat->target.fetched)
         return 0;
-    row_copy(courier->seat->row, courier->row, &sst->table.schema);
+    share_take(sst, courier->seat, courier->row);
     courier->seat->target.fetched = sequence;
-    count(&sst->fetches, 1);
     return 1;
 }
 

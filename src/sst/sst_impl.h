@@ -68,6 +68,9 @@ struct share {
      * carried, and by hardware that their processors do not see. */
     _Atomic uint32_t carries;
     _Atomic uint32_t unseen;
+    /* SST_READS: odd while a fetched row is taken over, for threads that look at many rows. As the
+     * sequence of a row. */
+    _Atomic uint64_t taking;
 };
 
 struct sst {
@@ -110,6 +113,7 @@ struct sst {
     _Atomic bool stopping;     /* set once, with release, before both threads are woken */
     _Atomic bool expelled;     /* set once by the detector, with release */
     _Atomic uint32_t stepping; /* somebody is in sst_step */
+    uint32_t steps;            /* of that one */
     uint64_t stuck_seen;       /* the keeper's: the run it looks at ... */
     nsec stuck_since;          /* ... since when, and ... */
     bool stuck_told;           /* ... whether it told of it */
@@ -150,6 +154,13 @@ void share_ring(struct share *share, const struct sst_rows *to);
 
 /* Would fetching find something? Takes the put lock. */
 bool share_is_due(struct share *share);
+
+/* SST_READS, mapped; with the put lock. Takes a row if it is another than the one we have, and
+ * whole. Returns how many it took. */
+int share_fetch(struct sst *sst, struct target *target);
+
+/* A whole row has come: it is the row of that seat from now on. With the put lock. */
+void share_take(struct sst *sst, struct seat *seat, const uint8_t *row);
 
 /* ---- courier.c: puts and fetches where nothing can be mapped ---- */
 

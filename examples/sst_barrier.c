@@ -1,0 +1,121 @@
+/* sst_barrier: heat in a ring of cells, a process for each.
+ *
+ * In every round each cell becomes the mean of itself and its two neighbours, so nobody may
+ * begin a round before all have ended the one before: they meet at a barrier. What was put
+ * before it is there behind it. The result is that of one process alone.
+ *
+ *     cc -o sst_barrier sst_barrier.c $(pkg-config --cflags --libs weft)
+ *     ./sst_barrier [PROCESSES [ROUNDS]]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <weft/sst.h>
+
+#define TABLE_ID      2003
+#define PROCESSES_MAX 64
+#define DEADLINE      ripc_after(60000000000)
+
+/* Two of them: in one the others read what it was, while the next is being made. */
+struct row {
+    double heat[2];
+};
+enum { HEAT };
+static const struct sst_column columns[] = {
+    [HEAT] = SST_COLUMN(struct row, heat, SST_F64, 0),
+};
+
+/* Passes a result on; ends the program if it is an error. */
+static int64_t must(const char *what, int64_t result)
+{
+    if (result >= 0)
+        return result;
+    fprintf(stderr, "%s: %s\n", what, ripc_strerror((int)result));
+    exit(EXIT_FAILURE);
+}
+
+static double mean(double left, double own, double right)
+{
+    return (left + own + right) / 3;
+}
+
+/* What they are to find: the same in one process. */
+static double heat_alone(uint32_t cell, uint32_t cells, int rounds)
+{
+    double heat[PROCESSES_MAX], next[PROCESSES_MAX];
+    for (uint32_t i = 0; i < cells; i++)
+        heat[i] = i;
+    for (int round = 0; round < rounds; round++) {
+        for (uint32_t i = 0; i < cells; i++)
+            next[i] = mean(heat[(i + cells - 1) % cells], heat[i], heat[(i + 1) % cells]);
+        memcpy(heat, next, sizeof heat);
+    }
+    return heat[cell];
+}
+
+static double heat_of(const struct sst *table, uint32_t cell, uint32_t which)
+{
+    double heat;
+    must("read", sst_get(table, cell, &(struct sst_range){HEAT, which, 1}, &heat));
+    return heat;
+}
+
+static void member_run(uint32_t cells, int rounds)
+{
+    struct ripc *ripc;
+    struct sst *table;
+    must("open", ripc_open(NULL, &ripc));
+    must("open the table", sst_open(ripc,
+                                    &(struct sst_config){
+                                        .table = TABLE_ID,
+                                        .columns = columns,
+                                        .column_count = 1,
+                                        .row_size = sizeof(struct row),
+                                        .rows_wanted = cells,
+                                    },
+                                    &table));
+    uint32_t cell = sst_row_own(table);
+    struct row *own = sst_own(table);
+    own->heat[0] = cell;
+    for (uint32_t round = 0; round < (uint32_t)rounds; round++) {
+        uint32_t now = round % 2, then = 1 - now;
+        must("put", sst_put(table, &(struct sst_range){HEAT, now, 1}, 1, NULL));
+        must("barrier", sst_barrier(table, DEADLINE));
+        own->heat[then] = mean(heat_of(table, (cell + cells - 1) % cells, now), own->heat[now],
+                               heat_of(table, (cell + 1) % cells, now));
+    }
+    must("barrier", sst_barrier(table, DEADLINE)); /* nobody leaves while others read */
+    double found = own->heat[rounds % 2], wanted = heat_alone(cell, cells, rounds);
+    printf("cell %u: %.6f after %d rounds, %s\n", cell, found, rounds,
+           memcmp(&found, &wanted, sizeof found) ? "and should be another" : "as it should be");
+    fflush(stdout);
+    must("close the table", sst_close(table, DEADLINE));
+    ripc_close(ripc, DEADLINE);
+    exit(memcmp(&found, &wanted, sizeof found) ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+int main(int count, char **words)
+{
+    int processes = count > 1 ? atoi(words[1]) : 4;
+    int rounds = count > 2 ? atoi(words[2]) : 1000;
+    if (count > 3 || processes < 1 || processes > PROCESSES_MAX || rounds < 1) {
+        fprintf(stderr, "usage: sst_barrier [PROCESSES [ROUNDS]]\n");
+        return 2;
+    }
+    for (int i = 0; i < processes; i++) {
+        pid_t pid = fork(); /* before any context is open: a child must not use its parent's */
+        if (pid < 0) {
+            perror("fork");
+            return EXIT_FAILURE;
+        }
+        if (pid == 0)
+            member_run((uint32_t)processes, rounds);
+    }
+    int status, failed = 0;
+    while (wait(&status) > 0)
+        failed |= status;
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
