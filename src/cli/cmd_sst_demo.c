@@ -419,6 +419,7 @@ static enum err demo_run(struct call *call, struct why *why)
         (call->json ? summary_json : summary_text)(&demo, &stats, seconds);
     }
     sst_crew_fini(&demo.crew);
+    (void)ripc_clean(call_option(call, "domain")); /* of those who were killed */
     return err;
 }
 
