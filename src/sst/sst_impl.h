@@ -53,6 +53,7 @@ struct tiding {
     struct tiding *next;
     enum { TIDING_VIEW, TIDING_FAILED, TIDING_EXPELLED } kind;
     uint32_t row;
+    ripc_id member; /* TIDING_FAILED: who it was, or 0: whoever has the row */
     struct view view;
 };
 
@@ -191,6 +192,9 @@ void target_close(struct sst *sst, struct seat *seat);
 
 /* Takes over what the keeper told; with the detect lock. Returns how many things. */
 int meeting_take_over(struct sst *sst);
+
+/* As meeting_fail, from any thread: nothing, if the row is another's by then. */
+void meeting_fail_member(struct sst *sst, uint32_t row, ripc_id member);
 void meeting_fini(struct sst *sst); /* all seats; nobody else runs */
 
 /* ---- detector.c ---- */
