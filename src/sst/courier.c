@@ -58,7 +58,8 @@ struct courier {
     bool fetched; /* a row has come */
     /* How many are under way: counted up before each starts, down with release at its end. */
     _Atomic uint32_t under_way;
-    _Atomic bool owed;   /* written under the put lock; the ends look whether to wake us */
+    _Atomic bool owed;   /* written under the put lock; the ends look whether to wake us: seq_cst,
+                          * with under_way */
     _Atomic bool placed; /* set at the end of a write, cleared by us before we look at asleep */
     _Atomic bool failed; /* set at the end of a transfer: the member is gone */
 };
@@ -73,9 +74,11 @@ static void flight_done(struct transfer *transfer, int status)
         atomic_store_explicit(&courier->failed, true, memory_order_release);
     atomic_store_explicit(&courier->placed, true, memory_order_release);
     atomic_store_explicit(&flight->busy, false, memory_order_release);
-    uint32_t left = atomic_fetch_sub_explicit(&courier->under_way, 1, memory_order_release) - 1;
+    /* One total order with the detector's last look before it sleeps (courier_is_due): either it
+     * sees that nothing is under way, or we see what is owed and ring. */
+    uint32_t left = atomic_fetch_sub_explicit(&courier->under_way, 1, memory_order_seq_cst) - 1;
     if (courier->unseen ||
-        (left == 0 && atomic_load_explicit(&courier->owed, memory_order_acquire)))
+        (left == 0 && atomic_load_explicit(&courier->owed, memory_order_seq_cst)))
         detector_wake(courier->sst);
 }
 
@@ -135,11 +138,13 @@ static void word_send(struct courier *courier, uint32_t offset, uint64_t word)
 
 static bool courier_owes(struct courier *courier, unsigned words, unsigned pieces)
 {
+    if (courier->whole_next && !atomic_load_explicit(&courier->under_way, memory_order_acquire))
+        courier->whole_next = 0; /* it has left */
     if (!atomic_load_explicit(&courier->owed, memory_order_relaxed) && courier->whole_next == 0 &&
         flights_free(courier, FLIGHT_FIRST, WORD_FLIGHTS - FLIGHT_FIRST) >= words &&
         (pieces == 0 || flights_free(courier, WORD_FLIGHTS, PIECE_FLIGHTS) >= pieces))
         return false;
-    atomic_store_explicit(&courier->owed, true, memory_order_release);
+    atomic_store_explicit(&courier->owed, true, memory_order_seq_cst);
     return true;
 }
 
@@ -333,13 +338,22 @@ static void fetch_start(struct courier *courier, enum fetch_phase phase)
     flight_start(flight, true, ROW_SEQUENCE, sizeof(uint64_t));
 }
 
+/* A lone number comes by one read, whose words may be of different moments: a sequence that is
+ * newer than the number is not the end of it. */
+static bool lone_has_changed(const struct courier *courier)
+{
+    const struct schema *schema = &courier->sst->table.schema;
+    return schema->lone && row_load(courier->seat->row, schema->columns[0].cell) !=
+                               row_load(courier->row, schema->columns[0].cell);
+}
+
 static int row_take(struct courier *courier)
 {
     struct sst *sst = courier->sst;
     uint64_t sequence = row_load(courier->row, ROW_SEQUENCE);
     bool first = !courier->fetched;
     courier->fetched = true;
-    if (!first && sequence == courier->seat->target.fetched)
+    if (!first && sequence == courier->seat->target.fetched && !lone_has_changed(courier))
         return 0;
     share_take(sst, courier->seat, courier->row);
     courier->seat->target.fetched = sequence;
@@ -392,6 +406,15 @@ static int fetch_move(struct courier *courier)
 int courier_move(struct courier *courier)
 {
     return courier->sst->config.design == SST_READS ? fetch_move(courier) : puts_move(courier);
+}
+
+bool courier_is_due(struct courier *courier)
+{
+    if (atomic_load_explicit(&courier->owed, memory_order_relaxed) &&
+        !atomic_load_explicit(&courier->under_way, memory_order_seq_cst))
+        return true;
+    return courier->unseen && atomic_load_explicit(&courier->placed, memory_order_acquire) &&
+           row_load(courier->seat->row, ROW_ASLEEP);
 }
 
 bool courier_is_done(struct courier *courier)

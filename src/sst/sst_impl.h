@@ -152,7 +152,7 @@ void share_remove(struct share *share, struct target *target);
  * put. With the put lock. */
 void share_ring(struct share *share, const struct sst_rows *to);
 
-/* Would fetching find something? Takes the put lock. */
+/* Would moving find something to do? Takes the put lock. */
 bool share_is_due(struct share *share);
 
 /* SST_READS, mapped; with the put lock. Takes a row if it is another than the one we have, and
@@ -175,6 +175,9 @@ void courier_send_all(struct courier *courier);
 /* Sends what is owed, or (SST_READS) fetches. With the put lock. Returns how many things
  * it did. */
 int courier_move(struct courier *courier);
+
+/* SST_WRITES: could it send what is owed, or must it tell a sleeper? With the put lock. */
+bool courier_is_due(struct courier *courier);
 
 /* Has all that was put arrived, or a row been fetched? With the put lock. */
 bool courier_is_done(struct courier *courier);
