@@ -35,6 +35,7 @@ struct flight {
     struct transfer transfer;
     struct courier *courier;
     uint8_t *bytes;
+    bool quiet; /* it carries nothing for which a sleeper must be told */
     /* Set by us before the transfer starts; cleared with release at its end. */
     _Atomic bool busy;
 };
@@ -72,13 +73,14 @@ static void flight_done(struct transfer *transfer, int status)
     struct courier *courier = flight->courier;
     if (status < 0)
         atomic_store_explicit(&courier->failed, true, memory_order_release);
-    atomic_store_explicit(&courier->placed, true, memory_order_release);
+    bool news = courier->unseen && !flight->quiet;
+    if (news)
+        atomic_store_explicit(&courier->placed, true, memory_order_release);
     atomic_store_explicit(&flight->busy, false, memory_order_release);
     /* One total order with the detector's last look before it sleeps (courier_is_due): either it
      * sees that nothing is under way, or we see what is owed and ring. */
     uint32_t left = atomic_fetch_sub_explicit(&courier->under_way, 1, memory_order_seq_cst) - 1;
-    if (courier->unseen ||
-        (left == 0 && atomic_load_explicit(&courier->owed, memory_order_seq_cst)))
+    if (news || (left == 0 && atomic_load_explicit(&courier->owed, memory_order_seq_cst)))
         detector_wake(courier->sst);
 }
 
@@ -88,7 +90,9 @@ static void flight_start(struct flight *flight, bool read, uint64_t offset, size
     atomic_store_explicit(&flight->busy, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&courier->under_way, 1, memory_order_relaxed);
     flight->transfer.done = flight_done;
-    flight->transfer.light = flight != &courier->flights[FLIGHT_CONFIRM];
+    /* Where nobody sees a word arrive we must know that it has, before we look whether its reader
+     * sleeps. */
+    flight->transfer.light = !courier->unseen && flight != &courier->flights[FLIGHT_CONFIRM];
     int result = read ? reach_read(courier->reach, offset, flight->bytes, size, &flight->transfer)
                       : reach_write(courier->reach, offset, flight->bytes, size, &flight->transfer);
     if (result)
@@ -110,6 +114,7 @@ static struct flight *flight_take(struct courier *courier, size_t size)
     while (atomic_load_explicit(&courier->flights[first].busy, memory_order_acquire))
         first++;
     assert(first < WORD_FLIGHTS + PIECE_FLIGHTS);
+    courier->flights[first].quiet = false;
     return &courier->flights[first];
 }
 
@@ -129,9 +134,10 @@ static void words_send(struct courier *courier, uint32_t offset, uint32_t size)
     }
 }
 
-static void word_send(struct courier *courier, uint32_t offset, uint64_t word)
+static void word_send(struct courier *courier, uint32_t offset, uint64_t word, bool quiet)
 {
     struct flight *flight = flight_take(courier, sizeof word);
+    flight->quiet = quiet;
     memcpy(flight->bytes, &word, sizeof word);
     flight_start(flight, false, offset, sizeof word);
 }
@@ -161,6 +167,7 @@ static void courier_confirm(struct courier *courier)
     uint64_t sequence = row_load(courier->sst->own.row, ROW_SEQUENCE);
     memcpy(flight->bytes, &sequence, sizeof sequence);
     courier->confirming = courier->sent;
+    flight->quiet = true;
     flight_start(flight, false, ROW_SEQUENCE, sizeof sequence);
 }
 
@@ -171,9 +178,11 @@ void courier_set(struct courier *courier, uint32_t cell, uint64_t word, uint64_t
         courier_owes(courier, lone ? 1 : 2, 0))
         return;
     courier->sent++;
-    word_send(courier, cell, word);
+    /* That we fall asleep or wake up is no news, or two would wake each other for ever. */
+    bool quiet = cell == ROW_ASLEEP;
+    word_send(courier, cell, word, quiet);
     if (!lone)
-        word_send(courier, ROW_SEQUENCE, sequence);
+        word_send(courier, ROW_SEQUENCE, sequence, quiet);
 }
 
 static void change_count(const struct change *change, unsigned *words, unsigned *pieces)
@@ -193,7 +202,8 @@ static void sequences_send(struct courier *courier, const struct change *change,
     const uint8_t *row = courier->sst->own.row;
     for (unsigned i = 0; i < change->span_count; i++)
         if (change->spans[i].watch)
-            word_send(courier, change->spans[i].watch, row_load(row, change->spans[i].watch) - odd);
+            word_send(courier, change->spans[i].watch, row_load(row, change->spans[i].watch) - odd,
+                      false);
 }
 
 void courier_change(struct courier *courier, const struct change *change)
@@ -204,14 +214,14 @@ void courier_change(struct courier *courier, const struct change *change)
         courier_owes(courier, words, pieces))
         return;
     courier->sent++;
-    word_send(courier, ROW_SEQUENCE, change->sequence - 1);
+    word_send(courier, ROW_SEQUENCE, change->sequence - 1, false);
     sequences_send(courier, change, true);
     for (unsigned i = 0; i < change->span_count; i++)
         words_send(courier, change->spans[i].offset, change->spans[i].size);
     sequences_send(courier, change, false);
     if (change->guard)
-        word_send(courier, change->guard, row_load(courier->sst->own.row, change->guard));
-    word_send(courier, ROW_SEQUENCE, change->sequence);
+        word_send(courier, change->guard, row_load(courier->sst->own.row, change->guard), false);
+    word_send(courier, ROW_SEQUENCE, change->sequence, false);
 }
 
 /* ---- the whole row ---- */
