@@ -74,11 +74,12 @@ static void no_line_is_wider_than_asked(void **state)
 {
     for (uint32_t width = 1; width < 40; width++) {
         struct text out = {0};
+        char *rest;
         table_text(&out, &example, &(struct table_text_style){.width = width});
         if (width >= 12) /* where titles and cells have a column at least */
             table_text_blocks(&out, &example, &(struct table_text_style){.width = width});
         assert_true(text_ok(&out));
-        for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n"))
+        for (char *line = strtok_r(out.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
             assert_in_range(table_text_width(line), 1, width);
         text_fini(&out);
     }
