@@ -90,11 +90,11 @@ static void event_line(struct text *out, const struct event *event)
 __attribute__((format(printf, 2, 3))) static void event_add(struct demo *demo, const char *format,
                                                             ...)
 {
-    va_list list;
     if (demo->event_count == EVENTS_MAX)
         return;
     struct event *event = &demo->events[demo->event_count++];
     event->at = demo_seconds(demo);
+    va_list list;
     va_start(list, format);
     vsnprintf(event->text, sizeof event->text, format, list);
     va_end(list);

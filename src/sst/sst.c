@@ -385,9 +385,10 @@ int sst_predicate_remove(struct sst *sst, uint64_t handle)
 
 int sst_freeze(struct sst *sst, uint32_t row)
 {
-    if (row >= SST_ROWS_MAX || !sst_member(sst, row) || row == sst_row_own(sst))
+    ripc_id member = sst_member(sst, row);
+    if (!member || row == sst_row_own(sst))
         return -EINVAL;
-    meeting_fail(sst, row);
+    meeting_fail_member(sst, row, member);
     return 0;
 }
 
