@@ -96,7 +96,11 @@ static bool block_is_right(const struct sst *table, uint32_t row, ripc_id member
 {
     static uint64_t words[WORDS]; /* of where triggers run, and the tests run no such */
     uint64_t after;
-    if (sst_get(table, row, &(struct sst_range){.column = BLOCK}, words) != 0)
+    int result; /* -EAGAIN: it is being written, and that takes long where it is emulated */
+    do
+        result = sst_get(table, row, &(struct sst_range){.column = BLOCK}, words);
+    while (result == -EAGAIN);
+    if (result != 0)
         return false;
     after = sst_get_u64(table, row, READY) + 1;
     for (uint64_t number = ready; number <= after; number++) {

@@ -228,6 +228,19 @@ static void row_write(ripc_id member, uint64_t round)
     demand(sst_publish(self.table, parts, 2, READY, round, NULL) == 0);
 }
 
+/* Whoever is put off reads again: the owner was interrupted in the middle of a put. The
+ * victim writes without a rest, and may have died in the middle. */
+static int row_read(uint32_t number, ripc_id member, struct row *row)
+{
+    int64_t deadline = ripc_after(PATIENCE);
+    int result;
+    do
+        result = sst_row(self.table, number, row);
+    while (result == -EAGAIN && member != VICTIM_ID && ripc_now() < deadline);
+    demand(result == 0 || (member == VICTIM_ID && (result == -EAGAIN || result == -EIO)));
+    return result;
+}
+
 /* All rows are of members that we know, and as one put left them. */
 static void rows_check(void)
 {
@@ -239,11 +252,9 @@ static void rows_check(void)
         if (member == 0)
             continue;
         uint64_t ready = sst_get_u64(self.table, i, READY);
-        int result = sst_row(self.table, i, &row);
+        int result = row_read(i, member, &row);
         if (sst_member(self.table, i) != member)
             continue; /* the row changed hands meanwhile */
-        /* The victim writes without a rest, and may have died in the middle of it. */
-        demand(result == 0 || (member == VICTIM_ID && (result == -EAGAIN || result == -EIO)));
         demand(result != 0 || (row_is_whole(&row, member) && row.round >= ready));
     }
 }

@@ -90,11 +90,11 @@ static void event_line(struct text *out, const struct event *event)
 __attribute__((format(printf, 2, 3))) static void event_add(struct demo *demo, const char *format,
                                                             ...)
 {
-    va_list list;
     if (demo->event_count == EVENTS_MAX)
         return;
     struct event *event = &demo->events[demo->event_count++];
     event->at = demo_seconds(demo);
+    va_list list;
     va_start(list, format);
     vsnprintf(event->text, sizeof event->text, format, list);
     va_end(list);
@@ -111,9 +111,10 @@ static bool is_survivor(const struct demo *demo, uint32_t index)
 static void deaths_tell(struct demo *demo)
 {
     char id[RIPC_ID_TEXT];
-    for (int index; (index = sst_crew_died(&demo->crew)) >= 0;)
-        event_add(demo, "%s, member %s, has died", demo->crew.members[index].name,
-                  ripc_id_text(demo->crew.members[index].id, id));
+    for (int index, signal; (index = sst_crew_died(&demo->crew, &signal)) >= 0;)
+        event_add(demo, "%s, member %s, has died: %s", demo->crew.members[index].name,
+                  ripc_id_text(demo->crew.members[index].id, id),
+                  signal ? strsignal(signal) : "it ended");
 }
 
 static void victim_kill(struct demo *demo)
@@ -359,7 +360,7 @@ static enum err crew_await(struct demo *demo, struct why *why)
     int64_t deadline = ripc_after(JOIN_NSEC);
     for (uint32_t index = 0; index < demo->crew.count && !ripc_call_stopped();) {
         enum err err = sst_crew_check(&demo->crew, why);
-        int died = err ? -1 : sst_crew_died(&demo->crew);
+        int signal, died = err ? -1 : sst_crew_died(&demo->crew, &signal);
         if (err)
             return err;
         if (died >= 0 || ripc_now() > deadline)

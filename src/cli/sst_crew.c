@@ -121,19 +121,23 @@ enum err sst_crew_check(const struct sst_crew *crew, struct why *why)
 }
 
 /* Gone, and by now forgotten by the system, too. */
-static bool member_reap(struct sst_crew *crew, uint32_t index)
+static bool member_reap(struct sst_crew *crew, uint32_t index, int *status)
 {
-    if (crew->pids[index] <= 0 || waitpid(crew->pids[index], NULL, WNOHANG) == 0)
+    if (crew->pids[index] <= 0 || waitpid(crew->pids[index], status, WNOHANG) == 0)
         return false;
     crew->pids[index] = 0;
     return true;
 }
 
-int sst_crew_died(struct sst_crew *crew)
+int sst_crew_died(struct sst_crew *crew, int *signal)
 {
-    for (uint32_t index = 0; index < crew->count + crew->spare; index++)
-        if (member_reap(crew, index))
-            return (int)index;
+    int status = 0;
+    for (uint32_t index = 0; index < crew->count + crew->spare; index++) {
+        if (!member_reap(crew, index, &status))
+            continue;
+        *signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+        return (int)index;
+    }
     return -1;
 }
 
@@ -141,7 +145,7 @@ static bool crew_reap(struct sst_crew *crew)
 {
     bool gone = true;
     for (uint32_t index = 0; index < crew->count + crew->spare; index++) {
-        (void)member_reap(crew, index);
+        (void)member_reap(crew, index, NULL);
         gone &= crew->pids[index] <= 0;
     }
     return gone;

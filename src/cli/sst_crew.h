@@ -37,8 +37,9 @@ enum sst_member_state sst_crew_state(const struct sst_crew *crew, uint32_t membe
 /* Fails if one of them could not do its part. */
 MUST_CHECK enum err sst_crew_check(const struct sst_crew *crew, struct why *why);
 
-/* One that died and was not asked to, each once; -1: none. */
-int sst_crew_died(struct sst_crew *crew);
+/* One that died and was not asked to, each once; -1: none. `signal` is what killed it; 0: it
+ * ended by itself. */
+int sst_crew_died(struct sst_crew *crew, int *signal);
 
 /* Lets them leave and waits for it; whoever takes too long is killed. */
 void sst_crew_dismiss(struct sst_crew *crew);

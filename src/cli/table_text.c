@@ -49,7 +49,7 @@ static size_t character(const char *text, uint32_t *width)
 {
     static const unsigned char payload[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
     size_t size = 1;
-    while (((unsigned char)text[size] & 0xc0) == 0x80 && size < 4)
+    while (size < 4 && ((unsigned char)text[size] & 0xc0) == 0x80)
         size++;
     uint32_t code = (unsigned char)*text & payload[size];
     for (size_t i = 1; i < size; i++)

@@ -67,7 +67,9 @@ struct ripc {
     bool notices_closing;
     struct thread notifier;
     struct id_map grants; /* that we gave, by key */
-    uint64_t pipe_last;   /* number of the last pipe we opened */
+    struct id_map ghosts; /* of those, void ones that peers may still write to, by key */
+    struct poller_timer ghost_timer;
+    uint64_t pipe_last; /* number of the last pipe we opened */
     nsec spin;
     nsec yield;
     struct ripc_stats stats;

@@ -6,7 +6,12 @@
  * and shares the memory with that process; later uses go straight to the
  * memory. Revoking tells every process that asked, and waits until it has let
  * go. Between processes of one user that is a promise of the library (they could
- * read each other's memory anyway); over a fabric the hardware's key dies, too. */
+ * read each other's memory anyway); over a fabric the hardware's key dies, too.
+ *
+ * A grant of memory apart (ripc/reach.h) can be void without waiting. A fabric would end
+ * the connection of a holder that still writes, and with it all else that goes over it. So
+ * the key stays good for a while, as the grant's *ghost*: but of what the memory was, which
+ * has become nobody's. */
 
 #include "ripc/remote.h"
 

@@ -489,10 +489,16 @@ int pool_adopt(struct pool *pool, const struct memfile *file)
     return result;
 }
 
+bool pool_is_adopted(const struct extent *extent)
+{
+    const struct slab *slab = (const struct slab *)extent; /* its first member */
+    return !slab_lends(slab) && extent->file;
+}
+
 static struct slab *pool_adopted(struct pool *pool, const void *base)
 {
     struct slab *slab = pool_slab_at(pool, base);
-    assert(slab && !slab_lends(slab) && slab->extent.file && slab->extent.base == base);
+    assert(slab && pool_is_adopted(&slab->extent) && slab->extent.base == base);
     return slab;
 }
 

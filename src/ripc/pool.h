@@ -7,6 +7,7 @@
  * because making and faulting in memory costs more than the copy. Foreign
  * memory and memory files of others are entered beside. Any address is found in O(log slabs). */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,6 +53,7 @@ int pool_unregister(struct pool *pool, void *base); /* -ENOENT, -EBUSY */
 MUST_CHECK int pool_adopt(struct pool *pool, const struct memfile *file);
 /* Its base, with nothing that uses it. */
 void pool_drop(struct pool *pool, const void *base);
+bool pool_is_adopted(const struct extent *extent);
 /* Another file lies there now: extent_close and extent_open for it. */
 void pool_exchange(struct pool *pool, const struct memfile *file);
 

@@ -105,7 +105,7 @@ struct council {
     bool uneven;                /* LEAD_ASKS: not everybody has installed that */
     uint64_t epoch_max;         /* of views that somebody has prepared */
     bool awaited[SST_ROWS_MAX]; /* whose answer is missing */
-    bool leaving[SST_ROWS_MAX];
+    bool leaving[SST_ROWS_MAX]; /* who goes; also what the leader before had heard */
     struct council_joiner joiners[SST_ROWS_MAX];
     uint32_t joiner_count;
 

@@ -151,6 +151,13 @@ void meeting_fail(struct sst *sst, uint32_t row)
     tiding_tell(sst, tiding_new(TIDING_FAILED, row));
 }
 
+void meeting_fail_member(struct sst *sst, uint32_t row, ripc_id member)
+{
+    struct tiding *tiding = tiding_new(TIDING_FAILED, row);
+    tiding->member = member;
+    tiding_tell(sst, tiding);
+}
+
 void meeting_expelled(struct sst *sst)
 {
     tiding_tell(sst, tiding_new(TIDING_EXPELLED, 0));
@@ -203,16 +210,23 @@ static uint8_t *row_memory(struct sst *sst, const struct view *view, uint32_t ro
     return sst->seats[row].row;
 }
 
-static void row_install(struct sst *sst, const struct tiding *tiding, uint32_t row)
+/* What must be done and told while the view before still stands, whole. */
+static void row_clear(struct sst *sst, const struct tiding *tiding, uint32_t row)
 {
-    struct view_member *before = &sst->view.rows[row];
-    const struct view_member *member = &tiding->view.rows[row];
-    if (before->nonce == member->nonce)
+    const struct view_member *before = &sst->view.rows[row];
+    if (before->nonce == tiding->view.rows[row].nonce)
         return;
     if (!(tiding->view.left[row / 64] >> row % 64 & 1))
         row_freeze(sst, row); /* the others heard of it first */
     if (before->id && row != sst->table.own && !sst->gone[row])
         target_close(sst, &sst->seats[row]);
+}
+
+static void row_install(struct sst *sst, const struct tiding *tiding, uint32_t row)
+{
+    const struct view_member *member = &tiding->view.rows[row];
+    if (sst->view.rows[row].nonce == member->nonce)
+        return;
     sst->gone[row] = false;
     atomic_store_explicit(&sst->table.rows[row], row_memory(sst, &tiding->view, row),
                           memory_order_release);
@@ -229,10 +243,16 @@ static void view_install(struct sst *sst, const struct tiding *tiding)
             if (view->rows[row].id == self)
                 sst->table.own = row;
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
+        row_clear(sst, tiding, row);
+    uint64_t views = atomic_load_explicit(&sst->table.views, memory_order_relaxed);
+    atomic_store_explicit(&sst->table.views, views + 1, ROW_STORE);
+    row_fence_store();
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
         row_install(sst, tiding, row);
     sst->view = *view;
     atomic_store_explicit(&sst->table.row_count, view->row_count, memory_order_release);
     atomic_store_explicit(&sst->table.epoch, view->epoch, memory_order_release);
+    atomic_store_explicit(&sst->table.views, views + 2, memory_order_release);
     predicates_rows_changed(&sst->predicates);
     upcall(sst, &(struct sst_news){.kind = SST_EPOCH, .epoch = view->epoch});
 }
@@ -273,7 +293,8 @@ int meeting_take_over(struct sst *sst)
             view_install(sst, tiding);
             break;
         case TIDING_FAILED:
-            row_freeze(sst, tiding->row);
+            if (!tiding->member || tiding->member == sst->view.rows[tiding->row].id)
+                row_freeze(sst, tiding->row);
             break;
         case TIDING_EXPELLED:
             table_expel(sst);

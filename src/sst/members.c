@@ -177,6 +177,13 @@ static void members_regroup(struct members *members)
     }
 }
 
+static void counters_show(struct members *members)
+{
+    uint64_t strange = members->council.strange + members->strange;
+    atomic_store_explicit(&members->refused_shown, members->council.refused, memory_order_relaxed);
+    atomic_store_explicit(&members->strange_shown, strange, memory_order_relaxed);
+}
+
 /* What is to be done now. Events are fetched before messages and looked at after them: who
  * goes says so before it is gone. Returns how many things that were. */
 static int members_work(struct members *members)
@@ -197,6 +204,7 @@ static int members_work(struct members *members)
     members->tick_at = council_tick(&members->council, now);
     met += acquaintances_work(members, now); /* with those whom the council found just now */
     members_regroup(members);
+    counters_show(members);
     return count + met + post_flush(members) + (event_count > 0 ? event_count : 0);
 }
 
@@ -364,10 +372,10 @@ int members_say(struct members *members, ripc_id to, const uint8_t *bytes, size_
 
 uint64_t members_refused(const struct members *members)
 {
-    return members->council.refused;
+    return atomic_load_explicit(&members->refused_shown, memory_order_relaxed);
 }
 
 uint64_t members_strange(const struct members *members)
 {
-    return members->council.strange + members->strange;
+    return atomic_load_explicit(&members->strange_shown, memory_order_relaxed);
 }

@@ -68,7 +68,9 @@ struct members {
     void *look_argument;
     members_gone *gone; /* or NULL */
     void *gone_argument;
-    uint64_t strange;   /* what did not even reach the council */
+    uint64_t strange; /* what did not even reach the council */
+    /* What other threads see of the counters; stored after each step, relaxed. */
+    _Atomic uint64_t refused_shown, strange_shown;
     _Atomic bool woken; /* by members_wake, any thread; see service_await */
 };
 

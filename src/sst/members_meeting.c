@@ -259,13 +259,6 @@ static bool acquaintance_is_gone(const struct members *members, const struct acq
     return incarnation > peer->incarnation || (!is_up && incarnation == peer->incarnation);
 }
 
-/* Everybody has agreed that it goes: that it is gone is no surprise. */
-static bool row_is_leaving(const struct members *members, uint32_t row)
-{
-    const struct council *council = &members->council;
-    return council->prepared_is && council->prepared.left[row / 64] >> row % 64 & 1;
-}
-
 int acquaintances_bury(struct members *members)
 {
     int count = 0;
@@ -275,7 +268,8 @@ int acquaintances_bury(struct members *members)
             continue;
         count++;
         peer->dead = true;
-        if (peer->installed && !row_is_leaving(members, row))
+        /* Who has said that it goes is gone without a surprise. */
+        if (peer->installed && !members->council.leaving[row])
             meeting_fail(members->config.table, row);
         council_failed(&members->council, peer->id, peer->nonce);
     }

@@ -178,7 +178,7 @@ int predicates_add(struct predicates *predicates, const struct sst_predicate *fr
     columns_use(predicates, predicate, from);
     predicates->order[predicates->count++] = predicate;
     predicates->eager += predicate->eager;
-    predicates->refresh = true;
+    predicates->fresh = true;
     if (handle)
         *handle = predicate->handle;
     return 0;
@@ -326,9 +326,10 @@ int predicates_pass(struct predicates *predicates, struct sst *sst)
     bool any = watches_look(predicates, changed);
     if (predicates->refresh)
         memset(changed, 0xff, sizeof changed);
-    else if (!any && !predicates->eager)
+    else if (!any && !predicates->eager && !predicates->fresh)
         return 0;
     predicates->refresh = false;
+    predicates->fresh = false;
     row_fence_load(); /* what stood before the words that changed is there */
     predicates->in_pass = true;
     uint64_t before = predicates->evaluations;
@@ -356,7 +357,7 @@ uint64_t predicates_running(const struct predicates *predicates, char name[SST_N
 
 bool predicates_are_due(struct predicates *predicates)
 {
-    if (predicates->refresh || predicates->eager)
+    if (predicates->refresh || predicates->fresh || predicates->eager)
         return true;
     for (uint32_t i = 0; i < predicates->watch_count; i++) {
         const struct watch *watch = &predicates->watches[i];

@@ -32,7 +32,8 @@ struct predicates {
     const uint8_t **live_rows; /* of the table, one after the other */
     uint32_t live_count;
     bool in_pass;
-    bool refresh; /* evaluate all: the live rows changed, or somebody is new */
+    bool refresh; /* evaluate all: the live rows changed */
+    bool fresh;   /* evaluate those that are new */
     uint64_t passes, evaluations, fires;
     /* The trigger that runs, for a thread that watches over it: counted up before and after
      * each, odd while one runs, with release; the name was stored before. Written by the pass

@@ -198,6 +198,22 @@ static void predicates_remove_themselves_and_each_other(void **state)
     end(&scene);
 }
 
+/* Somebody who is new, as each waiting thread is, does not make the others fire again. */
+static void a_newcomer_is_asked_alone(void **state)
+{
+    struct scene scene;
+    begin(&scene, 1);
+    add(&scene, SST_RECURRENT, 0, fire_a);
+    assert_int_equal(pass(&scene), 1);
+    add(&scene, SST_RECURRENT, 0, fire_b);
+    assert_true(predicates_are_due(&scene.predicates));
+    assert_int_equal(pass(&scene), 1);
+    assert_string_equal(scene.fired, "ab");
+    assert_false(predicates_are_due(&scene.predicates));
+    assert_int_equal(pass(&scene), 0);
+    end(&scene);
+}
+
 static void add_another(struct sst *sst, void *argument)
 {
     struct scene *scene = scene_of(sst);
@@ -329,6 +345,7 @@ int main(void)
         cmocka_unit_test(the_three_kinds),
         cmocka_unit_test(who_names_nothing_is_asked_always),
         cmocka_unit_test(predicates_remove_themselves_and_each_other),
+        cmocka_unit_test(a_newcomer_is_asked_alone),
         cmocka_unit_test(triggers_add_predicates),
         cmocka_unit_test(wide_columns_count_when_they_are_whole),
         cmocka_unit_test(a_change_of_live_rows_asks_all),

@@ -26,14 +26,22 @@ struct sst_snapshot {
 static int words_read(const struct sst *sst, uint32_t row, uint32_t watch, uint32_t offset,
                       uint32_t size, void *to)
 {
+    /* A fetched row has puts of many columns at once: none is seen without the others. */
+    if (sst->config.design == SST_READS && !sst_in_pass(sst))
+        watch = ROW_SEQUENCE;
     for (unsigned i = 0; i < READ_TRIES; i++) {
         if (row_read(table_row(&sst->table, row), watch, offset, size, to))
             return 0;
         atomic_fetch_add_explicit((_Atomic uint64_t *)&sst->table.retries, 1, memory_order_relaxed);
-        if (i >= READ_TRIES - READ_YIELDS)
-            sched_yield();
+        if (i < READ_TRIES - READ_YIELDS)
+            continue;
+        if (!table_is_live(&sst->table, row)) {
+            row_peek(table_row(&sst->table, row), offset, size, to);
+            return -EIO;
+        }
+        sched_yield();
     }
-    return table_is_live(&sst->table, row) ? -EAGAIN : -EIO;
+    return -EAGAIN;
 }
 
 /* The first of several elements; or a number of a row that is fetched, which is whole before
@@ -148,19 +156,32 @@ static int rows_copy(const struct sst *sst, struct sst_snapshot *snapshot, uint8
     return 0;
 }
 
-static bool rows_rested(const struct sst *sst, const uint64_t *sequences, uint32_t row_count)
+/* Is every row as it was copied? A number is stored before its put is counted, so that the
+ * sequence alone does not tell; but under one sequence it changes only once. */
+static bool rows_rested(const struct sst *sst, const struct sst_snapshot *snapshot, uint8_t *words,
+                        uint8_t *again, const uint64_t *sequences, uint32_t row_count)
 {
     row_fence_load();
     for (uint32_t row = 0; row < row_count; row++)
         if (row_load(table_row(&sst->table, row), ROW_SEQUENCE) != sequences[row])
             return false;
+    for (uint32_t row = 0; row < row_count; row++) {
+        if (words_read(sst, row, ROW_SEQUENCE, 0, sst->table.schema.row_size, words) == -EAGAIN ||
+            row_load(words, ROW_SEQUENCE) != sequences[row])
+            return false;
+        row_unpack(&sst->table.schema, words, again);
+        if (memcmp(again, snapshot->rows + row * snapshot->row_size, snapshot->row_size) != 0)
+            return false;
+    }
     return true;
 }
 
-static int snapshot_fill(const struct sst *sst, struct sst_snapshot *snapshot, uint8_t *words)
+static int snapshot_fill(const struct sst *sst, struct sst_snapshot *snapshot, uint8_t *words,
+                         uint8_t *again)
 {
     uint64_t sequences[SST_ROWS_MAX];
     for (unsigned i = 0; i < SNAPSHOT_TRIES; i++) {
+        uint64_t views = atomic_load_explicit(&sst->table.views, memory_order_acquire);
         uint32_t row_count = sst_row_count(sst);
         snapshot->epoch = sst_epoch(sst);
         for (unsigned word = 0; word < LIVE_WORDS; word++)
@@ -169,7 +190,10 @@ static int snapshot_fill(const struct sst *sst, struct sst_snapshot *snapshot, u
         int result = rows_copy(sst, snapshot, words, sequences, row_count);
         if (result)
             return result;
-        if (rows_rested(sst, sequences, row_count) && snapshot->epoch == sst_epoch(sst))
+        if (views & 1)
+            sched_yield();
+        else if (rows_rested(sst, snapshot, words, again, sequences, row_count) &&
+                 atomic_load_explicit(&sst->table.views, memory_order_relaxed) == views)
             return 0;
     }
     return 1;
@@ -181,15 +205,18 @@ int sst_snapshot_take(const struct sst *sst, struct sst_snapshot **out)
     struct sst_snapshot *snapshot =
         calloc(1, sizeof *snapshot + sst->config.rows_max * (size_t)schema->struct_size);
     uint8_t *words = row_buffer(sst);
-    if (!snapshot || !words) {
+    uint8_t *again = malloc(schema->struct_size);
+    if (!snapshot || !words || !again) {
         free(snapshot);
         free(words);
+        free(again);
         return -ENOMEM;
     }
     snapshot->row_size = schema->struct_size;
     snapshot->row_max = sst->config.rows_max;
-    int result = snapshot_fill(sst, snapshot, words);
+    int result = snapshot_fill(sst, snapshot, words, again);
     free(words);
+    free(again);
     if (result < 0)
         free(snapshot);
     else

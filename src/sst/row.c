@@ -89,6 +89,11 @@ static void bytes_load(uint8_t *to, const uint8_t *row, uint32_t offset, uint32_
     }
 }
 
+void row_peek(const uint8_t *row, uint32_t offset, uint32_t size, void *to)
+{
+    bytes_load(to, row, offset, size);
+}
+
 bool row_read(const uint8_t *row, uint32_t watch, uint32_t offset, uint32_t size, void *to)
 {
     uint64_t before = row_load(row, watch);

@@ -139,8 +139,18 @@ static void read_change(struct spread *spread, const struct change *change,
 
 static_assert(offsetof(struct seat, target) == 0, "a target is a seat seen from its ways");
 
-/* Takes a row if it is another than the one we have, and whole. */
-static int target_fetch(struct sst *sst, struct target *target)
+void share_take(struct sst *sst, struct seat *seat, const uint8_t *row)
+{
+    _Atomic uint64_t *taking = &sst->share.taking;
+    uint64_t before = atomic_load_explicit(taking, memory_order_relaxed);
+    atomic_store_explicit(taking, before + 1, ROW_STORE);
+    row_copy(seat->row, row, &sst->table.schema); /* begins with a fence */
+    row_fence_store();
+    atomic_store_explicit(taking, before + 2, ROW_STORE);
+    count(&sst->fetches, 1);
+}
+
+int share_fetch(struct sst *sst, struct target *target)
 {
     const struct schema *schema = &sst->table.schema;
     /* The words come together with the sequence that tells of them. */
@@ -151,10 +161,8 @@ static int target_fetch(struct sst *sst, struct target *target)
         atomic_fetch_add_explicit(&sst->table.retries, 1, memory_order_relaxed);
         return 0;
     }
-    struct seat *seat = (struct seat *)target;
-    row_copy(seat->row, sst->scratch, schema);
+    share_take(sst, (struct seat *)target, sst->scratch);
     target->fetched = row_load(sst->scratch, ROW_SEQUENCE);
-    count(&sst->fetches, 1);
     return 1;
 }
 
@@ -163,20 +171,28 @@ static int read_move(struct spread *spread)
     struct share *share = (struct share *)spread;
     int moved = carried_move(share);
     for (uint32_t i = 0; i < share->mapped_count; i++)
-        moved += target_fetch(share->sst, share->mapped[i]);
+        moved += share_fetch(share->sst, share->mapped[i]);
     return moved;
+}
+
+/* Who is in the middle of a put rings when it is done. */
+static bool target_is_due(const struct target *target)
+{
+    uint64_t sequence = row_load(target->mapped, ROW_SEQUENCE);
+    return sequence != target->fetched && !(sequence & 1);
 }
 
 bool share_is_due(struct share *share)
 {
     bool due = false;
-    if (share->spread.ops != &share_read_ops)
+    bool reads = share->spread.ops == &share_read_ops;
+    if (!reads && !atomic_load_explicit(&share->carries, memory_order_relaxed))
         return false;
     lock_take(&share->sst->put_lock);
-    for (uint32_t i = 0; i < share->mapped_count; i++) {
-        const struct target *target = share->mapped[i];
-        due = due || row_load(target->mapped, ROW_SEQUENCE) != target->fetched;
-    }
+    for (uint32_t i = 0; reads && i < share->mapped_count; i++)
+        due = due || target_is_due(share->mapped[i]);
+    for (uint32_t i = 0; !reads && i < share->carried_count; i++)
+        due = due || courier_is_due(share->carried[i]->courier);
     lock_drop(&share->sst->put_lock);
     return due;
 }

@@ -385,25 +385,70 @@ int sst_predicate_remove(struct sst *sst, uint64_t handle)
 
 int sst_freeze(struct sst *sst, uint32_t row)
 {
-    if (row >= SST_ROWS_MAX || !sst_member(sst, row) || row == sst_row_own(sst))
+    ripc_id member = sst_member(sst, row);
+    if (!member || row == sst_row_own(sst))
         return -EINVAL;
-    meeting_fail(sst, row);
+    meeting_fail_member(sst, row, member);
     return 0;
 }
 
 /* ---- aggregates ---- */
 
+#define LOOK_TRIES 1000
+
+/* A look at many rows by a thread that does not run the pass. SST_READS: fetches change columns
+ * in another order than they were put in. */
+struct look {
+    uint64_t taking;
+    unsigned tries;
+};
+
+static bool look_may_tear(const struct sst *sst)
+{
+    return sst->config.design == SST_READS && !sst_in_pass(sst);
+}
+
+static struct look look_begin(const struct sst *sst)
+{
+    struct look look = {0};
+    if (look_may_tear(sst))
+        look.taking = atomic_load_explicit(&sst->share.taking, memory_order_acquire);
+    return look;
+}
+
+/* Did it meet a fetch? Then once more, unless there is no end to them. */
+static bool look_again(const struct sst *sst, struct look *look)
+{
+    if (!look_may_tear(sst))
+        return false;
+    row_fence_load();
+    uint64_t now = atomic_load_explicit(&sst->share.taking, memory_order_acquire);
+    bool met = now != look->taking || (now & 1);
+    look->taking = now;
+    return met && ++look->tries < LOOK_TRIES;
+}
+
 #define AGGREGATE(type, name)                                                                      \
     type sst_##name(const struct sst *sst, uint32_t column)                                        \
     {                                                                                              \
+        type result;                                                                               \
+        struct look look = look_begin(sst);                                                        \
         assert(number_column(sst, column));                                                        \
-        return aggregate_##name(&sst->table, column);                                              \
+        do                                                                                         \
+            result = aggregate_##name(&sst->table, column);                                        \
+        while (look_again(sst, &look));                                                            \
+        return result;                                                                             \
     }
 #define AGGREGATE_WITH(type, name, value_type)                                                     \
     type sst_##name(const struct sst *sst, uint32_t column, value_type value)                      \
     {                                                                                              \
+        type result;                                                                               \
+        struct look look = look_begin(sst);                                                        \
         assert(number_column(sst, column));                                                        \
-        return aggregate_##name(&sst->table, column, value);                                       \
+        do                                                                                         \
+            result = aggregate_##name(&sst->table, column, value);                                 \
+        while (look_again(sst, &look));                                                            \
+        return result;                                                                             \
     }
 
 AGGREGATE(uint64_t, minimum_u64)

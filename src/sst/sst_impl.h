@@ -53,6 +53,7 @@ struct tiding {
     struct tiding *next;
     enum { TIDING_VIEW, TIDING_FAILED, TIDING_EXPELLED } kind;
     uint32_t row;
+    ripc_id member; /* TIDING_FAILED: who it was, or 0: whoever has the row */
     struct view view;
 };
 
@@ -68,6 +69,9 @@ struct share {
      * carried, and by hardware that their processors do not see. */
     _Atomic uint32_t carries;
     _Atomic uint32_t unseen;
+    /* SST_READS: odd while a fetched row is taken over, for threads that look at many rows. As the
+     * sequence of a row. */
+    _Atomic uint64_t taking;
 };
 
 struct sst {
@@ -110,6 +114,7 @@ struct sst {
     _Atomic bool stopping;     /* set once, with release, before both threads are woken */
     _Atomic bool expelled;     /* set once by the detector, with release */
     _Atomic uint32_t stepping; /* somebody is in sst_step */
+    uint32_t steps;            /* of that one */
     uint64_t stuck_seen;       /* the keeper's: the run it looks at ... */
     nsec stuck_since;          /* ... since when, and ... */
     bool stuck_told;           /* ... whether it told of it */
@@ -148,8 +153,15 @@ void share_remove(struct share *share, struct target *target);
  * put. With the put lock. */
 void share_ring(struct share *share, const struct sst_rows *to);
 
-/* Would fetching find something? Takes the put lock. */
+/* Would moving find something to do? Takes the put lock. */
 bool share_is_due(struct share *share);
+
+/* SST_READS, mapped; with the put lock. Takes a row if it is another than the one we have, and
+ * whole. Returns how many it took. */
+int share_fetch(struct sst *sst, struct target *target);
+
+/* A whole row has come: it is the row of that seat from now on. With the put lock. */
+void share_take(struct sst *sst, struct seat *seat, const uint8_t *row);
 
 /* ---- courier.c: puts and fetches where nothing can be mapped ---- */
 
@@ -164,6 +176,9 @@ void courier_send_all(struct courier *courier);
 /* Sends what is owed, or (SST_READS) fetches. With the put lock. Returns how many things
  * it did. */
 int courier_move(struct courier *courier);
+
+/* SST_WRITES: could it send what is owed, or must it tell a sleeper? With the put lock. */
+bool courier_is_due(struct courier *courier);
 
 /* Has all that was put arrived, or a row been fetched? With the put lock. */
 bool courier_is_done(struct courier *courier);
@@ -181,6 +196,9 @@ void target_close(struct sst *sst, struct seat *seat);
 
 /* Takes over what the keeper told; with the detect lock. Returns how many things. */
 int meeting_take_over(struct sst *sst);
+
+/* As meeting_fail, from any thread: nothing, if the row is another's by then. */
+void meeting_fail_member(struct sst *sst, uint32_t row, ripc_id member);
 void meeting_fini(struct sst *sst); /* all seats; nobody else runs */
 
 /* ---- detector.c ---- */

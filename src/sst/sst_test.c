@@ -3,100 +3,9 @@
 #include <weft/sst.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
-#include "ripc/scene.h"
-#include "sst/columns_test.h"
-
-#define MEMBERS_MAX 5
-
-struct member {
-    struct ripc *ripc;
-    struct sst *sst;
-    struct sst_config config;
-    int result;
-    _Atomic uint64_t fired;
-    _Atomic unsigned failures; /* told by upcalls */
-    char reason[RIPC_REASON_MAX];
-};
-
-static struct sst_config config_of(enum sst_design design, uint32_t wanted)
-{
-    return (struct sst_config){
-        .table = 7,
-        .columns = test_columns,
-        .column_count = TEST_COLUMNS,
-        .row_size = sizeof(struct test_row),
-        .design = design,
-        .rows_wanted = wanted,
-        .deadline = scene_deadline(),
-    };
-}
-
-static void note_news(struct sst *sst, const struct sst_news *news, void *argument)
-{
-    struct member *member = argument;
-    member->failures += news->kind == SST_FAILED;
-}
-
-static void *open_member(void *argument)
-{
-    struct member *member = argument;
-    member->config.reason = member->reason;
-    member->config.upcall = note_news;
-    member->config.argument = member;
-    member->result = ripc_open(NULL, &member->ripc);
-    if (member->result == 0)
-        member->result = sst_open(member->ripc, &member->config, &member->sst);
-    return NULL;
-}
-
-/* All at once, as programs do. */
-static void open_members(struct member *members, unsigned count, const struct sst_config *config)
-{
-    pthread_t threads[MEMBERS_MAX];
-    for (unsigned i = 0; i < count; i++) {
-        members[i] = (struct member){.config = *config};
-        assert_int_equal(pthread_create(&threads[i], NULL, open_member, &members[i]), 0);
-    }
-    for (unsigned i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    for (unsigned i = 0; i < count; i++) {
-        if (members[i].result)
-            print_message("# %s\n", members[i].reason);
-        assert_int_equal(members[i].result, 0);
-    }
-}
-
-static void close_member(struct member *member)
-{
-    assert_int_equal(sst_close(member->sst, scene_deadline()), 0);
-    scene_close(member->ripc);
-}
-
-static void close_members(struct member *members, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        close_member(&members[i]);
-}
-
-struct wish {
-    uint32_t row, column;
-    uint64_t value;
-};
-
-static bool has_value(const struct sst *sst, void *argument)
-{
-    const struct wish *wish = argument;
-    return sst_get_u64(sst, wish->row, wish->column) == wish->value;
-}
-
-static void wait_value(struct sst *sst, uint32_t row, uint32_t column, uint64_t value)
-{
-    struct wish wish = {row, column, value};
-    assert_int_equal(sst_wait(sst, has_value, &wish, &column, 1, scene_deadline()), 0);
-}
+#include "sst/sst_scene.h"
 
 static void values_travel(enum sst_design design)
 {
@@ -387,11 +296,6 @@ static void a_sleeping_detector_is_woken(void **state)
 }
 
 /* ---- members ---- */
-
-static bool lives_alone(const struct sst *sst, void *argument)
-{
-    return sst_live_count(sst) == 1;
-}
 
 static void who_leaves_is_gone_under_a_new_epoch(void **state)
 {

@@ -30,6 +30,8 @@ struct table {
     _Atomic uint64_t members[SST_ROWS_MAX]; /* their names; as live */
     _Atomic uint64_t epoch;                 /* as live, stored last */
     _Atomic uint32_t row_count;             /* as live */
+    _Atomic uint64_t views;                 /* odd while a view changes the four above and rows[];
+                                             * written as the sequence of a row */
     _Atomic uint64_t retries;               /* reads that met a put; counted by readers, relaxed */
     uint32_t own;                           /* our row; set before anybody reads */
     uint8_t *nothing;                       /* a row of zeroes, for rows without a member */

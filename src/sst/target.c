@@ -5,6 +5,9 @@
 #include "sst/sst_impl.h"
 #include "transport/wait.h"
 
+#define NOT_FETCHED      UINT64_MAX            /* no row has that sequence */
+#define FIRST_FETCH_NSEC (100 * 1000 * 1000LL) /* for its owner to rest between two puts */
+
 /* The page of its bell, where it can be mapped; elsewhere its handle must do. */
 static int bell_open(struct sst *sst, struct target *target, const struct introduction *from,
                      int64_t deadline)
@@ -46,7 +49,7 @@ static void way_begin(struct sst *sst, struct target *target)
     target->used = true;
     share_add(&sst->share, target);
     if (sst->config.design == SST_READS) {
-        target->fetched = UINT64_MAX; /* no row has that */
+        target->fetched = NOT_FETCHED;
         return;
     }
     if (target->mapped)
@@ -55,18 +58,30 @@ static void way_begin(struct sst *sst, struct target *target)
         courier_send_all(target->courier);
 }
 
-/* Waits until what is carried has arrived: a newcomer's first fetch, too. */
+/* What is carried has arrived, and what is fetched has been once. With the put lock. */
+static bool way_is_ready(struct sst *sst, struct target *target, nsec patience)
+{
+    if (target->courier) {
+        courier_move(target->courier);
+        return courier_is_done(target->courier);
+    }
+    return sst->config.design == SST_WRITES || share_fetch(sst, target) ||
+           target->fetched != NOT_FETCHED || clock_now() > patience;
+}
+
+/* Waits until it is a member like the others: nobody shall see its row without what it
+ * holds. */
 static int way_flush(struct sst *sst, struct target *target, int64_t deadline)
 {
+    nsec patience = clock_after(FIRST_FETCH_NSEC);
     struct wait wait;
     wait_start(&wait, WAIT_SPIN_NSEC, WAIT_YIELD_NSEC);
-    while (target->courier) {
+    for (;;) {
         lock_take(&sst->put_lock);
-        courier_move(target->courier);
-        bool done = courier_is_done(target->courier);
+        bool ready = way_is_ready(sst, target, patience);
         lock_drop(&sst->put_lock);
-        if (done)
-            break;
+        if (ready)
+            return 0;
         if (reach_is_lost(target->reach))
             return -EPIPE;
         reach_progress(sst->ripc);
@@ -76,7 +91,6 @@ static int way_flush(struct sst *sst, struct target *target, int64_t deadline)
         if (advice == WAIT_BLOCK)
             clock_nap(WAIT_YIELD_NSEC);
     }
-    return 0;
 }
 
 int target_open(struct sst *sst, struct seat *seat, const struct introduction *from,

@@ -98,8 +98,12 @@ static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate,
     if (result == 0)
         result = predicates_trigger(&sst->predicates, handle, step_done, &done);
     detector_leave(sst);
-    while (result >= 0 && !done)
+    while (result >= 0 && !done) {
         result = sst_step(sst, deadline);
+        /* A step in which something happened does not look at the clock. */
+        if (result >= 0 && deadline != NSEC_NEVER && clock_now() >= deadline)
+            result = deadline == RIPC_NOW ? -EAGAIN : -ETIMEDOUT;
+    }
     if (done)
         return 0;
     sst_predicate_remove(sst, handle);
@@ -157,7 +161,10 @@ static bool barrier_holds(const struct sst *sst, void *argument)
  * have been to some before we were a member. A call that gave up is not counted again. */
 static uint64_t barrier_next(const struct sst *sst)
 {
-    uint64_t next = row_load(sst->own.row, ROW_BARRIER) + !sst->barrier_open;
+    uint64_t next = row_load(sst->own.row, ROW_BARRIER);
+    if (sst->barrier_open)
+        return next; /* others may wait at the one after it already */
+    next++;
     for (uint32_t row = 0; table_next_live(&sst->table, &row); row++) {
         uint64_t its = table_cell(&sst->table, row, ROW_BARRIER);
         next = its > next ? its : next;

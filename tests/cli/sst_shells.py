@@ -163,7 +163,7 @@ class Demo(Shells):
         shell = self.demo("--seconds", 600)
         pids = self.pids()
         os.kill(pids[2], signal.SIGKILL)
-        self.assertRegex(shell.stdout.readline(), r"s  \w+, member 70\d, has died\n$")
+        self.assertRegex(shell.stdout.readline(), r"s  \w+, member 70\d, has died: Killed\n$")
         self.until(lambda: [row["live"] for row in self.look()["rows"]].count(True) == 3)
         steps = [row["values"]["step"] for row in self.look()["rows"] if row["live"]]
         self.until(lambda: min(row["values"]["step"] for row in self.look()["rows"] if row["live"]) >
