@@ -121,14 +121,14 @@ static const struct rival row_pings[] = {
 
 static const struct rival multicasts_one[] = {
     {"weft", .crowd = &side_multicast_one},
-    {"openmpi", .side = &side_bcast, .slower = 1000, .bar = true},
+    {"openmpi", .side = &side_bcast, .slower = 2000, .bar = true},
     {"openmpi_yielding", .side = &side_bcast_yielding, .bar = true},
     {0},
 };
 
 static const struct rival multicasts_all[] = {
     {"weft", .crowd = &side_multicast_all},
-    {"openmpi", .side = &side_bcast_turns, .slower = 1000, .bar = true},
+    {"openmpi", .side = &side_bcast_turns, .slower = 2000, .bar = true},
     {"openmpi_yielding", .side = &side_bcast_turns_yielding, .bar = true},
     {0},
 };
@@ -235,7 +235,7 @@ static const struct row rows[] = {
      .scale = 1e-6,
      .measure = RATE,
      .size = 4,
-     .job = {.kind = JOB_STREAM, .size = 64, .count = 4000, .batches = 200},
+     .job = {.kind = JOB_STREAM, .size = 64, .count = 4000, .batches = 100},
      .rivals = multicasts_one,
      .compared = "weft_to_openmpi"},
     {.what = "multicast in one order, 4 members, 64 B, all send",
@@ -243,7 +243,7 @@ static const struct row rows[] = {
      .scale = 1e-6,
      .measure = RATE,
      .size = 4,
-     .job = {.kind = JOB_STREAM, .size = 64, .count = 4000, .batches = 200},
+     .job = {.kind = JOB_STREAM, .size = 64, .count = 4000, .batches = 100},
      .rivals = multicasts_all,
      .compared = "weft_to_openmpi"},
 };
