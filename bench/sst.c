@@ -119,6 +119,20 @@ static const struct rival row_pings[] = {
     {0},
 };
 
+static const struct rival multicasts_one[] = {
+    {"weft", .crowd = &side_multicast_one},
+    {"openmpi", .side = &side_bcast, .slower = 2000, .bar = true},
+    {"openmpi_yielding", .side = &side_bcast_yielding, .bar = true},
+    {0},
+};
+
+static const struct rival multicasts_all[] = {
+    {"weft", .crowd = &side_multicast_all},
+    {"openmpi", .side = &side_bcast_turns, .slower = 2000, .bar = true},
+    {"openmpi_yielding", .side = &side_bcast_turns_yielding, .bar = true},
+    {0},
+};
+
 #define COUNTING(processes, counts_of_lap)                                                         \
     {                                                                                              \
         .what = "distributed counting, " #processes " processes", .unit = "M/s", .scale = 1e-6,    \
@@ -216,6 +230,22 @@ static const struct row rows[] = {
      .job = {.kind = JOB_PING, .size = ROW_BYTES, .count = 20, .batches = 1000},
      .rivals = row_pings,
      .compared = "weft_to_floor"},
+    {.what = "multicast in one order, 4 members, 64 B, one sends",
+     .unit = "M/s",
+     .scale = 1e-6,
+     .measure = RATE,
+     .size = 4,
+     .job = {.kind = JOB_STREAM, .size = 64, .count = 4000, .batches = 100},
+     .rivals = multicasts_one,
+     .compared = "weft_to_openmpi"},
+    {.what = "multicast in one order, 4 members, 64 B, all send",
+     .unit = "M/s",
+     .scale = 1e-6,
+     .measure = RATE,
+     .size = 4,
+     .job = {.kind = JOB_STREAM, .size = 64, .count = 4000, .batches = 100},
+     .rivals = multicasts_all,
+     .compared = "weft_to_openmpi"},
 };
 
 static double row_value(const struct row *row, double seconds)

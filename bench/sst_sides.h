@@ -81,3 +81,7 @@ extern const struct crowd_side side_fire_floor, side_fire_floor_many; /* a loop 
 
 /* Everybody counts when all have counted. */
 extern const struct crowd_side side_count_writes, side_count_reads, side_count_floor;
+
+/* Messages of 64 B that all deliver in one order, sent by one member or by all; seconds of a
+ * message. JOB_STREAM. */
+extern const struct crowd_side side_multicast_one, side_multicast_all;

@@ -102,6 +102,17 @@ static void council_say_leave(struct council *council)
         council_say(council, eldest->id, &message);
 }
 
+static void council_say_leave_to_all(struct council *council)
+{
+    struct council_message message = {.kind = COUNCIL_LEAVE};
+    for (uint32_t row = 0; row < council->installed.row_count; row++) {
+        const struct view_member *member = &council->installed.rows[row];
+        if (member->id && member->nonce != council->config.nonce &&
+            !council_is_dead(council, member->nonce))
+            council_say(council, member->id, &message);
+    }
+}
+
 /* ---- meetings ---- */
 
 static void meeting_end(struct council *council, uint32_t row)
@@ -496,6 +507,14 @@ static const struct view_member *sender_find(const struct council *council,
     return NULL;
 }
 
+/* Whoever leads will hear it again, or we lead next: then it is no death. */
+static void on_leave(struct council *council, const struct council_message *message)
+{
+    uint32_t row = view_row_of(&council->installed, message->sender);
+    if (row != ROW_NONE)
+        council->leaving[row] = true;
+}
+
 /* Of those who lead; one who joins takes it from anybody that knows its nonce, or
  * has the table it waits for. */
 static void council_obey(struct council *council, ripc_id from,
@@ -518,10 +537,12 @@ static void council_obey(struct council *council, ripc_id from,
         if (council->phase == COUNCIL_LEAVING && message->to == council->config.nonce)
             council_end(council, council->ops->left);
         break;
+    case COUNCIL_LEAVE:
+        on_leave(council, message);
+        break;
     case COUNCIL_READY:
     case COUNCIL_UNREADY:
     case COUNCIL_STATE:
-    case COUNCIL_LEAVE:
         break; /* we do not lead, or not yet: it will be repeated to whoever does */
     default:
         council->strange++;
@@ -593,10 +614,12 @@ void council_failed(struct council *council, ripc_id id, uint64_t nonce)
             council->meetings[row].status = -EPIPE;
     lead_failed(council, nonce);
     /* We were ready for a view without us. If the others have it they may be far ahead
-     * of us, so that we cannot lead; if not, they will find us gone. */
+     * of us, so that we cannot lead; if not, they will find us gone, and know why. */
     if (council->phase == COUNCIL_LEAVING && council->prepared_is && council->row == ROW_NONE &&
-        nonce == council->leader.nonce)
+        nonce == council->leader.nonce) {
+        council_say_leave_to_all(council);
         council_end(council, council->ops->left);
+    }
     lead_settle(council);
 }
 

@@ -385,7 +385,12 @@ static void who_was_about_to_go_is_gone_when_its_leader_dies(void **state)
     assert_true(parties[1].council.prepared_is);
     council_failed(&parties[1].council, 1, 100);
     assert_true(parties[1].left);
-    assert_int_equal(post_count, 0);
+    assert_int_equal(post_count, 1); /* it tells the third, which then takes it for no death */
+    council_receive(&parties[2].council, 2, posts[0].bytes, posts[0].size);
+    council_failed(&parties[2].council, 1, 100);
+    council_failed(&parties[2].council, 2, 101);
+    assert_int_equal(parties[2].view.rows[0].id | parties[2].view.rows[1].id, 0);
+    assert_int_equal(parties[2].view.left[0], 2);
 }
 
 static void another_row_is_another_meeting(void **state)

@@ -35,6 +35,7 @@ struct flight {
     struct transfer transfer;
     struct courier *courier;
     uint8_t *bytes;
+    bool quiet; /* it carries nothing for which a sleeper must be told */
     /* Set by us before the transfer starts; cleared with release at its end. */
     _Atomic bool busy;
 };
@@ -58,7 +59,8 @@ struct courier {
     bool fetched; /* a row has come */
     /* How many are under way: counted up before each starts, down with release at its end. */
     _Atomic uint32_t under_way;
-    _Atomic bool owed;   /* written under the put lock; the ends look whether to wake us */
+    _Atomic bool owed;   /* written under the put lock; the ends look whether to wake us: seq_cst,
+                          * with under_way */
     _Atomic bool placed; /* set at the end of a write, cleared by us before we look at asleep */
     _Atomic bool failed; /* set at the end of a transfer: the member is gone */
 };
@@ -71,11 +73,14 @@ static void flight_done(struct transfer *transfer, int status)
     struct courier *courier = flight->courier;
     if (status < 0)
         atomic_store_explicit(&courier->failed, true, memory_order_release);
-    atomic_store_explicit(&courier->placed, true, memory_order_release);
+    bool news = courier->unseen && !flight->quiet;
+    if (news)
+        atomic_store_explicit(&courier->placed, true, memory_order_release);
     atomic_store_explicit(&flight->busy, false, memory_order_release);
-    uint32_t left = atomic_fetch_sub_explicit(&courier->under_way, 1, memory_order_release) - 1;
-    if (courier->unseen ||
-        (left == 0 && atomic_load_explicit(&courier->owed, memory_order_acquire)))
+    /* One total order with the detector's last look before it sleeps (courier_is_due): either it
+     * sees that nothing is under way, or we see what is owed and ring. */
+    uint32_t left = atomic_fetch_sub_explicit(&courier->under_way, 1, memory_order_seq_cst) - 1;
+    if (news || (left == 0 && atomic_load_explicit(&courier->owed, memory_order_seq_cst)))
         detector_wake(courier->sst);
 }
 
@@ -85,7 +90,9 @@ static void flight_start(struct flight *flight, bool read, uint64_t offset, size
     atomic_store_explicit(&flight->busy, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&courier->under_way, 1, memory_order_relaxed);
     flight->transfer.done = flight_done;
-    flight->transfer.light = flight != &courier->flights[FLIGHT_CONFIRM];
+    /* Where nobody sees a word arrive we must know that it has, before we look whether its reader
+     * sleeps. */
+    flight->transfer.light = !courier->unseen && flight != &courier->flights[FLIGHT_CONFIRM];
     int result = read ? reach_read(courier->reach, offset, flight->bytes, size, &flight->transfer)
                       : reach_write(courier->reach, offset, flight->bytes, size, &flight->transfer);
     if (result)
@@ -107,6 +114,7 @@ static struct flight *flight_take(struct courier *courier, size_t size)
     while (atomic_load_explicit(&courier->flights[first].busy, memory_order_acquire))
         first++;
     assert(first < WORD_FLIGHTS + PIECE_FLIGHTS);
+    courier->flights[first].quiet = false;
     return &courier->flights[first];
 }
 
@@ -126,20 +134,23 @@ static void words_send(struct courier *courier, uint32_t offset, uint32_t size)
     }
 }
 
-static void word_send(struct courier *courier, uint32_t offset, uint64_t word)
+static void word_send(struct courier *courier, uint32_t offset, uint64_t word, bool quiet)
 {
     struct flight *flight = flight_take(courier, sizeof word);
+    flight->quiet = quiet;
     memcpy(flight->bytes, &word, sizeof word);
     flight_start(flight, false, offset, sizeof word);
 }
 
 static bool courier_owes(struct courier *courier, unsigned words, unsigned pieces)
 {
+    if (courier->whole_next && !atomic_load_explicit(&courier->under_way, memory_order_acquire))
+        courier->whole_next = 0; /* it has left */
     if (!atomic_load_explicit(&courier->owed, memory_order_relaxed) && courier->whole_next == 0 &&
         flights_free(courier, FLIGHT_FIRST, WORD_FLIGHTS - FLIGHT_FIRST) >= words &&
         (pieces == 0 || flights_free(courier, WORD_FLIGHTS, PIECE_FLIGHTS) >= pieces))
         return false;
-    atomic_store_explicit(&courier->owed, true, memory_order_release);
+    atomic_store_explicit(&courier->owed, true, memory_order_seq_cst);
     return true;
 }
 
@@ -156,6 +167,7 @@ static void courier_confirm(struct courier *courier)
     uint64_t sequence = row_load(courier->sst->own.row, ROW_SEQUENCE);
     memcpy(flight->bytes, &sequence, sizeof sequence);
     courier->confirming = courier->sent;
+    flight->quiet = true;
     flight_start(flight, false, ROW_SEQUENCE, sizeof sequence);
 }
 
@@ -166,9 +178,11 @@ void courier_set(struct courier *courier, uint32_t cell, uint64_t word, uint64_t
         courier_owes(courier, lone ? 1 : 2, 0))
         return;
     courier->sent++;
-    word_send(courier, cell, word);
+    /* That we fall asleep or wake up is no news, or two would wake each other for ever. */
+    bool quiet = cell == ROW_ASLEEP;
+    word_send(courier, cell, word, quiet);
     if (!lone)
-        word_send(courier, ROW_SEQUENCE, sequence);
+        word_send(courier, ROW_SEQUENCE, sequence, quiet);
 }
 
 static void change_count(const struct change *change, unsigned *words, unsigned *pieces)
@@ -188,7 +202,8 @@ static void sequences_send(struct courier *courier, const struct change *change,
     const uint8_t *row = courier->sst->own.row;
     for (unsigned i = 0; i < change->span_count; i++)
         if (change->spans[i].watch)
-            word_send(courier, change->spans[i].watch, row_load(row, change->spans[i].watch) - odd);
+            word_send(courier, change->spans[i].watch, row_load(row, change->spans[i].watch) - odd,
+                      false);
 }
 
 void courier_change(struct courier *courier, const struct change *change)
@@ -199,14 +214,14 @@ void courier_change(struct courier *courier, const struct change *change)
         courier_owes(courier, words, pieces))
         return;
     courier->sent++;
-    word_send(courier, ROW_SEQUENCE, change->sequence - 1);
+    word_send(courier, ROW_SEQUENCE, change->sequence - 1, false);
     sequences_send(courier, change, true);
     for (unsigned i = 0; i < change->span_count; i++)
         words_send(courier, change->spans[i].offset, change->spans[i].size);
     sequences_send(courier, change, false);
     if (change->guard)
-        word_send(courier, change->guard, row_load(courier->sst->own.row, change->guard));
-    word_send(courier, ROW_SEQUENCE, change->sequence);
+        word_send(courier, change->guard, row_load(courier->sst->own.row, change->guard), false);
+    word_send(courier, ROW_SEQUENCE, change->sequence, false);
 }
 
 /* ---- the whole row ---- */
@@ -333,13 +348,22 @@ static void fetch_start(struct courier *courier, enum fetch_phase phase)
     flight_start(flight, true, ROW_SEQUENCE, sizeof(uint64_t));
 }
 
+/* A lone number comes by one read, whose words may be of different moments: a sequence that is
+ * newer than the number is not the end of it. */
+static bool lone_has_changed(const struct courier *courier)
+{
+    const struct schema *schema = &courier->sst->table.schema;
+    return schema->lone && row_load(courier->seat->row, schema->columns[0].cell) !=
+                               row_load(courier->row, schema->columns[0].cell);
+}
+
 static int row_take(struct courier *courier)
 {
     struct sst *sst = courier->sst;
     uint64_t sequence = row_load(courier->row, ROW_SEQUENCE);
     bool first = !courier->fetched;
     courier->fetched = true;
-    if (!first && sequence == courier->seat->target.fetched)
+    if (!first && sequence == courier->seat->target.fetched && !lone_has_changed(courier))
         return 0;
     share_take(sst, courier->seat, courier->row);
     courier->seat->target.fetched = sequence;
@@ -392,6 +416,15 @@ static int fetch_move(struct courier *courier)
 int courier_move(struct courier *courier)
 {
     return courier->sst->config.design == SST_READS ? fetch_move(courier) : puts_move(courier);
+}
+
+bool courier_is_due(struct courier *courier)
+{
+    if (atomic_load_explicit(&courier->owed, memory_order_relaxed) &&
+        !atomic_load_explicit(&courier->under_way, memory_order_seq_cst))
+        return true;
+    return courier->unseen && atomic_load_explicit(&courier->placed, memory_order_acquire) &&
+           row_load(courier->seat->row, ROW_ASLEEP);
 }
 
 bool courier_is_done(struct courier *courier)

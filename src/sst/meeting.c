@@ -151,6 +151,13 @@ void meeting_fail(struct sst *sst, uint32_t row)
     tiding_tell(sst, tiding_new(TIDING_FAILED, row));
 }
 
+void meeting_fail_member(struct sst *sst, uint32_t row, ripc_id member)
+{
+    struct tiding *tiding = tiding_new(TIDING_FAILED, row);
+    tiding->member = member;
+    tiding_tell(sst, tiding);
+}
+
 void meeting_expelled(struct sst *sst)
 {
     tiding_tell(sst, tiding_new(TIDING_EXPELLED, 0));
@@ -286,7 +293,8 @@ int meeting_take_over(struct sst *sst)
             view_install(sst, tiding);
             break;
         case TIDING_FAILED:
-            row_freeze(sst, tiding->row);
+            if (!tiding->member || tiding->member == sst->view.rows[tiding->row].id)
+                row_freeze(sst, tiding->row);
             break;
         case TIDING_EXPELLED:
             table_expel(sst);

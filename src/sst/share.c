@@ -175,16 +175,24 @@ static int read_move(struct spread *spread)
     return moved;
 }
 
+/* Who is in the middle of a put rings when it is done. */
+static bool target_is_due(const struct target *target)
+{
+    uint64_t sequence = row_load(target->mapped, ROW_SEQUENCE);
+    return sequence != target->fetched && !(sequence & 1);
+}
+
 bool share_is_due(struct share *share)
 {
     bool due = false;
-    if (share->spread.ops != &share_read_ops)
+    bool reads = share->spread.ops == &share_read_ops;
+    if (!reads && !atomic_load_explicit(&share->carries, memory_order_relaxed))
         return false;
     lock_take(&share->sst->put_lock);
-    for (uint32_t i = 0; i < share->mapped_count; i++) {
-        const struct target *target = share->mapped[i];
-        due = due || row_load(target->mapped, ROW_SEQUENCE) != target->fetched;
-    }
+    for (uint32_t i = 0; reads && i < share->mapped_count; i++)
+        due = due || target_is_due(share->mapped[i]);
+    for (uint32_t i = 0; !reads && i < share->carried_count; i++)
+        due = due || courier_is_due(share->carried[i]->courier);
     lock_drop(&share->sst->put_lock);
     return due;
 }

@@ -3,6 +3,7 @@
 #include <weft/sst.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -385,15 +386,17 @@ int sst_predicate_remove(struct sst *sst, uint64_t handle)
 
 int sst_freeze(struct sst *sst, uint32_t row)
 {
-    if (row >= SST_ROWS_MAX || !sst_member(sst, row) || row == sst_row_own(sst))
+    ripc_id member = sst_member(sst, row);
+    if (!member || row == sst_row_own(sst))
         return -EINVAL;
-    meeting_fail(sst, row);
+    meeting_fail_member(sst, row, member);
     return 0;
 }
 
 /* ---- aggregates ---- */
 
-#define LOOK_TRIES 1000
+#define LOOK_TRIES 10000 /* looks that meet fetches, ... */
+#define LOOK_SPINS 200   /* ... of which all but the first yield to whoever takes a row over */
 
 /* A look at many rows by a thread that does not run the pass. SST_READS: fetches change columns
  * in another order than they were put in. */
@@ -424,7 +427,9 @@ static bool look_again(const struct sst *sst, struct look *look)
     uint64_t now = atomic_load_explicit(&sst->share.taking, memory_order_acquire);
     bool met = now != look->taking || (now & 1);
     look->taking = now;
-    return met && ++look->tries < LOOK_TRIES;
+    if (met && ++look->tries > LOOK_SPINS)
+        sched_yield();
+    return met && look->tries < LOOK_TRIES;
 }
 
 #define AGGREGATE(type, name)                                                                      \

@@ -53,6 +53,7 @@ struct tiding {
     struct tiding *next;
     enum { TIDING_VIEW, TIDING_FAILED, TIDING_EXPELLED } kind;
     uint32_t row;
+    ripc_id member; /* TIDING_FAILED: who it was, or 0: whoever has the row */
     struct view view;
 };
 
@@ -152,7 +153,7 @@ void share_remove(struct share *share, struct target *target);
  * put. With the put lock. */
 void share_ring(struct share *share, const struct sst_rows *to);
 
-/* Would fetching find something? Takes the put lock. */
+/* Would moving find something to do? Takes the put lock. */
 bool share_is_due(struct share *share);
 
 /* SST_READS, mapped; with the put lock. Takes a row if it is another than the one we have, and
@@ -176,6 +177,9 @@ void courier_send_all(struct courier *courier);
  * it did. */
 int courier_move(struct courier *courier);
 
+/* SST_WRITES: could it send what is owed, or must it tell a sleeper? With the put lock. */
+bool courier_is_due(struct courier *courier);
+
 /* Has all that was put arrived, or a row been fetched? With the put lock. */
 bool courier_is_done(struct courier *courier);
 
@@ -192,6 +196,9 @@ void target_close(struct sst *sst, struct seat *seat);
 
 /* Takes over what the keeper told; with the detect lock. Returns how many things. */
 int meeting_take_over(struct sst *sst);
+
+/* As meeting_fail, from any thread: nothing, if the row is another's by then. */
+void meeting_fail_member(struct sst *sst, uint32_t row, ripc_id member);
 void meeting_fini(struct sst *sst); /* all seats; nobody else runs */
 
 /* ---- detector.c ---- */

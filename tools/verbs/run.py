@@ -39,6 +39,7 @@ ENVIRONMENT = {
     "FI_UNIVERSE_SIZE": "32",
     "WEFT_TEST_PROVIDER": "verbs",
     "WEFT_TEST_ADDRESS": ADDRESS,
+    "WEFT_TEST_COUNT": "1000",  # of which each takes milliseconds here
 }
 
 # Name, seconds it may take, where it is in the build folder, and its words.
