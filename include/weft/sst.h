@@ -31,7 +31,9 @@
  *
  * Order: what a member puts becomes visible at each other member in the order of
  * its puts. A reader that sees a value of one column sees what was put before it
- * in the others: data first and its guard after, by sst_publish or by two calls.
+ * in the others: data first and its guard after, by sst_publish or by two calls. Over a
+ * fabric a member that cannot keep up gets several puts at once, and then only a column
+ * marked SST_GUARD is sure to come after everything that was put before it.
  * A column of one element is read and written whole; wider ones are read whole
  * by sst_get, sst_row and sst_snapshot. */
 
