@@ -139,7 +139,7 @@ const struct figure figure_sst_fig1 = {
     .what = "one-sided read and write by size",
     .size = "6 sizes, 2,000 operations each",
     .size_quick = "6 sizes, 50 operations each",
-    .seconds = 5,
+    .seconds = 4,
     .seconds_quick = 1,
     .choice = "\"Constant\" is read as within a quarter, \"linear\" as a straight line that "
               "explains 95 % of the variance. Over mapped memory nothing is posted: a read is "
@@ -229,7 +229,7 @@ const struct figure figure_sst_fig3 = {
     .what = "one-sided reads and writes posted to 1 to 7 rows at once",
     .size = "4 sizes, 1 to 7 rows, 2,000 operations each",
     .size_quick = "4 sizes, 1 to 7 rows, 50 operations each",
-    .seconds = 20,
+    .seconds = 10,
     .seconds_quick = 3,
     .choice = "all rows' owners are one process on the other core, with an endpoint each: what "
               "serves them in the paper are adapters, not processes that take turns",

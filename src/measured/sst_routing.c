@@ -390,7 +390,7 @@ const struct figure figure_sst_fig9 = {
     .what = "new routing tables after a link of the hub changed",
     .size = "4 to 28 processes, 100 changes each",
     .size_quick = "4 and 6 processes, 10 changes each",
-    .seconds = 30,
+    .seconds = 15,
     .seconds_quick = 2,
     .choice = "Every router computes the paths between all pairs, so that a link of the hub "
               "concerns all. The paper prints no numbers of its figure. Processes take turns on "
