@@ -66,7 +66,8 @@ bool bare_row_check(const struct bare_kind *kind, const unsigned char *row, uint
 void bare_kinds(const struct bare_job *job, struct bare_board *board,
                 void (*run)(const struct bare_kind *kind, void *context), void *context)
 {
-    struct bare_kind kind = {.job = job, .board = board, .rounds = job->count + TRIP_WARM};
+    struct bare_kind kind = {
+        .job = job, .board = board, .rounds = job->count + trip_warm(job->count)};
     for (uint32_t i = 0; i < job->size_count; i++)
         for (uint32_t rows = 1; rows <= job->rows; rows++) {
             kind.size_index = i;
@@ -213,7 +214,7 @@ enum err bare_operate(const struct bare_job *job, struct bare_result *result, st
     for (uint32_t i = 0; i < job->size_count; i++)
         assert(job->sizes[i] <= BARE_SIZE_MAX && job->sizes[i] % sizeof(uint64_t) == 0);
     board->totals.wanted = board->posts.wanted = job->count;
-    board->totals.warm = board->posts.warm = TRIP_WARM;
+    board->totals.warm = board->posts.warm = trip_warm(job->count);
     for (uint32_t i = 0; i < BARE_SIZES_MAX * BARE_ROWS_MAX; i++)
         board->times[i / BARE_ROWS_MAX][i % BARE_ROWS_MAX] = (struct bare_times){NAN, NAN};
     enum err err = bare_play(job, board, NULL, result->missing, why);
@@ -229,7 +230,7 @@ enum err bare_trips(const struct bare_job *job, struct trip_log *log,
     if (!board)
         return why_memory(why);
     log->wanted = job->count;
-    log->warm = TRIP_WARM;
+    log->warm = trip_warm(job->count);
     log->count = 0;
     enum err err = bare_play(job, board, log, missing, why);
     crowd_memory_free(board, sizeof *board);

@@ -15,7 +15,7 @@
 
 #define TRIPS       3000
 #define TRIPS_SLOW  1000 /* over libfabric, and of many that yield */
-#define TRIPS_QUICK 50
+#define TRIPS_QUICK 30
 #define CONSTANT    1.5 /* "roughly constant" and "equivalent": within this factor */
 #define ONE_CORE    "it takes two cores, and there is one"
 
@@ -26,11 +26,8 @@
 
 static void rehearsal_set(struct detect_job *job, bool quick)
 {
-    bool far = job->fabric && !quick;
-    job->acts[0] = (struct detect_act){
-        .rows = 1,
-        .trips = far ? REHEARSAL_TRIPS_FAR : REHEARSAL_TRIPS,
-    };
+    uint32_t trips = job->fabric ? REHEARSAL_TRIPS_FAR : REHEARSAL_TRIPS;
+    job->acts[0] = (struct detect_act){.rows = 1, .trips = quick ? TRIPS_QUICK : trips};
 }
 
 /* Times to detect, in us, of the acts of a job after its rehearsal: of the first, half of the
@@ -113,7 +110,7 @@ static enum err setting_times(const struct setting *setting, const struct figure
         job.acts[1 + act] = (struct detect_act){
             .rows = act_rows(nodes, act),
             .trips = trips,
-            .warm = TRIP_WARM,
+            .warm = trip_warm(trips),
         };
     }
     if (crowd_cores() < 2 && !yields) { /* two that poll on one core measure the scheduler */
@@ -242,7 +239,7 @@ const struct figure figure_sst_fig5 = {
     .paper = "SST",
     .what = "time to detect, by rows that the predicate reads and by nodes",
     .size = "5 to 25 processes, 3,000 trips; 2 to 8 over libfabric tcp, 1,000 trips",
-    .size_quick = "2 to 5 processes, 50 trips",
+    .size_quick = "2 to 5 processes, 30 trips",
     .seconds = 30,
     .seconds_quick = 4,
     .choice =
@@ -302,8 +299,9 @@ static enum err grid_cell(const struct figure_call *call, uint32_t nodes, uint32
         .elements = elements,
         .seed = call->seed,
         .act_count = 3,
-        .acts = {[1] = {.rows = 1, .trips = trips, .warm = TRIP_WARM},
-                 [2] = {.rows = nodes - 1, .elements = true, .trips = trips, .warm = TRIP_WARM}},
+        .acts =
+            {[1] = {.rows = 1, .trips = trips, .warm = trip_warm(trips)},
+             [2] = {.rows = nodes - 1, .elements = true, .trips = trips, .warm = trip_warm(trips)}},
     };
     rehearsal_set(&job, call->quick);
     enum err err = crowd_cores() < 2 ? OK : times_find(&job, false, times, missing, why);
@@ -380,7 +378,7 @@ const struct figure figure_sst_fig6 = {
     .paper = "SST",
     .what = "time to detect a predicate over all elements of all rows, by their size",
     .size = "2 to 24 processes, rows of 4 B to 4 KB, 1,000 trips",
-    .size_quick = "2 and 4 processes, rows of 4 B and 4 KB, 50 trips",
+    .size_quick = "2 and 4 processes, rows of 4 B and 4 KB, 30 trips",
     .seconds = 20,
     .seconds_quick = 4,
     .choice = "a put is the whole row, as in the paper; two nodes have a core each, the others "

@@ -13,7 +13,7 @@
 #include "measured/sst_sample.h"
 
 #define COUNT       2000
-#define COUNT_QUICK 50
+#define COUNT_QUICK 20
 #define ONE_CORE    "it takes two cores, and there is one"
 
 /* A medium and a way; what is measured of each, in this order. */
@@ -138,7 +138,7 @@ const struct figure figure_sst_fig1 = {
     .paper = "SST",
     .what = "one-sided read and write by size",
     .size = "6 sizes, 2,000 operations each",
-    .size_quick = "6 sizes, 50 operations each",
+    .size_quick = "6 sizes, 20 operations each",
     .seconds = 4,
     .seconds_quick = 1,
     .choice = "\"Constant\" is read as within a quarter, \"linear\" as a straight line that "
@@ -164,8 +164,7 @@ const struct figure figure_sst_fig1 = {
 
 /* --- figure 3 --- */
 
-static const uint32_t row_sizes[] = {8, 64, 1024, 4096};
-#define ROW_SIZE_COUNT (sizeof row_sizes / sizeof row_sizes[0])
+static const uint32_t row_sizes[] = {8, 64, 1024, 4096}, row_sizes_quick[] = {8, 4096};
 
 static const struct figure_column row_columns[] = {
     {"size", "B"},
@@ -177,22 +176,21 @@ static const struct figure_column row_columns[] = {
     {0},
 };
 
-static void row_claim(struct figure_result *result, int kind, size_t size,
-                      const struct bare_result *found)
+static void row_claim(struct figure_result *result, int kind, uint32_t size,
+                      const struct bare_times times[BARE_ROWS_MAX], const char *missing)
 {
     int medium = kind / BARE_WAY_COUNT, way = kind % BARE_WAY_COUNT;
-    const struct bare_times *times = found->times[size];
     double factor = times[BARE_ROWS_MAX - 1].total / times[0].total;
     figure_claim(
         result,
         (struct claim){
             .where = way == BARE_READS ? "fig 3a" : "fig 3b",
             .what = figure_text(result, "%s, %s, %u B: seven at once to one", bare_way_names[way],
-                                bare_medium_names[medium], row_sizes[size]),
+                                bare_medium_names[medium], size),
             .relation = RELATION_BELOW,
             .paper = 2,
             .found = factor,
-            .reason = isnan(factor) ? figure_text(result, "%s", found->missing)
+            .reason = isnan(factor) ? figure_text(result, "%s", missing)
                       : medium == BARE_FABRIC
                           ? "each operation is a call of the kernel at both ends: seven have "
                             "little to wait for while there is work to do"
@@ -206,19 +204,22 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
 {
     struct figure_table *table = figure_table_add(result, "rows", row_columns);
     struct bare_result results[KIND_COUNT];
-    enum err err = operate(results, call, row_sizes, ROW_SIZE_COUNT, BARE_ROWS_MAX, why);
-    for (size_t i = 0; i < ROW_SIZE_COUNT && !err; i++)
+    const uint32_t *used = call->quick ? row_sizes_quick : row_sizes;
+    uint32_t count = (call->quick ? sizeof row_sizes_quick : sizeof row_sizes) / sizeof *used;
+    enum err err = operate(results, call, used, count, BARE_ROWS_MAX, why);
+    for (size_t i = 0; i < count && !err; i++)
         for (uint32_t rows = 1; rows <= BARE_ROWS_MAX; rows++) {
             struct figure_cell cells[2 + KIND_COUNT];
-            cells[0] = figure_number(row_sizes[i]);
+            cells[0] = figure_number(used[i]);
             cells[1] = figure_number(rows);
             for (int kind = 0; kind < KIND_COUNT; kind++)
                 cells[2 + kind] = figure_number(results[kind].times[i][rows - 1].total);
             figure_row(result, table, cells);
         }
     for (int kind = 0; kind < KIND_COUNT && !err; kind++) {
-        row_claim(result, kind, 0, &results[kind]);
-        row_claim(result, kind, ROW_SIZE_COUNT - 1, &results[kind]);
+        const struct bare_result *found = &results[kind];
+        row_claim(result, kind, used[0], found->times[0], found->missing);
+        row_claim(result, kind, used[count - 1], found->times[count - 1], found->missing);
     }
     return err;
 }
@@ -228,7 +229,7 @@ const struct figure figure_sst_fig3 = {
     .paper = "SST",
     .what = "one-sided reads and writes posted to 1 to 7 rows at once",
     .size = "4 sizes, 1 to 7 rows, 2,000 operations each",
-    .size_quick = "4 sizes, 1 to 7 rows, 50 operations each",
+    .size_quick = "2 sizes, 1 to 7 rows, 20 operations each",
     .seconds = 10,
     .seconds_quick = 3,
     .choice = "all rows' owners are one process on the other core, with an endpoint each: what "

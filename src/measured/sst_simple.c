@@ -21,7 +21,7 @@
 #define ROUNDS      4
 #define TRIPS       5000 /* in each */
 #define TRIPS_SLOW  500  /* over libfabric */
-#define TRIPS_QUICK 200
+#define TRIPS_QUICK 100
 #define POOL_MAX    (ROUNDS * TRIPS)
 #define QUANTILES   20 /* of the distribution that is drawn */
 
@@ -90,7 +90,7 @@ static enum err cell_measure(struct cells *cells, int medium, int way, int make,
             .fabric = medium == BARE_FABRIC,
             .seed = seed,
             .act_count = 1,
-            .acts = {{.rows = 1, .trips = trips, .warm = TRIP_WARM}},
+            .acts = {{.rows = 1, .trips = trips, .warm = trip_warm(trips)}},
         };
         err = detect_run(&job, detected, why);
         strcpy(cell->missing, detected->missing);
@@ -238,7 +238,7 @@ const struct figure figure_sst_table4 = {
     .paper = "SST",
     .what = "the simplest predicate between two nodes, beside bare reads and writes",
     .size = "2 processes, 20,000 trips; 2,000 over libfabric tcp",
-    .size_quick = "2 processes, 200 trips; 50 over libfabric tcp",
+    .size_quick = "2 processes, 100 trips; 25 over libfabric tcp",
     .seconds = 15,
     .seconds_quick = 2,
     .choice = "two processes on two cores in place of two machines. Mean and deviation leave out "
@@ -291,7 +291,7 @@ static enum err complex_trips(const struct figure_call *call, int way, enum node
 {
     struct detect_result *result = crowd_memory(sizeof *result);
     bool slow = waiting == NODES_BUSY && nodes > 2;
-    uint32_t count = slow ? 20 : call->quick ? 50 : 2000, warm = slow ? 2 : TRIP_WARM;
+    uint32_t count = slow ? 20 : call->quick ? 50 : 2000, warm = trip_warm(count);
     struct detect_job job = {
         .nodes = nodes,
         .design = design_of(way),

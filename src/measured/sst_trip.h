@@ -9,8 +9,7 @@
 #include "base/rng.h"
 #include "transport/clock.h"
 
-#define TRIP_MAX  20000
-#define TRIP_WARM 50 /* trips before those that count, where nothing else is said */
+#define TRIP_MAX 20000
 
 struct trip_log {
     uint32_t wanted; /* at most TRIP_MAX */
@@ -27,6 +26,12 @@ struct trip {
     double cost;    /* of looking at the clock, in us: it is taken off */
     uint32_t warms; /* trips that do not count and are still to come */
 };
+
+/* Before how many trips they are warm, where nothing else is said: a tenth, 50 at most. */
+static inline uint32_t trip_warm(uint32_t wanted)
+{
+    return wanted < 500 ? wanted / 10 : 50;
+}
 
 static inline uint32_t trip_total(const struct trip_log *log)
 {

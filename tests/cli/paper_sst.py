@@ -30,7 +30,7 @@ class Form(unittest.TestCase):
             self.assertEqual(figures["sst-" + name]["paper"], "SST")
 
     def test_every_plot_is_drawn_and_nothing_is_left(self):
-        names = ["sst-fig3", "sst-fig7", "sst-fig8", "sst-fig9"]
+        names = ["sst-fig1", "sst-fig7", "sst-fig8", "sst-fig9"]
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as place:
             done = weft("paper", "run", *names, "--quick", "--json", "--out", folder,
                         env={"TMPDIR": place})
@@ -61,7 +61,7 @@ class Operations(unittest.TestCase):
         figure = run("sst-fig3")
         table = rows(figure)
         self.assertEqual([(row["size"], row["rows"]) for row in table],
-                         [(size, count) for size in (8, 64, 1024, 4096) for count in range(1, 8)])
+                         [(size, count) for size in (8, 4096) for count in range(1, 8)])
         self.assertEqual({claim["paper"] for claim in figure["claims"]}, {2})
         self.assertEqual({claim["relation"] for claim in figure["claims"]}, {"below"})
 
