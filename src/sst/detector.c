@@ -137,14 +137,17 @@ void *detector_run(void *argument)
     lock_take(&sst->put_lock);
     lock_favour(&sst->put_lock);
     lock_drop(&sst->put_lock);
-    wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
+    bool waits = false; /* it begins when a pass finds nothing: passes come thick and fast */
     while (!atomic_load_explicit(&sst->stopping, memory_order_acquire)) {
         if (detector_pass(sst)) {
-            wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
-        } else if (wait_turn(&wait, NSEC_NEVER) == WAIT_BLOCK) {
-            detector_sleep(sst, NSEC_NEVER);
-            wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
+            waits = false;
+            continue;
         }
+        if (!waits)
+            wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
+        waits = wait_turn(&wait, NSEC_NEVER) != WAIT_BLOCK;
+        if (!waits)
+            detector_sleep(sst, NSEC_NEVER);
     }
     return NULL;
 }

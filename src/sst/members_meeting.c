@@ -15,7 +15,7 @@
 #include "ripc/watch.h"
 #include "sst/members_impl.h"
 
-#define MEETING_LIFE_NSEC   (5 * NSEC_PER_SEC) /* from the first word until both are done */
+#define MEETING_LIFE_NSEC   (10 * NSEC_PER_SEC) /* from the first word until both are done */
 #define MEETING_SAY_NSEC    (100 * 1000 * 1000LL)
 #define MEETING_ACCEPT_NSEC NSEC_PER_SEC
 #define MEETING_SILENT_NSEC NSEC_PER_SEC /* who has no name for so long is dead */
@@ -143,6 +143,8 @@ static void meeting_take(struct members *members, uint32_t row, const struct ear
             return;
         int result = meeting_accept(members->config.table, row, peer->id, &from->introduction,
                                     ripc_after(MEETING_ACCEPT_NSEC));
+        if (result == -ETIMEDOUT && ripc_now() - peer->since < MEETING_LIFE_NSEC)
+            return; /* a busy machine: it introduces itself again, and we try again */
         if (result) {
             meeting_tell(members, row, result == -ENOENT ? -EPIPE : result);
             return;

@@ -93,24 +93,9 @@ static int way_flush(struct sst *sst, struct target *target, int64_t deadline)
     }
 }
 
-int target_open(struct sst *sst, struct seat *seat, const struct introduction *from,
-                int64_t deadline)
+/* The ways to it, but not what it was granted: it may try again. */
+static void ways_close(struct sst *sst, struct target *target)
 {
-    int result = way_open(sst, seat, from, deadline);
-    if (result)
-        return result;
-    lock_take(&sst->put_lock);
-    way_begin(sst, &seat->target);
-    lock_drop(&sst->put_lock);
-    return way_flush(sst, &seat->target, deadline);
-}
-
-void target_close(struct sst *sst, struct seat *seat)
-{
-    struct target *target = &seat->target;
-    if (!target->member)
-        return;
-    struct ripc_service *service = members_service(sst->members);
     lock_take(&sst->put_lock);
     if (target->used)
         share_remove(&sst->share, target);
@@ -123,6 +108,35 @@ void target_close(struct sst *sst, struct seat *seat)
         courier_close(target->courier);
     if (target->bell_reach)
         reach_close(target->bell_reach);
+    *target = (struct target){
+        .row = target->row,
+        .member = target->member,
+        .given = target->given,
+    };
+}
+
+int target_open(struct sst *sst, struct seat *seat, const struct introduction *from,
+                int64_t deadline)
+{
+    int result = way_open(sst, seat, from, deadline);
+    if (result == 0) {
+        lock_take(&sst->put_lock);
+        way_begin(sst, &seat->target);
+        lock_drop(&sst->put_lock);
+        result = way_flush(sst, &seat->target, deadline);
+    }
+    if (result)
+        ways_close(sst, &seat->target);
+    return result;
+}
+
+void target_close(struct sst *sst, struct seat *seat)
+{
+    struct target *target = &seat->target;
+    if (!target->member)
+        return;
+    struct ripc_service *service = members_service(sst->members);
+    ways_close(sst, target);
     reach_void(service, &target->given.row);
     reach_void(service, &target->given.bell);
     *target = (struct target){0};

@@ -199,8 +199,11 @@ static void watch_set(struct fabric *fabric, bool armed)
 {
     if (fabric->armed == armed || !fabric->watch)
         return;
-    if (poller_change(fabric->poller, fabric->watch, armed ? EPOLLIN : 0) == 0)
-        fabric->armed = armed;
+    if (!armed)
+        poller_ignore(fabric->poller, fabric->watch);
+    else if (poller_change(fabric->poller, fabric->watch, EPOLLIN))
+        return;
+    fabric->armed = armed;
 }
 
 /* True if the provider says that its descriptor will tell. */

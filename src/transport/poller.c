@@ -34,6 +34,7 @@ enum {
 struct poller_watch {
     int fd;
     bool removed;
+    bool absent; /* ignored for now: the system does not know of it */
     poller_ready *ready;
     void *owner;
     struct poller_watch *next; /* in the retired list */
@@ -131,7 +132,18 @@ int poller_change(struct poller *poller, struct poller_watch *watch, uint32_t ev
 {
     assert(!watch->removed);
     struct epoll_event event = {.events = events, .data.ptr = watch};
-    return epoll_ctl(poller->epoll_fd, EPOLL_CTL_MOD, watch->fd, &event) ? -errno : 0;
+    int operation = watch->absent ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    if (epoll_ctl(poller->epoll_fd, operation, watch->fd, &event))
+        return -errno;
+    watch->absent = false;
+    return 0;
+}
+
+void poller_ignore(struct poller *poller, struct poller_watch *watch)
+{
+    assert(!watch->removed);
+    if (!watch->absent)
+        watch->absent = epoll_ctl(poller->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL) == 0;
 }
 
 void poller_remove(struct poller *poller, struct poller_watch *watch)
@@ -139,7 +151,7 @@ void poller_remove(struct poller *poller, struct poller_watch *watch)
     if (!watch)
         return;
     assert(!watch->removed && poller->watch_count > 0);
-    int result = epoll_ctl(poller->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
+    int result = watch->absent ? 0 : epoll_ctl(poller->epoll_fd, EPOLL_CTL_DEL, watch->fd, NULL);
     assert(result == 0); /* else its owner closed it before, and we would be called for a ghost */
     poller->watch_count--;
     if (!poller->stepping) {

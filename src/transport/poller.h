@@ -33,6 +33,11 @@ void poller_close(struct poller *poller); /* NULL is allowed; nobody is in polle
 MUST_CHECK int poller_add(struct poller *poller, int fd, uint32_t events, poller_ready *ready,
                           void *owner, struct poller_watch **watch);
 MUST_CHECK int poller_change(struct poller *poller, struct poller_watch *watch, uint32_t events);
+
+/* Not told of at all until the next change, which costs whoever makes it readable nothing: even
+ * without events the system would look through a descriptor that is itself a set of others. */
+void poller_ignore(struct poller *poller, struct poller_watch *watch);
+
 /* Never called back from here on. The fd stays open, and must be open still. */
 void poller_remove(struct poller *poller, struct poller_watch *watch); /* NULL is allowed */
 

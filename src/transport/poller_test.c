@@ -110,6 +110,15 @@ static void descriptors_call_their_owners(void **state)
     assert_int_equal(poller_step(bench->poller, 0), 1);
     assert_int_equal(bench->calls[0], 1);
     assert_int_equal(bench->calls[1], 1);
+    ring(bench->fd[1]);
+    poller_ignore(bench->poller, bench->watch[1]);
+    poller_ignore(bench->poller, bench->watch[1]);
+    assert_int_equal(poller_step(bench->poller, 0), 0);
+    assert_false(readable(poller_fd(bench->poller)));
+    assert_int_equal(poller_change(bench->poller, bench->watch[1], EPOLLIN), 0);
+    assert_int_equal(poller_step(bench->poller, 0), 1);
+    assert_int_equal(bench->calls[1], 2);
+    poller_ignore(bench->poller, bench->watch[1]); /* and is removed so */
     assert_int_equal(poller_add(bench->poller, -1, EPOLLIN, first_ready, bench, &bench->watch[0]),
                      -EBADF);
     bench_close(bench);
