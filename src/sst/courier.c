@@ -84,7 +84,9 @@ static void flight_done(struct transfer *transfer, int status)
         detector_wake(courier->sst);
 }
 
-static void flight_start(struct flight *flight, bool read, uint64_t offset, size_t size)
+/* The bytes are the flight's own, or of the courier's row. */
+static void flight_start(struct flight *flight, bool read, uint64_t offset, uint8_t *bytes,
+                         size_t size)
 {
     struct courier *courier = flight->courier;
     atomic_store_explicit(&flight->busy, true, memory_order_relaxed);
@@ -93,8 +95,8 @@ static void flight_start(struct flight *flight, bool read, uint64_t offset, size
     /* Where nobody sees a word arrive we must know that it has, before we look whether its reader
      * sleeps. */
     flight->transfer.light = !courier->unseen && flight != &courier->flights[FLIGHT_CONFIRM];
-    int result = read ? reach_read(courier->reach, offset, flight->bytes, size, &flight->transfer)
-                      : reach_write(courier->reach, offset, flight->bytes, size, &flight->transfer);
+    int result = read ? reach_read(courier->reach, offset, bytes, size, &flight->transfer)
+                      : reach_write(courier->reach, offset, bytes, size, &flight->transfer);
     if (result)
         flight_done(&flight->transfer, result < 0 ? result : 0);
 }
@@ -130,7 +132,7 @@ static void words_send(struct courier *courier, uint32_t offset, uint32_t size)
             uint64_t value = row_load(row, offset + at + word);
             memcpy(flight->bytes + word, &value, sizeof value);
         }
-        flight_start(flight, false, offset + at, part);
+        flight_start(flight, false, offset + at, flight->bytes, part);
     }
 }
 
@@ -139,7 +141,7 @@ static void word_send(struct courier *courier, uint32_t offset, uint64_t word, b
     struct flight *flight = flight_take(courier, sizeof word);
     flight->quiet = quiet;
     memcpy(flight->bytes, &word, sizeof word);
-    flight_start(flight, false, offset, sizeof word);
+    flight_start(flight, false, offset, flight->bytes, sizeof word);
 }
 
 static bool courier_owes(struct courier *courier, unsigned words, unsigned pieces)
@@ -168,7 +170,7 @@ static void courier_confirm(struct courier *courier)
     memcpy(flight->bytes, &sequence, sizeof sequence);
     courier->confirming = courier->sent;
     flight->quiet = true;
-    flight_start(flight, false, ROW_SEQUENCE, sizeof sequence);
+    flight_start(flight, false, ROW_SEQUENCE, flight->bytes, sizeof sequence);
 }
 
 void courier_set(struct courier *courier, uint32_t cell, uint64_t word, uint64_t sequence)
@@ -226,25 +228,24 @@ void courier_change(struct courier *courier, const struct change *change)
 
 /* ---- the whole row ---- */
 
+static struct flight *whole_flight(struct courier *courier)
+{
+    assert(courier->whole_next < courier->whole_count);
+    return &courier->flights[WORD_FLIGHTS + PIECE_FLIGHTS + courier->whole_next++];
+}
+
 static void whole_word(struct courier *courier, uint32_t offset, uint64_t word)
 {
-    struct flight *flight = &courier->flights[WORD_FLIGHTS + PIECE_FLIGHTS + courier->whole_next++];
-    assert(courier->whole_next <= courier->whole_count);
+    struct flight *flight = whole_flight(courier);
     memcpy(flight->bytes, &word, sizeof word);
-    flight_start(flight, false, offset, sizeof word);
+    flight_start(flight, false, offset, flight->bytes, sizeof word);
 }
 
 static void whole_pieces(struct courier *courier, uint32_t begin, uint32_t end)
 {
-    for (uint32_t at = begin; at < end; at += REACH_WRITE_MAX) {
-        struct flight *flight =
-            &courier->flights[WORD_FLIGHTS + PIECE_FLIGHTS + courier->whole_next++];
-        assert(courier->whole_next <= courier->whole_count);
-        uint8_t *bytes = flight->bytes;
-        flight->bytes = courier->row + at;
-        flight_start(flight, false, at, end - at < REACH_WRITE_MAX ? end - at : REACH_WRITE_MAX);
-        flight->bytes = bytes;
-    }
+    for (uint32_t at = begin; at < end; at += REACH_WRITE_MAX)
+        flight_start(whole_flight(courier), false, at, courier->row + at,
+                     end - at < REACH_WRITE_MAX ? end - at : REACH_WRITE_MAX);
 }
 
 static void whole_sequences(struct courier *courier, bool odd)
@@ -337,15 +338,11 @@ static void fetch_start(struct courier *courier, enum fetch_phase phase)
 {
     struct flight *flight = &courier->flights[phase == FETCH_AFTER ? FLIGHT_AFTER : FLIGHT_BEFORE];
     courier->phase = phase;
-    if (phase == FETCH_ROW) {
-        flight = &courier->flights[WORD_FLIGHTS];
-        uint8_t *bytes = flight->bytes;
-        flight->bytes = courier->row;
-        flight_start(flight, true, 0, courier->sst->table.schema.row_size);
-        flight->bytes = bytes;
-        return;
-    }
-    flight_start(flight, true, ROW_SEQUENCE, sizeof(uint64_t));
+    if (phase == FETCH_ROW)
+        flight_start(&courier->flights[WORD_FLIGHTS], true, 0, courier->row,
+                     courier->sst->table.schema.row_size);
+    else
+        flight_start(flight, true, ROW_SEQUENCE, flight->bytes, sizeof(uint64_t));
 }
 
 /* A lone number comes by one read, whose words may be of different moments: a sequence that is

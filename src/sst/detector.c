@@ -75,15 +75,6 @@ static bool detector_is_due(struct sst *sst)
     return due;
 }
 
-static bool puts_are_flushed(struct sst *sst)
-{
-    lock_take(&sst->put_lock);
-    sst->share.spread.ops->move(&sst->share.spread);
-    bool flushed = sst->share.spread.ops->is_flushed(&sst->share.spread);
-    lock_drop(&sst->put_lock);
-    return flushed;
-}
-
 /* Says in the own row whether we sleep. */
 static void asleep_say(struct sst *sst, bool asleep)
 {
@@ -91,7 +82,7 @@ static void asleep_say(struct sst *sst, bool asleep)
     lock_take(&sst->put_lock);
     own_set_head(&sst->own, ROW_ASLEEP, asleep);
     lock_drop(&sst->put_lock);
-    while (asleep && !puts_are_flushed(sst) && clock_now() < deadline)
+    while (asleep && !share_flush(&sst->share) && clock_now() < deadline)
         reach_progress(sst->ripc);
 }
 

@@ -146,16 +146,16 @@ void meeting_install(struct sst *sst, const struct view *view)
     tiding_tell(sst, tiding);
 }
 
-void meeting_fail(struct sst *sst, uint32_t row)
-{
-    tiding_tell(sst, tiding_new(TIDING_FAILED, row));
-}
-
 void meeting_fail_member(struct sst *sst, uint32_t row, ripc_id member)
 {
     struct tiding *tiding = tiding_new(TIDING_FAILED, row);
     tiding->member = member;
     tiding_tell(sst, tiding);
+}
+
+void meeting_fail(struct sst *sst, uint32_t row)
+{
+    meeting_fail_member(sst, row, 0);
 }
 
 void meeting_expelled(struct sst *sst)

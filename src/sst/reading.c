@@ -27,7 +27,7 @@ static int words_read(const struct sst *sst, uint32_t row, uint32_t watch, uint3
                       uint32_t size, void *to)
 {
     /* A fetched row has puts of many columns at once: none is seen without the others. */
-    if (sst->config.design == SST_READS && !sst_in_pass(sst))
+    if (sst_may_tear(sst))
         watch = ROW_SEQUENCE;
     for (unsigned i = 0; i < READ_TRIES; i++) {
         if (row_read(table_row(&sst->table, row), watch, offset, size, to))

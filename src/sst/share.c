@@ -197,6 +197,19 @@ bool share_is_due(struct share *share)
     return due;
 }
 
+bool share_flush(struct share *share)
+{
+    struct spread *spread = &share->spread;
+    lock_take(&share->sst->put_lock);
+    bool flushed = spread->ops->is_flushed(spread);
+    if (!flushed) {
+        spread->ops->move(spread);
+        flushed = spread->ops->is_flushed(spread);
+    }
+    lock_drop(&share->sst->put_lock);
+    return flushed;
+}
+
 /* It stands in the own row, where the others fetch it. */
 static bool read_is_flushed(struct spread *spread)
 {

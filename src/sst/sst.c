@@ -327,7 +327,7 @@ int sst_set_f64(struct sst *sst, uint32_t column, double value)
 static int put(struct sst *sst, const struct sst_range *ranges, unsigned range_count,
                uint32_t guard, uint64_t guard_cell, const struct sst_rows *to)
 {
-    if ((range_count && !ranges))
+    if (range_count && !ranges)
         return -EINVAL;
     if (to && !sst->share.spread.ops->to_some)
         return -EOPNOTSUPP;
@@ -398,31 +398,22 @@ int sst_freeze(struct sst *sst, uint32_t row)
 #define LOOK_TRIES 10000 /* looks that meet fetches, ... */
 #define LOOK_SPINS 200   /* ... of which all but the first yield to whoever takes a row over */
 
-/* A look at many rows by a thread that does not run the pass. SST_READS: fetches change columns
- * in another order than they were put in. */
+/* A look at many rows where fetches may be met (sst_may_tear). */
 struct look {
     uint64_t taking;
     unsigned tries;
 };
 
-static bool look_may_tear(const struct sst *sst)
-{
-    return sst->config.design == SST_READS && !sst_in_pass(sst);
-}
-
 static struct look look_begin(const struct sst *sst)
 {
-    struct look look = {0};
-    if (look_may_tear(sst))
-        look.taking = atomic_load_explicit(&sst->share.taking, memory_order_acquire);
-    return look;
+    return (struct look){
+        .taking = atomic_load_explicit(&sst->share.taking, memory_order_acquire),
+    };
 }
 
 /* Did it meet a fetch? Then once more, unless there is no end to them. */
 static bool look_again(const struct sst *sst, struct look *look)
 {
-    if (!look_may_tear(sst))
-        return false;
     row_fence_load();
     uint64_t now = atomic_load_explicit(&sst->share.taking, memory_order_acquire);
     bool met = now != look->taking || (now & 1);
@@ -436,7 +427,7 @@ static bool look_again(const struct sst *sst, struct look *look)
     type sst_##name(const struct sst *sst, uint32_t column)                                        \
     {                                                                                              \
         type result;                                                                               \
-        if (!look_may_tear(sst)) /* nearly always, and then it costs no more than a call */        \
+        if (!sst_may_tear(sst)) /* nearly always, and then it costs no more than a call */         \
             return aggregate_##name(&sst->table, column);                                          \
         struct look look = look_begin(sst);                                                        \
         do                                                                                         \
@@ -448,7 +439,7 @@ static bool look_again(const struct sst *sst, struct look *look)
     type sst_##name(const struct sst *sst, uint32_t column, value_type value)                      \
     {                                                                                              \
         type result;                                                                               \
-        if (!look_may_tear(sst))                                                                   \
+        if (!sst_may_tear(sst))                                                                    \
             return aggregate_##name(&sst->table, column, value);                                   \
         struct look look = look_begin(sst);                                                        \
         do                                                                                         \

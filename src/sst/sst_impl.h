@@ -7,7 +7,7 @@
  *   detect   passes, predicates, and with them triggers and upcalls
  *   put      the own row and the list of targets
  *   ripc's   inside of whatever calls ripc
- * `arrivals` has one of its own, held for a moment and around nothing. */
+ * The tidings have one of their own, held for a moment and around nothing. */
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -128,6 +128,13 @@ static inline bool sst_in_pass(const struct sst *sst)
     return atomic_load_explicit(&sst->detecting, memory_order_relaxed) == lock_self();
 }
 
+/* SST_READS: fetches change columns in another order than they were put in, and a thread that
+ * does not run the pass may look in the middle of one. */
+static inline bool sst_may_tear(const struct sst *sst)
+{
+    return sst->config.design == SST_READS && !sst_in_pass(sst);
+}
+
 static inline bool rows_has(const struct sst_rows *rows, uint32_t row)
 {
     return !rows || (rows->bits[row / 64] >> row % 64 & 1);
@@ -152,6 +159,9 @@ void share_remove(struct share *share, struct target *target);
 /* Tells members (of the set, or all) that sleep, and our own detector, that something was
  * put. With the put lock. */
 void share_ring(struct share *share, const struct sst_rows *to);
+
+/* Has all that was put arrived? Moves what can be moved towards that. Takes the put lock. */
+bool share_flush(struct share *share);
 
 /* Would moving find something to do? Takes the put lock. */
 bool share_is_due(struct share *share);

@@ -56,20 +56,29 @@ static bool waiter_sleep(struct waiter *waiter, nsec deadline)
     return done;
 }
 
+/* Adds the predicate with that trigger, or nothing. */
+static int predicate_begin(struct sst *sst, const struct sst_predicate *predicate, sst_fire *fire,
+                           void *argument, uint64_t *handle)
+{
+    detector_enter(sst);
+    int result = predicates_add(&sst->predicates, predicate, handle);
+    if (result == 0) {
+        result = predicates_trigger(&sst->predicates, *handle, fire, argument);
+        if (result)
+            predicates_remove(&sst->predicates, *handle);
+    }
+    detector_leave(sst);
+    return result;
+}
+
 /* Has the detector wait for it. */
 static int wait_by_predicate(struct sst *sst, const struct sst_predicate *predicate,
                              int64_t deadline)
 {
     struct waiter waiter;
-    uint64_t handle = 0;
+    uint64_t handle;
     waiter_init(&waiter);
-    detector_enter(sst);
-    int result = predicates_add(&sst->predicates, predicate, &handle);
-    if (result == 0)
-        result = predicates_trigger(&sst->predicates, handle, waiter_done, &waiter);
-    if (result == -ENOMEM)
-        predicates_remove(&sst->predicates, handle);
-    detector_leave(sst);
+    int result = predicate_begin(sst, predicate, waiter_done, &waiter, &handle);
     if (result == 0) {
         detector_wake(sst);
         bool done = waiter_sleep(&waiter, deadline);
@@ -92,12 +101,10 @@ static void step_done(struct sst *sst, void *argument)
 static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate, int64_t deadline)
 {
     bool done = false;
-    uint64_t handle = 0;
-    detector_enter(sst);
-    int result = predicates_add(&sst->predicates, predicate, &handle);
-    if (result == 0)
-        result = predicates_trigger(&sst->predicates, handle, step_done, &done);
-    detector_leave(sst);
+    uint64_t handle;
+    int result = predicate_begin(sst, predicate, step_done, &done, &handle);
+    if (result)
+        return result;
     while (result >= 0 && !done) {
         result = sst_step(sst, deadline);
         /* A step in which something happened does not look at the clock. */
@@ -206,14 +213,7 @@ int sst_flush(struct sst *sst, int64_t deadline)
 {
     struct wait wait;
     wait_start(&wait, sst->config.spin_nsec, sst->config.yield_nsec);
-    for (;;) {
-        lock_take(&sst->put_lock);
-        bool flushed = sst->share.spread.ops->is_flushed(&sst->share.spread);
-        if (!flushed)
-            sst->share.spread.ops->move(&sst->share.spread);
-        lock_drop(&sst->put_lock);
-        if (flushed)
-            return 0;
+    while (!share_flush(&sst->share)) {
         reach_progress(sst->ripc);
         enum wait_advice advice = wait_turn(&wait, deadline);
         if (advice == WAIT_TIMEOUT)
@@ -221,4 +221,5 @@ int sst_flush(struct sst *sst, int64_t deadline)
         if (advice == WAIT_BLOCK)
             clock_nap(FLUSH_PAUSE_NSEC);
     }
+    return 0;
 }
