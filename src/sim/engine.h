@@ -1,0 +1,29 @@
+#pragma once
+/* engine: simulated time. Moments are integer picoseconds; events are ordered by (time, channel,
+ * sequence), so a run depends on nothing but its input.
+ *
+ * A *channel* is a source of events that are in order by themselves: one direction of a link, or
+ * one node's timer. Only the head of each channel stands in the timing wheel, so the wheel stays
+ * small however many packets are under way. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+typedef uint64_t psec;
+#define PSEC_PER_NSEC 1000ull
+#define PSEC_NEVER    UINT64_MAX
+
+struct engine; /* owns the wheel; see engine.c for its shape */
+
+MUST_CHECK enum err engine_open(struct engine **engine, uint32_t channel_count, struct why *why);
+void engine_close(struct engine *engine);
+
+/* Sets, changes or (PSEC_NEVER) takes back when the head of that channel is due. Not before now. */
+void engine_set(struct engine *engine, uint32_t channel, psec at);
+
+/* The next due channel, taken out of the wheel, and now() is its moment; false: nothing is due
+ * before `until`, and now() is until. Ties by channel number. */
+bool engine_next(struct engine *engine, psec until, uint32_t *channel);
+psec engine_now(const struct engine *engine);
