@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "base/check.h"
+#include "node/queue_impl.h"
 
 #define QUANTUM                                                                                    \
     ((int32_t)PACKET_SIZE_MAX) /* bytes for weight 1: after it there is no debt left               \
@@ -108,16 +108,22 @@ static void not_ready(struct egress *egress, unsigned slot, port_set ports)
     }
 }
 
-/* The queue changed. */
-static void follow_queue(struct egress *egress, unsigned slot)
+__attribute__((noinline)) static void ports_changed(struct egress *egress, unsigned slot)
 {
     struct egress_source *source = &egress->sources[slot];
-    port_set now = queue_ports(source->queue);
+    port_set now = source->queue->ports;
     port_set changed = now ^ source->ports;
     if (changed & now)
         now_ready(egress, slot, changed & now);
     if (changed & ~now)
         not_ready(egress, slot, changed & ~now);
+}
+
+/* The queue changed. */
+static inline void follow_queue(struct egress *egress, unsigned slot)
+{
+    if (egress->sources[slot].queue->ports != egress->sources[slot].ports)
+        ports_changed(egress, slot);
 }
 
 struct packet *egress_push(struct egress *egress, unsigned slot, struct packet *packet)
@@ -184,49 +190,81 @@ static unsigned round_turn(struct egress *egress, struct round *round)
     return slot;
 }
 
-/* Of one service, for what is left of a frame. NULL: nothing, and then `more` says whether there is
- * something that needs a larger one. */
-static struct packet *next_packet(struct egress *egress, unsigned slot, unsigned port,
-                                  uint32_t room, bool *more)
+/* A frame that is being filled. */
+struct filling {
+    unsigned port;
+    uint32_t room;
+    unsigned count;
+    unsigned most;
+    struct packet **out;
+};
+
+/* One turn, or what the frame has room for of it. False: the frame ends here. */
+static bool turn_of_queue(struct egress *egress, struct round *round, unsigned slot,
+                          struct filling *frame)
 {
-    struct egress_source *source = &egress->sources[slot];
-    if (source->queue) {
-        struct packet *packet = queue_peek(source->queue, port);
-        *more = packet->size > room;
-        if (*more)
-            return NULL;
-        queue_take(source->queue, port, packet);
-        return packet;
+    struct queue *queue = egress->sources[slot].queue;
+    int32_t left = round->left[slot];
+    uint32_t room = frame->room;
+    unsigned index = NO_LANE;
+    while (left > 0 && frame->count < frame->most) {
+        index = queue_next_lane(queue, frame->port);
+        if (index == NO_LANE)
+            break;
+        struct packet *packet = queue->lanes[index].first;
+        if (packet->size > room)
+            break;
+        queue_take_first(queue, index);
+        frame->out[frame->count++] = packet;
+        room -= packet->size;
+        left -= (int32_t)packet->size;
     }
-    struct packet *packet = source->poll(source->service, port, room);
-    *more = !packet && room < PACKET_SIZE_MAX;
-    assert(!packet || packet->size <= room);
-    return packet;
+    frame->room = room;
+    round->left[slot] = left;
+    follow_queue(egress, slot);
+    return index == NO_LANE || left <= 0;
+}
+
+static bool turn_of_poll(struct egress *egress, struct round *round, unsigned slot,
+                         struct filling *frame)
+{
+    const struct egress_source *source = &egress->sources[slot];
+    while (round->left[slot] > 0 && frame->count < frame->most) {
+        struct packet *packet = source->poll(source->service, frame->port, frame->room);
+        if (!packet) {
+            if (frame->room < PACKET_SIZE_MAX)
+                return false;
+            not_ready(egress, slot, 1u << frame->port);
+            return true;
+        }
+        assert(packet->size <= frame->room);
+        frame->out[frame->count++] = packet;
+        frame->room -= packet->size;
+        round->left[slot] -= (int32_t)packet->size;
+    }
+    return round->left[slot] <= 0;
 }
 
 unsigned egress_frame(struct egress *egress, unsigned port, uint32_t room,
                       struct packet *out[EGRESS_FRAME_MAX])
 {
     struct round *round = round_of(egress, port);
-    unsigned most = egress->aggregate ? EGRESS_FRAME_MAX : 1;
-    unsigned count = 0;
-    while (count < most && round->ready && room >= PACKET_HEADER_SIZE) {
+    struct filling frame = {
+        .port = port,
+        .room = room,
+        .most = egress->aggregate ? EGRESS_FRAME_MAX : 1,
+        .out = out,
+    };
+    bool goes_on = true;
+    while (goes_on && round->ready && frame.count < frame.most &&
+           frame.room >= PACKET_HEADER_SIZE) {
         unsigned slot = round_turn(egress, round);
-        bool more;
-        struct packet *packet = next_packet(egress, slot, port, room, &more);
-        if (packet) {
-            out[count++] = packet;
-            room -= packet->size;
-            round->left[slot] -= (int32_t)packet->size;
-            if (egress->sources[slot].queue)
-                follow_queue(egress, slot);
-        } else if (more) {
-            break;
-        } else {
-            not_ready(egress, slot, 1u << port);
-        }
+        if (egress->sources[slot].queue)
+            goes_on = turn_of_queue(egress, round, slot, &frame);
+        else
+            goes_on = turn_of_poll(egress, round, slot, &frame);
     }
-    return count;
+    return frame.count;
 }
 
 void egress_fault_skips(struct egress *egress, uint32_t period)
