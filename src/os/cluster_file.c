@@ -413,7 +413,7 @@ pid_t cluster_lock_holder(const char *folder, node_id server)
     char path[CLUSTER_PATH_SIZE];
     struct flock lock = whole_file();
     cluster_path(path, folder, server, "lock");
-    int handle = open(path, O_RDWR | O_CLOEXEC);
+    int handle = open(path, O_RDONLY | O_CLOEXEC);
     if (handle < 0)
         return errno == ENOENT ? 0 : -errno;
     int result = fcntl(handle, F_GETLK, &lock), error = errno;
