@@ -78,10 +78,10 @@ unsigned egress_add(struct egress *egress, const struct egress_source *source)
 {
     assert(egress->source_count < egress->source_max);
     assert(source->weight >= 1 && source->weight <= UINT16_MAX);
-    assert(source->queue ? !queue_packets(source->queue) : source->poll != NULL);
+    assert(source->queue && !queue_packets(source->queue));
     unsigned slot = egress->source_count++;
     egress->sources[slot] = *source;
-    egress->sources[slot].ports = 0;
+    egress->sources[slot].ports = egress->sources[slot].woken = 0;
     return slot;
 }
 
@@ -111,7 +111,7 @@ static void not_ready(struct egress *egress, unsigned slot, port_set ports)
 __attribute__((noinline)) static void ports_changed(struct egress *egress, unsigned slot)
 {
     struct egress_source *source = &egress->sources[slot];
-    port_set now = source->queue->ports;
+    port_set now = source->queue->ports | source->woken;
     port_set changed = now ^ source->ports;
     if (changed & now)
         now_ready(egress, slot, changed & now);
@@ -119,36 +119,36 @@ __attribute__((noinline)) static void ports_changed(struct egress *egress, unsig
         not_ready(egress, slot, changed & ~now);
 }
 
-/* The queue changed. */
-static inline void follow_queue(struct egress *egress, unsigned slot)
+/* Its queue changed, or who woke. */
+static inline void follow_source(struct egress *egress, unsigned slot)
 {
-    if (egress->sources[slot].queue->ports != egress->sources[slot].ports)
+    const struct egress_source *source = &egress->sources[slot];
+    if ((source->queue->ports | source->woken) != source->ports)
         ports_changed(egress, slot);
 }
 
 struct packet *egress_push(struct egress *egress, unsigned slot, struct packet *packet)
 {
-    assert(slot < egress->source_count && egress->sources[slot].queue);
+    assert(slot < egress->source_count);
     struct packet *gone = queue_push(egress->sources[slot].queue, packet);
-    follow_queue(egress, slot);
+    follow_source(egress, slot);
     return gone;
 }
 
 struct packet *egress_empty(struct egress *egress, unsigned slot)
 {
     assert(slot < egress->source_count);
-    if (!egress->sources[slot].queue)
-        return NULL;
     struct packet *all = queue_empty(egress->sources[slot].queue);
-    follow_queue(egress, slot);
+    follow_source(egress, slot);
     return all;
 }
 
 void egress_wake(struct egress *egress, unsigned slot, port_set ports)
 {
-    assert(slot < egress->source_count && !egress->sources[slot].queue);
+    assert(slot < egress->source_count && egress->sources[slot].poll);
     assert(!((uint64_t)ports >> egress->port_count));
-    now_ready(egress, slot, ports & ~egress->sources[slot].ports);
+    egress->sources[slot].woken |= ports;
+    follow_source(egress, slot);
 }
 
 port_set egress_ports(const struct egress *egress)
@@ -221,20 +221,21 @@ static bool turn_of_queue(struct egress *egress, struct round *round, unsigned s
     }
     frame->room = room;
     round->left[slot] = left;
-    follow_queue(egress, slot);
+    follow_source(egress, slot);
     return index == NO_LANE || left <= 0;
 }
 
 static bool turn_of_poll(struct egress *egress, struct round *round, unsigned slot,
                          struct filling *frame)
 {
-    const struct egress_source *source = &egress->sources[slot];
+    struct egress_source *source = &egress->sources[slot];
     while (round->left[slot] > 0 && frame->count < frame->most) {
         struct packet *packet = source->poll(source->service, frame->port, frame->room);
         if (!packet) {
             if (frame->room < PACKET_SIZE_MAX)
                 return false;
-            not_ready(egress, slot, 1u << frame->port);
+            source->woken &= ~(1u << frame->port);
+            follow_source(egress, slot);
             return true;
         }
         assert(packet->size <= frame->room);
@@ -259,7 +260,7 @@ unsigned egress_frame(struct egress *egress, unsigned port, uint32_t room,
     while (goes_on && round->ready && frame.count < frame.most &&
            frame.room >= PACKET_HEADER_SIZE) {
         unsigned slot = round_turn(egress, round);
-        if (egress->sources[slot].queue)
+        if (egress->sources[slot].queue->ports >> port & 1)
             goes_on = turn_of_queue(egress, round, slot, &frame);
         else
             goes_on = turn_of_poll(egress, round, slot, &frame);
@@ -292,9 +293,8 @@ void egress_check(const struct egress *egress)
     assert(ports == egress->ports);
     for (unsigned slot = 0; slot < egress->source_count; slot++) {
         const struct egress_source *source = &egress->sources[slot];
-        if (!source->queue)
-            continue;
-        assert(source->ports == queue_ports(source->queue));
+        assert(source->ports == (queue_ports(source->queue) | source->woken));
+        assert(source->poll || !source->woken);
         queue_check(source->queue);
     }
 }
