@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "keyspace/keyspace.h"
 
 enum {
     AT_KIND = 1,
