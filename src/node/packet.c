@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "keyspace/keyspace.h"
 
 enum {
     AT_KIND = 1,
