@@ -273,6 +273,14 @@ static void bench_request(struct weft_self *self, uint64_t client, const void *b
     answer(self, client, request.token, error);
 }
 
+/* A load that nobody measures any more. */
+static void bench_gone(struct weft_self *self, uint64_t client)
+{
+    struct bench *bench = weft_memory(self);
+    if (bench->client == client)
+        bench->mode = BENCH_IDLE;
+}
+
 static void bench_stats(struct weft_self *self, struct weft_report *report)
 {
     const struct bench *bench = weft_memory(self);
@@ -291,6 +299,7 @@ static const struct weft_service_ops bench_ops = {
     .timer = bench_timer,
     .request = bench_request,
     .stats = bench_stats,
+    .gone = bench_gone,
 };
 
 const struct weft_service service_bench = {

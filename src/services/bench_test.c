@@ -204,6 +204,10 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(answer.error, EPROTO);
     service_world_run(world, 20 * MSEC);
     assert_int_equal(ask(world, 0, &request).error, 0);
+    node_local_gone(world->servers[0].node, CLIENT + 1);
+    assert_int_equal(report(world, 0).mode, BENCH_SATURATE);
+    node_local_gone(world->servers[0].node, CLIENT);
+    assert_int_equal(report(world, 0).mode, BENCH_IDLE);
     service_world_close(world);
 }
 

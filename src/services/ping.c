@@ -342,6 +342,15 @@ static void ping_request(struct weft_self *self, uint64_t client, const void *by
         run_step(self, &ping->runs[error]);
 }
 
+/* Nobody is there any more who could read the answers. */
+static void ping_gone(struct weft_self *self, uint64_t client)
+{
+    struct ping *ping = weft_memory(self);
+    for (unsigned i = 0; i < RUNS; i++)
+        if (!ping->runs[i].listener.told && ping->runs[i].client == client)
+            ping->runs[i].active = false;
+}
+
 static void ping_stats(struct weft_self *self, struct weft_report *report)
 {
     const struct ping *ping = weft_memory(self);
@@ -359,6 +368,7 @@ static const struct weft_service_ops ping_ops = {
     .timer = ping_timer,
     .request = ping_request,
     .stats = ping_stats,
+    .gone = ping_gone,
 };
 
 static const struct ping_local ping_local = {.start = local_start, .stop = local_stop};

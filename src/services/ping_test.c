@@ -274,6 +274,22 @@ static void runs_are_bounded_and_can_be_stopped(void **state)
     service_world_close(world);
 }
 
+static void who_hangs_up_is_answered_no_more(void **state)
+{
+    struct service_world *world = service_world_open("torus:2", services, 0);
+    struct ping_request request = order(1, 1000, 64);
+    request.interval_nsec = MSEC;
+    ask(world, 0, &request);
+    service_world_run(world, 10 * MSEC);
+    uint32_t answers = world->answer_count;
+    assert_true(answers > 5);
+    node_local_gone(world->servers[0].node, CLIENT);
+    service_world_run(world, 10 * MSEC);
+    assert_int_equal(world->answer_count, answers);
+    assert_true(service_world_number(world, 0, "ping", "pings_sent") <= answers + 1);
+    service_world_close(world);
+}
+
 static void another_service_may_ping(void **state)
 {
     struct service_world *world = service_world_open("torus:3x3", services, 0);
@@ -290,4 +306,5 @@ static void another_service_may_ping(void **state)
 TEST_MAIN(TEST(every_hop_touches_the_packet), TEST(a_jumbo_ping_to_itself_and_to_a_key),
           TEST(by_the_clock_several_are_under_way), TEST(more_than_the_window_wait),
           TEST(what_is_lost_is_told), TEST(what_comes_late_is_counted),
-          TEST(runs_are_bounded_and_can_be_stopped), TEST(another_service_may_ping))
+          TEST(runs_are_bounded_and_can_be_stopped), TEST(who_hangs_up_is_answered_no_more),
+          TEST(another_service_may_ping))

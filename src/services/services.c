@@ -1,9 +1,11 @@
 #include "services/services.h"
 
 #include "services/bench.h"
+#include "services/control.h"
 #include "services/ping.h"
 
 const struct weft_service *const services_all[] = {
+    &service_control,
     &service_ping,
     &service_bench,
     NULL,
