@@ -394,6 +394,7 @@ static enum err node_start(struct host *host, struct host_node *node, struct why
         .incarnation = config->lives[node->index],
         .seed = entropy_u64(),
         .hello_nsec = config->hello_nsec,
+        .silence_nsec = config->silence_nsec,
         .separate = config->separate,
         .services = config->services,
     };
@@ -416,7 +417,7 @@ static enum err cables_begin(struct host *host, struct why *why)
     const struct host_config *config = &host->config;
     const struct cables_config cables = {
         .wire = config->wire,
-        .folder = config->folder,
+        .folder = config->links,
         .address = config->address,
         .poller = host->poller,
         .bell = &host->bell,

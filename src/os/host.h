@@ -20,11 +20,12 @@ struct host_config {
     const node_id *servers;           /* that live here ... */
     const uint64_t *lives;            /* ... and their incarnations */
     uint32_t server_count;            /* at least 1 */
-    const char *folder;               /* the run directory, by a path that fits a socket's name */
+    const char *folder;               /* for requests: by a path that fits a socket's name */
+    const char *links;                /* for cables, likewise */
     const struct transport_ops *wire; /* of cables */
     const char *address;              /* of this machine, for wires that need one; or NULL */
     uint64_t rate_bps;                /* of every link; 0: as fast as it goes */
-    nsec hello_nsec;                  /* 0: the node's own choice */
+    nsec hello_nsec, silence_nsec;    /* 0: the node's own choice */
     bool separate;
     const struct weft_service *const *services; /* ends with NULL; borrowed */
     nsec spin, yield; /* before it sleeps; 0: as transport/wait.h has it, -1: not at all */
