@@ -1,5 +1,6 @@
 #include "services/services.h"
 
+#include "base/check.h"
 #include "services/bench.h"
 #include "services/control.h"
 #include "services/ping.h"
@@ -12,3 +13,5 @@ const struct weft_service *const services_all[] = {
 };
 
 const unsigned services_count = sizeof services_all / sizeof services_all[0] - 1;
+static_assert(sizeof services_all / sizeof services_all[0] <= SERVICES_OWN_MAX + 1,
+              "there is room for all");
