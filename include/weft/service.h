@@ -69,6 +69,8 @@ struct weft_service_ops {
     void (*request)(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size);
     /* Says weft_stat() for each of its numbers. */
     void (*stats)(struct weft_self *self, struct weft_report *report);
+    /* A program that asked something has hung up; its number is never given to another. */
+    void (*gone)(struct weft_self *self, uint64_t client);
 };
 
 struct weft_service {
