@@ -1,0 +1,88 @@
+#pragma once
+/* keyspace_cases: what the tests of the key space share. For tests only. */
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "keyspace/keyspace.h"
+#include "topology/build_test.h"
+
+/* A topology, its key space, and room for what is asked of it. */
+struct space {
+    struct topology topology;
+    struct keyspace keyspace;
+    uint32_t count;
+    void *scratch;
+    node_id *all;    /* a whole list */
+    node_id *found;  /* a list as it was answered */
+    uint64_t *alive; /* all are at first */
+};
+
+static inline void space_alive(struct space *space, node_id server, bool alive)
+{
+    uint64_t bit = UINT64_C(1) << server % 64;
+    if (alive)
+        space->alive[server / 64] |= bit;
+    else
+        space->alive[server / 64] &= ~bit;
+}
+
+/* Takes the topology. In its place: a graph that is copied must be looked up where it lies. */
+static inline void space_open_topology(struct space *space, struct topology topology)
+{
+    struct why why = {""};
+    *space = (struct space){.topology = topology};
+    if (keyspace_init(&space->keyspace, &space->topology, &why))
+        fail_msg("%s", why.text);
+    space->count = space->keyspace.server_count;
+    space->scratch = malloc(keyspace_scratch_size(&space->keyspace));
+    space->all = calloc(space->count, sizeof *space->all);
+    space->found = calloc(space->count, sizeof *space->found);
+    space->alive = calloc(space->count / 64 + 1, sizeof *space->alive);
+    assert_non_null(space->all);
+    assert_non_null(space->found);
+    assert_non_null(space->alive);
+    for (node_id server = 0; server < space->count; server++)
+        space_alive(space, server, true);
+}
+
+static inline void space_open(struct space *space, const char *spec)
+{
+    space_open_topology(space, build_test(spec));
+}
+
+static inline void space_close(struct space *space)
+{
+    free(space->scratch);
+    free(space->all);
+    free(space->found);
+    free(space->alive);
+    keyspace_fini(&space->keyspace);
+    topology_fini(&space->topology);
+}
+
+static inline void space_list(struct space *space, struct place_group group)
+{
+    assert_int_equal(keyspace_servers(&space->keyspace, group, NULL, NULL, space->scratch,
+                                      space->all, space->count),
+                     space->count);
+    assert_int_equal(space->all[0], group.home);
+}
+
+/* Whether counts of equally likely cases are as unequal as chance allows: Pearson's sum over n
+ * cases has the mean n - 1 and the variance 2 (n - 1). Six deviations never happen. */
+static inline void assert_uniform(const uint32_t *counts, uint32_t cases)
+{
+    double total = 0, sum = 0;
+    for (uint32_t i = 0; i < cases; i++)
+        total += counts[i];
+    double expected = total / cases;
+    for (uint32_t i = 0; i < cases; i++)
+        sum += (counts[i] - expected) * (counts[i] - expected) / expected;
+    double bound = cases - 1 + 6 * sqrt(2 * (cases - 1.0));
+    if (sum > bound)
+        fail_msg("chi square %g of %u cases, at most %g", sum, cases, bound);
+}

@@ -1,0 +1,166 @@
+/* levels: the key space of any graph whose nodes are servers.
+ *
+ * The home is a consistent hash of the key: going from n servers to n + 1 moves 1/(n + 1) of the
+ * keys, all of them to the new one. That is what jump consistent hash (Lamping and Veach, 2014)
+ * promises, with a division for each of its ln(n) jumps; this takes two or three draws whatever n
+ * is, since it runs once a hop. The idea is that of FlipHash (Masson and Lee, 2024): halves that
+ * double.
+ *
+ * Then breadth first over the cables as planned. A level is everybody at the same distance from
+ * home, in order of their ids, then shuffled: who comes first takes turns from one sequence to the
+ * next, so that the keys of a failed home spread evenly over its neighbours; the others are drawn.
+ * Servers that no cable joins to the home are one more level, the last. */
+#include <string.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "keyspace/keyspace_impl.h"
+
+#define DRAW_MAX 64 /* each finds its server in more than half of the cases */
+
+/* Independent numbers from one key: the finalizer of SplitMix64. */
+static inline uint64_t draw(uint64_t route, uint64_t which)
+{
+    uint64_t mixed = route + which * 0x9E3779B97F4A7C15u; /* the golden ratio */
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9u;
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
+    return mixed ^ mixed >> 31;
+}
+
+/* Half h is the servers from 2^h to 2^(h+1) - 1: as many as there were before it. */
+static inline uint32_t half_place(uint64_t route, uint32_t half, uint32_t try)
+{
+    return (uint32_t)draw(route, 1 + half + 32 * (uint64_t)try);
+}
+
+/* Home among 2^h servers: the last half whose coin fell for it, and a place drawn in that. */
+static inline node_id home_below(uint64_t route, uint64_t coins, uint32_t half)
+{
+    uint64_t below = coins & ((UINT64_C(1) << half) - 1);
+    if (below == 0)
+        return 0;
+    uint32_t last = 63 - (uint32_t)__builtin_clzll(below), base = UINT32_C(1) << last;
+    return base | (half_place(route, last, 0) & (base - 1));
+}
+
+node_id levels_home(uint32_t server_count, uint64_t route)
+{
+    assert(server_count > 0 && server_count <= GRAPH_NODE_MAX);
+    if (server_count == 1)
+        return 0;
+    uint64_t coins = draw(route, 0);
+    uint32_t half = 31 - (uint32_t)__builtin_clz(server_count - 1); /* the last, maybe not full */
+    uint32_t base = UINT32_C(1) << half;
+    /* Uniform among 2 * base servers until it is one that is there. Such draws never depend on how
+     * many there are: one more server is found by those keys that came past it, and by no other. */
+    uint32_t at = coins & base ? base | (half_place(route, half, 0) & (base - 1)) : 0;
+    for (uint32_t try = 1; at >= server_count && try < DRAW_MAX; try++)
+        at = half_place(route, half, try) & (2 * base - 1);
+    if (at >= base && at < server_count)
+        return at;
+    return home_below(route, coins, half);
+}
+
+/* What one walk needs; the memory is the caller's. */
+struct levels {
+    uint64_t *seen;  /* a bit per server: in this level, or before */
+    uint64_t *next;  /* a bit per server: in the level that is being collected */
+    uint32_t *level; /* the level we are in */
+    size_t words;    /* of each of the two */
+    uint32_t count;  /* of the level */
+};
+
+static inline size_t words_of(uint32_t server_count)
+{
+    return ((size_t)server_count + 63) / 64;
+}
+
+size_t levels_scratch_size(uint32_t server_count)
+{
+    return 2 * words_of(server_count) * sizeof(uint64_t) + server_count * sizeof(uint32_t);
+}
+
+static inline void bit_set(uint64_t *bits, uint32_t index)
+{
+    bits[index / 64] |= UINT64_C(1) << index % 64;
+}
+
+/* Moves on to the level that `next` holds, in order of the ids; empties `next`. */
+static void level_take(struct levels *levels)
+{
+    levels->count = 0;
+    for (size_t word = 0; word < levels->words; word++) {
+        levels->seen[word] |= levels->next[word];
+        for (uint64_t rest = levels->next[word]; rest; rest &= rest - 1)
+            levels->level[levels->count++] = (uint32_t)(64 * word) + __builtin_ctzll(rest);
+        levels->next[word] = 0;
+    }
+}
+
+static void level_collect(struct levels *levels, const struct graph *graph)
+{
+    for (uint32_t i = 0; i < levels->count; i++) {
+        uint32_t node = levels->level[i];
+        for (uint32_t slot = graph->first[node]; slot < graph->first[node + 1]; slot++) {
+            uint32_t to = graph->to[slot];
+            if (!keyspace_bit(levels->seen, to))
+                bit_set(levels->next, to);
+        }
+    }
+}
+
+/* Those that no cable joins to any before. */
+static void level_collect_rest(struct levels *levels, uint32_t server_count)
+{
+    for (size_t word = 0; word < levels->words; word++)
+        levels->next[word] = ~levels->seen[word];
+    if (server_count % 64)
+        levels->next[levels->words - 1] &= (UINT64_C(1) << server_count % 64) - 1;
+}
+
+static void level_shuffle(struct levels *levels, struct place_group group, uint32_t depth)
+{
+    /* Sequences are fewer than 256: a seed belongs to one home, and 255 to all its sequences. */
+    struct rng turns = rng_make((uint64_t)group.home << 8 | 255, depth);
+    struct rng rest = rng_make((uint64_t)group.home << 8 | group.sequence, depth);
+    uint32_t turn = (uint32_t)((rng_below(&turns, levels->count) + group.sequence) % levels->count);
+    uint32_t first = levels->level[turn];
+    levels->level[turn] = levels->level[0];
+    levels->level[0] = first;
+    rng_shuffle(&rest, levels->level + 1, levels->count - 1);
+}
+
+unsigned levels_servers(const struct keyspace *keyspace, struct place_group group,
+                        keyspace_alive *alive, const void *context, void *scratch, node_id *out,
+                        unsigned most)
+{
+    assert(scratch);
+    struct levels levels = {.seen = scratch, .words = words_of(keyspace->server_count)};
+    levels.next = levels.seen + levels.words;
+    levels.level = (uint32_t *)(levels.next + levels.words);
+    memset(scratch, 0, 2 * levels.words * sizeof *levels.seen);
+    bit_set(levels.next, group.home);
+    unsigned count = 0;
+    for (uint32_t depth = 0;; depth++) {
+        level_take(&levels);
+        if (levels.count == 0)
+            return count;
+        if (levels.count > 1)
+            level_shuffle(&levels, group, depth);
+        for (uint32_t i = 0; i < levels.count; i++) {
+            if (alive && !alive(context, levels.level[i]))
+                continue;
+            if (count == most)
+                return count;
+            out[count++] = levels.level[i];
+        }
+        if (count == most)
+            return count;
+        level_collect(&levels, keyspace->graph);
+        bool more = false;
+        for (size_t word = 0; word < levels.words && !more; word++)
+            more = levels.next[word] != 0;
+        if (!more)
+            level_collect_rest(&levels, keyspace->server_count);
+    }
+}
