@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "base/check.h"
+#include "node/queue_impl.h"
 
 #define QUANTUM                                                                                    \
     ((int32_t)PACKET_SIZE_MAX) /* bytes for weight 1: after it there is no debt left               \
@@ -78,10 +78,10 @@ unsigned egress_add(struct egress *egress, const struct egress_source *source)
 {
     assert(egress->source_count < egress->source_max);
     assert(source->weight >= 1 && source->weight <= UINT16_MAX);
-    assert(source->queue ? !queue_packets(source->queue) : source->poll != NULL);
+    assert(source->queue && !queue_packets(source->queue));
     unsigned slot = egress->source_count++;
     egress->sources[slot] = *source;
-    egress->sources[slot].ports = 0;
+    egress->sources[slot].ports = egress->sources[slot].woken = 0;
     return slot;
 }
 
@@ -108,11 +108,10 @@ static void not_ready(struct egress *egress, unsigned slot, port_set ports)
     }
 }
 
-/* The queue changed. */
-static void follow_queue(struct egress *egress, unsigned slot)
+__attribute__((noinline)) static void ports_changed(struct egress *egress, unsigned slot)
 {
     struct egress_source *source = &egress->sources[slot];
-    port_set now = queue_ports(source->queue);
+    port_set now = source->queue->ports | source->woken;
     port_set changed = now ^ source->ports;
     if (changed & now)
         now_ready(egress, slot, changed & now);
@@ -120,29 +119,36 @@ static void follow_queue(struct egress *egress, unsigned slot)
         not_ready(egress, slot, changed & ~now);
 }
 
+/* Its queue changed, or who woke. */
+static inline void follow_source(struct egress *egress, unsigned slot)
+{
+    const struct egress_source *source = &egress->sources[slot];
+    if ((source->queue->ports | source->woken) != source->ports)
+        ports_changed(egress, slot);
+}
+
 struct packet *egress_push(struct egress *egress, unsigned slot, struct packet *packet)
 {
-    assert(slot < egress->source_count && egress->sources[slot].queue);
+    assert(slot < egress->source_count);
     struct packet *gone = queue_push(egress->sources[slot].queue, packet);
-    follow_queue(egress, slot);
+    follow_source(egress, slot);
     return gone;
 }
 
 struct packet *egress_empty(struct egress *egress, unsigned slot)
 {
     assert(slot < egress->source_count);
-    if (!egress->sources[slot].queue)
-        return NULL;
     struct packet *all = queue_empty(egress->sources[slot].queue);
-    follow_queue(egress, slot);
+    follow_source(egress, slot);
     return all;
 }
 
 void egress_wake(struct egress *egress, unsigned slot, port_set ports)
 {
-    assert(slot < egress->source_count && !egress->sources[slot].queue);
+    assert(slot < egress->source_count && egress->sources[slot].poll);
     assert(!((uint64_t)ports >> egress->port_count));
-    now_ready(egress, slot, ports & ~egress->sources[slot].ports);
+    egress->sources[slot].woken |= ports;
+    follow_source(egress, slot);
 }
 
 port_set egress_ports(const struct egress *egress)
@@ -184,49 +190,82 @@ static unsigned round_turn(struct egress *egress, struct round *round)
     return slot;
 }
 
-/* Of one service, for what is left of a frame. NULL: nothing, and then `more` says whether there is
- * something that needs a larger one. */
-static struct packet *next_packet(struct egress *egress, unsigned slot, unsigned port,
-                                  uint32_t room, bool *more)
+/* A frame that is being filled. */
+struct filling {
+    unsigned port;
+    uint32_t room;
+    unsigned count;
+    unsigned most;
+    struct packet **out;
+};
+
+/* One turn, or what the frame has room for of it. False: the frame ends here. */
+static bool turn_of_queue(struct egress *egress, struct round *round, unsigned slot,
+                          struct filling *frame)
+{
+    struct queue *queue = egress->sources[slot].queue;
+    int32_t left = round->left[slot];
+    uint32_t room = frame->room;
+    unsigned index = NO_LANE;
+    while (left > 0 && frame->count < frame->most) {
+        index = queue_next_lane(queue, frame->port);
+        if (index == NO_LANE)
+            break;
+        struct packet *packet = queue->lanes[index].first;
+        if (packet->size > room)
+            break;
+        queue_take_first(queue, index);
+        frame->out[frame->count++] = packet;
+        room -= packet->size;
+        left -= (int32_t)packet->size;
+    }
+    frame->room = room;
+    round->left[slot] = left;
+    follow_source(egress, slot);
+    return index == NO_LANE || left <= 0;
+}
+
+static bool turn_of_poll(struct egress *egress, struct round *round, unsigned slot,
+                         struct filling *frame)
 {
     struct egress_source *source = &egress->sources[slot];
-    if (source->queue) {
-        struct packet *packet = queue_peek(source->queue, port);
-        *more = packet->size > room;
-        if (*more)
-            return NULL;
-        queue_take(source->queue, port, packet);
-        return packet;
+    while (round->left[slot] > 0 && frame->count < frame->most) {
+        struct packet *packet = source->poll(source->service, frame->port, frame->room);
+        if (!packet) {
+            if (frame->room < PACKET_SIZE_MAX)
+                return false;
+            source->woken &= ~(1u << frame->port);
+            follow_source(egress, slot);
+            return true;
+        }
+        assert(packet->size <= frame->room);
+        frame->out[frame->count++] = packet;
+        frame->room -= packet->size;
+        round->left[slot] -= (int32_t)packet->size;
     }
-    struct packet *packet = source->poll(source->service, port, room);
-    *more = !packet && room < PACKET_SIZE_MAX;
-    assert(!packet || packet->size <= room);
-    return packet;
+    return round->left[slot] <= 0;
 }
 
 unsigned egress_frame(struct egress *egress, unsigned port, uint32_t room,
                       struct packet *out[EGRESS_FRAME_MAX])
 {
     struct round *round = round_of(egress, port);
-    unsigned most = egress->aggregate ? EGRESS_FRAME_MAX : 1;
-    unsigned count = 0;
-    while (count < most && round->ready && room >= PACKET_HEADER_SIZE) {
+    struct filling frame = {
+        .port = port,
+        .room = room,
+        .most = egress->aggregate ? EGRESS_FRAME_MAX : 1,
+        .out = out,
+    };
+    bool goes_on = true;
+    while (goes_on && round->ready && frame.count < frame.most &&
+           frame.room >= PACKET_HEADER_SIZE) {
         unsigned slot = round_turn(egress, round);
-        bool more;
-        struct packet *packet = next_packet(egress, slot, port, room, &more);
-        if (packet) {
-            out[count++] = packet;
-            room -= packet->size;
-            round->left[slot] -= (int32_t)packet->size;
-            if (egress->sources[slot].queue)
-                follow_queue(egress, slot);
-        } else if (more) {
-            break;
-        } else {
-            not_ready(egress, slot, 1u << port);
-        }
+        if (egress->sources[slot].queue->ports >> port & 1)
+            goes_on = turn_of_queue(egress, round, slot, &frame);
+        else
+            goes_on = turn_of_poll(egress, round, slot, &frame);
     }
-    return count;
+    return frame.count;
 }
 
 void egress_fault_skips(struct egress *egress, uint32_t period)
@@ -254,9 +293,8 @@ void egress_check(const struct egress *egress)
     assert(ports == egress->ports);
     for (unsigned slot = 0; slot < egress->source_count; slot++) {
         const struct egress_source *source = &egress->sources[slot];
-        if (!source->queue)
-            continue;
-        assert(source->ports == queue_ports(source->queue));
+        assert(source->ports == (queue_ports(source->queue) | source->woken));
+        assert(source->poll || !source->woken);
         queue_check(source->queue);
     }
 }

@@ -12,7 +12,9 @@
  * the round, so a frame may hold several services' packets. A packet that does not fit any more
  * ends the frame: nobody is overtaken.
  *
- * A source is a queue, or a service's own poll. Nobody is asked for a port without room. */
+ * A source is a queue, where a service's packets wait that are sent or pass; a service that keeps a
+ * queue of its own is polled besides, when the other has nothing for the port. Nobody is asked for
+ * a port without room. */
 
 #include "node/queue.h"
 
@@ -25,11 +27,12 @@
 typedef struct packet *egress_poll(void *service, unsigned port, uint32_t room);
 
 struct egress_source {
-    struct queue *queue; /* NULL: poll */
-    egress_poll *poll;
+    struct queue *queue;
+    egress_poll *poll; /* NULL: no queue of its own */
     void *service;
     uint32_t weight; /* 1 to UINT16_MAX */
     port_set ports;  /* for which it has something; egress's own */
+    port_set woken;  /* for which it is polled; egress's own */
 };
 
 struct egress; /* egress.c */
@@ -42,7 +45,7 @@ unsigned egress_add(struct egress *egress, const struct egress_source *source);
 
 /* The packet waits in that slot's queue for packet->ports: queue_push, and what it returns. */
 struct packet *egress_push(struct egress *egress, unsigned slot, struct packet *packet);
-/* queue_empty of that slot; NULL too if it keeps its own queue. */
+/* queue_empty of that slot. */
 struct packet *egress_empty(struct egress *egress, unsigned slot);
 /* A service with its own queue has something for these ports. */
 void egress_wake(struct egress *egress, unsigned slot, port_set ports);

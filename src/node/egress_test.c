@@ -65,7 +65,7 @@ static struct packet *crowd_poll(void *service, unsigned port, uint32_t room)
 static void crowd_refill(struct crowd *crowd, unsigned service)
 {
     struct queue *queue = crowd->queues[service];
-    while (queue && queue_packets(queue) < PER_SOURCE * 3 / 4) {
+    while (!crowd->own[service] && queue_packets(queue) < PER_SOURCE * 3 / 4) {
         port_set all = (1u << crowd->port_count) - 1;
         port_set ports = (port_set)rng_next(&crowd->rng) & all;
         port_set missing = all;
@@ -99,8 +99,7 @@ static void crowd_open(struct crowd *crowd, struct asked *asked, uint64_t seed, 
         }
         for (unsigned port = 0; port < PORTS; port++)
             crowd->next_size[i][port] = random_size(crowd, i);
-        if (!crowd->own[i])
-            crowd->queues[i] = queue_init(aligned_alloc(64, queue_size(&limits)), &limits);
+        crowd->queues[i] = queue_init(aligned_alloc(64, queue_size(&limits)), &limits);
         asked[i] = (struct asked){crowd, i};
         struct egress_source source = {
             .queue = crowd->queues[i],
@@ -404,7 +403,10 @@ static void test_the_asked_sleep(void **state)
     for (unsigned i = 0; i < 8; i++)
         sleeper.packets[i] = (struct packet){.size = 100};
     struct egress *egress = egress_init(aligned_alloc(8, egress_size(2, 1)), 2, 1, true);
-    struct egress_source source = {.poll = sleeper_poll, .service = &sleeper, .weight = 1};
+    struct queue_limits limits = {QUEUE_FIFO, 8, UINT32_MAX, 2};
+    struct queue *queue = queue_init(aligned_alloc(64, queue_size(&limits)), &limits);
+    struct egress_source source = {
+        .queue = queue, .poll = sleeper_poll, .service = &sleeper, .weight = 1};
     egress_add(egress, &source);
     assert_int_equal(egress_frame(egress, 1, 9000, out), 0);
     assert_int_equal(sleeper.asked, 0);
@@ -420,6 +422,19 @@ static void test_the_asked_sleep(void **state)
     assert_int_equal(sleeper.asked, 5);
     egress_check(egress);
     assert_null(egress_empty(egress, 0));
+
+    /* What passes goes first, and does not wake it; what it has comes after. */
+    struct packet passing = {.size = 60, .ports = 2};
+    assert_null(egress_push(egress, 0, &passing));
+    assert_int_equal(egress_frame(egress, 1, 9000, out), 1);
+    assert_int_equal(sleeper.asked, 5);
+    sleeper.waiting = 1;
+    egress_wake(egress, 0, 2);
+    assert_null(egress_push(egress, 0, &passing));
+    egress_check(egress);
+    assert_int_equal(egress_frame(egress, 1, 9000, out), 2);
+    assert_ptr_equal(out[0], &passing);
+    free(queue);
     free(egress);
 }
 

@@ -105,8 +105,8 @@ static enum err service_add(struct node *node, const struct weft_service *servic
     struct weft_self *self = arena_take(&node->arena, sizeof *self);
     void *memory = arena_take(&node->arena, service->size ? service->size : 1);
     bool own = service->queue == WEFT_QUEUE_OWN;
-    struct queue *queue = own ? NULL : service_queue(node, service);
-    if (!self || !memory || (!own && !queue))
+    struct queue *queue = service_queue(node, service); /* what passes waits there in any case */
+    if (!self || !memory || !queue)
         return why_memory(why);
     *self = (struct weft_self){.node = node, .service = service, .memory = memory};
     self->rng = rng_make(node->config.seed, (uint64_t)node->self << 16 | service->id);

@@ -16,51 +16,7 @@
 
 #include <string.h>
 
-#include "base/check.h"
-
-#define HINTS          128 /* a power of two */
-#define PRIORITIES     (PACKET_PRIORITY_MAX + 1)
-#define PRIORITY_SHIFT 61 /* arrivals are fewer than that */
-#define NO_LANE        QUEUE_LANES
-
-struct lane {
-    struct packet *first;
-    struct packet *last;
-    uint64_t rank;   /* of the first, while there is one */
-    port_set ports;  /* 0: of no set yet */
-    uint32_t levels; /* QUEUE_PRIORITY: a bit for each priority that is in it */
-};
-
-/* What only QUEUE_PRIORITY needs. */
-struct level_lane {
-    struct packet *last[PRIORITIES]; /* of that priority, where the lane's levels say so */
-};
-
-struct level {
-    uint32_t packets;
-    uint32_t bytes;
-};
-
-struct queue {
-    uint64_t busy;
-    port_set ports;
-    uint32_t packets;
-    uint32_t bytes;
-    uint8_t kind;
-    uint8_t port_count;
-    uint8_t lane_count; /* that there is memory for */
-    uint8_t lanes_used; /* have had a set */
-    uint8_t hand;       /* where the search for an empty lane goes on */
-    uint8_t peeked;     /* lane of what queue_peek returned last */
-    uint32_t packets_max;
-    uint32_t bytes_max;
-    uint64_t arrivals;
-    struct lane *lanes;
-    struct level_lane *level_lanes; /* QUEUE_PRIORITY: one a lane, else NULL */
-    struct level *levels;           /* QUEUE_PRIORITY: one a priority */
-    uint64_t *members;              /* lanes of each port */
-    uint8_t hints[HINTS];
-};
+#include "node/queue_impl.h"
 
 /* No more than there are sets, or than packets that could each have another. */
 static unsigned lanes_needed(const struct queue_limits *limits)
@@ -123,15 +79,7 @@ struct queue *queue_init(void *memory, const struct queue_limits *limits)
 
 static uint64_t rank_of(const struct queue *queue, const struct packet *packet)
 {
-    switch ((enum queue_kind)queue->kind) {
-    case QUEUE_FIFO:
-        return packet->order;
-    case QUEUE_PRIORITY:
-        return (uint64_t)(PACKET_PRIORITY_MAX - packet->priority) << PRIORITY_SHIFT | packet->order;
-    case QUEUE_NEWEST:
-        return ~packet->order;
-    }
-    assert_unreachable();
+    return queue_rank((enum queue_kind)queue->kind, packet);
 }
 
 /* ---- lanes ---- */
@@ -139,6 +87,8 @@ static uint64_t rank_of(const struct queue *queue, const struct packet *packet)
 /* The set itself where it has at most seven ports. */
 static unsigned hint_of(port_set ports)
 {
+    if (ports < HINTS)
+        return ports;
     return (ports ^ ports >> 7 ^ ports >> 14 ^ ports >> 21 ^ ports >> 28) % HINTS;
 }
 
@@ -190,43 +140,29 @@ static port_set narrowed(port_set ports, uint64_t turn)
     return left & -left;
 }
 
-static unsigned lane_for(struct queue *queue, struct packet *packet)
+/* Not where the hint says. */
+__attribute__((noinline)) static unsigned lane_elsewhere(struct queue *queue, struct packet *packet)
 {
     assert(packet->ports && !((uint64_t)packet->ports >> queue->port_count));
-    unsigned index = queue->hints[hint_of(packet->ports)];
-    if (queue->lanes[index].ports == packet->ports)
-        return index;
-    index = lane_search(queue, packet->ports);
+    unsigned index = lane_search(queue, packet->ports);
     if (index != NO_LANE)
         return index;
     packet->ports = narrowed(packet->ports, queue->arrivals);
     return (unsigned)__builtin_ctz(packet->ports);
 }
 
-/* Puts it behind `after`; NULL: in front of all. */
-static void lane_insert(struct lane *lane, struct packet *after, struct packet *packet)
+static inline unsigned lane_for(struct queue *queue, struct packet *packet)
 {
-    packet->previous = after;
-    packet->next = after ? after->next : lane->first;
-    if (packet->next)
-        packet->next->previous = packet;
-    else
-        lane->last = packet;
-    if (after)
-        after->next = packet;
-    else
-        lane->first = packet;
+    unsigned index = queue->hints[hint_of(packet->ports)];
+    if (__builtin_expect(queue->lanes[index].ports == packet->ports, 1))
+        return index;
+    return lane_elsewhere(queue, packet);
 }
 
 static struct packet *place_in_lane(const struct queue *queue, unsigned index,
                                     const struct packet *packet)
 {
-    const struct lane *lane = &queue->lanes[index];
-    if (queue->kind == QUEUE_NEWEST)
-        return NULL;
-    if (queue->kind == QUEUE_FIFO)
-        return lane->last;
-    uint32_t before = lane->levels >> packet->priority;
+    uint32_t before = queue->lanes[index].levels >> packet->priority;
     if (!before)
         return NULL;
     return queue->level_lanes[index].last[packet->priority + __builtin_ctz(before)];
@@ -236,13 +172,14 @@ static struct packet *place_in_lane(const struct queue *queue, unsigned index,
 
 static void level_enter(struct queue *queue, unsigned index, struct packet *packet)
 {
+    assert(packet->priority <= PACKET_PRIORITY_MAX);
     queue->lanes[index].levels |= 1u << packet->priority;
     queue->level_lanes[index].last[packet->priority] = packet;
     queue->levels[packet->priority].packets++;
     queue->levels[packet->priority].bytes += packet->size;
 }
 
-static void level_leave(struct queue *queue, unsigned index, const struct packet *packet)
+void queue_level_leave(struct queue *queue, unsigned index, const struct packet *packet)
 {
     unsigned priority = packet->priority;
     struct packet **last = &queue->level_lanes[index].last[priority];
@@ -256,64 +193,58 @@ static void level_leave(struct queue *queue, unsigned index, const struct packet
     queue->levels[priority].bytes -= packet->size;
 }
 
-/* A lane is empty now: those of its ports that no other busy lane has want nothing more. */
-static void lane_emptied(struct queue *queue, unsigned index)
-{
-    queue->busy &= ~(1ull << index);
-    for (port_set left = queue->lanes[index].ports; left; left &= left - 1) {
-        unsigned port = (unsigned)__builtin_ctz(left);
-        if (!(queue->busy & queue->members[port]))
-            queue->ports &= ~(1u << port);
-    }
-}
-
-static void packet_enter(struct queue *queue, struct packet *packet)
+/* Inlined for each kind. */
+__attribute__((always_inline)) static inline void
+packet_enter(struct queue *queue, enum queue_kind kind, struct packet *packet)
 {
     unsigned index = lane_for(queue, packet);
     struct lane *lane = &queue->lanes[index];
+    struct packet *after = kind == QUEUE_FIFO     ? lane->last
+                           : kind == QUEUE_NEWEST ? NULL
+                                                  : place_in_lane(queue, index, packet);
     packet->order = queue->arrivals++;
-    lane_insert(lane, place_in_lane(queue, index, packet), packet);
-    if (lane->first == packet)
-        lane->rank = rank_of(queue, packet);
-    if (queue->kind == QUEUE_PRIORITY)
+    packet->previous = after;
+    packet->next = kind == QUEUE_FIFO ? NULL : after ? after->next : lane->first;
+    if (packet->next)
+        packet->next->previous = packet;
+    else
+        lane->last = packet;
+    if (__builtin_expect(after != NULL, 1)) {
+        after->next = packet;
+    } else {
+        lane->first = packet;
+        lane->rank = queue_rank(kind, packet);
+        queue->busy |= 1ull << index;
+        queue->ports |= lane->ports;
+    }
+    if (kind == QUEUE_PRIORITY)
         level_enter(queue, index, packet);
-    queue->busy |= 1ull << index;
-    queue->ports |= lane->ports;
     queue->packets++;
     queue->bytes += packet->size;
 }
 
-static void packet_leave(struct queue *queue, unsigned index, struct packet *packet)
+/* Takes the last out of a lane. */
+static void take_last(struct queue *queue, unsigned index)
 {
     struct lane *lane = &queue->lanes[index];
+    struct packet *packet = lane->last;
+    if (lane->first == packet) {
+        queue_take_first(queue, index);
+        return;
+    }
     if (queue->kind == QUEUE_PRIORITY)
-        level_leave(queue, index, packet);
-    struct packet *next = packet->next;
-    if (packet->previous)
-        packet->previous->next = next;
-    else
-        lane->first = next;
-    if (next)
-        next->previous = packet->previous;
-    else
-        lane->last = packet->previous;
-    if (!lane->first)
-        lane_emptied(queue, index);
-    else if (!packet->previous)
-        lane->rank = rank_of(queue, next);
+        queue_level_leave(queue, index, packet);
     queue->packets--;
     queue->bytes -= packet->size;
-    packet->next = packet->previous = NULL;
+    lane->last = packet->previous;
+    lane->last->next = NULL;
 }
 
 /* ---- what does not fit ---- */
 
-/* With so many packets and bytes gone, is there room for one more of that size? */
-static bool fits(const struct queue *queue, uint32_t size, uint32_t packets_gone,
-                 uint32_t bytes_gone)
+static bool fits(const struct queue *queue, uint32_t size)
 {
-    return queue->packets - packets_gone < queue->packets_max &&
-           (uint64_t)queue->bytes - bytes_gone + size <= queue->bytes_max;
+    return queue->packets < queue->packets_max && size <= queue->bytes_max - queue->bytes;
 }
 
 /* Would the newcomer get in if all of lower rank went? If not, nobody goes for nothing. */
@@ -328,11 +259,12 @@ static bool may_displace(const struct queue *queue, const struct packet *packet)
         lower.packets += queue->levels[priority].packets;
         lower.bytes += queue->levels[priority].bytes;
     }
-    return fits(queue, packet->size, lower.packets, lower.bytes);
+    return queue->packets - lower.packets < queue->packets_max &&
+           packet->size <= queue->bytes_max - (queue->bytes - lower.bytes);
 }
 
 /* Takes out the packet of the largest rank. */
-static struct packet *take_last(struct queue *queue)
+static struct packet *take_worst(struct queue *queue)
 {
     uint64_t worst = 0;
     unsigned found = NO_LANE;
@@ -346,55 +278,61 @@ static struct packet *take_last(struct queue *queue)
     }
     assert(found != NO_LANE);
     struct packet *packet = queue->lanes[found].last;
-    packet_leave(queue, found, packet);
+    take_last(queue, found);
     return packet;
 }
 
-static struct packet *push_full(struct queue *queue, struct packet *packet)
+/* Apart, so that the way of most packets stays short. */
+__attribute__((noinline)) static void enter_ordered(struct queue *queue, struct packet *packet)
+{
+    if (queue->kind == QUEUE_PRIORITY)
+        packet_enter(queue, QUEUE_PRIORITY, packet);
+    else
+        packet_enter(queue, QUEUE_NEWEST, packet);
+}
+
+__attribute__((noinline)) static struct packet *push_full(struct queue *queue,
+                                                          struct packet *packet)
 {
     if (!may_displace(queue, packet)) {
         packet->next = packet->previous = NULL;
         return packet;
     }
     struct packet *gone = NULL;
-    while (!fits(queue, packet->size, 0, 0)) {
-        struct packet *victim = take_last(queue);
+    while (!fits(queue, packet->size)) {
+        struct packet *victim = take_worst(queue);
         victim->next = gone;
         gone = victim;
     }
-    packet_enter(queue, packet);
+    enter_ordered(queue, packet);
     return gone;
 }
 
 struct packet *queue_push(struct queue *queue, struct packet *packet)
 {
-    assert(packet->priority <= PACKET_PRIORITY_MAX);
-    if (__builtin_expect(!fits(queue, packet->size, 0, 0), 0))
+    if (__builtin_expect(!fits(queue, packet->size), 0))
         return push_full(queue, packet);
-    packet_enter(queue, packet);
+    if (__builtin_expect(queue->kind == QUEUE_FIFO, 1))
+        packet_enter(queue, QUEUE_FIFO, packet);
+    else
+        enter_ordered(queue, packet);
     return NULL;
 }
 
 struct packet *queue_peek(struct queue *queue, unsigned port)
 {
     assert(port < queue->port_count);
-    uint64_t left = queue->busy & queue->members[port];
-    if (!left)
+    unsigned index = queue_next_lane(queue, port);
+    if (index == NO_LANE)
         return NULL;
-    unsigned best = (unsigned)__builtin_ctzll(left);
-    for (left &= left - 1; left; left &= left - 1) {
-        unsigned index = (unsigned)__builtin_ctzll(left);
-        if (queue->lanes[index].rank < queue->lanes[best].rank)
-            best = index;
-    }
-    queue->peeked = (uint8_t)best;
-    return queue->lanes[best].first;
+    queue->peeked = (uint8_t)index;
+    return queue->lanes[index].first;
 }
 
 void queue_take(struct queue *queue, unsigned port, struct packet *packet)
 {
     assert(queue->lanes[queue->peeked].first == packet && packet->ports >> port & 1);
-    packet_leave(queue, queue->peeked, packet);
+    queue_take_first(queue, queue->peeked);
 }
 
 port_set queue_ports(const struct queue *queue)
