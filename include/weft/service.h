@@ -67,10 +67,10 @@ struct weft_service_ops {
     void (*timer)(struct weft_self *self, uint64_t cookie);
     /* A program on this machine asks something; answer by weft_answer, now or later. */
     void (*request)(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size);
-    /* A program that may have asked something has hung up; its number is never used again. */
-    void (*gone)(struct weft_self *self, uint64_t client);
     /* Says weft_stat() for each of its numbers. */
     void (*stats)(struct weft_self *self, struct weft_report *report);
+    /* A program that asked something has hung up; its number is never given to another. */
+    void (*gone)(struct weft_self *self, uint64_t client);
 };
 
 struct weft_service {

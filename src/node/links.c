@@ -185,6 +185,10 @@ static void hello_take(struct node *node, unsigned port, const struct hello *hel
     at->found_port = hello->port;
     if (at->state == PORT_CUT)
         return;
+    if (!(node->planned >> port & 1)) {
+        port_become(node, port, PORT_MISWIRED); /* a cable where none is planned */
+        return;
+    }
     if (hello->server != end->server || hello->port != end->port) {
         port_down(node, port, PORT_MISWIRED);
         return;
@@ -439,7 +443,7 @@ void links_fill(struct node *node, const uint64_t *incarnations)
 void links_carrier(struct node *node, unsigned port, bool on)
 {
     struct node_port *at = &node->ports[port];
-    if (at->state == PORT_ABSENT || at->carrier == on)
+    if (!(node->planned >> port & 1) || at->carrier == on)
         return;
     at->carrier = on;
     carrier_note(node, port);
@@ -453,7 +457,7 @@ void links_carrier(struct node *node, unsigned port, bool on)
 void links_cut(struct node *node, unsigned port, bool cut)
 {
     struct node_port *at = &node->ports[port];
-    if (at->state == PORT_ABSENT || cut == (at->state == PORT_CUT))
+    if (!(node->planned >> port & 1) || cut == (at->state == PORT_CUT))
         return;
     port_down(node, port, cut ? PORT_CUT : PORT_DOWN);
     if (!cut)

@@ -366,6 +366,6 @@ int node_local(struct node *node, uint16_t service, uint64_t client, const void 
 void node_local_gone(struct node *node, uint64_t client)
 {
     for (unsigned slot = 0; slot < node->service_count; slot++)
-        if (node->services[slot] && node->services[slot]->service->ops->gone)
+        if (node->services[slot]->service->ops->gone)
             node->services[slot]->service->ops->gone(node->services[slot], client);
 }

@@ -93,7 +93,8 @@ void node_carrier(struct node *node, unsigned port, bool on); /* the world knows
 /* A local program's request to a service; -ENOENT: no such service. */
 int node_local(struct node *node, uint16_t service, uint64_t client, const void *bytes,
                uint32_t size);
-/* That program has hung up: every service is told. */
+
+/* That program has hung up; every service that wants to know is told. */
 void node_local_gone(struct node *node, uint64_t client);
 
 /* The operator cuts a cable at this end, or mends it. */

@@ -26,7 +26,8 @@
 #include <stdint.h>
 
 #include "base/env.h"
-#include "keyspace/keyspace.h"
+
+struct key; /* keyspace.h, which is left to who needs it: transport.h has a `struct link`, too */
 
 #define PACKET_HEADER_SIZE 40
 #define PACKET_PAYLOAD_MAX 8900

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "node/node_impl.h"
-#include "node/service_impl.h"
+#include "node/self.h"
 
 static_assert(sizeof(struct weft_key) == sizeof(struct key) && WEFT_KEY_SIZE == KEY_SIZE,
               "a key is a key");
