@@ -79,7 +79,7 @@ struct checker_ops {
     void (*started)(struct checker *checker, node_id at);
     void (*phase)(struct checker *checker, enum checker_phase phase);
     void (*pressed)(struct checker *checker, const struct checker_press *press);
-    void (*released)(struct checker *checker); /* that is over */
+    void (*released)(struct checker *checker, const struct checker_press *press); /* that is over */
 };
 
 #define CHECKER_COUNT     5
@@ -114,7 +114,7 @@ void checker_fail(struct checker *checker, const char *format, ...)
         for (unsigned tell_ = 0; tell_ < CHECKER_COUNT; tell_++) {                                 \
             struct checker *told_ = &(checkers)->list[tell_];                                      \
             if (told_->ops->hook)                                                                  \
-                told_->ops->hook(told_ __VA_OPT__(, ) __VA_ARGS__);                                \
+                told_->ops->hook(told_, __VA_ARGS__);                                              \
         }                                                                                          \
     } while (0)
 

@@ -32,10 +32,9 @@ static void fair_transmitted(struct checker *checker, node_id at, unsigned port,
             shares->bytes[i] += packet->size;
 }
 
-static void fair_released(struct checker *checker)
+static void fair_released(struct checker *checker, const struct checker_press *press)
 {
     struct shares *shares = checker->memory;
-    const struct checker_press *press = &shares->press;
     shares->counting = false;
     for (unsigned i = 0; i < press->count; i++) {
         for (unsigned j = 0; j < press->count; j++) {
