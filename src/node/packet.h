@@ -33,11 +33,9 @@ struct key; /* keyspace.h, which is left to who needs it: transport.h has a `str
 #define PACKET_PAYLOAD_MAX 8900
 #define PACKET_SIZE_MAX    (PACKET_HEADER_SIZE + PACKET_PAYLOAD_MAX)
 #define PACKET_VERSION     1
-#define PACKET_HOPS_DEFAULT                                                                        \
-    128               /* a torus:64x64x64 is 96 across; twice around what failures leave */
-#define PORT_MAX   32 /* ports of a server */
-#define PORT_NONE  UINT8_MAX
-#define SERVER_MAX UINT16_MAX /* servers of a cluster */
+#define PORT_MAX           32 /* ports of a server */
+#define PORT_NONE          UINT8_MAX
+#define SERVER_MAX         UINT16_MAX /* servers of a cluster */
 
 typedef uint32_t port_set; /* a bit each */
 
