@@ -36,7 +36,8 @@ enum checker_phase {
     PHASE_CALM,   /* all is healed, and must come back */
     PHASE_STEADY, /* it has: nothing is dropped any more */
     PHASE_QUIET,  /* nobody sends, and what was under way has arrived */
-    PHASE_OVER,   /* everybody has stopped */
+    PHASE_STOP,   /* servers are being stopped, with what they hold */
+    PHASE_OVER,   /* all have */
 };
 
 /* Services that have more to send on one port than it carries. */
