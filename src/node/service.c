@@ -9,6 +9,7 @@
 
 static_assert(sizeof(struct weft_key) == sizeof(struct key) && WEFT_KEY_SIZE == KEY_SIZE,
               "a key is a key");
+static_assert(WEFT_HEADER_SIZE == PACKET_HEADER_SIZE, "one header");
 static_assert(WEFT_PAYLOAD_MAX == PACKET_PAYLOAD_MAX && WEFT_NOBODY == NODE_NONE, "one limit");
 
 static struct packet *inside(struct weft_packet *packet)

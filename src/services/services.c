@@ -1,10 +1,14 @@
 #include "services/services.h"
 
-#include "base/check.h"
+#include "services/bench.h"
 #include "services/control.h"
+#include "services/ping.h"
 
-const struct weft_service *const services[] = {
+const struct weft_service *const services_all[] = {
     &service_control,
+    &service_ping,
+    &service_bench,
     NULL,
 };
-static_assert(sizeof services / sizeof *services <= SERVICES_OWN_MAX + 1, "there is room for all");
+
+const unsigned services_count = sizeof services_all / sizeof services_all[0] - 1;

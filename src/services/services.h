@@ -1,7 +1,9 @@
 #pragma once
-/* services: those that are compiled in, in the order of their ids. */
+/* services: what every server runs. Plug-ins come behind them. */
 
 #include <weft/service.h>
 
-extern const struct weft_service *const services[]; /* ends with NULL */
-#define SERVICES_OWN_MAX 16                         /* of them */
+/* Ends with NULL. */
+extern const struct weft_service *const services_all[];
+/* Of services_all, without the NULL. */
+extern const unsigned services_count;
