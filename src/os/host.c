@@ -422,8 +422,8 @@ static enum err node_start(struct host *host, struct host_node *node, struct why
     if (err)
         return err;
     node_ready(node);
-    int result =
-        desk_open(&node->desk, host->poller, config->folder, node->server, on_request, node, why);
+    const struct desk_events desk = {.request = on_request, .gone = on_gone, .owner = node};
+    int result = desk_open(&node->desk, host->poller, config->folder, node->server, &desk, why);
     return result ? err_of(result) : OK;
 }
 

@@ -241,13 +241,9 @@ static enum err daemon_services(struct daemon *daemon, struct why *why)
         if (err)
             return err;
     }
-<<<<<<< HEAD
     if (services_count + daemon->plugins.count > SERVICES_MAX)
         return why_fail(why, ERR_USAGE, "more than %d services", SERVICES_MAX);
     for (unsigned i = 0; i < services_count; i++)
-=======
-    for (unsigned i = 0; services_all[i]; i++)
->>>>>>> cluster
         daemon->services[count++] = services_all[i];
     for (unsigned i = 0; i < daemon->plugins.count; i++)
         daemon->services[count++] = daemon->plugins.services[i];

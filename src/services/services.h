@@ -3,8 +3,6 @@
 
 #include <weft/service.h>
 
-#define SERVICES_OWN_MAX 16 /* of them */
-
 /* Ends with NULL. */
 extern const struct weft_service *const services_all[];
 /* Of services_all, without the NULL. */
