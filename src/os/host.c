@@ -570,6 +570,12 @@ struct node *host_node(struct host *host, node_id server)
     return node ? node->node : NULL;
 }
 
+struct port *host_port(struct host *host, node_id server, unsigned number)
+{
+    struct host_node *node = host_find(host, server);
+    return node ? node->ports[number] : NULL;
+}
+
 void host_count(const struct host *host, struct host_counts *counts)
 {
     *counts = host->counts;
