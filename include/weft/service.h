@@ -27,6 +27,7 @@ extern "C" {
 
 #define WEFT_SERVICE_VERSION 1 /* of this header; a plug-in made for another is refused */
 #define WEFT_PAYLOAD_MAX     8900
+#define WEFT_HEADER_SIZE     40 /* of a packet, before its payload */
 #define WEFT_KEY_SIZE        20
 #define WEFT_NOBODY          UINT32_MAX
 
@@ -46,7 +47,8 @@ enum weft_queue {
     WEFT_QUEUE_FIFO,     /* first in first out; full: the newcomer is dropped */
     WEFT_QUEUE_PRIORITY, /* by weft_set_priority; full: the least goes */
     WEFT_QUEUE_NEWEST,   /* last in first out; full: the oldest is dropped */
-    WEFT_QUEUE_OWN,      /* the service's own: poll() */
+    WEFT_QUEUE_OWN, /* the service's own: poll(); what passes or is sent waits as FIFO, and goes
+                     * first */
 };
 
 /* Any may be NULL. */
