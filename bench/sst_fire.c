@@ -154,7 +154,7 @@ static void still_fill(struct crowd *crowd, struct still *still)
     struct schema schema;
     struct why why = {""};
     if (schema_make(&schema, flag_columns, 1, sizeof(struct flag_row), &why) ||
-        table_init(&still->table, &schema))
+        table_init(&still->table, &schema, MANY))
         crowd_fail(crowd, "no table: %s", why.text);
     for (uint32_t i = 0; i < MANY; i++) {
         uint8_t *row = aligned_alloc(SCHEMA_LINE, schema.row_size);

@@ -123,7 +123,9 @@ WEFT_API struct weft_packet *weft_packet_hollow(struct weft_self *self, uint32_t
 WEFT_API void weft_done(struct weft_packet *packet);
 
 WEFT_API void *weft_payload(struct weft_packet *packet);
-WEFT_API uint32_t weft_size(const struct weft_packet *packet); /* of the payload */
+WEFT_API uint32_t weft_size(const struct weft_packet *packet); /* of the payload, in memory */
+WEFT_API uint32_t
+weft_size_sent(const struct weft_packet *packet); /* as it travels: hollow ones more */
 /* Shortens it, or grows it up to what it was made with. */
 WEFT_API void weft_set_size(struct weft_packet *packet, uint32_t size);
 WEFT_API weft_server weft_source(const struct weft_packet *packet);
@@ -155,6 +157,8 @@ WEFT_API uint32_t weft_address_key(struct weft_self *self, struct weft_packet *p
                                    const struct weft_key *key);
 WEFT_API uint32_t weft_address_server(struct weft_self *self, struct weft_packet *packet,
                                       weft_server server);
+WEFT_API uint32_t weft_address_port(struct weft_self *self, struct weft_packet *packet,
+                                    unsigned port);
 /* Something waits for those ports: poll() will be asked. */
 WEFT_API void weft_wake(struct weft_self *self, uint32_t ports);
 

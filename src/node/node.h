@@ -42,20 +42,20 @@ enum node_fault {
 
 /* Every reason to drop a packet has its counter. */
 #define DROP_LIST(X)                                                                               \
-    X(DAMAGED, "damaged header")                                                                   \
-    X(HOPS, "hop limit reached")                                                                   \
-    X(UNREACHABLE, "server unreachable")                                                           \
-    X(NO_SERVICE, "no such service here")                                                          \
-    X(QUEUE_FULL, "queue full")                                                                    \
-    X(NO_BUFFER, "no packet buffer left")                                                          \
-    X(LIMBO_FULL, "key between two roots, too many wait")                                          \
-    X(PORT_DOWN, "link down")                                                                      \
-    X(STRAY, "from a link that is not up")                                                         \
-    X(REFUSED, "nonsense refused by its service")                                                  \
-    X(STOPPED, "waiting when the server stopped")
+    X(DAMAGED, "damaged", "damaged header")                                                        \
+    X(HOPS, "hops", "hop limit reached")                                                           \
+    X(UNREACHABLE, "unreachable", "server unreachable")                                            \
+    X(NO_SERVICE, "no_service", "no such service here")                                            \
+    X(QUEUE_FULL, "queue_full", "queue full")                                                      \
+    X(NO_BUFFER, "no_buffer", "no packet buffer left")                                             \
+    X(LIMBO_FULL, "limbo_full", "key between two roots, too many wait")                            \
+    X(PORT_DOWN, "port_down", "link down")                                                         \
+    X(STRAY, "stray", "from a link that is not up")                                                \
+    X(REFUSED, "refused", "nonsense refused by its service")                                       \
+    X(STOPPED, "stopped", "waiting when the server stopped")
 
 enum drop_reason {
-#define DROP_ENUM(name, text) DROP_##name,
+#define DROP_ENUM(reason, name, text) DROP_##reason,
     DROP_LIST(DROP_ENUM)
 #undef DROP_ENUM
         DROP_COUNT,

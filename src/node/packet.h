@@ -16,6 +16,10 @@
  * ring of shared memory). `stored` bytes are there; the rest up to `size` are zeroes that nobody
  * needs to see, so that a simulated jumbo frame costs as little as a small one.
  *
+ * A packet that stays in a process keeps its fields (`read`); one that came as bytes is parsed by
+ * the node. On its way the node changes only hops and hops_left, in the struct: whoever makes bytes
+ * of a packet calls packet_seal_hops first.
+ *
  * A packet has one owner at a time. packet_done() gives it back to where it came from. */
 
 #include <stdbool.h>
@@ -29,9 +33,10 @@
 #define PACKET_SIZE_MAX    (PACKET_HEADER_SIZE + PACKET_PAYLOAD_MAX)
 #define PACKET_VERSION     1
 #define PACKET_HOPS_DEFAULT                                                                        \
-    128              /* a torus:64x64x64 is 96 across; twice around what failures leave */
-#define PORT_MAX  32 /* ports of a server */
-#define PORT_NONE UINT8_MAX
+    128               /* a torus:64x64x64 is 96 across; twice around what failures leave */
+#define PORT_MAX   32 /* ports of a server */
+#define PORT_NONE  UINT8_MAX
+#define SERVER_MAX UINT16_MAX /* servers of a cluster */
 
 typedef uint32_t port_set; /* a bit each */
 
@@ -62,6 +67,7 @@ struct packet {
     uint8_t hops;
     uint8_t port_in; /* PORT_NONE: made here */
     uint8_t slot;    /* of the service here; set by the node */
+    bool read;       /* the fields are those of the header: no need to parse it again */
     node_id source;
     node_id server; /* of PACKET_TO_SERVER; of PACKET_TO_KEY who was its root when it was queued */
     port_set ports; /* it may take; set when it is queued */

@@ -78,7 +78,7 @@ struct tally {
     uint64_t mask; /* makes cells of any kind compare as unsigned, or sums of them add up */
     uint64_t cell; /* the least so far, a threshold, or the first; masked */
     double number; /* the same, of columns of floats */
-    uint128 sum;   /* of masked integers: 256 of them do not come round */
+    uint128 sum;   /* of masked integers: 2^64 of them do not come round */
     uint32_t count;
     bool good;
 };
@@ -94,12 +94,16 @@ static inline __attribute__((always_inline)) bool fold(const struct table *table
 {
     uint64_t seen = 0;
     bool go = true;
-    for (uint32_t word = 0; go && word < LIVE_WORDS; word++) {
-        uint64_t rest = atomic_load_explicit(&table->live[word], memory_order_acquire);
+    const _Atomic uint64_t *live = table->live;
+    uint8_t *const _Atomic *rows = (uint8_t *const _Atomic *)table->rows;
+    uint32_t words = table->live_words;
+    for (uint32_t word = 0; go && word < words; word++) {
+        uint64_t rest = atomic_load_explicit(&live[word], memory_order_acquire);
         seen |= rest;
         for (; go && rest; rest &= rest - 1) {
-            const uint8_t *row = table_row(table, word * 64 + (uint32_t)__builtin_ctzll(rest));
-            go = step(tally, row_load(row, cell));
+            uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(rest);
+            const uint8_t *at = atomic_load_explicit(&rows[row], memory_order_acquire);
+            go = step(tally, row_load(at, cell));
         }
     }
     row_fence_load();

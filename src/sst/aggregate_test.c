@@ -50,7 +50,7 @@ static void fixture_open(struct fixture *fixture)
     struct why why = {{0}};
     if (schema_make(&schema, columns, NUMBERS + 1, sizeof(struct fields), &why) < 0)
         fail_msg("%s", why.text);
-    assert_int_equal(table_init(&fixture->table, &schema), 0);
+    assert_int_equal(table_init(&fixture->table, &schema, SST_ROWS_MAX), 0);
     fixture->memory = aligned_alloc(SCHEMA_LINE, (size_t)SST_ROWS_MAX * schema.row_size);
     assert_non_null(fixture->memory);
     memset(fixture->memory, 0, (size_t)SST_ROWS_MAX * schema.row_size);

@@ -41,7 +41,7 @@ static inline void test_table(struct table *table, uint32_t count)
 {
     struct schema schema;
     test_schema(&schema);
-    assert_int_equal(table_init(table, &schema), 0);
+    assert_int_equal(table_init(table, &schema, count > SST_ROWS_MAX ? count : SST_ROWS_MAX), 0);
     for (uint32_t row = 0; row < count; row++) {
         uint8_t *memory = aligned_alloc(SCHEMA_LINE, schema.row_size);
         assert_non_null(memory);
@@ -55,7 +55,7 @@ static inline void test_table(struct table *table, uint32_t count)
 
 static inline void test_table_end(struct table *table)
 {
-    for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
+    for (uint32_t row = 0; row < table->rows_max; row++)
         if (atomic_load(&table->rows[row]) != table->nothing)
             free(atomic_load(&table->rows[row]));
     table_fini(table);

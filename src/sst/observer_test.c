@@ -73,7 +73,7 @@ static void member_open_with(struct member *member, ripc_id id, const struct sch
     member->service = scene_bind(member->ripc, id);
     assert_int_equal(ripc_join(member->service, members_group(TABLE)), 0);
     assert_int_equal(apart_open(member->ripc, schema->row_size, &member->memory), 0);
-    assert_int_equal(table_init(&member->table, schema), 0);
+    assert_int_equal(table_init(&member->table, schema, SST_ROWS_MAX), 0);
     assert_int_equal(own_init(&member->own, &member->table.schema, member->memory.base, &spread),
                      0);
     assert_int_equal(

@@ -36,18 +36,21 @@ struct watch {
     uint32_t offset;
     bool wide; /* a sequence word: odd while its elements change */
     uint32_t users;
-    uint64_t seen[SST_ROWS_MAX]; /* when it was last looked at, by place in live_rows */
+    uint64_t *seen; /* when it was last looked at, by place in live_rows; made when first needed,
+                     * and kept for the next who is at this place of watches */
 };
 
 int predicates_init(struct predicates *predicates, const struct table *table)
 {
     *predicates = (struct predicates){.table = table};
     predicates->watches = calloc(table->schema.column_count + 1, sizeof *predicates->watches);
-    predicates->live_rows = calloc(SST_ROWS_MAX, sizeof *predicates->live_rows);
-    if (!predicates->watches || !predicates->live_rows) {
+    predicates->live_rows = calloc(table->rows_max, sizeof *predicates->live_rows);
+    predicates->places = calloc(table->rows_max, sizeof *predicates->places);
+    if (!predicates->watches || !predicates->live_rows || !predicates->places) {
         predicates_fini(predicates);
         return -ENOMEM;
     }
+    memset(predicates->places, 0xff, table->rows_max * sizeof *predicates->places);
     return 0;
 }
 
@@ -67,8 +70,11 @@ void predicates_fini(struct predicates *predicates)
     for (uint32_t i = 0; i < predicates->count; i++)
         predicate_free(predicates->order[i]);
     free(predicates->order);
+    for (uint32_t i = 0; predicates->watches && i <= predicates->table->schema.column_count; i++)
+        free(predicates->watches[i].seen);
     free(predicates->watches);
     free(predicates->live_rows);
+    free(predicates->places);
     *predicates = (struct predicates){0};
 }
 
@@ -80,20 +86,27 @@ static void watch_look(struct predicates *predicates, struct watch *watch)
         watch->seen[i] = row_load(predicates->live_rows[i], watch->offset);
 }
 
-static void watch_use(struct predicates *predicates, uint32_t column)
+/* -ENOMEM */
+static int watch_use(struct predicates *predicates, uint32_t column)
 {
     for (uint32_t i = 0; i < predicates->watch_count; i++)
         if (predicates->watches[i].column == column) {
             predicates->watches[i].users++;
-            return;
+            return 0;
         }
-    struct watch *watch = &predicates->watches[predicates->watch_count++];
+    struct watch *watch = &predicates->watches[predicates->watch_count];
+    if (!watch->seen)
+        watch->seen = calloc(predicates->table->rows_max, sizeof *watch->seen);
+    if (!watch->seen)
+        return -ENOMEM;
+    predicates->watch_count++;
     const struct schema_column *of = &predicates->table->schema.columns[column];
     watch->column = column;
     watch->users = 1;
     watch->offset = column == PREDICATE_BARRIER ? (uint32_t)ROW_BARRIER : of->watch;
     watch->wide = column != PREDICATE_BARRIER && !schema_is_number(of);
     watch_look(predicates, watch);
+    return 0;
 }
 
 static void watch_unuse(struct predicates *predicates, uint32_t column)
@@ -102,8 +115,11 @@ static void watch_unuse(struct predicates *predicates, uint32_t column)
     while (predicates->watches[i].column != column)
         i++;
     assert(i < predicates->watch_count);
-    if (--predicates->watches[i].users == 0)
-        predicates->watches[i] = predicates->watches[--predicates->watch_count];
+    if (--predicates->watches[i].users > 0)
+        return;
+    struct watch gone = predicates->watches[i];
+    predicates->watches[i] = predicates->watches[--predicates->watch_count];
+    predicates->watches[predicates->watch_count] = gone; /* with what it had to see in */
 }
 
 /* ---- adding and removing ---- */
@@ -143,16 +159,28 @@ static int trigger_append(struct predicate *predicate, sst_fire *fire, void *arg
     return 0;
 }
 
-static void columns_use(struct predicates *predicates, struct predicate *predicate,
-                        const struct sst_predicate *from)
+static void columns_unuse(struct predicates *predicates, const struct predicate *predicate)
+{
+    for (uint32_t column = 0; column <= PREDICATE_BARRIER; column++)
+        if (predicate->columns[column / 64] >> column % 64 & 1)
+            watch_unuse(predicates, column);
+}
+
+/* All or none. */
+static int columns_use(struct predicates *predicates, struct predicate *predicate,
+                       const struct sst_predicate *from)
 {
     for (uint32_t i = 0; i < from->column_count; i++) {
         uint32_t column = from->columns[i];
         if (predicate->columns[column / 64] >> column % 64 & 1)
             continue; /* named twice */
+        if (watch_use(predicates, column)) {
+            columns_unuse(predicates, predicate);
+            return -ENOMEM;
+        }
         predicate->columns[column / 64] |= 1ULL << column % 64;
-        watch_use(predicates, column);
     }
+    return 0;
 }
 
 int predicates_add(struct predicates *predicates, const struct sst_predicate *from,
@@ -163,8 +191,10 @@ int predicates_add(struct predicates *predicates, const struct sst_predicate *fr
         return -EINVAL;
     struct predicate *predicate = calloc(1, sizeof *predicate);
     if (!predicate || !order_has_room(predicates) ||
-        (from->fire && trigger_append(predicate, from->fire, from->argument))) {
-        free(predicate);
+        (from->fire && trigger_append(predicate, from->fire, from->argument)) ||
+        columns_use(predicates, predicate, from)) {
+        if (predicate)
+            predicate_free(predicate);
         return -ENOMEM;
     }
     predicate->handle = ++predicates->handle_last;
@@ -175,7 +205,6 @@ int predicates_add(struct predicates *predicates, const struct sst_predicate *fr
     predicate->fresh = true;
     const char *name = from->name ? from->name : "predicate";
     strncpy(predicate->name, name, sizeof predicate->name - 1);
-    columns_use(predicates, predicate, from);
     predicates->order[predicates->count++] = predicate;
     predicates->eager += predicate->eager;
     predicates->fresh = true;
@@ -206,9 +235,7 @@ static void predicate_remove(struct predicates *predicates, struct predicate *pr
     predicate->removed = true;
     predicates->removed++;
     predicates->eager -= predicate->eager;
-    for (uint32_t column = 0; column <= PREDICATE_BARRIER; column++)
-        if (predicate->columns[column / 64] >> column % 64 & 1)
-            watch_unuse(predicates, column);
+    columns_unuse(predicates, predicate);
 }
 
 /* Frees what was removed. */
@@ -241,38 +268,69 @@ int predicates_remove(struct predicates *predicates, uint64_t handle)
 void predicates_rows_changed(struct predicates *predicates)
 {
     assert(!predicates->in_pass);
+    const struct table *table = predicates->table;
     predicates->live_count = 0;
-    for (uint32_t row = 0; table_next_live(predicates->table, &row); row++)
-        predicates->live_rows[predicates->live_count++] = table_row(predicates->table, row);
+    memset(predicates->places, 0xff, table->rows_max * sizeof *predicates->places);
+    for (uint32_t row = 0; table_next_live(table, &row); row++) {
+        predicates->places[row] = predicates->live_count;
+        predicates->live_rows[predicates->live_count++] = table_row(table, row);
+    }
     for (uint32_t i = 0; i < predicates->watch_count; i++)
         watch_look(predicates, &predicates->watches[i]);
     predicates->refresh = true;
 }
 
-/* The word changed in some row. A column that is being written is looked at again. */
-static bool watch_has_changed(struct watch *watch, const uint8_t *const *rows, uint32_t row_count)
+/* The word changed in one of `count` rows. A column that is being written is looked at again. */
+static inline __attribute__((always_inline)) bool watch_has_changed(const struct watch *watch,
+                                                                    const uint8_t *const *rows,
+                                                                    uint32_t first, uint32_t count)
 {
     bool changed = false;
+    bool wide = watch->wide;
     uint32_t offset = watch->offset;
-    for (uint32_t i = 0; i < row_count; i++) {
+    uint64_t *seen = watch->seen;
+    for (uint32_t i = first; i < first + count; i++) {
         uint64_t word = row_load(rows[i], offset);
-        if (word == watch->seen[i] || (watch->wide && (word & 1)))
+        if (word == seen[i] || (wide && (word & 1)))
             continue;
-        watch->seen[i] = word;
+        seen[i] = word;
         changed = true;
     }
     return changed;
 }
 
-/* The columns that changed, a bit each. */
+static void changed_set(uint64_t changed[PREDICATE_WORDS], const struct watch *watch)
+{
+    changed[watch->column / 64] |= 1ULL << watch->column % 64;
+}
+
+/* The columns that changed in some live row, a bit each. */
 static bool watches_look(struct predicates *predicates, uint64_t changed[PREDICATE_WORDS])
 {
     bool any = false;
     for (uint32_t i = 0; i < predicates->watch_count; i++) {
         struct watch *watch = &predicates->watches[i];
-        if (!watch_has_changed(watch, predicates->live_rows, predicates->live_count))
+        if (!watch_has_changed(watch, predicates->live_rows, 0, predicates->live_count))
             continue;
-        changed[watch->column / 64] |= 1ULL << watch->column % 64;
+        changed_set(changed, watch);
+        any = true;
+    }
+    return any;
+}
+
+/* The same of this row. */
+static bool watches_look_at(struct predicates *predicates, uint32_t row,
+                            uint64_t changed[PREDICATE_WORDS])
+{
+    bool any = false;
+    uint32_t place = predicates->places[row];
+    if (place == PREDICATE_NO_PLACE)
+        return false;
+    for (uint32_t i = 0; i < predicates->watch_count; i++) {
+        struct watch *watch = &predicates->watches[i];
+        if (!watch_has_changed(watch, predicates->live_rows, place, 1))
+            continue;
+        changed_set(changed, watch);
         any = true;
     }
     return any;
@@ -319,13 +377,13 @@ static bool predicate_is_due(const struct predicate *predicate,
     return !predicate->removed && (common || predicate->eager || predicate->fresh);
 }
 
-int predicates_pass(struct predicates *predicates, struct sst *sst)
+/* The pass after its look at the rows. Inlined, as it is the whole of what one costs. */
+static inline __attribute__((always_inline)) int predicates_run(struct predicates *predicates,
+                                                                struct sst *sst, bool any,
+                                                                uint64_t changed[PREDICATE_WORDS])
 {
-    uint64_t changed[PREDICATE_WORDS] = {0};
-    predicates->passes++;
-    bool any = watches_look(predicates, changed);
     if (predicates->refresh)
-        memset(changed, 0xff, sizeof changed);
+        memset(changed, 0xff, PREDICATE_WORDS * sizeof *changed);
     else if (!any && !predicates->eager && !predicates->fresh)
         return 0;
     predicates->refresh = false;
@@ -341,6 +399,27 @@ int predicates_pass(struct predicates *predicates, struct sst *sst)
     if (predicates->removed)
         order_compact(predicates);
     return (int)(predicates->evaluations - before);
+}
+
+int predicates_pass(struct predicates *predicates, struct sst *sst)
+{
+    uint64_t changed[PREDICATE_WORDS] = {0};
+    predicates->passes++;
+    bool any = watches_look(predicates, changed);
+    return predicates_run(predicates, sst, any, changed);
+}
+
+int predicates_pass_rows(struct predicates *predicates, struct sst *sst, const uint32_t *rows,
+                         uint32_t count)
+{
+    uint64_t changed[PREDICATE_WORDS] = {0};
+    bool any = false;
+    predicates->passes++;
+    for (uint32_t i = 0; i < count; i++) {
+        assert(rows[i] < predicates->table->rows_max);
+        any |= watches_look_at(predicates, rows[i], changed);
+    }
+    return predicates_run(predicates, sst, any, changed);
 }
 
 uint64_t predicates_running(const struct predicates *predicates, char name[SST_NAME_MAX])

@@ -3,7 +3,8 @@
  *
  * A pass looks at one word of each column that some predicate names, in each live row,
  * and compares it with what it was. Only predicates that name a column with a change are
- * evaluated; while nothing changes a pass is that loop and no more.
+ * evaluated; while nothing changes a pass is that loop and no more. Who knows which rows
+ * changed has just those looked at, so that one row of thousands costs no more than one of few.
  *
  * Triggers may add and remove predicates, also the one they belong to: what is removed
  * is never called again and freed when the pass is over; what is added comes up in the next
@@ -14,6 +15,8 @@
 /* What a predicate may name besides columns. */
 #define PREDICATE_BARRIER SST_COLUMNS_MAX
 #define PREDICATE_WORDS   (SST_COLUMNS_MAX / 64 + 1)
+
+#define PREDICATE_NO_PLACE UINT32_MAX
 
 struct predicate;
 struct watch;
@@ -31,6 +34,7 @@ struct predicates {
     uint32_t watch_count;
     const uint8_t **live_rows; /* of the table, one after the other */
     uint32_t live_count;
+    uint32_t *places; /* of each row in live_rows, or PREDICATE_NO_PLACE */
     bool in_pass;
     bool refresh; /* evaluate all: the live rows changed */
     bool fresh;   /* evaluate those that are new */
@@ -45,7 +49,7 @@ struct predicates {
 MUST_CHECK int predicates_init(struct predicates *predicates, const struct table *table);
 void predicates_fini(struct predicates *predicates);
 
-/* Columns are checked: -EINVAL. The callbacks get `sst` as their table. */
+/* Columns are checked: -EINVAL; -ENOMEM. The callbacks get `sst` as their table. */
 MUST_CHECK int predicates_add(struct predicates *predicates, const struct sst_predicate *predicate,
                               uint64_t *handle);
 int predicates_trigger(struct predicates *predicates, uint64_t handle, sst_fire *fire,
@@ -57,6 +61,12 @@ void predicates_rows_changed(struct predicates *predicates);
 
 /* One pass. Returns how many predicates were evaluated. */
 int predicates_pass(struct predicates *predicates, struct sst *sst);
+
+/* The same for who knows that no other row has changed since the last pass. Rows may be named
+ * twice, in any order, and those that are not live are passed over. A column that is being
+ * written does not count yet: its row is to be named again once it is whole. */
+int predicates_pass_rows(struct predicates *predicates, struct sst *sst, const uint32_t *rows,
+                         uint32_t count);
 
 /* From any thread: is a trigger running, and of which predicate? The number tells this run from
  * others; 0: none is. */

@@ -338,6 +338,120 @@ static void transitions_agree_with_brute_force(void **state)
     end(&scene);
 }
 
+#define CROWD 4096
+
+static bool any_beyond(const struct sst *sst, void *argument)
+{
+    struct scene *scene = scene_of(sst);
+    for (uint32_t row = 0; table_next_live(&scene->table, &row); row++)
+        if (table_cell(&scene->table, row, scene->table.schema.columns[LEVEL].cell) >
+            (uintptr_t)argument)
+            return true;
+    return false;
+}
+
+/* Random changes of a few rows of thousands, seen by one who looks at every row and by one who is
+ * told which: they do the same. */
+struct twins {
+    struct scene whole, told;
+    uint32_t changed[8];
+    uint32_t changed_count;
+};
+
+static void twins_put(struct twins *twins, uint32_t row, uint32_t column, uint64_t word)
+{
+    put(&twins->whole, row, column, word);
+    put(&twins->told, row, column, word);
+    twins->changed[twins->changed_count++] = row;
+}
+
+static void twins_live(struct twins *twins, uint32_t row)
+{
+    struct scene *both[] = {&twins->whole, &twins->told};
+    for (unsigned i = 0; i < 2; i++) {
+        atomic_fetch_xor(&both[i]->table.live[row / 64], 1ULL << row % 64);
+        predicates_rows_changed(&both[i]->predicates);
+    }
+}
+
+static void twins_add(struct twins *twins, sst_holds *holds, uint32_t column, uintptr_t argument)
+{
+    struct scene *both[] = {&twins->whole, &twins->told};
+    for (unsigned i = 0; i < 2; i++) {
+        struct sst_predicate predicate = {.kind = SST_TRANSITION,
+                                          .holds = holds,
+                                          .fire = fire_count,
+                                          .argument = (void *)argument,
+                                          .columns = &column,
+                                          .column_count = 1};
+        assert_int_equal(predicates_add(&both[i]->predicates, &predicate, NULL), 0);
+    }
+}
+
+static void twins_turn(struct twins *twins, struct rng *rng)
+{
+    twins->changed_count = 0;
+    uint64_t changes = rng_below(rng, 5);
+    for (uint64_t i = 0; i < changes; i++) {
+        uint32_t row = rng_below(rng, 2) ? (uint32_t)rng_below(rng, CROWD) : 77;
+        if (rng_below(rng, 2))
+            twins_put(twins, row, LEVEL, rng_below(rng, 12));
+        else
+            twins_put(twins, row, WIDE, rng_below(rng, 6));
+    }
+    if (rng_below(rng, 50) == 0)
+        twins_live(twins, rng_below(rng, 2) ? 77 : (uint32_t)rng_below(rng, CROWD));
+    int whole = pass(&twins->whole);
+    int told = predicates_pass_rows(&twins->told.predicates, (struct sst *)&twins->told,
+                                    twins->changed, twins->changed_count);
+    assert_int_equal(told, whole);
+}
+
+static void who_is_told_of_changes_does_the_same(void **state)
+{
+    uint64_t seed = 11;
+    struct rng rng = rng_make(seed, 0);
+    struct twins *twins = calloc(1, sizeof *twins);
+    assert_non_null(twins);
+    print_message("# seed %llu\n", (unsigned long long)seed);
+    begin(&twins->whole, CROWD);
+    begin(&twins->told, CROWD);
+    assert_int_equal(twins->told.predicates.live_count, CROWD);
+    for (uintptr_t level = 8; level < 11; level++)
+        twins_add(twins, any_beyond, LEVEL, level);
+    twins_add(twins, always, WIDE, 0);
+    for (unsigned i = 0; i < 600; i++)
+        twins_turn(twins, &rng);
+    assert_int_equal(twins->told.count, twins->whole.count);
+    assert_true(twins->told.count > 1);
+    assert_int_equal(twins->told.predicates.evaluations, twins->whole.predicates.evaluations);
+    assert_true(twins->told.predicates.evaluations > 300);
+    end(&twins->whole);
+    end(&twins->told);
+    free(twins);
+}
+
+static void rows_that_nobody_names_are_not_looked_at(void **state)
+{
+    struct scene scene;
+    begin(&scene, 300);
+    add(&scene, SST_RECURRENT, 1, fire_a);
+    pass(&scene);
+    put(&scene, 7, STEP, 1);
+    put(&scene, 299, STEP, 1);
+    struct sst *sst = (struct sst *)&scene;
+    assert_int_equal(predicates_pass_rows(&scene.predicates, sst, (uint32_t[]){8}, 1), 0);
+    assert_int_equal(predicates_pass_rows(&scene.predicates, sst, (uint32_t[]){299, 8, 299}, 3), 1);
+    assert_int_equal(pass(&scene), 1); /* row 7 */
+    assert_int_equal(pass(&scene), 0);
+    atomic_store(&scene.table.live[4], 0); /* 256 .. 299 */
+    predicates_rows_changed(&scene.predicates);
+    assert_int_equal(pass(&scene), 1);
+    put(&scene, 299, STEP, 2);
+    assert_int_equal(predicates_pass_rows(&scene.predicates, sst, (uint32_t[]){299}, 1), 0);
+    end(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +466,8 @@ int main(void)
         cmocka_unit_test(wrong_predicates_are_refused),
         cmocka_unit_test(who_runs_is_known),
         cmocka_unit_test(transitions_agree_with_brute_force),
+        cmocka_unit_test(who_is_told_of_changes_does_the_same),
+        cmocka_unit_test(rows_that_nobody_names_are_not_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

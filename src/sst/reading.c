@@ -15,7 +15,7 @@
 
 struct sst_snapshot {
     uint64_t epoch;
-    uint64_t live[LIVE_WORDS];
+    uint64_t live[SST_ROWS_MAX / 64];
     uint32_t row_max;
     size_t row_size;
     uint8_t rows[];
@@ -184,7 +184,7 @@ static int snapshot_fill(const struct sst *sst, struct sst_snapshot *snapshot, u
         uint64_t views = atomic_load_explicit(&sst->table.views, memory_order_acquire);
         uint32_t row_count = sst_row_count(sst);
         snapshot->epoch = sst_epoch(sst);
-        for (unsigned word = 0; word < LIVE_WORDS; word++)
+        for (unsigned word = 0; word < SST_ROWS_MAX / 64; word++)
             snapshot->live[word] =
                 atomic_load_explicit(&sst->table.live[word], memory_order_acquire);
         int result = rows_copy(sst, snapshot, words, sequences, row_count);
@@ -264,7 +264,7 @@ uint32_t sst_row_count(const struct sst *sst)
 uint32_t sst_live_count(const struct sst *sst)
 {
     uint32_t live = 0;
-    for (unsigned i = 0; i < LIVE_WORDS; i++)
+    for (unsigned i = 0; i < SST_ROWS_MAX / 64; i++)
         live += (uint32_t)__builtin_popcountll(
             atomic_load_explicit(&sst->table.live[i], memory_order_acquire));
     return live;

@@ -97,7 +97,7 @@ static int bell_open(struct sst *sst)
 
 static int memory_open(struct sst *sst, const struct schema *schema, struct why *why)
 {
-    int result = table_init(&sst->table, schema);
+    int result = table_init(&sst->table, schema, sst->config.rows_max);
     if (result == 0)
         result = size_check(sst, why);
     if (result == 0)

@@ -1,0 +1,67 @@
+#include "base/arena.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+
+/* Small pieces share a block; one that is larger than a block has its own. */
+enum { BLOCK_SIZE = 64 * 1024 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size, used; /* with this head */
+};
+
+static_assert(sizeof(struct arena_block) <= ARENA_ALIGN, "it fits before the first piece");
+
+static struct arena_block *block_add(struct arena *arena, size_t size)
+{
+    size_t whole =
+        ARENA_ALIGN + (size > BLOCK_SIZE - ARENA_ALIGN ? size : BLOCK_SIZE - ARENA_ALIGN);
+    struct arena_block *block = aligned_alloc(ARENA_ALIGN, whole);
+    if (!block)
+        return NULL;
+    *block = (struct arena_block){.next = arena->blocks, .size = whole, .used = ARENA_ALIGN};
+    arena->blocks = block;
+    return block;
+}
+
+void *arena_take(struct arena *arena, size_t size)
+{
+    assert(!arena->sealed);
+    if (size > SIZE_MAX / 2)
+        return NULL;
+    size = (size + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    struct arena_block *block = arena->blocks;
+    if (!block || block->size - block->used < size)
+        block = block_add(arena, size);
+    if (!block)
+        return NULL;
+    void *piece = (char *)block + block->used;
+    block->used += size;
+    arena->used += size;
+    return memset(piece, 0, size);
+}
+
+void *arena_take_array(struct arena *arena, size_t count, size_t size)
+{
+    size_t whole;
+    return __builtin_mul_overflow(count, size, &whole) ? NULL : arena_take(arena, whole);
+}
+
+void arena_seal(struct arena *arena)
+{
+    arena->sealed = true;
+}
+
+void arena_fini(struct arena *arena)
+{
+    while (arena->blocks) {
+        struct arena_block *block = arena->blocks;
+        arena->blocks = block->next;
+        free(block);
+    }
+    *arena = (struct arena){0};
+}

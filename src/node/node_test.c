@@ -1,0 +1,214 @@
+#include "node/node.h"
+
+#include "base/rng.h"
+#include "node/node_world.h"
+
+#define MSEC 1000000LL
+
+/* ---- a service that counts what it gets ---- */
+
+struct tally {
+    uint64_t delivered, passed, hops, replies, ups, downs;
+    uint64_t last_route;
+};
+
+static struct tally *tally_of(struct weft_self *self)
+{
+    return weft_memory(self);
+}
+
+static void tally_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    struct tally *tally = tally_of(self);
+    tally->hops = weft_hops(packet);
+    if (weft_identity(packet) == 7) {
+        tally->replies++;
+        weft_done(packet);
+        return;
+    }
+    tally->delivered++;
+    weft_set_identity(packet, 7);
+    weft_reply(self, packet);
+}
+
+static enum weft_verdict tally_intercept(struct weft_self *self, struct weft_packet *packet)
+{
+    tally_of(self)->passed++;
+    return WEFT_PASS;
+}
+
+static void tally_up(struct weft_self *self, weft_server server)
+{
+    tally_of(self)->ups++;
+}
+
+static void tally_down(struct weft_self *self, weft_server server)
+{
+    tally_of(self)->downs++;
+}
+
+/* A request is 8 bytes: a key's route. */
+static void tally_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    uint64_t route;
+    assert_int_equal(size, sizeof route);
+    memcpy(&route, bytes, sizeof route);
+    struct weft_key key;
+    struct key made = key_make(route);
+    memcpy(key.bytes, made.bytes, sizeof key.bytes);
+    weft_send_key(self, weft_packet(self, 100), &key);
+}
+
+static const struct weft_service_ops tally_ops = {
+    .deliver = tally_deliver,
+    .intercept = tally_intercept,
+    .peer_up = tally_up,
+    .peer_down = tally_down,
+    .request = tally_request,
+};
+
+static const struct weft_service tally_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "tally",
+    .id = 300,
+    .size = sizeof(struct tally),
+    .ops = &tally_ops,
+};
+
+static const struct weft_service *const services[] = {&tally_service, NULL};
+static const struct node_config config = {.seed = 1, .services = services};
+
+struct seek {
+    uint64_t value;
+    const char *name;
+};
+
+static void stat_told(void *context, const char *service, const char *name, uint64_t value)
+{
+    struct seek *seek = context;
+    if (!strcmp(service, "tally") && !strcmp(name, seek->name))
+        seek->value = value;
+}
+
+static uint64_t stat_of(struct world *world, node_id id, const char *name)
+{
+    struct seek seek = {0, name};
+    node_stats(world->nodes[id].node, stat_told, &seek);
+    return seek.value;
+}
+
+static void all_know_all(struct world *world, uint32_t alive)
+{
+    uint64_t digest = 0;
+    for (node_id id = 0; id < world->plan.server_count; id++) {
+        if (!world->nodes[id].node)
+            continue;
+        struct node_look look;
+        node_look(world->nodes[id].node, &look);
+        assert_int_equal(look.reachable, alive);
+        assert_true(look.settled);
+        assert_true(!digest || digest == look.digest);
+        digest = look.digest;
+        node_check(world->nodes[id].node);
+    }
+}
+
+static void a_cluster_finds_itself(void **state)
+{
+    const char *specs[] = {
+        "torus:3x3x3", "torus:4x5", "novacube:4x4", "jellyfish:n=20,degree=5,seed=3",
+        "torus:2x2x2", "torus:1",   "torus:2"};
+    for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct world *world = world_open(specs[i], &config);
+        world_run(world, 300 * MSEC);
+        if (world->plan.server_count == 1)
+            world_run(world, 1000 * MSEC);
+        all_know_all(world, world->plan.server_count);
+        world_close(world);
+    }
+}
+
+static void ask(struct world *world, node_id from, uint64_t route)
+{
+    struct world_node *at = &world->nodes[from];
+    at->env.now = world->now;
+    assert_int_equal(node_local(at->node, 300, 1, &route, sizeof route), 0);
+    at->next = world->now;
+}
+
+static void keys_reach_their_root_and_come_back(void **state)
+{
+    struct world *world = world_open("torus:3x3x3", &config);
+    world_run(world, 300 * MSEC);
+    struct rng rng = rng_make(5, 0);
+    uint64_t expected[27] = {0};
+    for (unsigned i = 0; i < 500; i++) {
+        uint64_t route = rng_next(&rng);
+        struct key key = key_make(route);
+        node_id root = node_root(world->nodes[i % 27].node, &key);
+        assert_int_equal(root, keyspace_group(&world->plan.keyspace, route).home);
+        expected[root]++;
+        ask(world, i % 27, route);
+        world_run(world, 2 * MSEC / 10);
+    }
+    world_run(world, 5 * MSEC);
+    uint64_t replies = 0;
+    for (node_id id = 0; id < 27; id++) {
+        replies += stat_of(world, id, "delivered") - expected[id];
+        assert_int_equal(stat_of(world, id, "dropped"), 0);
+    }
+    assert_int_equal(replies, 500);
+    world_close(world);
+}
+
+static void a_killed_server_is_missed_and_returns(void **state)
+{
+    struct world *world = world_open("torus:3x3x3", &config);
+    world_run(world, 300 * MSEC);
+    world_crash(world, 13);
+    world_run(world, 1500 * MSEC);
+    all_know_all(world, 26);
+    struct rng rng = rng_make(6, 0);
+    uint64_t route;
+    do
+        route = rng_next(&rng);
+    while (keyspace_group(&world->plan.keyspace, route).home != 13);
+    struct key key = key_make(route);
+    node_id root = node_root(world->nodes[0].node, &key);
+    assert_int_not_equal(root, 13);
+    ask(world, 0, route);
+    world_run(world, 5 * MSEC);
+    assert_true(stat_of(world, root, "delivered") > 0);
+    world_start(world, 13);
+    world_run(world, 1000 * MSEC);
+    all_know_all(world, 27);
+    assert_int_equal(node_root(world->nodes[0].node, &key), 13);
+    assert_true(node_is_root(world->nodes[13].node, route));
+    assert_false(node_is_root(world->nodes[root].node, route));
+    world_close(world);
+}
+
+static void two_halves_part_and_meet(void **state)
+{
+    struct world *world = world_open("torus:4x3", &config);
+    world_run(world, 300 * MSEC);
+    all_know_all(world, 12);
+    for (node_id y = 0; y < 3; y++) { /* x 0,1 from x 2,3 */
+        world_cut(world, 4 * y + 1, 4 * y + 2, true);
+        world_cut(world, 4 * y + 3, 4 * y, true);
+    }
+    world_run(world, 1500 * MSEC);
+    struct node_look look;
+    node_look(world->nodes[0].node, &look);
+    assert_int_equal(look.reachable, 6);
+    for (node_id y = 0; y < 3; y++) {
+        world_cut(world, 4 * y + 1, 4 * y + 2, false);
+        world_cut(world, 4 * y + 3, 4 * y, false);
+    }
+    world_run(world, 1500 * MSEC);
+    all_know_all(world, 12);
+    world_close(world);
+}
+
+TEST_MAIN(TEST(a_cluster_finds_itself), TEST(keys_reach_their_root_and_come_back),
+          TEST(a_killed_server_is_missed_and_returns), TEST(two_halves_part_and_meet))

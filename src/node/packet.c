@@ -1,0 +1,194 @@
+#include "node/packet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/hash.h"
+
+enum {
+    AT_KIND = 1,
+    AT_HOPS = 4,
+    AT_SIZE = 6,
+    AT_DESTINATION = 12,
+    AT_IDENTITY = 32,
+    AT_CHECK = 36
+};
+
+/* Of the header without its two hop bytes and the check itself. */
+static uint32_t header_check(const uint8_t *bytes)
+{
+    uint64_t first = hash_word(bytes) & ~(uint64_t)0xffff00000000u; /* the bytes at 4 and 5 */
+    uint64_t hash = 0x9e3779b97f4a7c15u;
+    hash = (hash ^ first) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ hash >> 32 ^ hash_word(bytes + 8)) * 0x94d049bb133111ebu;
+    hash = (hash ^ hash >> 32 ^ hash_word(bytes + 16)) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ hash >> 32 ^ hash_word(bytes + 24)) * 0x94d049bb133111ebu;
+    hash = (hash ^ hash >> 32 ^ (hash_word(bytes + 32) & 0xffffffffu)) * 0xbf58476d1ce4e5b9u;
+    return (uint32_t)(hash_mix(hash) >> 32);
+}
+
+static void put_u16(uint8_t *at, uint16_t value)
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+static void put_u32(uint8_t *at, uint32_t value)
+{
+    put_u16(at, (uint16_t)(value >> 16));
+    put_u16(at + 2, (uint16_t)value);
+}
+
+static uint16_t get_u16(const uint8_t *at)
+{
+    return (uint16_t)(at[0] << 8 | at[1]);
+}
+
+static uint32_t get_u32(const uint8_t *at)
+{
+    return (uint32_t)get_u16(at) << 16 | get_u16(at + 2);
+}
+
+void packet_seal(struct packet *packet)
+{
+    assert(packet->size >= PACKET_HEADER_SIZE && packet->size <= PACKET_SIZE_MAX);
+    assert(packet->stored >= PACKET_HEADER_SIZE && packet->stored <= packet->size);
+    uint8_t *bytes = packet->bytes;
+    bytes[0] = PACKET_VERSION;
+    bytes[AT_KIND] = (uint8_t)(packet->kind | packet->priority << PACKET_PRIORITY_SHIFT);
+    put_u16(bytes + 2, packet->service);
+    packet_seal_hops(packet);
+    put_u16(bytes + AT_SIZE, (uint16_t)(packet->size - PACKET_HEADER_SIZE));
+    put_u32(bytes + 8, packet->source);
+    if (packet->kind != PACKET_TO_KEY) {
+        memset(bytes + AT_DESTINATION, 0, KEY_SIZE);
+        if (packet->kind == PACKET_TO_SERVER)
+            put_u32(bytes + AT_DESTINATION, packet->server);
+    }
+    put_u32(bytes + AT_IDENTITY, packet->identity);
+    put_u32(bytes + AT_CHECK, header_check(bytes));
+    packet->read = true;
+}
+
+bool packet_read(struct packet *packet, uint32_t most)
+{
+    const uint8_t *bytes = packet->bytes;
+    if (packet->stored < PACKET_HEADER_SIZE || bytes[0] != PACKET_VERSION ||
+        get_u32(bytes + AT_CHECK) != header_check(bytes))
+        return false;
+    uint32_t size = PACKET_HEADER_SIZE + get_u16(bytes + AT_SIZE);
+    uint8_t kind = bytes[AT_KIND] & PACKET_KIND_MASK;
+    if (size > PACKET_SIZE_MAX || size > most || kind > PACKET_TO_KEY ||
+        bytes[AT_KIND] >> (PACKET_PRIORITY_SHIFT + 3))
+        return false;
+    packet->size = size;
+    if (packet->stored > size)
+        packet->stored = size;
+    packet->kind = kind;
+    packet->priority = bytes[AT_KIND] >> PACKET_PRIORITY_SHIFT & PACKET_PRIORITY_MAX;
+    packet->service = get_u16(bytes + 2);
+    packet->hops_left = bytes[AT_HOPS];
+    packet->hops = bytes[AT_HOPS + 1];
+    packet->source = get_u32(bytes + 8);
+    packet->server = get_u32(bytes + AT_DESTINATION);
+    packet->identity = get_u32(bytes + AT_IDENTITY);
+    struct reader in = reader_make(bytes + AT_DESTINATION + KEY_SIZE - 8, 8);
+    packet->route = read_u64(&in);
+    packet->read = true;
+    return true;
+}
+
+void packet_set_key(struct packet *packet, const struct key *key)
+{
+    packet->kind = PACKET_TO_KEY;
+    memcpy(packet->bytes + AT_DESTINATION, key->bytes, KEY_SIZE);
+    packet->route = key_route(key);
+}
+
+void packet_get_key(const struct packet *packet, struct key *key)
+{
+    assert(packet->kind == PACKET_TO_KEY);
+    memcpy(key->bytes, packet->bytes + AT_DESTINATION, KEY_SIZE);
+}
+
+void packet_set_server(struct packet *packet, node_id server)
+{
+    packet->kind = PACKET_TO_SERVER;
+    packet->server = server;
+    packet->route = 0;
+}
+
+/* ---- a pool of equal buffers ---- */
+
+struct buffers {
+    struct packet_pool pool;
+    struct packet *free;
+    uint32_t stored; /* bytes that a packet has room for */
+    uint32_t count;
+    uint8_t *memory; /* owned */
+};
+
+/* A packet and its bytes lie side by side: the header is on the next line. */
+static size_t buffer_size(uint32_t stored)
+{
+    return (sizeof(struct packet) + 63) / 64 * 64 + ((size_t)stored + 63) / 64 * 64;
+}
+
+static struct packet *buffers_take(struct packet_pool *pool, uint32_t stored)
+{
+    struct buffers *buffers = (struct buffers *)pool;
+    struct packet *packet = buffers->free;
+    if (!packet || stored > buffers->stored)
+        return NULL;
+    buffers->free = packet->next;
+    pool->live++;
+    *packet = (struct packet){
+        .pool = pool,
+        .bytes = (uint8_t *)packet + (sizeof(struct packet) + 63) / 64 * 64,
+        .stored = stored,
+        .size = stored,
+        .port_in = PORT_NONE,
+    };
+    return packet;
+}
+
+static void buffers_give(struct packet_pool *pool, struct packet *packet)
+{
+    struct buffers *buffers = (struct buffers *)pool;
+    assert(pool->live > 0);
+    pool->live--;
+    packet->next = buffers->free; /* the last one used is the next: it is still in the cache */
+    buffers->free = packet;
+}
+
+static const struct packet_pool_ops buffers_ops = {buffers_take, buffers_give};
+
+struct packet_pool *packet_pool_open(uint32_t count, uint32_t stored)
+{
+    struct buffers *buffers = calloc(1, sizeof *buffers);
+    if (!buffers)
+        return NULL;
+    *buffers = (struct buffers){{&buffers_ops, 0}, NULL, stored, count, NULL};
+    buffers->memory = aligned_alloc(64, count * buffer_size(stored));
+    if (!buffers->memory) {
+        free(buffers);
+        return NULL;
+    }
+    for (uint32_t i = count; i-- > 0;) {
+        struct packet *packet =
+            (struct packet *)(void *)(buffers->memory + i * buffer_size(stored));
+        packet->next = buffers->free;
+        buffers->free = packet;
+    }
+    return &buffers->pool;
+}
+
+void packet_pool_close(struct packet_pool *pool)
+{
+    struct buffers *buffers = (struct buffers *)pool;
+    assert(pool->live == 0);
+    free(buffers->memory);
+    free(buffers);
+}

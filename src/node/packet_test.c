@@ -1,0 +1,120 @@
+#include "node/packet.h"
+
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/test.h"
+#include "node/timers.h"
+
+static void a_header_is_read_as_it_was_written(void **state)
+{
+    struct packet_pool *pool = packet_pool_open(2, 512);
+    struct packet *packet = packet_take(pool, 300);
+    struct key key = key_hash("a", 1), found;
+    packet->service = 0x1234;
+    packet->priority = 5;
+    packet->hops_left = 9;
+    packet->hops = 3;
+    packet->source = 0x01020304;
+    packet->identity = 0xa0b0c0d0;
+    packet_set_key(packet, &key);
+    packet_seal(packet);
+
+    struct packet copy = {.bytes = packet->bytes, .stored = 300, .size = 300};
+    assert_true(packet_read(&copy, 300));
+    assert_int_equal(copy.service, 0x1234);
+    assert_int_equal(copy.kind, PACKET_TO_KEY);
+    assert_int_equal(copy.priority, 5);
+    assert_int_equal(copy.hops_left, 9);
+    assert_int_equal(copy.hops, 3);
+    assert_int_equal(copy.source, 0x01020304);
+    assert_int_equal(copy.identity, 0xa0b0c0d0);
+    assert_int_equal(copy.size, 300);
+    assert_true(copy.route == key_route(&key));
+    packet_get_key(&copy, &found);
+    assert_memory_equal(&key, &found, sizeof key);
+
+    packet_set_server(packet, 77);
+    packet_seal(packet);
+    assert_true(packet_read(&copy, 300));
+    assert_int_equal(copy.kind, PACKET_TO_SERVER);
+    assert_int_equal(copy.server, 77);
+    assert_false(packet_read(&copy, 299)); /* longer than there is */
+    packet_done(packet);
+    packet_pool_close(pool);
+}
+
+/* Every bit but those of the two hop bytes, which change on the way. */
+static void a_bit_that_was_turned_is_noticed(void **state)
+{
+    struct packet_pool *pool = packet_pool_open(1, 64);
+    struct packet *packet = packet_take(pool, 50);
+    struct key key = key_make(0x123456789abcdef0);
+    packet->service = 3;
+    packet_set_key(packet, &key);
+    packet_seal(packet);
+    for (unsigned bit = 0; bit < 8 * PACKET_HEADER_SIZE; bit++) {
+        packet->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        struct packet copy = {.bytes = packet->bytes, .stored = 50, .size = 50};
+        assert_int_equal(packet_read(&copy, 50), bit / 8 == 4 || bit / 8 == 5);
+        packet->bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    packet->bytes[4] = 200;
+    packet->bytes[5] = 100;
+    struct packet copy = {.bytes = packet->bytes, .stored = 50, .size = 50};
+    assert_true(packet_read(&copy, 50));
+    assert_int_equal(copy.hops_left, 200);
+    packet_done(packet);
+    packet_pool_close(pool);
+}
+
+static void a_pool_has_no_more_than_it_has(void **state)
+{
+    struct packet_pool *pool = packet_pool_open(3, 100);
+    struct packet *taken[3];
+    assert_null(packet_take(pool, 101));
+    for (unsigned i = 0; i < 3; i++) {
+        taken[i] = packet_take(pool, 100);
+        assert_non_null(taken[i]);
+        memset(taken[i]->bytes, (int)i, 100);
+    }
+    assert_null(packet_take(pool, 1));
+    assert_int_equal(pool->live, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(taken[i]->bytes[0], i);
+        assert_int_equal(taken[i]->bytes[99], i);
+        packet_done(taken[i]);
+    }
+    assert_int_equal(pool->live, 0);
+    packet_pool_close(pool);
+}
+
+static void timers_fire_in_order_of_moment_then_of_setting(void **state)
+{
+    enum { COUNT = 500 };
+    struct timer heap[COUNT], timer;
+    struct timers timers = {.heap = heap, .most = COUNT};
+    struct rng rng = rng_make(3, 0);
+    for (uint64_t i = 0; i < COUNT; i++)
+        assert_true(timers_set(&timers, (env_nsec)rng_below(&rng, 50), 0, i));
+    assert_false(timers_set(&timers, 0, 0, 0));
+    env_nsec last = -1;
+    uint64_t last_cookie = 0;
+    unsigned fired = 0;
+    for (env_nsec now = 0; now < 50; now++) {
+        assert_true(timers_next(&timers) >= now);
+        while (timers_take(&timers, now, &timer)) {
+            assert_int_equal(timer.at, now);
+            assert_true(timer.at > last || timer.cookie > last_cookie);
+            last = timer.at;
+            last_cookie = timer.cookie;
+            fired++;
+        }
+    }
+    assert_int_equal(fired, COUNT);
+    assert_true(timers_next(&timers) == ENV_NEVER);
+}
+
+TEST_MAIN(TEST(a_header_is_read_as_it_was_written), TEST(a_bit_that_was_turned_is_noticed),
+          TEST(a_pool_has_no_more_than_it_has),
+          TEST(timers_fire_in_order_of_moment_then_of_setting))

@@ -1,0 +1,70 @@
+#include "node/plan.h"
+
+#include <stdlib.h>
+
+static enum err ends_make(struct plan *plan, struct why *why)
+{
+    const struct graph *graph = &plan->topology->graph;
+    plan->ends = calloc((size_t)plan->server_count * plan->port_count + 1, sizeof *plan->ends);
+    if (!plan->ends)
+        return why_memory(why);
+    for (size_t i = 0; i < (size_t)plan->server_count * plan->port_count; i++)
+        plan->ends[i].server = NODE_NONE;
+    for (uint32_t i = 0; i < graph->link_count; i++) {
+        const struct link *link = &graph->links[i];
+        plan->ends[(size_t)link->a * plan->port_count + link->a_port] =
+            (struct plan_end){link->b, link->b_port, i};
+        plan->ends[(size_t)link->b * plan->port_count + link->b_port] =
+            (struct plan_end){link->a, link->a_port, i};
+    }
+    return OK;
+}
+
+enum err plan_init(struct plan *plan, const struct topology *topology, struct why *why)
+{
+    if (!topology->direct)
+        return why_fail(why, ERR_USAGE,
+                        "%s has switches: a cluster without switches is a torus, a novacube or "
+                        "jellyfish:n=N,degree=D",
+                        topology->spec[0] ? topology->spec : "this topology");
+    if (topology->graph.node_count > SERVER_MAX)
+        return why_fail(why, ERR_USAGE, "%u servers are more than %d", topology->graph.node_count,
+                        SERVER_MAX);
+    *plan = (struct plan){
+        .topology = topology,
+        .server_count = topology->graph.node_count,
+        .port_count = 1, /* a server alone has a port, too, with nothing in it */
+    };
+    for (uint32_t i = 0; i < topology->graph.link_count; i++) {
+        const struct link *link = &topology->graph.links[i];
+        uint32_t port = link->a_port > link->b_port ? link->a_port : link->b_port;
+        if (port >= PORT_MAX)
+            return why_fail(why, ERR_USAGE,
+                            "server %u has a cable in port %u; a server has at most %d",
+                            link->a_port > link->b_port ? link->a : link->b, port, PORT_MAX);
+        if (port >= plan->port_count)
+            plan->port_count = port + 1;
+    }
+    enum err err = ends_make(plan, why);
+    if (err)
+        return err;
+    err = keyspace_init(&plan->keyspace, topology, why);
+    if (err)
+        free(plan->ends);
+    return err;
+}
+
+void plan_fini(struct plan *plan)
+{
+    keyspace_fini(&plan->keyspace);
+    free(plan->ends);
+    *plan = (struct plan){0};
+}
+
+unsigned plan_port(const struct plan *plan, node_id server, node_id other)
+{
+    for (unsigned port = 0; port < plan->port_count; port++)
+        if (plan_end(plan, server, port)->server == other)
+            return port;
+    return PORT_NONE;
+}

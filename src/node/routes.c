@@ -1,0 +1,78 @@
+#include "node/routes.h"
+
+#include <string.h>
+
+#include "base/check.h"
+
+static size_t set_words(const struct plan *plan)
+{
+    return (plan->server_count + 63) / 64;
+}
+
+bool routes_init(struct routes *routes, const struct plan *plan, node_id self, struct arena *arena)
+{
+    assert(plan->server_count <= SERVER_MAX && self < plan->server_count);
+    uint32_t count = plan->server_count;
+    *routes = (struct routes){.plan = plan, .self = self};
+    routes->near_hops = arena_take_array(arena, count, sizeof *routes->near_hops);
+    routes->up_hops = arena_take_array(arena, count, sizeof *routes->up_hops);
+    routes->ports = arena_take_array(arena, count, sizeof *routes->ports);
+    routes->order = arena_take_array(arena, count, sizeof *routes->order);
+    routes->near_set = arena_take_array(arena, set_words(plan), sizeof *routes->near_set);
+    routes->up_set = arena_take_array(arena, set_words(plan), sizeof *routes->up_set);
+    return routes->near_hops && routes->up_hops && routes->ports && routes->order &&
+           routes->near_set && routes->up_set;
+}
+
+/* Breadth first. A server's ports are complete when its turn comes: all that are nearer had theirs
+ * before. Servers whose bit is set in `keep` (or none: NULL) keep the ports they have. */
+static uint32_t search(struct routes *routes, const port_set *links, uint16_t *hops, uint64_t *set,
+                       const uint64_t *keep)
+{
+    const struct plan *plan = routes->plan;
+    memset(hops, 0xff, plan->server_count * sizeof *hops);
+    memset(set, 0, set_words(plan) * sizeof *set);
+    uint32_t count = 0;
+    routes->order[count++] = (uint16_t)routes->self;
+    hops[routes->self] = 0;
+    set[routes->self / 64] |= (uint64_t)1 << routes->self % 64;
+    for (uint32_t i = 0; i < count; i++) {
+        node_id at = routes->order[i];
+        const struct plan_end *ends = plan_end(plan, at, 0);
+        uint16_t next = (uint16_t)(hops[at] + 1);
+        for (port_set left = links[at]; left; left &= left - 1) {
+            unsigned port = (unsigned)__builtin_ctz(left);
+            node_id to = ends[port].server;
+            if (hops[to] < next)
+                continue;
+            bool fresh = hops[to] == HOPS_NEVER;
+            if (fresh) {
+                hops[to] = next;
+                set[to / 64] |= (uint64_t)1 << to % 64;
+                routes->order[count++] = (uint16_t)to;
+            }
+            if (keep && routes_has(keep, to))
+                continue;
+            port_set ports = i == 0 ? (port_set)1 << port : routes->ports[at];
+            routes->ports[to] = fresh ? ports : routes->ports[to] | ports;
+        }
+    }
+    return count;
+}
+
+void routes_find(struct routes *routes, const port_set *near, const port_set *up, bool equal)
+{
+    memset(routes->ports, 0, routes->plan->server_count * sizeof *routes->ports);
+    routes->up_count = search(routes, up, routes->up_hops, routes->up_set, NULL);
+    if (equal) {
+        memcpy(routes->near_hops, routes->up_hops,
+               routes->plan->server_count * sizeof *routes->near_hops);
+        memcpy(routes->near_set, routes->up_set,
+               set_words(routes->plan) * sizeof *routes->near_set);
+        routes->near_count = routes->up_count;
+        return;
+    }
+    /* A server whose ports are kept passes them on to those behind it, which are out of reach over
+     * links that are up: their way begins as its own does. */
+    routes->near_count = search(routes, near, routes->near_hops, routes->near_set, routes->up_set);
+}

@@ -1,0 +1,31 @@
+#pragma once
+/* timers: what is due when: a heap of moments, in memory given once. Ties fire in the order in
+ * which they were set. Pure. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/env.h"
+
+struct timer {
+    env_nsec at;
+    uint64_t order;
+    uint64_t cookie;
+    uint32_t owner; /* the service's slot */
+};
+
+struct timers {
+    struct timer *heap; /* borrowed */
+    uint32_t count, most;
+    uint64_t order;
+};
+
+/* False: there is no room. */
+bool timers_set(struct timers *timers, env_nsec at, uint32_t owner, uint64_t cookie);
+/* Takes out the first that is due; false: none is. */
+bool timers_take(struct timers *timers, env_nsec now, struct timer *timer);
+
+static inline env_nsec timers_next(const struct timers *timers)
+{
+    return timers->count ? timers->heap[0].at : ENV_NEVER;
+}
