@@ -27,6 +27,7 @@ extern "C" {
 
 #define WEFT_SERVICE_VERSION 1 /* of this header; a plug-in made for another is refused */
 #define WEFT_PAYLOAD_MAX     8900
+#define WEFT_HEADER_SIZE     40 /* of a packet, before its payload */
 #define WEFT_KEY_SIZE        20
 #define WEFT_NOBODY          UINT32_MAX
 
@@ -46,7 +47,8 @@ enum weft_queue {
     WEFT_QUEUE_FIFO,     /* first in first out; full: the newcomer is dropped */
     WEFT_QUEUE_PRIORITY, /* by weft_set_priority; full: the least goes */
     WEFT_QUEUE_NEWEST,   /* last in first out; full: the oldest is dropped */
-    WEFT_QUEUE_OWN,      /* the service's own: poll() */
+    WEFT_QUEUE_OWN, /* the service's own: poll(); what passes or is sent waits as FIFO, and goes
+                     * first */
 };
 
 /* Any may be NULL. */
@@ -69,6 +71,8 @@ struct weft_service_ops {
     void (*request)(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size);
     /* Says weft_stat() for each of its numbers. */
     void (*stats)(struct weft_self *self, struct weft_report *report);
+    /* A program that asked something has hung up; its number is never given to another. */
+    void (*gone)(struct weft_self *self, uint64_t client);
 };
 
 struct weft_service {

@@ -204,11 +204,13 @@ bool flood_next(struct flood *flood, unsigned port, env_nsec now, struct hello_r
     if (at->is_under_way && now >= at->resend_at)
         take_back(flood, at);
     *rows = (struct hello_rows){.acknowledged = at->received};
-    if (at->is_pending && !at->is_under_way) {
+    bool tells = at->is_pending && !at->is_under_way;
+    if (tells) {
         rows->count = rows_gather(flood, at, reports);
         rows->more = at->is_pending;
     }
-    if (rows->count) {
+    /* The other end waits for one message at least, also where it told us all rows itself. */
+    if (tells && (rows->count || !at->synced_out)) {
         rows->sequence = ++at->sequence;
         at->is_under_way = true;
         at->resend_at = now + (FLOOD_RESEND_NSEC << at->attempts);

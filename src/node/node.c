@@ -362,3 +362,10 @@ int node_local(struct node *node, uint16_t service, uint64_t client, const void 
     node->services[slot]->service->ops->request(node->services[slot], client, bytes, size);
     return 0;
 }
+
+void node_local_gone(struct node *node, uint64_t client)
+{
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        if (node->services[slot]->service->ops->gone)
+            node->services[slot]->service->ops->gone(node->services[slot], client);
+}

@@ -94,6 +94,9 @@ void node_carrier(struct node *node, unsigned port, bool on); /* the world knows
 int node_local(struct node *node, uint16_t service, uint64_t client, const void *bytes,
                uint32_t size);
 
+/* That program has hung up; every service that wants to know is told. */
+void node_local_gone(struct node *node, uint64_t client);
+
 /* The operator cuts a cable at this end, or mends it. */
 void node_cut(struct node *node, unsigned port, bool cut);
 

@@ -3,30 +3,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "keyspace/keyspace.h"
 
 enum {
     AT_KIND = 1,
-    AT_HOPS = 4,
     AT_SIZE = 6,
     AT_DESTINATION = 12,
     AT_IDENTITY = 32,
     AT_CHECK = 36
 };
 
-/* Of the header without its two hop bytes and the check itself. */
-static uint32_t header_check(const uint8_t *bytes)
+/* The header as five words, lowest byte first: read once, then taken apart in registers. */
+struct header {
+    uint64_t words[PACKET_HEADER_SIZE / 8];
+};
+
+static struct header header_load(const uint8_t *bytes)
 {
-    uint64_t first = hash_word(bytes) & ~(uint64_t)0xffff00000000u; /* the bytes at 4 and 5 */
+    struct header header;
+    for (unsigned i = 0; i < PACKET_HEADER_SIZE / 8; i++)
+        header.words[i] = hash_word(bytes + 8 * i);
+    return header;
+}
+
+/* Of the header without its two hop bytes and the check itself. */
+static uint32_t header_check(const struct header *header)
+{
+    const uint64_t *words = header->words;
     uint64_t hash = 0x9e3779b97f4a7c15u;
-    hash = (hash ^ first) * 0xbf58476d1ce4e5b9u;
-    hash = (hash ^ hash >> 32 ^ hash_word(bytes + 8)) * 0x94d049bb133111ebu;
-    hash = (hash ^ hash >> 32 ^ hash_word(bytes + 16)) * 0xbf58476d1ce4e5b9u;
-    hash = (hash ^ hash >> 32 ^ hash_word(bytes + 24)) * 0x94d049bb133111ebu;
-    hash = (hash ^ hash >> 32 ^ (hash_word(bytes + 32) & 0xffffffffu)) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ (words[0] & 0xffff0000ffffffffu)) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ hash >> 32 ^ words[1]) * 0x94d049bb133111ebu;
+    hash = (hash ^ hash >> 32 ^ words[2]) * 0xbf58476d1ce4e5b9u;
+    hash = (hash ^ hash >> 32 ^ words[3]) * 0x94d049bb133111ebu;
+    hash = (hash ^ hash >> 32 ^ (words[4] & 0xffffffffu)) * 0xbf58476d1ce4e5b9u;
     return (uint32_t)(hash_mix(hash) >> 32);
+}
+
+/* The number that stands highest byte first at that place of a word. */
+static uint16_t word_u16(uint64_t word, unsigned at)
+{
+    return __builtin_bswap16((uint16_t)(word >> 8 * at));
+}
+
+static uint32_t word_u32(uint64_t word, unsigned at)
+{
+    return __builtin_bswap32((uint32_t)(word >> 8 * at));
 }
 
 static void put_u16(uint8_t *at, uint16_t value)
@@ -39,16 +62,6 @@ static void put_u32(uint8_t *at, uint32_t value)
 {
     put_u16(at, (uint16_t)(value >> 16));
     put_u16(at + 2, (uint16_t)value);
-}
-
-static uint16_t get_u16(const uint8_t *at)
-{
-    return (uint16_t)(at[0] << 8 | at[1]);
-}
-
-static uint32_t get_u32(const uint8_t *at)
-{
-    return (uint32_t)get_u16(at) << 16 | get_u16(at + 2);
 }
 
 void packet_seal(struct packet *packet)
@@ -68,34 +81,34 @@ void packet_seal(struct packet *packet)
             put_u32(bytes + AT_DESTINATION, packet->server);
     }
     put_u32(bytes + AT_IDENTITY, packet->identity);
-    put_u32(bytes + AT_CHECK, header_check(bytes));
+    struct header header = header_load(bytes);
+    put_u32(bytes + AT_CHECK, header_check(&header));
     packet->read = true;
 }
 
 bool packet_read(struct packet *packet, uint32_t most)
 {
-    const uint8_t *bytes = packet->bytes;
-    if (packet->stored < PACKET_HEADER_SIZE || bytes[0] != PACKET_VERSION ||
-        get_u32(bytes + AT_CHECK) != header_check(bytes))
+    if (packet->stored < PACKET_HEADER_SIZE)
         return false;
-    uint32_t size = PACKET_HEADER_SIZE + get_u16(bytes + AT_SIZE);
-    uint8_t kind = bytes[AT_KIND] & PACKET_KIND_MASK;
-    if (size > PACKET_SIZE_MAX || size > most || kind > PACKET_TO_KEY ||
-        bytes[AT_KIND] >> (PACKET_PRIORITY_SHIFT + 3))
+    struct header header = header_load(packet->bytes);
+    const uint64_t *words = header.words;
+    uint8_t kind = (uint8_t)(words[0] >> 8);
+    uint32_t size = PACKET_HEADER_SIZE + (uint32_t)word_u16(words[0], AT_SIZE);
+    if ((uint8_t)words[0] != PACKET_VERSION || word_u32(words[4], 4) != header_check(&header) ||
+        size > PACKET_SIZE_MAX || size > most || (kind & PACKET_KIND_MASK) > PACKET_TO_KEY ||
+        kind >> (PACKET_PRIORITY_SHIFT + 3))
         return false;
     packet->size = size;
-    if (packet->stored > size)
-        packet->stored = size;
-    packet->kind = kind;
-    packet->priority = bytes[AT_KIND] >> PACKET_PRIORITY_SHIFT & PACKET_PRIORITY_MAX;
-    packet->service = get_u16(bytes + 2);
-    packet->hops_left = bytes[AT_HOPS];
-    packet->hops = bytes[AT_HOPS + 1];
-    packet->source = get_u32(bytes + 8);
-    packet->server = get_u32(bytes + AT_DESTINATION);
-    packet->identity = get_u32(bytes + AT_IDENTITY);
-    struct reader in = reader_make(bytes + AT_DESTINATION + KEY_SIZE - 8, 8);
-    packet->route = read_u64(&in);
+    packet->stored = packet->stored < size ? packet->stored : size;
+    packet->kind = kind & PACKET_KIND_MASK;
+    packet->priority = kind >> PACKET_PRIORITY_SHIFT;
+    packet->service = word_u16(words[0], 2);
+    packet->hops_left = (uint8_t)(words[0] >> 32);
+    packet->hops = (uint8_t)(words[0] >> 40);
+    packet->source = word_u32(words[1], 0);
+    packet->server = word_u32(words[1], 4);
+    packet->route = __builtin_bswap64(words[3]);
+    packet->identity = word_u32(words[4], 0);
     packet->read = true;
     return true;
 }

@@ -5,10 +5,11 @@
 
 #include "base/check.h"
 #include "node/node_impl.h"
-#include "node/service_impl.h"
+#include "node/self.h"
 
 static_assert(sizeof(struct weft_key) == sizeof(struct key) && WEFT_KEY_SIZE == KEY_SIZE,
               "a key is a key");
+static_assert(WEFT_HEADER_SIZE == PACKET_HEADER_SIZE, "one header");
 static_assert(WEFT_PAYLOAD_MAX == PACKET_PAYLOAD_MAX && WEFT_NOBODY == NODE_NONE, "one limit");
 
 static struct packet *inside(struct weft_packet *packet)
@@ -146,7 +147,7 @@ struct packet *node_packet(struct node *node, unsigned slot, uint32_t size, uint
     packet->stored = stored;
     packet->service = node->services[slot]->service->id;
     packet->slot = (uint8_t)slot;
-    packet->hops_left = PACKET_HOPS_DEFAULT;
+    packet->hops_left = node->plan->hop_limit;
     packet->source = node->self;
     packet->port_in = PORT_NONE;
     return packet;
@@ -243,7 +244,7 @@ static struct packet *claim(struct weft_self *self, struct weft_packet *packet)
     struct packet *in = inside(packet);
     in->service = self->service->id;
     in->slot = (uint8_t)self->slot;
-    in->hops_left = PACKET_HOPS_DEFAULT;
+    in->hops_left = self->node->plan->hop_limit;
     return in;
 }
 

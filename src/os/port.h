@@ -1,27 +1,56 @@
 #pragma once
-/* port: a node's end of a link in a real process. One interface; shm and udp (both over
- * transport/transport.h), in-process links, and later raw Ethernet and libfabric, implement it.
+/* port: a node's end of a link in a real process. One interface: cables to other processes (shm and
+ * udp, cable.c) and links within one (inside.c) implement it; later raw Ethernet and libfabric.
  *
- * Called by the one thread that steps the node. Nothing waits. */
+ * Called by the one thread that steps the nodes. Nothing waits.
+ *
+ * Packets that arrived in place are on loan from a ring (packets.h): settle() ends that for those
+ * that the node still holds, so that a full node cannot stop its neighbours. */
 
 #include "node/packet.h"
+#include "os/shaper.h"
 #include "transport/clock.h"
 
 struct port;
 
-struct port_ops {
-    unsigned (*receive)(struct port *port, struct packet **out, unsigned most);
-    uint32_t (*room)(struct port *port); /* 0: busy; the host is told when it no longer is */
-    void (*transmit)(struct port *port, struct packet **packets, unsigned count, bool lazy);
-    void (*close)(struct port *port);
+enum port_news {
+    PORT_SILENT, /* nothing to receive */
+    PORT_LAZY,   /* only what its sender would not wake anybody for */
+    PORT_NEWS,
 };
 
-/* Frames that came in place in a ring are packets that borrow the ring's memory: host.c copies
- * those that the node still holds after a step into the pool and lets the ring go on. */
+struct port_ops {
+    enum port_news (*look)(struct port *port); /* is there something to receive? */
+    unsigned (*receive)(struct port *port, struct packet **out, unsigned most);
+    /* Bytes of the next frame: 0 (busy) or PACKET_SIZE_MAX. A link with nobody at its other end
+     * has room: what is sent there is lost. */
+    uint32_t (*room)(struct port *port);
+    /* Sends them as one frame, and is done with them. */
+    void (*transmit)(struct port *port, struct packet **packets, unsigned count, bool lazy);
+    void (*settle)(struct port *port); /* or NULL: nothing is ever on loan */
+    void (*close)(struct port *port);  /* gives back what it holds */
+};
 
 struct port {
     const struct port_ops *ops;
-    struct host *host; /* who steps the node */
-    uint32_t node;     /* of the host */
-    uint32_t number;   /* of the node */
+    uint32_t server; /* whose port it is ... */
+    uint32_t number; /* ... and which */
+    struct shaper shaper;
+    uint64_t lost; /* packets sent to nobody */
 };
+
+/* What a port tells whoever steps its node. */
+struct port_events {
+    void (*carrier)(void *owner, uint32_t server, uint32_t number, bool on);
+    /* Something happened that a person may want to read. */
+    void (*said)(void *owner, uint32_t server, const char *text);
+    void *owner;
+};
+
+static inline uint32_t packets_bytes(struct packet *const *packets, unsigned count)
+{
+    uint32_t bytes = 0;
+    for (unsigned i = 0; i < count; i++)
+        bytes += packets[i]->size;
+    return bytes;
+}

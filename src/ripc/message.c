@@ -1,6 +1,7 @@
 #include "ripc/message.h"
 
 #include <errno.h>
+#include <weft/ripc.h>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -68,7 +69,7 @@ int message_table_read(const struct frame_head *head, const uint8_t *body, size_
         head->return_count > MESSAGE_COUNT_MAX)
         return -EPROTO;
     if (message_is_plain(head)) {
-        if (size > FRAME_BODY_MAX)
+        if (size > RIPC_SHORT_MAX)
             return -EPROTO;
         table->short_sizes[0] = (uint16_t)size;
         return 0;

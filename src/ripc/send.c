@@ -408,7 +408,7 @@ int ripc_send(struct ripc_service *service, ripc_id to, const void *data, size_t
     struct iovec piece = {(void *)data, size};
     lock_take(&ripc->lock);
     struct remote *remote = service->remote_last;
-    if (remote && remote->id == to && remote->state == REMOTE_OPEN &&
+    if (remote && remote->id == to && remote->state == REMOTE_OPEN && size <= RIPC_SHORT_MAX &&
         remote->outlet->ops->push(remote->outlet, &plain, &piece, 1) == 0) {
         ripc->stats.sent++;
         ripc->stats.sent_bytes += size;

@@ -25,7 +25,7 @@
 
 enum bench_mode {
     BENCH_IDLE,
-    BENCH_SATURATE, /* neighbours over the first `links` ports, as much as these take */
+    BENCH_SATURATE, /* neighbours over the first `links` ports that are up, as much as these take */
     BENCH_SERVERS,  /* other servers that can be reached, each packet to any of them, at a rate */
     BENCH_KEYS,     /* random keys, at a rate */
 };

@@ -19,7 +19,7 @@
 #define FABRIC_WINDOW_MAX     64                   /* frames on their way in one pipe */
 #define FABRIC_WINDOW_MIN     16                   /* and before the peer has answered */
 #define FABRIC_SLAB_BUFFERS   32                   /* buffers are made so many at a time */
-#define FABRIC_BUFFER_SIZE    8960                 /* WIRE_SIZE_MAX, in whole cache lines */
+#define FABRIC_BUFFER_SIZE    9024                 /* WIRE_SIZE_MAX, in whole cache lines */
 #define FABRIC_RECEIVES_EXTRA 8                    /* for returns, which take no credit */
 #define FABRIC_PIECE_SIZE     (1024 * 1024)        /* of a one-sided access */
 #define FABRIC_PIECES_MAX     4                    /* of one transfer at once */

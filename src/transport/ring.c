@@ -61,6 +61,17 @@ static_assert(sizeof(struct ring_slot) == 2 * LINE, "the body fills the second l
 #define BYTES_MAX     (64u << 20)
 static_assert(BYTES_MIN >= 2 * (FRAME_BODY_MAX + LINE), "one always fits");
 
+/* Of the area, smaller than which all credit is announced: see receiver_publish. */
+#define QUIET_BYTES_MIN (64u << 10)
+static_assert(QUIET_BYTES_MIN - 3 * (FRAME_BODY_MAX + LINE) >= 2 * (QUIET_BYTES_MIN / 4),
+              "what is left of a full ring is more than a quarter");
+
+/* A body begins on a line. */
+static uint64_t area_size_of(uint64_t size)
+{
+    return (size + LINE - 1) & ~(uint64_t)(LINE - 1);
+}
+
 static uint32_t power_between(uint32_t value, uint32_t least, uint32_t most)
 {
     uint32_t power = least;
@@ -237,7 +248,7 @@ int ring_push(struct ring_sender *sender, const struct frame_head *head, const s
         uint64_t offset = place & (sender->area_size - 1);
         gather(sender->area + offset, pieces, piece_count);
         slot->offset = (uint32_t)offset;
-        sender->area_tail = place + ((size + LINE - 1) & ~(uint64_t)(LINE - 1));
+        sender->area_tail = place + area_size_of(size);
     }
     sender->area_ends[position & sender->slot_mask] = sender->area_tail;
     sender->tokens += head->token != 0;
@@ -281,6 +292,7 @@ int ring_receiver_init(struct ring_receiver *receiver, void *segment,
         .slot_mask = shape->slots - 1,
         .area_size = shape->bytes,
         .answer_mask = ring_token_max(shape) - 1,
+        .quiet_bytes = shape->bytes >= QUIET_BYTES_MIN ? shape->bytes / 4 : 0,
         .released = array_new(shape->slots, 1),
     };
     return receiver->released ? 0 : -ENOMEM;
@@ -292,12 +304,26 @@ void ring_receiver_fini(struct ring_receiver *receiver)
     *receiver = (struct ring_receiver){0};
 }
 
-static void receiver_publish(struct ring_receiver *receiver)
+/* Tells the sender how far we have released. False: it cannot be waiting for that, so that it
+ * need not be woken (a hello now and then would wake both sides).
+ *
+ * A sender that waits was refused, so it has a whole ring of frames on the way (or of bytes, but
+ * for three bodies: the one refused, and what is skipped at the end, twice). We have seen the last
+ * of them, or see them after the barrier that it made before it slept. If less than a quarter is
+ * on the way when we say so, more than a quarter is when we come to the last of them, and then it
+ * is woken. */
+static bool receiver_publish(struct ring_receiver *receiver)
 {
+    bool quiet = receiver->dry &&
+                 receiver->next - receiver->published < (receiver->slot_mask + 1) / 4 &&
+                 receiver->area_pulled - receiver->area_known < receiver->quiet_bytes;
     /* Release: our reads of those slots happen before the sender's writes. */
     atomic_store_explicit(&receiver->segment->head, receiver->head, memory_order_release);
     receiver->published = receiver->head;
     receiver->unpublished_bytes = 0;
+    if (receiver->head == receiver->next)
+        receiver->area_known = receiver->area_pulled;
+    return !quiet;
 }
 
 /* Copies what the slot says, checks it, and points at the body. */
@@ -351,13 +377,14 @@ int ring_pull(struct ring_receiver *receiver, struct frame *out, unsigned max, b
             return count ? (int)count : -EPROTO;
         }
         receiver->tokens += out[count].head.token != 0;
+        if (out[count].size > RING_INLINE_MAX)
+            receiver->area_pulled += area_size_of(out[count].size);
         receiver->next++;
         count++;
     }
     receiver->idle = !count && max;
     if (receiver->dry && receiver->published != receiver->head) {
-        receiver_publish(receiver);
-        *credit = true;
+        *credit = receiver_publish(receiver);
     }
     return (int)count;
 }
@@ -381,8 +408,7 @@ bool ring_release(struct ring_receiver *receiver, const struct frame *frame)
     if (!receiver->dry && unpublished <= receiver->slot_mask / 8 &&
         receiver->unpublished_bytes < receiver->area_size / 8)
         return false;
-    receiver_publish(receiver);
-    return true;
+    return receiver_publish(receiver);
 }
 
 int ring_acknowledge(struct ring_receiver *receiver, uint64_t token, int64_t status)

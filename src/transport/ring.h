@@ -80,8 +80,11 @@ struct ring_receiver {
     uint32_t slot_mask;
     uint32_t area_size;
     uint32_t unpublished_bytes;
-    bool idle; /* the last pull found nothing */
-    bool dry;  /* the last pull took all there was */
+    uint32_t quiet_bytes; /* of the area in use, at most, for credit that nobody waits for */
+    uint64_t area_pulled; /* bytes of the area of all frames pulled ... */
+    uint64_t area_known;  /* ... and of those, at least, that the sender knows to be released */
+    bool idle;            /* the last pull found nothing */
+    bool dry;             /* the last pull took all there was */
     bool broken;
     uint8_t *released; /* owned; by slot: released before an earlier one was */
     struct ring_answer *answers;
@@ -95,10 +98,10 @@ MUST_CHECK int ring_receiver_init(struct ring_receiver *receiver, void *segment,
 void ring_receiver_fini(struct ring_receiver *receiver);
 
 /* Takes frames in order; returns how many, or -EPROTO. `credit` is set if the
- * sender was told of released frames: ring its bell. */
+ * sender was told of released frames that it may wait for: ring its bell. */
 int ring_pull(struct ring_receiver *receiver, struct frame *out, unsigned max, bool *credit);
 
-/* In any order; what is not held is ignored. True if the sender was told. */
+/* In any order; what is not held is ignored. True: ring the sender's bell, as above. */
 bool ring_release(struct ring_receiver *receiver, const struct frame *frame);
 
 /* Answers a frame that had a token. -EINVAL: all that were pulled have been

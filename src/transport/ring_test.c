@@ -166,6 +166,44 @@ static void without_credit_nothing_is_taken(void **state)
     pair_close(&pair);
 }
 
+/* A few frames now and then: the sender has room all the time, and need not be woken. One that
+ * was refused is, however the receiver takes and releases. */
+static void credit_that_nobody_waits_for_is_not_announced(void **state)
+{
+    struct pair pair;
+    struct frame frames[64];
+    bool credit;
+    pair_open(&pair, 64, 64 << 10);
+    for (uint64_t i = 0; i < 1000; i++) {
+        size_t size = i % 3 ? 10 : 3000;
+        assert_int_equal(push(&pair, i, size, 0), 0);
+        assert_int_equal(pull(&pair, frames, 64), 1);
+        assert_false(ring_release(&pair.receiver, &frames[0]));
+        assert_int_equal(ring_pull(&pair.receiver, frames, 64, &credit), 0);
+        assert_false(credit);
+    }
+    struct rng rng = rng_make(11, 0);
+    for (unsigned round = 0; round < 1000; round++) {
+        bool told = false;
+        size_t size = rng_below(&rng, 2) ? 10 : 1 + rng_below(&rng, FRAME_BODY_MAX);
+        unsigned count = 0;
+        while (!push(&pair, round, size, 0))
+            count++;
+        while (count) {
+            int got = ring_pull(&pair.receiver, frames, 1 + rng_below(&rng, 63), &credit);
+            assert_true(got >= 0);
+            told |= credit;
+            for (int i = 0; i < got; i++)
+                told |= ring_release(&pair.receiver, &frames[i]);
+            count -= (unsigned)got;
+        }
+        assert_int_equal(ring_pull(&pair.receiver, frames, 1, &credit), 0);
+        assert_true(told | credit);
+        assert_true(ring_room(&pair.sender, FRAME_BODY_MAX));
+    }
+    pair_close(&pair);
+}
+
 static void bytes_are_credit_too(void **state)
 {
     struct pair pair;
@@ -265,5 +303,6 @@ static void acknowledgements_come_back_and_never_lack_room(void **state)
 
 TEST_MAIN(TEST(shapes_are_rounded_and_checked), TEST(every_size_arrives_whole),
           TEST(order_survives_many_laps), TEST(without_credit_nothing_is_taken),
-          TEST(bytes_are_credit_too), TEST(release_in_any_order_frees_the_prefix),
+          TEST(bytes_are_credit_too), TEST(credit_that_nobody_waits_for_is_not_announced),
+          TEST(release_in_any_order_frees_the_prefix),
           TEST(acknowledgements_come_back_and_never_lack_room))

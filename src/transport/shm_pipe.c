@@ -117,7 +117,7 @@ int shm_push(struct outlet *base, const struct frame_head *head, const struct io
     if (!outlet->link->line)
         return -EPIPE;
     int result = ring_push(&outlet->ring, head, pieces, piece_count);
-    if (!result && outlet->ringer.page)
+    if (!result && outlet->ringer.page && !(head->kind & FRAME_LAZY))
         shm_ring(outlet->link, &outlet->ringer);
     return result;
 }

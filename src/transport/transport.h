@@ -33,9 +33,10 @@
 #include "transport/memfile.h"
 #include "transport/poller.h"
 
-#define FRAME_BODY_MAX 8900
+#define FRAME_BODY_MAX 8940   /* a node's largest packet, in one jumbo Ethernet frame */
+#define FRAME_LAZY     0x8000 /* in a head's kind: no sleeping receiver need be woken for it */
 
-/* What a frame says of itself; the transport carries it without a look. */
+/* What a frame says of itself; the transport carries it without a look, but for FRAME_LAZY. */
 struct frame_head {
     uint64_t group; /* 0, or the group it was sent to */
     uint64_t token; /* of an operation that wants an acknowledgement, or the kind's own */

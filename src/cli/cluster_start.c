@@ -1,0 +1,121 @@
+#include "cli/cluster_start.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/progress.h"
+#include "cli/ripc_call.h"
+#include "transport/clock.h"
+
+#define LOOK_NSEC   100000000LL /* between two looks; each costs every server a little */
+#define ANSWER_NSEC 500000000LL
+#define LINE_SIZE   160
+
+enum err cluster_start_init(struct cluster_start *start, const struct cluster *cluster,
+                            struct why *why)
+{
+    *start = (struct cluster_start){.cluster = cluster, .begun = clock_now()};
+    start->seen = cluster_seen_new(cluster);
+    start->pids = calloc(cluster->file.process_count, sizeof *start->pids);
+    if (start->seen && start->pids)
+        return OK;
+    cluster_start_fini(start);
+    return why_memory(why);
+}
+
+void cluster_start_fini(struct cluster_start *start)
+{
+    free(start->seen);
+    free(start->pids);
+    start->seen = NULL;
+    start->pids = NULL;
+}
+
+static bool is_ours(const struct cluster_start *start, node_id server)
+{
+    return start->pids[start->cluster->file.process_of[server]] > 0;
+}
+
+/* It answers for keys and reaches everybody who lives. */
+static bool is_ready(const struct cluster_start *start, node_id server)
+{
+    const struct cluster_seen *seen = &start->seen[server];
+    if (seen->state != SERVER_LIVE || !seen->look.node.settled)
+        return false;
+    for (node_id v = 0; v < start->cluster->plan.server_count; v++)
+        if (start->seen[v].state != SERVER_DEAD && !control_reaches(&seen->look, v))
+            return false;
+    return true;
+}
+
+/* ": its log ends '...'" if there is one. */
+static const char *log_end(const struct cluster_start *start, node_id server, char *text,
+                           size_t size)
+{
+    char line[LINE_SIZE];
+    cluster_log_line(start->cluster, server, line, sizeof line);
+    snprintf(text, size, "; its log %s%s", line[0] ? "ends: " : "is empty", line);
+    return text;
+}
+
+static enum err deaths_check(const struct cluster_start *start, struct why *why)
+{
+    char how[64], line[LINE_SIZE + 32];
+    const struct cluster_file *file = &start->cluster->file;
+    for (node_id v = 0; v < file->server_count; v++) {
+        pid_t *pid = &start->pids[file->process_of[v]];
+        if (!cluster_ended(*pid, how, sizeof how))
+            continue;
+        *pid = 0;
+        return why_fail(why, ERR_SYSTEM, "server %u ended (%s)%s", v, how,
+                        log_end(start, v, line, sizeof line));
+    }
+    return OK;
+}
+
+static enum err late_tell(const struct cluster_start *start, double seconds, struct why *why)
+{
+    char line[LINE_SIZE + 32];
+    uint32_t late = 0;
+    node_id first = NODE_NONE;
+    for (node_id v = 0; v < start->cluster->plan.server_count; v++) {
+        if (!is_ours(start, v) || is_ready(start, v))
+            continue;
+        late++;
+        first = first == NODE_NONE ? v : first;
+    }
+    if (first == NODE_NONE)
+        return OK;
+    const struct cluster_seen *seen = &start->seen[first];
+    const char *what = seen->state != SERVER_LIVE ? "does not answer"
+                       : !seen->look.node.settled ? "has not joined"
+                                                  : "does not reach all others";
+    return why_fail(why, ERR_SYSTEM, "after %.0f s %u of %u servers are not ready: server %u %s%s",
+                    seconds, late, start->cluster->plan.server_count, first, what,
+                    log_end(start, first, line, sizeof line));
+}
+
+enum err cluster_start_wait(struct cluster_start *start, double seconds, struct why *why)
+{
+    int64_t deadline = clock_after((int64_t)(seconds * 1e9));
+    for (;;) {
+        uint32_t ready = 0, wanted = 0;
+        enum err err = deaths_check(start, why);
+        if (!err)
+            err = cluster_look(start->cluster, start->seen, ANSWER_NSEC, why);
+        if (err)
+            return err;
+        for (node_id v = 0; v < start->cluster->plan.server_count; v++) {
+            wanted += is_ours(start, v);
+            ready += is_ours(start, v) && is_ready(start, v);
+        }
+        progress_show("servers ready", ready, wanted);
+        if (ready == wanted)
+            return OK;
+        if (ripc_call_stopped())
+            return why_fail(why, ERR_SYSTEM, "broken off");
+        if (clock_now() >= deadline)
+            return late_tell(start, seconds, why);
+        ripc_call_sleep(clock_after(LOOK_NSEC));
+    }
+}

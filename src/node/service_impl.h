@@ -1,6 +1,0 @@
-#pragma once
-/* service_impl: what services that are part of weft may see beyond weft/service.h. */
-
-#include "node/node.h"
-
-struct node *node_of(struct weft_self *self);

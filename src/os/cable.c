@@ -1,0 +1,216 @@
+/* cable: packets through a pair of pipes.
+ *
+ * A frame that was pulled is staged; receive() turns it into packets on loan from it. The frame
+ * goes back to its ring when the node is done with all of them, or when settle() copies those that
+ * it still holds. Invariant: a loan is in the free list iff no packet of its frame is out and it
+ * is not being read. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "node/egress.h"
+#include "os/cable_impl.h"
+
+#define CABLE_KIND 1 /* of our frames: packets */
+
+static struct cable *cable_of(struct port *port)
+{
+    return container_of(port, struct cable, port);
+}
+
+/* ---- in ---- */
+
+static void cable_released(struct loan *loan)
+{
+    struct cable_loan *mine = container_of(loan, struct cable_loan, loan);
+    struct cable *cable = mine->cable;
+    cable->inlet->ops->release(cable->inlet, &mine->frame);
+    mine->next = cable->loans_free;
+    cable->loans_free = mine;
+    cable->loans_out--;
+}
+
+static bool cable_pull(struct cable *cable)
+{
+    int count = cable->inlet->ops->pull(cable->inlet, cable->staged, CABLE_BURST);
+    if (count < 0 && count != -EPIPE)
+        cable_condemn(cable);
+    cable->staged_next = 0;
+    cable->staged_count = count > 0 ? (unsigned)count : 0;
+    return count > 0;
+}
+
+static enum port_news cable_look(struct port *port)
+{
+    struct cable *cable = cable_of(port);
+    if (!cable->inlet)
+        return PORT_SILENT;
+    if (cable->reading)
+        return PORT_NEWS;
+    if (cable->staged_next == cable->staged_count && !cable_pull(cable)) {
+        if (cable->ending)
+            cable_end(cable);
+        return PORT_SILENT;
+    }
+    for (unsigned i = cable->staged_next; i < cable->staged_count; i++)
+        if (!(cable->staged[i].head.kind & FRAME_LAZY))
+            return PORT_NEWS;
+    return PORT_LAZY;
+}
+
+/* The next staged frame becomes the one that is read. */
+static bool cable_begin(struct cable *cable)
+{
+    if (cable->staged_next == cable->staged_count && !cable_pull(cable))
+        return false;
+    struct cable_loan *loan = cable->loans_free;
+    if (!loan)
+        return false;
+    cable->loans_free = loan->next;
+    cable->loans_out++;
+    loan->frame = cable->staged[cable->staged_next++];
+    loan_start(&loan->loan);
+    cable->reading = loan;
+    cable->read = 0;
+    return true;
+}
+
+/* How many of the bytes are the next packet: all, if they make no sense. The node says so. */
+static uint32_t packet_extent(const uint8_t *bytes, uint32_t left)
+{
+    if (left < PACKET_HEADER_SIZE)
+        return left;
+    uint32_t size = PACKET_HEADER_SIZE + ((uint32_t)bytes[6] << 8 | bytes[7]);
+    return size < left ? size : left;
+}
+
+static unsigned cable_receive(struct port *port, struct packet **out, unsigned most)
+{
+    struct cable *cable = cable_of(port);
+    unsigned count = 0;
+    if (!cable->inlet)
+        return 0;
+    while (count < most && (cable->reading || cable_begin(cable))) {
+        struct cable_loan *loan = cable->reading;
+        uint32_t size = loan->frame.size;
+        /* The ring is mapped for writing: hop counts and services change packets in place. */
+        uint8_t *body = (uint8_t *)loan->frame.body;
+        while (count < most && cable->read < size) {
+            uint32_t extent = packet_extent(body + cable->read, size - cable->read);
+            struct packet *packet = packets_lend(cable->cables->config.packets, &loan->loan,
+                                                 body + cable->read, extent);
+            if (!packet)
+                return count; /* none left: the rest waits in its ring */
+            packet->port_in = (uint8_t)port->number;
+            cable->read += extent;
+            out[count++] = packet;
+        }
+        if (cable->read < size)
+            break;
+        cable->reading = NULL;
+        loan_close(&loan->loan);
+    }
+    return count;
+}
+
+static void cable_settle(struct port *port)
+{
+    struct cable *cable = cable_of(port);
+    if (cable->loans_out == (cable->reading ? 1 : 0) &&
+        !(cable->reading && cable->reading->loan.live))
+        return;
+    for (unsigned i = 0; i < CABLE_LOANS; i++)
+        loan_settle(&cable->loans[i].loan);
+}
+
+void cable_forget(struct cable *cable)
+{
+    cable_settle(&cable->port);
+    if (cable->reading) {
+        struct cable_loan *loan = cable->reading;
+        cable->reading = NULL;
+        loan_close(&loan->loan);
+    }
+    while (cable->staged_next < cable->staged_count)
+        cable->inlet->ops->release(cable->inlet, &cable->staged[cable->staged_next++]);
+    cable->staged_next = cable->staged_count = 0;
+}
+
+/* ---- out ---- */
+
+static uint32_t cable_room(struct port *port)
+{
+    struct cable *cable = cable_of(port);
+    if (!cable->carrier || cable->ending)
+        return PACKET_SIZE_MAX;
+    return cable->outlet->ops->room(cable->outlet, FRAME_BODY_MAX) ? PACKET_SIZE_MAX : 0;
+}
+
+/* Whatever is not in memory travels as zeroes. */
+static unsigned frame_gather(struct iovec *pieces, struct packet **packets, unsigned count)
+{
+    static const uint8_t zeroes[PACKET_SIZE_MAX];
+    unsigned piece_count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct packet *packet = packets[i];
+        packet_seal_hops(packet);
+        pieces[piece_count++] = (struct iovec){packet->bytes, packet->stored};
+        if (packet->size > packet->stored)
+            pieces[piece_count++] = (struct iovec){(void *)zeroes, packet->size - packet->stored};
+    }
+    return piece_count;
+}
+
+static void cable_transmit(struct port *port, struct packet **packets, unsigned count, bool lazy)
+{
+    struct cable *cable = cable_of(port);
+    struct iovec pieces[2 * EGRESS_FRAME_MAX];
+    assert(count <= EGRESS_FRAME_MAX);
+    int result = -EPIPE;
+    if (cable->carrier && !cable->ending) {
+        const struct frame_head head = {.kind = CABLE_KIND | (lazy ? FRAME_LAZY : 0)};
+        unsigned piece_count = frame_gather(pieces, packets, count);
+        result = cable->outlet->ops->push(cable->outlet, &head, pieces, piece_count);
+        if (result == -EPROTO)
+            cable_condemn(cable);
+    }
+    if (result)
+        port->lost += count;
+    for (unsigned i = 0; i < count; i++)
+        packet_done(packets[i]);
+}
+
+/* ---- beginning and end ---- */
+
+int cable_init(struct cable *cable)
+{
+    cable->loans = array_new(CABLE_LOANS, sizeof *cable->loans);
+    if (!cable->loans)
+        return -ENOMEM;
+    for (unsigned i = 0; i < CABLE_LOANS; i++) {
+        struct cable_loan *loan = &cable->loans[i];
+        loan->cable = cable;
+        loan->loan.released = cable_released;
+        loan->next = cable->loans_free;
+        cable->loans_free = loan;
+    }
+    return 0;
+}
+
+static void cable_close(struct port *port)
+{
+    struct cable *cable = cable_of(port);
+    cable_remove(cable);
+    free(cable->loans);
+    free(cable);
+}
+
+const struct port_ops cable_ops = {
+    .look = cable_look,
+    .receive = cable_receive,
+    .room = cable_room,
+    .transmit = cable_transmit,
+    .settle = cable_settle,
+    .close = cable_close,
+};

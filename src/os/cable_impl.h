@@ -1,0 +1,71 @@
+#pragma once
+/* cable_impl: one cable as its two files see it.
+ *   cables.c  who is at the other end: listening, calling, opening pipes, the end
+ *   cable.c   packets in and out */
+
+#include "base/list.h"
+#include "os/cable.h"
+#include "transport/transport.h"
+
+#define CABLE_LOANS 64 /* frames whose packets are out at once */
+#define CABLE_BURST 16 /* frames pulled at once */
+
+struct cable_loan {
+    struct loan loan;
+    struct cable *cable;
+    struct frame frame;
+    struct cable_loan *next; /* in the list of free ones */
+};
+
+/* One server of this process. */
+struct cable_home {
+    struct list node;
+    struct cables *cables;
+    uint32_t server;
+    struct lifelines *lines;
+};
+
+struct cables {
+    struct cables_config config;
+    struct transport *transport;
+    uint8_t description[160]; /* what our transport says of itself: the lifelines' card */
+    size_t description_size;
+    struct list homes;
+    struct list all; /* struct cable.node */
+};
+
+struct cable {
+    struct port port;
+    struct list node;
+    struct cables *cables;
+    struct cable_home *home;
+    struct cable_plan plan;
+    struct lifeline *line; /* NULL: nobody there */
+    bool outgoing;         /* we called */
+    bool answered;         /* the other end has taken our pipe */
+    bool carrier;          /* as we told */
+    bool ending;           /* the line is gone; what arrived is still received */
+    struct link *link;
+    struct outlet *outlet;
+    struct inlet *inlet;
+    struct poller_timer retry;
+
+    unsigned staged_next, staged_count; /* frames pulled of which nothing was received yet */
+    struct frame staged[CABLE_BURST];
+    struct cable_loan *reading; /* the frame that packets are being made of, or NULL ... */
+    uint32_t read;              /* ... and how many of its bytes were */
+    unsigned loans_out;
+    struct cable_loan *loans_free;
+    struct cable_loan *loans; /* CABLE_LOANS, owned */
+};
+
+extern const struct port_ops cable_ops;
+
+/* cable.c */
+MUST_CHECK int cable_init(struct cable *cable);
+void cable_forget(struct cable *cable); /* nothing of its inlet is held any more */
+
+/* cables.c */
+void cable_end(struct cable *cable); /* back to nobody there */
+void cable_remove(struct cable *cable);
+void cable_condemn(struct cable *cable); /* the other end wrote nonsense */

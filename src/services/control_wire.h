@@ -1,0 +1,118 @@
+#pragma once
+/* control_wire: what the command line asks a server and what that answers, byte by byte
+ * (docs/protocol.md, "control"). Pure; whatever a stranger sends is either a message whose fields
+ * are possible, or nothing.
+ *
+ *    0  version (1)      1  kind, with the highest bit in answers     2  token (4)
+ *    6  in answers: 0, or the errno of a refusal, after which nothing follows
+ *
+ * The token is the asker's own. */
+
+#include <weft/service.h>
+
+#include "base/bytes.h"
+#include "keyspace/keyspace.h"
+#include "node/node.h"
+
+#define CONTROL_SERVICE     1
+#define CONTROL_VERSION     1
+#define CONTROL_REQUEST_MAX 64
+#define CONTROL_ANSWER_MAX  WEFT_PAYLOAD_MAX
+#define CONTROL_SERVERS_MAX 32768 /* whose reachability one answer holds */
+#define CONTROL_PLACES_MAX  64    /* servers of a key in an answer */
+#define CONTROL_NAME_MAX    32    /* letters of a service's or a number's name */
+
+enum control_kind {
+    CONTROL_LOOK = 1, /* everything about the server and its ports */
+    CONTROL_STATS,    /* the numbers of its services */
+    CONTROL_CUT,      /* the operator cuts a cable at this end, or mends it */
+    CONTROL_WHERE,    /* who has a key, as this server knows */
+    CONTROL_ROUTE,    /* the way to a server */
+    CONTROL_KIND_END,
+};
+
+struct control_request {
+    enum control_kind kind;
+    uint32_t token;
+    uint32_t first; /* CONTROL_STATS: leave out so many */
+    uint8_t port;   /* CONTROL_CUT */
+    bool cut;       /* CONTROL_CUT; else it is mended */
+    uint8_t most;   /* CONTROL_WHERE: servers wanted, 1 to CONTROL_PLACES_MAX */
+    struct key key; /* CONTROL_WHERE */
+    node_id server; /* CONTROL_ROUTE */
+};
+
+struct control_look {
+    struct node_look node;
+    int64_t now;           /* of the server's clock ... */
+    int64_t started;       /* ... by which it began to live */
+    uint32_t server_count; /* planned */
+    uint32_t port_count;
+    struct port_look ports[PORT_MAX];
+    uint8_t reach[CONTROL_SERVERS_MAX / 8]; /* a bit for each server that it reaches */
+};
+
+static inline bool control_reaches(const struct control_look *look, node_id server)
+{
+    return look->reach[server / 8] >> server % 8 & 1;
+}
+
+struct control_place {
+    node_id server;
+    uint32_t distance; /* hops; UINT32_MAX: it cannot be reached any more */
+};
+
+struct control_where {
+    bool settled;   /* it answers for keys at all */
+    bool own;       /* it would take the key itself */
+    node_id root;   /* NODE_NONE: it cannot tell */
+    uint32_t count; /* of its servers that can be reached, the root first */
+    struct control_place places[CONTROL_PLACES_MAX];
+};
+
+struct control_route {
+    uint32_t distance; /* UINT32_MAX: no way */
+    port_set ports;    /* first ports of shortest ways */
+};
+
+/* Numbers of services are written one by one, as many as fit. */
+struct control_stat {
+    char service[CONTROL_NAME_MAX + 1];
+    char name[CONTROL_NAME_MAX + 1];
+    uint64_t value;
+};
+
+struct control_answer {
+    enum control_kind kind;
+    uint32_t token;
+    uint8_t error; /* errno; 0: what was asked follows */
+};
+
+/* ---- requests ---- */
+
+/* Returns the size. */
+size_t control_request_write(const struct control_request *request,
+                             uint8_t out[CONTROL_REQUEST_MAX]);
+MUST_CHECK int control_request_read(struct control_request *request, const void *bytes,
+                                    size_t size); /* -EPROTO */
+
+/* ---- answers: the head, then what its kind says ---- */
+
+void control_answer_write(struct writer *out, const struct control_answer *answer);
+MUST_CHECK int control_answer_read(struct reader *in, struct control_answer *answer);
+
+/* The readers take the rest of the message, all of it; -EPROTO. */
+void control_look_write(struct writer *out, const struct control_look *look);
+MUST_CHECK int control_look_read(struct reader *in, struct control_look *look);
+void control_where_write(struct writer *out, const struct control_where *where);
+MUST_CHECK int control_where_read(struct reader *in, struct control_where *where);
+void control_route_write(struct writer *out, const struct control_route *route);
+MUST_CHECK int control_route_read(struct reader *in, struct control_route *route);
+
+/* How many numbers there are in all comes first; then those that fit. A writer without room for
+ * one more number is left as it was: false. */
+void control_stats_write(struct writer *out, uint32_t total);
+bool control_stat_write(struct writer *out, const char *service, const char *name, uint64_t value);
+uint32_t control_stats_read(struct reader *in);
+/* The next number; 0: there is none; -EPROTO. */
+MUST_CHECK int control_stat_read(struct reader *in, struct control_stat *stat);

@@ -1,0 +1,326 @@
+#pragma once
+/* service_world: a few whole nodes with services in one process, for the services' tests. Links
+ * have a rate and a delay, and are cut by hand; servers crash and come back; programs ask, and what
+ * they are answered is kept. Time jumps from event to event. The simulator proper is sim/.
+ *
+ *     struct service_world *world = service_world_open("torus:3x3", services, 1000000000);
+ *     service_world_ask(world, 0, PING_SERVICE, client, bytes, size);
+ *     service_world_run(world, 1000000);
+ *     world->answers[0].bytes ...
+ *     service_world_close(world);  and no packet is left over
+ */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/test.h"
+#include "node/node.h"
+
+#define SERVICE_WORLD_DELAY   1000               /* nanoseconds on a link */
+#define SERVICE_WORLD_SETTLED INT64_C(400000000) /* after so long everybody knows everybody */
+#define SERVICE_WORLD_PACKETS 20000
+
+struct service_wire {
+    struct packet *first, **end; /* under way; packet->order is when it arrives */
+    env_nsec free_at;            /* the last frame is out */
+    bool blocked;                /* its node was told that there is no room */
+    bool dead;
+};
+
+struct service_server {
+    struct env env;
+    struct service_world *world;
+    struct node *node; /* NULL: crashed */
+    env_nsec next;
+    uint64_t incarnation;
+    node_id self;
+};
+
+struct service_answer {
+    node_id server;
+    uint64_t client;
+    uint32_t size;
+    uint8_t *bytes;
+};
+
+struct service_world {
+    struct topology topology;
+    struct plan plan;
+    struct packet_pool *pool;
+    struct service_server *servers;
+    struct service_wire *wires; /* by sender and port */
+    struct service_answer *answers;
+    uint32_t answer_count;
+    env_nsec now;
+    uint64_t rate; /* bits a second of each link; 0: no limit */
+    struct node_config config;
+};
+
+static inline struct service_wire *service_world_wire(const struct service_world *world,
+                                                      node_id from, unsigned port)
+{
+    return &world->wires[(size_t)from * world->plan.port_count + port];
+}
+
+/* The wire that ends at this port; NULL: no cable. */
+static inline struct service_wire *service_world_wire_to(const struct service_world *world,
+                                                         node_id to, unsigned port)
+{
+    const struct plan_end *end = plan_end(&world->plan, to, port);
+    return end->server == NODE_NONE ? NULL : service_world_wire(world, end->server, end->port);
+}
+
+/* ---- what a node sees ---- */
+
+static inline unsigned service_world_receive(struct env *env, unsigned port, struct packet **out,
+                                             unsigned most)
+{
+    const struct service_server *at = (struct service_server *)env;
+    struct service_wire *wire = service_world_wire_to(at->world, at->self, port);
+    unsigned count = 0;
+    while (count < most && wire->first && (env_nsec)wire->first->order <= at->world->now) {
+        out[count++] = wire->first;
+        wire->first = wire->first->next;
+        if (!wire->first)
+            wire->end = &wire->first;
+    }
+    return count;
+}
+
+static inline uint32_t service_world_room(struct env *env, unsigned port)
+{
+    const struct service_server *at = (struct service_server *)env;
+    struct service_wire *wire = service_world_wire(at->world, at->self, port);
+    wire->blocked = at->world->now < wire->free_at;
+    return wire->blocked ? 0 : PACKET_SIZE_MAX;
+}
+
+static inline void service_world_transmit(struct env *env, unsigned port, struct packet **packets,
+                                          unsigned count, bool lazy)
+{
+    const struct service_server *at = (struct service_server *)env;
+    const struct service_world *world = at->world;
+    struct service_wire *wire = service_world_wire(world, at->self, port);
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < count; i++)
+        bits += packets[i]->size * UINT64_C(8);
+    env_nsec length = world->rate ? (env_nsec)(bits * UINT64_C(1000000000) / world->rate) : 0;
+    wire->free_at = (wire->free_at > world->now ? wire->free_at : world->now) + length;
+    for (unsigned i = 0; i < count; i++) {
+        if (wire->dead) {
+            packet_done(packets[i]);
+            continue;
+        }
+        packets[i]->order = (uint64_t)(wire->free_at + SERVICE_WORLD_DELAY);
+        packets[i]->next = NULL;
+        *wire->end = packets[i];
+        wire->end = &packets[i]->next;
+    }
+}
+
+static inline void service_world_local(struct env *env, uint64_t client, const void *bytes,
+                                       uint32_t size)
+{
+    const struct service_server *at = (struct service_server *)env;
+    struct service_world *world = at->world;
+    world->answers = realloc(world->answers, (world->answer_count + 1) * sizeof *world->answers);
+    struct service_answer *answer = &world->answers[world->answer_count++];
+    *answer = (struct service_answer){at->self, client, size, malloc(size ? size : 1)};
+    memcpy(answer->bytes, bytes, size);
+}
+
+static const struct env_ops service_world_ops = {
+    .receive = service_world_receive,
+    .room = service_world_room,
+    .transmit = service_world_transmit,
+    .local = service_world_local,
+};
+
+/* ---- by hand ---- */
+
+static inline void service_world_start(struct service_world *world, node_id id)
+{
+    struct service_server *at = &world->servers[id];
+    assert_null(at->node);
+    struct node_config config = world->config;
+    config.plan = &world->plan;
+    config.self = id;
+    config.env = &at->env;
+    config.incarnation = ++at->incarnation;
+    at->env.now = world->now;
+    struct why why;
+    assert_int_equal(node_open(&at->node, &config, &why), OK);
+    at->next = world->now;
+}
+
+static inline void service_world_crash(struct service_world *world, node_id id)
+{
+    world->servers[id].env.now = world->now;
+    node_close(world->servers[id].node);
+    world->servers[id].node = NULL;
+}
+
+static inline void service_world_cut(struct service_world *world, node_id one, node_id other,
+                                     bool dead)
+{
+    service_world_wire(world, one, plan_port(&world->plan, one, other))->dead = dead;
+    service_world_wire(world, other, plan_port(&world->plan, other, one))->dead = dead;
+}
+
+/* A program asks a service of that server. */
+static inline void service_world_ask(struct service_world *world, node_id id, uint16_t service,
+                                     uint64_t client, const void *bytes, size_t size)
+{
+    struct service_server *at = &world->servers[id];
+    at->env.now = world->now;
+    assert_int_equal(node_local(at->node, service, client, bytes, (uint32_t)size), 0);
+    at->next = world->now;
+}
+
+/* ---- time ---- */
+
+static inline void service_world_earlier(env_nsec *at, env_nsec other)
+{
+    *at = other < *at ? other : *at;
+}
+
+/* When something happens next, after now. */
+static inline env_nsec service_world_next(const struct service_world *world, env_nsec until)
+{
+    env_nsec at = until;
+    for (node_id id = 0; id < world->plan.server_count; id++) {
+        if (world->servers[id].node)
+            service_world_earlier(&at, world->servers[id].next);
+        for (unsigned port = 0; port < world->plan.port_count; port++) {
+            const struct service_wire *wire = service_world_wire(world, id, port);
+            if (wire->first)
+                service_world_earlier(&at, (env_nsec)wire->first->order);
+            if (wire->blocked)
+                service_world_earlier(&at, wire->free_at);
+        }
+    }
+    return at > world->now ? at : world->now;
+}
+
+static inline void service_world_port(struct service_world *world, struct service_server *at,
+                                      unsigned port)
+{
+    struct service_wire *in = service_world_wire_to(world, at->self, port);
+    struct service_wire *out = service_world_wire(world, at->self, port);
+    if (in && in->first && (env_nsec)in->first->order <= world->now) {
+        if (at->node) {
+            node_input(at->node, port);
+            at->next = world->now;
+        } else {
+            struct packet *lost;
+            while (service_world_receive(&at->env, port, &lost, 1))
+                packet_done(lost);
+        }
+    }
+    if (out->blocked && out->free_at <= world->now) {
+        out->blocked = false;
+        if (at->node) {
+            node_room(at->node, port);
+            at->next = world->now;
+        }
+    }
+}
+
+static inline void service_world_run(struct service_world *world, env_nsec length)
+{
+    env_nsec until = world->now + length;
+    while (world->now < until) {
+        for (node_id id = 0; id < world->plan.server_count; id++) {
+            struct service_server *at = &world->servers[id];
+            for (unsigned port = 0; port < world->plan.port_count; port++)
+                service_world_port(world, at, port);
+            at->env.now = world->now;
+            while (at->node && at->next <= world->now)
+                at->next = node_step(at->node);
+        }
+        world->now = service_world_next(world, until);
+    }
+}
+
+/* ---- beginning and end ---- */
+
+/* Everybody is up and knows everybody. */
+static inline struct service_world *
+service_world_open(const char *spec, const struct weft_service *const *services, uint64_t rate)
+{
+    struct service_world *world = calloc(1, sizeof *world);
+    struct why why = {0};
+    assert_int_equal(topology_build(&world->topology, spec, &why), OK);
+    assert_int_equal(plan_init(&world->plan, &world->topology, &why), OK);
+    uint32_t count = world->plan.server_count;
+    uint32_t wires = count * world->plan.port_count;
+    world->pool = packet_pool_open(SERVICE_WORLD_PACKETS, PACKET_SIZE_MAX);
+    world->servers = calloc(count, sizeof *world->servers);
+    world->wires = calloc(wires, sizeof *world->wires);
+    world->rate = rate;
+    world->config = (struct node_config){.seed = 1, .services = services};
+    for (uint32_t i = 0; i < wires; i++)
+        world->wires[i].end = &world->wires[i].first;
+    for (node_id id = 0; id < count; id++) {
+        world->servers[id].env = (struct env){&service_world_ops, 0, world->pool};
+        world->servers[id].world = world;
+        world->servers[id].self = id;
+        service_world_start(world, id);
+    }
+    service_world_run(world, SERVICE_WORLD_SETTLED);
+    return world;
+}
+
+static inline void service_world_forget(struct service_world *world)
+{
+    for (uint32_t i = 0; i < world->answer_count; i++)
+        free(world->answers[i].bytes);
+    world->answer_count = 0;
+}
+
+/* No packet is left over: the pool asserts it. */
+static inline void service_world_close(struct service_world *world)
+{
+    for (node_id id = 0; id < world->plan.server_count; id++)
+        if (world->servers[id].node)
+            service_world_crash(world, id);
+    for (uint32_t i = 0; i < world->plan.server_count * world->plan.port_count; i++)
+        for (struct packet *packet = world->wires[i].first, *next; packet; packet = next) {
+            next = packet->next;
+            packet_done(packet);
+        }
+    packet_pool_close(world->pool);
+    service_world_forget(world);
+    free(world->answers);
+    free(world->wires);
+    free(world->servers);
+    plan_fini(&world->plan);
+    topology_fini(&world->topology);
+    free(world);
+}
+
+struct service_number {
+    const char *service, *name;
+    uint64_t value;
+    bool found;
+};
+
+static inline void service_world_told(void *context, const char *service, const char *name,
+                                      uint64_t value)
+{
+    struct service_number *number = context;
+    if (strcmp(service, number->service) || strcmp(name, number->name))
+        return;
+    number->value = value;
+    number->found = true;
+}
+
+/* One of the numbers that a service says of itself. */
+static inline uint64_t service_world_number(struct service_world *world, node_id id,
+                                            const char *service, const char *name)
+{
+    struct service_number number = {.service = service, .name = name};
+    node_stats(world->servers[id].node, service_world_told, &number);
+    assert_true(number.found);
+    return number.value;
+}
