@@ -36,12 +36,13 @@ struct world {
     uint64_t answers;
 };
 
-static struct world_wire *world_wire(struct world *world, node_id from, unsigned port)
+static inline struct world_wire *world_wire(struct world *world, node_id from, unsigned port)
 {
     return &world->wires[(size_t)from * world->plan.port_count + port];
 }
 
-static unsigned world_receive(struct env *env, unsigned port, struct packet **out, unsigned most)
+static inline unsigned world_receive(struct env *env, unsigned port, struct packet **out,
+                                     unsigned most)
 {
     struct world_node *at = (struct world_node *)env;
     struct world *world = at->world;
@@ -58,13 +59,13 @@ static unsigned world_receive(struct env *env, unsigned port, struct packet **ou
     return count;
 }
 
-static uint32_t world_room(struct env *env, unsigned port)
+static inline uint32_t world_room(struct env *env, unsigned port)
 {
     return PACKET_SIZE_MAX;
 }
 
-static void world_transmit(struct env *env, unsigned port, struct packet **packets, unsigned count,
-                           bool lazy)
+static inline void world_transmit(struct env *env, unsigned port, struct packet **packets,
+                                  unsigned count, bool lazy)
 {
     struct world_node *at = (struct world_node *)env;
     struct world_wire *wire = world_wire(at->world, at->self, port);
@@ -80,7 +81,7 @@ static void world_transmit(struct env *env, unsigned port, struct packet **packe
     }
 }
 
-static void world_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static inline void world_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
     ((struct world_node *)env)->world->answers++;
 }
@@ -92,7 +93,7 @@ static const struct env_ops world_ops = {
     .local = world_local,
 };
 
-static void world_start(struct world *world, node_id id)
+static inline void world_start(struct world *world, node_id id)
 {
     struct world_node *at = &world->nodes[id];
     assert_null(at->node);
@@ -108,19 +109,19 @@ static void world_start(struct world *world, node_id id)
 }
 
 /* Its links go silent; what was on the way from it still arrives. */
-static void world_crash(struct world *world, node_id id)
+static inline void world_crash(struct world *world, node_id id)
 {
     node_close(world->nodes[id].node);
     world->nodes[id].node = NULL;
 }
 
-static void world_cut(struct world *world, node_id one, node_id other, bool dead)
+static inline void world_cut(struct world *world, node_id one, node_id other, bool dead)
 {
     world_wire(world, one, plan_port(&world->plan, one, other))->dead = dead;
     world_wire(world, other, plan_port(&world->plan, other, one))->dead = dead;
 }
 
-static struct world *world_open(const char *spec, const struct node_config *config)
+static inline struct world *world_open(const char *spec, const struct node_config *config)
 {
     struct world *world = calloc(1, sizeof *world);
     struct why why = {0};
@@ -142,7 +143,7 @@ static struct world *world_open(const char *spec, const struct node_config *conf
     return world;
 }
 
-static void world_deliver(struct world *world, node_id id)
+static inline void world_deliver(struct world *world, node_id id)
 {
     struct world_node *at = &world->nodes[id];
     for (unsigned port = 0; port < world->plan.port_count; port++) {
@@ -166,7 +167,7 @@ static void world_deliver(struct world *world, node_id id)
 }
 
 /* When something is due next. */
-static env_nsec world_next(const struct world *world)
+static inline env_nsec world_next(const struct world *world)
 {
     env_nsec next = ENV_NEVER;
     for (node_id id = 0; id < world->plan.server_count; id++)
@@ -180,7 +181,7 @@ static env_nsec world_next(const struct world *world)
     return next;
 }
 
-static void world_run(struct world *world, env_nsec length)
+static inline void world_run(struct world *world, env_nsec length)
 {
     env_nsec until = world->now + length;
     for (env_nsec next; (next = world_next(world)) < until;) {
@@ -196,7 +197,7 @@ static void world_run(struct world *world, env_nsec length)
     world->now = until;
 }
 
-static void world_close(struct world *world)
+static inline void world_close(struct world *world)
 {
     for (node_id id = 0; id < world->plan.server_count; id++)
         if (world->nodes[id].node)

@@ -33,11 +33,9 @@ struct key; /* keyspace.h, which is left to who needs it: transport.h has a `str
 #define PACKET_PAYLOAD_MAX 8900
 #define PACKET_SIZE_MAX    (PACKET_HEADER_SIZE + PACKET_PAYLOAD_MAX)
 #define PACKET_VERSION     1
-#define PACKET_HOPS_DEFAULT                                                                        \
-    128               /* a torus:64x64x64 is 96 across; twice around what failures leave */
-#define PORT_MAX   32 /* ports of a server */
-#define PORT_NONE  UINT8_MAX
-#define SERVER_MAX UINT16_MAX /* servers of a cluster */
+#define PORT_MAX           32 /* ports of a server */
+#define PORT_NONE          UINT8_MAX
+#define SERVER_MAX         UINT16_MAX /* servers of a cluster */
 
 typedef uint32_t port_set; /* a bit each */
 
@@ -60,6 +58,7 @@ struct packet {
     uint8_t *bytes;           /* header and payload */
     uint32_t size;            /* on the wire, with the header */
     uint32_t stored;          /* of that in memory; at least the header */
+    uint64_t order;           /* of arrival in its queue; a wire's: when it arrives */
     /* The header as it was read, or as it will be written; packet_seal and packet_read. */
     uint16_t service;
     uint8_t kind;
@@ -74,7 +73,6 @@ struct packet {
     port_set ports; /* it may take; set when it is queued */
     uint32_t identity;
     uint64_t route; /* of PACKET_TO_KEY: the last 64 bits of the key */
-    uint64_t order; /* of arrival in its queue */
     uint64_t trail; /* the simulator's: which packet this is to its checkers; else 0 */
 };
 

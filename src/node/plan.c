@@ -20,6 +20,40 @@ static enum err ends_make(struct plan *plan, struct why *why)
     return OK;
 }
 
+/* How far the farthest server is from server 0; everybody is at most twice that apart. */
+static enum err reach_find(const struct plan *plan, uint32_t *reach, struct why *why)
+{
+    uint32_t *hops = calloc(plan->server_count, sizeof *hops);
+    uint32_t *order = calloc(plan->server_count, sizeof *order);
+    uint32_t count = hops && order ? 1 : 0;
+    for (uint32_t i = 0; i < count; i++)
+        for (unsigned port = 0; port < plan->port_count; port++) {
+            node_id to = plan_end(plan, order[i], port)->server;
+            if (to == NODE_NONE || to == 0 || hops[to])
+                continue;
+            hops[to] = hops[order[i]] + 1;
+            order[count++] = to;
+        }
+    *reach = count ? hops[order[count - 1]] : 0;
+    free(hops);
+    free(order);
+    return count ? OK : why_memory(why);
+}
+
+static enum err hops_limit(struct plan *plan, struct why *why)
+{
+    uint32_t reach;
+    enum err err = reach_find(plan, &reach, why);
+    if (err)
+        return err;
+    if (reach > UINT8_MAX / 2)
+        return why_fail(why, ERR_USAGE, "servers are %u hops apart; a packet lives for %d", reach,
+                        UINT8_MAX);
+    uint32_t limit = 4 * reach + 16;
+    plan->hop_limit = (uint8_t)(limit < UINT8_MAX ? limit : UINT8_MAX);
+    return OK;
+}
+
 enum err plan_init(struct plan *plan, const struct topology *topology, struct why *why)
 {
     if (!topology->direct)
@@ -48,7 +82,9 @@ enum err plan_init(struct plan *plan, const struct topology *topology, struct wh
     enum err err = ends_make(plan, why);
     if (err)
         return err;
-    err = keyspace_init(&plan->keyspace, topology, why);
+    err = hops_limit(plan, why);
+    if (!err)
+        err = keyspace_init(&plan->keyspace, topology, why);
     if (err)
         free(plan->ends);
     return err;

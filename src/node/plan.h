@@ -17,6 +17,7 @@ struct plan {
     struct keyspace keyspace;
     uint32_t server_count;
     uint32_t port_count;   /* of the server that has most; at most PORT_MAX */
+    uint8_t hop_limit;     /* of a packet: room for long ways round failures, and then it is lost */
     struct plan_end *ends; /* server_count times port_count: the other end of each port */
 };
 

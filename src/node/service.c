@@ -147,7 +147,7 @@ struct packet *node_packet(struct node *node, unsigned slot, uint32_t size, uint
     packet->stored = stored;
     packet->service = node->services[slot]->service->id;
     packet->slot = (uint8_t)slot;
-    packet->hops_left = PACKET_HOPS_DEFAULT;
+    packet->hops_left = node->plan->hop_limit;
     packet->source = node->self;
     packet->port_in = PORT_NONE;
     return packet;
@@ -244,7 +244,7 @@ static struct packet *claim(struct weft_self *self, struct weft_packet *packet)
     struct packet *in = inside(packet);
     in->service = self->service->id;
     in->slot = (uint8_t)self->slot;
-    in->hops_left = PACKET_HOPS_DEFAULT;
+    in->hops_left = self->node->plan->hop_limit;
     return in;
 }
 
