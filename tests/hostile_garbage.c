@@ -158,7 +158,7 @@ static size_t make_greeting(uint8_t *out, size_t most)
 {
     struct hello hello = {.role = HELLO_CONNECTS, .place = shared->place, .card_size = 4};
     hello.place.context = 1 + below(1000);
-    size_t size = hello_write(&hello, out + CONTROL_HEAD_SIZE);
+    size_t size = greeting_write(&hello, out + CONTROL_HEAD_SIZE);
     struct control_head head = {.kind = HELLO_GREETING, .size = (uint16_t)size};
     control_head_write(out, &head);
     /* A flipped bit of the card or of the challenge would be as good as another. */

@@ -113,6 +113,7 @@ static const struct option cut_options[] = {
 
 const struct command command_cut = {
     .name = "cut",
+    .group = "cluster",
     .arguments = "A B",
     .summary = "cut the link between two servers",
     .description = "Both ends of the link between the servers A and B stop to send and to listen, "
@@ -127,6 +128,7 @@ const struct command command_cut = {
 
 const struct command command_heal = {
     .name = "heal",
+    .group = "cluster",
     .arguments = "A B",
     .summary = "mend a link that was cut",
     .description = "The link between the servers A and B works again at both of its ends; it is "

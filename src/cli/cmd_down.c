@@ -90,6 +90,7 @@ static const struct option down_options[] = {
 
 const struct command command_down = {
     .name = "down",
+    .group = "cluster",
     .arguments = "",
     .summary = "end a cluster and remove what it made",
     .description =

@@ -100,6 +100,7 @@ static const struct option kill_options[] = {
 
 const struct command command_kill = {
     .name = "kill",
+    .group = "cluster",
     .arguments = "ID",
     .summary = "kill the process of a server",
     .description =
@@ -171,6 +172,7 @@ static const struct option revive_options[] = {
 
 const struct command command_revive = {
     .name = "revive",
+    .group = "cluster",
     .arguments = "ID",
     .summary = "start a dead server again",
     .description =

@@ -283,6 +283,7 @@ static const struct option nodes_options[] = {
 
 const struct command command_nodes = {
     .name = "nodes",
+    .group = "cluster",
     .arguments = "",
     .summary = "every server of a cluster and what it counts",
     .description =

@@ -247,6 +247,7 @@ static const struct option status_options[] = {
 
 const struct command command_status = {
     .name = "status",
+    .group = "cluster",
     .arguments = "",
     .summary = "is the cluster well? its servers, links, traffic and drops",
     .description =

@@ -194,6 +194,7 @@ static const struct option top_options[] = {
 
 const struct command command_top = {
     .name = "top",
+    .group = "cluster",
     .arguments = "",
     .summary = "a cluster at work: the torus in slices, load per link",
     .description =

@@ -352,6 +352,7 @@ static const struct option up_options[] = {
 
 const struct command command_up = {
     .name = "up",
+    .group = "cluster",
     .arguments = "[SPEC|FILE]",
     .summary = "start a cluster on this machine",
     .description =

@@ -184,6 +184,7 @@ static const struct option where_options[] = {
 
 const struct command command_where = {
     .name = "where",
+    .group = "cluster",
     .arguments = "KEY|NAME",
     .summary = "who has a key, and the way there",
     .description =

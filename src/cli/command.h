@@ -19,6 +19,7 @@ struct option {
 
 struct command {
     const char *name;             /* "topo measure" */
+    const char *group;            /* "cluster"; NULL: the first of its two words, or "" */
     const char *arguments;        /* "SPEC|FILE"; "" for none. [X] is optional, X... repeats */
     const char *summary;          /* one line, no full stop */
     const char *description;      /* paragraphs between blank lines; a line that begins
@@ -31,11 +32,12 @@ struct command {
     enum err (*run)(struct call *call, struct why *why);
 };
 
-/* Commands of two words share their first: "topo", "paper". */
+/* Commands of two words share their first: "topo", "paper". Others that belong together say so. */
 struct command_group {
-    const char *name;    /* "topo"; "" holds the commands of one word; NULL ends the list */
+    const char *name;    /* "topo"; "" holds the other commands of one word; NULL ends the list */
     const char *title;   /* over its commands in the overview */
     const char *summary; /* one line for the manual, no full stop */
+    bool unspoken;       /* its commands have one word, and the group's name is not said */
 };
 
 extern const struct command *const commands[]; /* ends with NULL */

@@ -3,11 +3,19 @@
 
 #include "cli/command.h"
 
+extern const struct command command_bench;
 extern const struct command command_completion;
+extern const struct command command_cut;
+extern const struct command command_down;
+extern const struct command command_heal;
 extern const struct command command_help;
+extern const struct command command_kill;
+extern const struct command command_nodes;
 extern const struct command command_paper_all;
 extern const struct command command_paper_list;
 extern const struct command command_paper_run;
+extern const struct command command_ping;
+extern const struct command command_revive;
 extern const struct command command_ripc_clean;
 extern const struct command command_ripc_list;
 extern const struct command command_ripc_ping;
@@ -23,6 +31,8 @@ extern const struct command command_route_rules;
 extern const struct command command_route_worst;
 extern const struct command command_sst_demo;
 extern const struct command command_sst_watch;
+extern const struct command command_status;
+extern const struct command command_top;
 extern const struct command command_topo_build;
 extern const struct command command_topo_cable;
 extern const struct command command_topo_check;
@@ -32,4 +42,6 @@ extern const struct command command_topo_export;
 extern const struct command command_topo_grow;
 extern const struct command command_topo_measure;
 extern const struct command command_topo_show;
+extern const struct command command_up;
 extern const struct command command_version;
+extern const struct command command_where;

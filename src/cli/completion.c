@@ -171,7 +171,7 @@ static void bash_groups(struct text *out)
 {
     for (const struct command_group *group = command_groups; group->name; group++) {
         size_t size = strlen(group->name);
-        if (size == 0)
+        if (size == 0 || group->unspoken)
             continue;
         text_printf(out, "    '%s')\n        COMPREPLY=($(compgen -W '", group->name);
         for (int i = 0; commands[i]; i++)
@@ -201,7 +201,7 @@ static void bash_script(struct text *out)
                    "    case $name in\n    ");
     const char *bar = "";
     for (const struct command_group *group = command_groups; group->name; group++) {
-        if (!*group->name)
+        if (!*group->name || group->unspoken)
             continue;
         text_printf(out, "%s%s", bar, group->name);
         bar = " | ";
@@ -314,7 +314,7 @@ static void fish_command(struct text *out, const struct command *command)
 static void fish_script(struct text *out)
 {
     for (const struct command_group *group = command_groups; group->name; group++) {
-        if (!*group->name)
+        if (!*group->name || group->unspoken)
             continue;
         text_printf(out, "complete -c weft -f -n __fish_use_subcommand -a %s -d ", group->name);
         fish_quoted(out, group->summary);

@@ -7,6 +7,8 @@
 bool help_in_group(const struct command *command, const char *word)
 {
     size_t size = strlen(word);
+    if (command->group)
+        return strcmp(command->group, word) == 0;
     if (size == 0)
         return !strchr(command->name, ' ');
     return strncmp(command->name, word, size) == 0 && command->name[size] == ' ';
@@ -91,15 +93,25 @@ bool help_is_group(const char *word)
     return false;
 }
 
+static bool help_is_unspoken(const char *word)
+{
+    for (const struct command_group *group = command_groups; group->name; group++)
+        if (strcmp(group->name, word) == 0)
+            return group->unspoken;
+    return false;
+}
+
 bool help_group(struct text *out, const char *word)
 {
     if (!help_is_group(word))
         return false;
-    text_printf(out, "usage: weft %s COMMAND ...\n\n", word);
+    const char *spoken = help_is_unspoken(word) ? "" : word;
+    const char *space = *spoken ? " " : "";
+    text_printf(out, "usage: weft %s%sCOMMAND ...\n\n", spoken, space);
     for (int i = 0; commands[i]; i++)
         if (help_in_group(commands[i], word))
             help_line(out, commands[i]);
-    text_printf(out, "\n'weft help %s COMMAND' explains one.\n", word);
+    text_printf(out, "\n'weft help %s%sCOMMAND' explains one.\n", spoken, space);
     return true;
 }
 

@@ -128,7 +128,8 @@ static void roff_synopsis(struct text *out, const struct command_group *group)
     if (!*group->name)
         for (const struct command_group *other = command_groups; other->name; other++)
             if (*other->name)
-                text_printf(out, "\\fBweft %s\\fR \\fICOMMAND ...\\fR\n", other->name);
+                text_printf(out, "\\fBweft%s%s\\fR \\fICOMMAND ...\\fR\n",
+                            other->unspoken ? "" : " ", other->unspoken ? "" : other->name);
     text_puts(out, ".fi\n");
 }
 

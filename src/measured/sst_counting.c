@@ -24,7 +24,7 @@
 struct counting_job {
     uint32_t nodes;
     enum sst_design design;
-    enum node_waiting waiting;
+    enum sst_node_waiting waiting;
     uint64_t warm; /* counts before those that count: a multiple of BATCH */
     nsec length;   /* of the counting */
 };
@@ -45,7 +45,7 @@ struct play {
 
 /* What the callbacks of a node see. */
 struct counter {
-    struct node node;
+    struct sst_node node;
     const struct play *play;
     uint64_t own; /* our count; the detector's, as are ... */
     nsec began;   /* ... when the clock was started, ... */
@@ -106,14 +106,14 @@ static void count_one(struct sst *table, void *argument)
     if (index == 0 && last == LAST_NEVER && counter->own % BATCH == 0)
         clock_look(counter);
     counter->own++;
-    node_check(&counter->node, sst_set_u64(table, COUNT, counter->own), "sst_set_u64");
+    sst_node_check(&counter->node, sst_set_u64(table, COUNT, counter->own), "sst_set_u64");
 }
 
 static void counting_play(struct crowd *crowd, const void *argument)
 {
     static const uint32_t named[] = {COUNT};
     const struct play *play = argument;
-    const struct node_plan plan = {
+    const struct sst_node_plan plan = {
         .design = play->job->design,
         .waiting = play->job->waiting,
         .columns = columns,
@@ -122,20 +122,20 @@ static void counting_play(struct crowd *crowd, const void *argument)
     };
     struct counter counter = {.play = play};
     crowd_pin(crowd->index);
-    node_open(&counter.node, crowd, &plan, true);
+    sst_node_open(&counter.node, crowd, &plan, true);
     crowd_meet(crowd);
-    node_check(&counter.node,
-               sst_predicate_add(counter.node.table,
-                                 &(struct sst_predicate){.name = "count",
-                                                         .kind = SST_RECURRENT,
-                                                         .holds = nobody_is_behind,
-                                                         .fire = count_one,
-                                                         .argument = &counter,
-                                                         .columns = named,
-                                                         .column_count = 1},
-                                 NULL),
-               "sst_predicate_add");
-    node_await(&counter.node, &play->stage->done[crowd->index]);
+    sst_node_check(&counter.node,
+                   sst_predicate_add(counter.node.table,
+                                     &(struct sst_predicate){.name = "count",
+                                                             .kind = SST_RECURRENT,
+                                                             .holds = nobody_is_behind,
+                                                             .fire = count_one,
+                                                             .argument = &counter,
+                                                             .columns = named,
+                                                             .column_count = 1},
+                                     NULL),
+                   "sst_predicate_add");
+    sst_node_await(&counter.node, &play->stage->done[crowd->index]);
     crowd_meet(crowd);
     for (uint32_t i = 0; i < crowd->count; i++)
         if (sst_get_u64(counter.node.table, counter.node.rows[i], COUNT) != play->stage->last)
@@ -200,7 +200,7 @@ static void rate_claims(struct figure_result *result, const struct counted *coun
                      (struct claim){
                          .where = "section 5.7",
                          .what = figure_text(result, "%s, %u nodes, yielding: counts",
-                                             node_design_names[design], paper->nodes),
+                                             sst_node_design_names[design], paper->nodes),
                          .unit = "K/s",
                          .relation = RELATION_ABOVE,
                          .paper = paper->rates[design],
@@ -227,7 +227,7 @@ static void shape_claims(struct figure_result *result, const struct counted *cou
                      (struct claim){
                          .where = "fig 8",
                          .what = figure_text(result, "%s: variance that a line in nodes explains",
-                                             node_design_names[design]),
+                                             sst_node_design_names[design]),
                          .unit = "%",
                          .relation = RELATION_ABOVE,
                          .paper = 95,
@@ -260,7 +260,7 @@ static void busy_claims(struct figure_result *result, const struct counted *last
             (struct claim){
                 .where = "fig 8",
                 .what = figure_text(result, "%s, 28 nodes, busy as the paper's: a million counts",
-                                    node_design_names[design]),
+                                    sst_node_design_names[design]),
                 .unit = "s",
                 .relation = RELATION_AT_MOST,
                 .paper = MILLION / paper->rates[design] * 1e-3,

@@ -34,7 +34,7 @@ struct play {
 
 /* What the callbacks of a node see; each process has one. */
 struct actor {
-    struct node node;
+    struct sst_node node;
     const struct play *play;
     const struct detect_act *act;
     uint32_t act_index;
@@ -62,13 +62,13 @@ static void value_set(struct actor *actor, uint64_t value)
 {
     uint32_t elements = actor->play->job->elements;
     if (elements == 0) {
-        node_check(&actor->node, sst_set_u64(actor->node.table, VALUE, value), "sst_set_u64");
+        sst_node_check(&actor->node, sst_set_u64(actor->node.table, VALUE, value), "sst_set_u64");
         return;
     }
     uint32_t *image = sst_own(actor->node.table);
     image[elements - 1] = (uint32_t)value;
     struct sst_range all = {.column = VALUE};
-    node_check(&actor->node, sst_put(actor->node.table, &all, 1, NULL), "sst_put");
+    sst_node_check(&actor->node, sst_put(actor->node.table, &all, 1, NULL), "sst_put");
 }
 
 static uint64_t value_first(const struct actor *actor)
@@ -149,29 +149,29 @@ static void next_trip(struct sst *table, void *argument)
 static void predicate_add(struct actor *actor, const char *name, sst_holds *holds, sst_fire *fire)
 {
     static const uint32_t columns[] = {VALUE};
-    node_check(&actor->node,
-               sst_predicate_add(actor->node.table,
-                                 &(struct sst_predicate){.name = name,
-                                                         .kind = SST_RECURRENT,
-                                                         .holds = holds,
-                                                         .fire = fire,
-                                                         .argument = actor,
-                                                         .columns = columns,
-                                                         .column_count = 1},
-                                 &actor->handle),
-               "sst_predicate_add");
+    sst_node_check(&actor->node,
+                   sst_predicate_add(actor->node.table,
+                                     &(struct sst_predicate){.name = name,
+                                                             .kind = SST_RECURRENT,
+                                                             .holds = holds,
+                                                             .fire = fire,
+                                                             .argument = actor,
+                                                             .columns = columns,
+                                                             .column_count = 1},
+                                     &actor->handle),
+                   "sst_predicate_add");
 }
 
 static void act_run(struct actor *actor)
 {
-    struct node *node = &actor->node;
+    struct sst_node *node = &actor->node;
     const uint32_t index = node->crowd->index;
     const struct detect_job *job = actor->play->job;
     bool answers = actor_answers(actor, index);
     actor->round = value_first(actor);
     actor->started = false;
     value_set(actor, index == 0 || answers ? actor->round : UINT32_MAX);
-    node_check(node, sst_flush(node->table, RIPC_FOREVER), "sst_flush");
+    sst_node_check(node, sst_flush(node->table, RIPC_FOREVER), "sst_flush");
     crowd_meet(node->crowd);
     if (answers)
         predicate_add(actor, "asked", is_asked, answer);
@@ -184,10 +184,11 @@ static void act_run(struct actor *actor)
         predicate_add(actor, "answered", actor->act->elements ? is_answered_whole : is_answered,
                       next_trip);
     }
-    node_await(node, &actor->play->stage->done[actor->act_index]);
+    sst_node_await(node, &actor->play->stage->done[actor->act_index]);
     crowd_meet(node->crowd);
     if (answers)
-        node_check(node, sst_predicate_remove(node->table, actor->handle), "sst_predicate_remove");
+        sst_node_check(node, sst_predicate_remove(node->table, actor->handle),
+                       "sst_predicate_remove");
     crowd_meet(node->crowd);
 }
 
@@ -198,7 +199,7 @@ static void detect_play(struct crowd *crowd, const void *argument)
     const struct sst_column array_columns[] = {
         {.name = "a", .type = SST_U32, .count = job->elements},
     };
-    const struct node_plan plan = {
+    const struct sst_node_plan plan = {
         .design = job->design,
         .waiting = job->waiting,
         .fabric = job->fabric,
@@ -211,7 +212,7 @@ static void detect_play(struct crowd *crowd, const void *argument)
     for (uint32_t i = 0; i < job->act_count; i++)
         acts = acts || job->acts[i].all;
     crowd_pin(crowd->index == actor.last ? 1 : crowd->index);
-    node_open(&actor.node, crowd, &plan, acts);
+    sst_node_open(&actor.node, crowd, &plan, acts);
     uint32_t *image = sst_own(actor.node.table);
     for (uint32_t i = 0; i < job->elements; i++)
         image[i] = 1;

@@ -15,24 +15,24 @@
 #define PATIENCE_NSEC (100 * NSEC_PER_SEC)
 #define NAP_NSEC      (2 * 1000 * 1000LL)
 
-const char *const node_waiting_names[NODE_WAITING_COUNT] = {
+const char *const sst_node_waiting_names[SST_NODE_WAITING_COUNT] = {
     [NODES_BUSY] = "busy",
     [NODES_YIELD] = "yielding",
     [NODES_SLEEP] = "asleep",
     [NODES_REST] = "others rest",
 };
-const char *const node_design_names[2] = {
+const char *const sst_node_design_names[2] = {
     [SST_WRITES] = "writes",
     [SST_READS] = "reads",
 };
 
-void node_check(const struct node *node, int result, const char *what)
+void sst_node_check(const struct sst_node *node, int result, const char *what)
 {
     if (result < 0)
         crowd_fail(node->crowd, "%s: %s", what, ripc_strerror(result));
 }
 
-void node_await(const struct node *node, const _Atomic bool *flag)
+void sst_node_await(const struct sst_node *node, const _Atomic bool *flag)
 {
     nsec limit = clock_after(PATIENCE_NSEC);
     while (!atomic_load_explicit(flag, memory_order_acquire)) {
@@ -43,7 +43,7 @@ void node_await(const struct node *node, const _Atomic bool *flag)
     }
 }
 
-static void context_open(struct node *node, const struct node_plan *plan)
+static void context_open(struct sst_node *node, const struct sst_node_plan *plan)
 {
     char reason[RIPC_REASON_MAX] = "";
     struct ripc_config config = {
@@ -64,7 +64,7 @@ static void context_open(struct node *node, const struct node_plan *plan)
 }
 
 /* Until everybody is in: those without a thread have to step for the others' sake. */
-static void others_await(struct node *node)
+static void others_await(struct sst_node *node)
 {
     nsec limit = clock_after(PATIENCE_NSEC);
     crowd_arrive(node->crowd);
@@ -92,22 +92,22 @@ static bool look_and_yield(const struct sst *table, void *argument)
 
 /* From the first one's coming on, detectors that poll would take the cores from those who
  * still join. So they sleep until all are in, and are kept awake from then on. */
-static void detector_wake(struct node *node, const struct node_plan *plan)
+static void detector_wake(struct sst_node *node, const struct sst_node_plan *plan)
 {
     struct sst_predicate awake = {
         .name = "awake",
         .kind = SST_RECURRENT,
         .holds = plan->waiting == NODES_YIELD ? look_and_yield : look_again,
     };
-    node_check(node, sst_predicate_add(node->table, &awake, NULL), "sst_predicate_add");
+    sst_node_check(node, sst_predicate_add(node->table, &awake, NULL), "sst_predicate_add");
 }
 
-static void rows_find(struct node *node)
+static void rows_find(struct sst_node *node)
 {
     const struct crowd *crowd = node->crowd;
     for (uint32_t i = 0; i < crowd->count; i++) {
         int row = sst_row_of(node->table, NODE_ID(i));
-        node_check(node, row, "a member");
+        sst_node_check(node, row, "a member");
         node->rows[i] = (uint32_t)row;
     }
     if (sst_live_count(node->table) != crowd->count)
@@ -117,7 +117,7 @@ static void rows_find(struct node *node)
 
 /* Where many share a core two may take longer to meet than the table allows them: the one
  * that came last is refused, and comes again. */
-static int table_open(struct node *node, const struct sst_config *config)
+static int table_open(struct sst_node *node, const struct sst_config *config)
 {
     int error;
     do {
@@ -126,7 +126,8 @@ static int table_open(struct node *node, const struct sst_config *config)
     return error;
 }
 
-void node_open(struct node *node, struct crowd *crowd, const struct node_plan *plan, bool acts)
+void sst_node_open(struct sst_node *node, struct crowd *crowd, const struct sst_node_plan *plan,
+                   bool acts)
 {
     char reason[RIPC_REASON_MAX] = "";
     bool polls = plan->waiting != NODES_SLEEP, fits = crowd->count <= crowd->cores;
@@ -145,7 +146,7 @@ void node_open(struct node *node, struct crowd *crowd, const struct node_plan *p
         .yield_nsec = pause,
         .reason = reason,
     };
-    *node = (struct node){.crowd = crowd, .rests = plan->waiting == NODES_REST && !acts};
+    *node = (struct sst_node){.crowd = crowd, .rests = plan->waiting == NODES_REST && !acts};
     if (node->rests)
         config.flags = SST_MANUAL;
     context_open(node, plan);

@@ -17,22 +17,22 @@
 
 #define NODE_ID(index) (1000 + (ripc_id)(index)) /* its name as a member */
 
-enum node_waiting { NODES_BUSY, NODES_YIELD, NODES_SLEEP, NODES_REST, NODE_WAITING_COUNT };
+enum sst_node_waiting { NODES_BUSY, NODES_YIELD, NODES_SLEEP, NODES_REST, SST_NODE_WAITING_COUNT };
 
-extern const char *const node_waiting_names[NODE_WAITING_COUNT];
-extern const char *const node_design_names[2]; /* by enum sst_design */
+extern const char *const sst_node_waiting_names[SST_NODE_WAITING_COUNT];
+extern const char *const sst_node_design_names[2]; /* by enum sst_design */
 
 /* The same for all nodes. */
-struct node_plan {
+struct sst_node_plan {
     enum sst_design design;
-    enum node_waiting waiting;
+    enum sst_node_waiting waiting;
     bool fabric; /* over libfabric's tcp in place of shared memory */
     const struct sst_column *columns;
     uint32_t column_count;
     uint32_t row_size;
 };
 
-struct node {
+struct sst_node {
     struct crowd *crowd;
     struct ripc *ripc;
     struct sst *table;
@@ -42,9 +42,10 @@ struct node {
 
 /* Joins; when it returns everybody has. `acts`: this node has something to detect. It
  * ends the process where it cannot go on, as the others do. */
-void node_open(struct node *node, struct crowd *crowd, const struct node_plan *plan, bool acts);
+void sst_node_open(struct sst_node *node, struct crowd *crowd, const struct sst_node_plan *plan,
+                   bool acts);
 
-void node_check(const struct node *node, int result, const char *what);
+void sst_node_check(const struct sst_node *node, int result, const char *what);
 
 /* Waits, asleep, for a flag that a trigger, here or elsewhere, sets with release. */
-void node_await(const struct node *node, const _Atomic bool *flag);
+void sst_node_await(const struct sst_node *node, const _Atomic bool *flag);

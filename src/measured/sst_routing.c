@@ -34,7 +34,7 @@
 
 struct routing_job {
     uint32_t nodes;
-    enum node_waiting waiting;
+    enum sst_node_waiting waiting;
     uint32_t rounds;
 };
 
@@ -62,7 +62,7 @@ struct play {
 
 /* What the callbacks of a node see. */
 struct router {
-    struct node node;
+    struct sst_node node;
     const struct play *play;
     struct paths paths; /* the detector's */
 };
@@ -102,10 +102,10 @@ static void paths_install(struct sst *table, void *argument)
     struct router_log *log = &router->play->stage->routers[router->node.crowd->index];
     nsec since = clock_now();
     for (uint32_t from = 0; from < paths->count; from++)
-        node_check(&router->node,
-                   sst_get(table, router->node.rows[from], &(struct sst_range){.column = LINKS},
-                           paths->costs[from]),
-                   "sst_get");
+        sst_node_check(&router->node,
+                       sst_get(table, router->node.rows[from], &(struct sst_range){.column = LINKS},
+                               paths->costs[from]),
+                       "sst_get");
     paths_compute(paths);
     log->at = clock_now();
     log->length = log->at - since;
@@ -120,7 +120,7 @@ static void link_set(struct router *router, uint32_t to, uint32_t cost)
     uint32_t *costs = sst_own(router->node.table);
     costs[to] = cost;
     struct sst_range one = {.column = LINKS, .first = to, .count = 1};
-    node_check(&router->node, sst_put(router->node.table, &one, 1, NULL), "sst_put");
+    sst_node_check(&router->node, sst_put(router->node.table, &one, 1, NULL), "sst_put");
 }
 
 static void installed_await(struct router *router, uint32_t index, uint64_t count)
@@ -194,21 +194,21 @@ static void router_open(struct router *router, struct crowd *crowd)
 {
     const struct routing_job *job = router->play->job;
     const struct sst_column columns[] = {{.name = "links", .type = SST_U32, .count = job->nodes}};
-    const struct node_plan plan = {
+    const struct sst_node_plan plan = {
         .design = SST_WRITES,
         .waiting = job->waiting,
         .columns = columns,
         .column_count = 1,
         .row_size = job->nodes * (uint32_t)sizeof(uint32_t),
     };
-    struct node *node = &router->node;
+    struct sst_node *node = &router->node;
     crowd_pin(crowd->index);
-    node_open(node, crowd, &plan, true);
+    sst_node_open(node, crowd, &plan, true);
     paths_wheel(&router->paths, job->nodes, SPOKE, RIM);
     memcpy(sst_own(node->table), router->paths.costs[crowd->index], plan.row_size);
-    node_check(node, sst_put(node->table, &(struct sst_range){.column = LINKS}, 1, NULL),
-               "sst_put");
-    node_check(node, sst_flush(node->table, RIPC_FOREVER), "sst_flush");
+    sst_node_check(node, sst_put(node->table, &(struct sst_range){.column = LINKS}, 1, NULL),
+                   "sst_put");
+    sst_node_check(node, sst_flush(node->table, RIPC_FOREVER), "sst_flush");
     crowd_meet(crowd);
 }
 
@@ -228,8 +228,8 @@ static void routing_play(struct crowd *crowd, const void *argument)
         .columns = named,
         .column_count = 1,
     };
-    node_check(&router.node, sst_predicate_add(router.node.table, &predicate, NULL),
-               "sst_predicate_add");
+    sst_node_check(&router.node, sst_predicate_add(router.node.table, &predicate, NULL),
+                   "sst_predicate_add");
     crowd_meet(crowd);
     struct rng rng = rng_make(play->job->rounds, 9);
     for (uint32_t round = 1; crowd->index == 0 && round <= play->job->rounds; round++)
@@ -239,7 +239,7 @@ static void routing_play(struct crowd *crowd, const void *argument)
     crowd_meet(crowd);
     for (uint32_t i = 1; crowd->index == 1 && i <= QUIET_CHANGES; i++)
         link_set(&router, 2, RIM + i);
-    node_check(&router.node, sst_flush(router.node.table, RIPC_FOREVER), "sst_flush");
+    sst_node_check(&router.node, sst_flush(router.node.table, RIPC_FOREVER), "sst_flush");
     clock_nap(QUIET_NSEC);
     crowd_meet(crowd);
     if (crowd->index == 0)
@@ -250,7 +250,7 @@ static void routing_play(struct crowd *crowd, const void *argument)
 /* --- the figure --- */
 
 static const uint32_t nodes_full[] = {4, 8, 12, 16, 20, 24, 28}, nodes_quick[] = {4, 6};
-static const enum node_waiting waitings[] = {NODES_YIELD, NODES_SLEEP};
+static const enum sst_node_waiting waitings[] = {NODES_YIELD, NODES_SLEEP};
 #define WAITING_COUNT (sizeof waitings / sizeof waitings[0])
 
 static const struct figure_column time_columns[] = {
@@ -276,7 +276,7 @@ static enum err nodes_route(struct figure_result *result, struct figure_table *t
     if (!err) {
         figure_row(result, table,
                    (struct figure_cell[]){
-                       figure_word(node_waiting_names[job->waiting]), figure_number(job->nodes),
+                       figure_word(sst_node_waiting_names[job->waiting]), figure_number(job->nodes),
                        figure_number(sample_median(stage->first, job->rounds)),
                        figure_number(sample_median(stage->last, job->rounds)),
                        figure_number(sample_median(stage->length, job->rounds))});

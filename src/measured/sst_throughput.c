@@ -42,7 +42,7 @@ struct play {
 
 /* What node 0's callbacks see. */
 struct evaluator {
-    struct node node;
+    struct sst_node node;
     const struct play *play;
     uint32_t act;
     uint32_t rows;
@@ -91,7 +91,7 @@ static void count_one(struct sst *table, void *argument)
 static void acts_run(struct evaluator *evaluator)
 {
     const struct play *play = evaluator->play;
-    struct node *node = &evaluator->node;
+    struct sst_node *node = &evaluator->node;
     for (uint32_t act = 0; act < play->job->act_count; act++) {
         evaluator->act = act;
         evaluator->rows = play->job->rows[act];
@@ -103,16 +103,16 @@ static void acts_run(struct evaluator *evaluator)
             .fire = count_one,
             .argument = evaluator,
         };
-        node_check(node, sst_predicate_add(node->table, &predicate, &evaluator->handle),
-                   "sst_predicate_add");
-        node_await(node, &play->stage->done[act]);
+        sst_node_check(node, sst_predicate_add(node->table, &predicate, &evaluator->handle),
+                       "sst_predicate_add");
+        sst_node_await(node, &play->stage->done[act]);
     }
 }
 
 static void throughput_play(struct crowd *crowd, const void *argument)
 {
     const struct play *play = argument;
-    const struct node_plan plan = {
+    const struct sst_node_plan plan = {
         .design = play->job->design,
         .waiting = NODES_REST,
         .columns = columns,
@@ -120,11 +120,11 @@ static void throughput_play(struct crowd *crowd, const void *argument)
         .row_size = sizeof(uint64_t),
     };
     struct evaluator evaluator = {.play = play};
-    struct node *node = &evaluator.node;
+    struct sst_node *node = &evaluator.node;
     crowd_pin(crowd->index);
-    node_open(node, crowd, &plan, crowd->index == 0);
-    node_check(node, sst_set_u64(node->table, VALUE, 1), "sst_set_u64");
-    node_check(node, sst_flush(node->table, RIPC_FOREVER), "sst_flush");
+    sst_node_open(node, crowd, &plan, crowd->index == 0);
+    sst_node_check(node, sst_set_u64(node->table, VALUE, 1), "sst_set_u64");
+    sst_node_check(node, sst_flush(node->table, RIPC_FOREVER), "sst_flush");
     crowd_meet(crowd);
     if (crowd->index == 0)
         acts_run(&evaluator);
@@ -191,7 +191,7 @@ static void rate_claims(struct figure_result *result, const char *where, uint32_
         figure_claim(result, (struct claim){
                                  .where = where,
                                  .what = figure_text(result, "%s, %u rows: evaluated and fired",
-                                                     node_design_names[design], rows),
+                                                     sst_node_design_names[design], rows),
                                  .unit = "K/s",
                                  .relation = RELATION_ABOVE,
                                  .paper = printed(rows),
@@ -232,7 +232,7 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
                      (struct claim){
                          .where = "fig 7",
                          .what = figure_text(result, "%s: share of the rate of one row, at %u rows",
-                                             node_design_names[design], job->rows[last]),
+                                             sst_node_design_names[design], job->rows[last]),
                          .unit = "%",
                          .relation = RELATION_ABOVE,
                          .paper = 50,

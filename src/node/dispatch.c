@@ -17,7 +17,10 @@
 
 void dispatch_drop(struct node *node, struct packet *packet, enum drop_reason reason)
 {
-    node->counts.drops[reason]++;
+    /* What links say to each other is said again, and not what anybody asks for when he asks what
+     * was lost. */
+    if (packet->slot != SLOT_LINKS)
+        node->counts.drops[reason]++;
     if (packet->slot < node->service_count)
         node->services[packet->slot]->dropped++;
     if (node->config.watcher && node->config.watcher->dropped)

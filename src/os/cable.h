@@ -19,6 +19,9 @@
 struct cables; /* all of a process */
 struct transport_ops;
 
+/* "shm" or "udp"; NULL: no such wire. */
+const struct transport_ops *cables_wire(const char *name);
+
 struct cables_config {
     const struct transport_ops *wire;
     const char *folder;  /* the run directory; a path that fits a socket's name */

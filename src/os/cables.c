@@ -363,6 +363,15 @@ static const struct lifeline_events cable_events = {
 
 /* ---- all of them ---- */
 
+const struct transport_ops *cables_wire(const char *name)
+{
+    static const struct transport_ops *const wires[] = {&transport_shm, &transport_udp};
+    for (unsigned i = 0; i < sizeof wires / sizeof *wires; i++)
+        if (!strcmp(wires[i]->name, name))
+            return wires[i];
+    return NULL;
+}
+
 int cables_open(struct cables **out, const struct cables_config *config, struct why *why)
 {
     struct cables *cables = array_new(1, sizeof *cables);

@@ -62,10 +62,11 @@ static void inside_transmit(struct port *port, struct packet **packets, unsigned
     }
     assert(other->tail - other->head + count <= INSIDE_PACKETS_MAX);
     bool was_empty = other->head == other->tail;
+    bool told = !was_empty && (lazy || !other->lazy);
     other->lazy = lazy && (was_empty || other->lazy);
     for (unsigned i = 0; i < count; i++)
         other->inbox[other->tail++ & INBOX_MASK] = packets[i];
-    if (was_empty)
+    if (!told)
         other->arrived(other->owner, other->port.server, other->port.number, lazy);
 }
 

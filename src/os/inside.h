@@ -10,7 +10,8 @@ struct inside_end {
     uint32_t number;
 };
 
-/* Told when the inbox of that end was empty and is not any more. */
+/* Told when the inbox of that end was empty and is not any more, and when the first comes that is
+ * not lazy. */
 typedef void inside_arrived(void *owner, uint32_t server, uint32_t number, bool lazy);
 
 /* Both ends of a link; each is closed for itself. */

@@ -2,7 +2,6 @@
 #include "services/control.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "node/node_world.h"
 #include "services/control_wire.h"
@@ -129,9 +128,6 @@ static void the_operator_cuts_and_mends(void **state)
     cut.cut = false;
     assert_int_equal(ask(world, 0, &cut, &in), 0);
     world_run(world, 10 * SECOND);
-    look_at(world, 0); fprintf(stderr,"DBG 0: %d digest %lx\n", look.ports[port].state, look.node.digest);
-    look_at(world, 1); fprintf(stderr,"DBG 1: %d digest %lx\n", look.ports[plan_port(&world->plan, 1, 0)].state, look.node.digest);
-    look_at(world, 5); fprintf(stderr,"DBG 5: digest %lx\n", look.node.digest);
     assert_int_equal(ask(world, 0, &way, &in), 0);
     assert_int_equal(control_route_read(&in, &route), 0);
     assert_int_equal(route.distance, 1);

@@ -1,14 +1,22 @@
 #include "services/services.h"
 
+#include <assert.h>
+#include <stddef.h>
+
 #include "services/bench.h"
 #include "services/control.h"
+#include "services/directory.h"
 #include "services/ping.h"
+#include "services/relay.h"
 
 const struct weft_service *const services_all[] = {
     &service_control,
     &service_ping,
     &service_bench,
+    &service_directory,
+    &service_relay,
     NULL,
 };
+static_assert(sizeof services_all / sizeof services_all[0] <= SERVICES_OWN_MAX + 1, "they fit");
 
 const unsigned services_count = sizeof services_all / sizeof services_all[0] - 1;

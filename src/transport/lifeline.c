@@ -60,7 +60,7 @@ static int greeting_send(struct lifeline *line)
     uint8_t bytes[HELLO_SIZE_MAX];
     entropy_fill(hello.challenge, sizeof hello.challenge);
     memcpy(hello.card, lines->card, lines->card_size);
-    size_t size = hello_write(&hello, bytes);
+    size_t size = greeting_write(&hello, bytes);
     hello_digest(line->digests[own_role(line) - 1], bytes, size);
     struct control_head head = {.kind = HELLO_GREETING, .size = (uint16_t)size};
     return lifeline_put(line, &head, bytes, NULL);
@@ -121,7 +121,7 @@ static void greeting_heard(struct lifeline *line, const struct control *control)
         lifeline_cut(line, -ENOMEM);
         return;
     }
-    int result = hello_read(line->hello, control->body, control->size);
+    int result = greeting_read(line->hello, control->body, control->size);
     if (!result)
         result = greeting_check(line, line->hello);
     if (result) {

@@ -488,7 +488,7 @@ static bool raw_closed(int fd)
 static size_t raw_hello(uint8_t *out, const struct hub *hub, uint16_t version, uint16_t claimed)
 {
     struct hello hello = {.role = HELLO_CONNECTS, .place = hub->place};
-    size_t size = hello_write(&hello, out + CONTROL_HEAD_SIZE);
+    size_t size = greeting_write(&hello, out + CONTROL_HEAD_SIZE);
     out[CONTROL_HEAD_SIZE + 5] = (uint8_t)version;
     struct control_head head = {.kind = HELLO_GREETING, .size = claimed ? claimed : (uint16_t)size};
     control_head_write(out, &head);

@@ -52,7 +52,7 @@ static bool family_read(uint8_t wire, uint8_t *family)
     return wire == family_write(*family);
 }
 
-size_t hello_write(const struct hello *hello, uint8_t out[HELLO_SIZE_MAX])
+size_t greeting_write(const struct hello *hello, uint8_t out[HELLO_SIZE_MAX])
 {
     struct writer to = writer_make(out, HELLO_SIZE_MAX);
     write_u32(&to, HELLO_MAGIC);
@@ -71,7 +71,7 @@ size_t hello_write(const struct hello *hello, uint8_t out[HELLO_SIZE_MAX])
     return HELLO_SIZE_MAX - to.left;
 }
 
-int hello_read(struct hello *hello, const uint8_t *in, size_t size)
+int greeting_read(struct hello *hello, const uint8_t *in, size_t size)
 {
     struct reader from = reader_make(in, size);
     memset(hello, 0, sizeof *hello);

@@ -21,11 +21,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     data += CONTROL_HEAD_SIZE;
     size -= CONTROL_HEAD_SIZE;
-    result = hello_read(&hello, data, size);
+    result = greeting_read(&hello, data, size);
     assert(result == 0 || result == -EPROTO || result == -EPROTONOSUPPORT);
     if (result == 0) {
         assert(hello.place.context && hello.card_size <= LIFELINE_CARD_MAX);
-        assert(hello_write(&hello, again) == size && memcmp(again, data, size) == 0);
+        assert(greeting_write(&hello, again) == size && memcmp(again, data, size) == 0);
     }
     return 0;
 }

@@ -1,0 +1,566 @@
+/* host: nodes, their ports, and the loop.
+ *
+ * A node is stepped when it is in the ready queue, which it enters when something came for it, when
+ * a port that was busy is so no longer, when its timer is due, when a request came, and when its
+ * last step left something to do. Invariants: a node is in the queue iff `ready`; `due` is no later
+ * than the earliest timer of a node; starved_count is the number of nodes with starved ports. */
+#include "os/host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "node/egress.h"
+#include "os/cable.h"
+#include "os/desk.h"
+#include "os/inside.h"
+#include "os/packets.h"
+#include "transport/wait.h"
+
+#define LOOK_NSEC (50 * 1000LL) /* between two looks at sockets while there are packets */
+
+enum {
+    STEPS_PER_NODE = 4,  /* in one pass, on average: then the links are looked at again */
+    QUEUE_PACKETS = 256, /* as node.h has them ... */
+    LIMBO_PACKETS = 256, /* ... where nothing is said */
+    SPARE_PACKETS = 512,
+};
+
+struct host_node {
+    struct env env;
+    struct host *host;
+    node_id server;
+    uint32_t index;
+    struct node *node;
+    struct port *ports[PORT_MAX]; /* NULL: no cable planned */
+    port_set starved;             /* were told that there is no room */
+    nsec due;
+    bool ready;
+    struct desk *desk;
+};
+
+struct host {
+    struct host_config config;
+    struct lock lock;
+    struct poller *poller;
+    struct doorbell bell;
+    struct poller_watch *bell_watch;
+    struct packets *packets;
+    struct cables *cables; /* NULL: all neighbours live here */
+    struct host_node *nodes;
+    uint32_t *index_of;    /* of the plan's servers; UINT32_MAX: not here */
+    struct port **outside; /* the cables ... */
+    uint32_t outside_count;
+    uint32_t *queue; /* ready nodes, a ring */
+    uint32_t queue_head, queue_tail;
+    uint32_t starved_count;
+    nsec now;
+    nsec due;
+    nsec look_at;
+    bool eager; /* somebody may answer soon: do not sleep yet */
+    struct host_counts counts;
+};
+
+static struct host_node *host_node_of(struct env *env)
+{
+    return container_of(env, struct host_node, env);
+}
+
+static void host_say(struct host *host, node_id server, const char *text)
+{
+    if (host->config.said)
+        host->config.said(host->config.owner, server, text);
+}
+
+static void node_ready(struct host_node *node)
+{
+    struct host *host = node->host;
+    if (node->ready)
+        return;
+    node->ready = true;
+    host->queue[host->queue_tail++ % host->config.server_count] = node->index;
+}
+
+static struct host_node *host_find(struct host *host, node_id server)
+{
+    uint32_t index = host->index_of[server];
+    return index == UINT32_MAX ? NULL : &host->nodes[index];
+}
+
+/* ---- the world as a node sees it ---- */
+
+static unsigned env_receive(struct env *env, unsigned number, struct packet **out, unsigned most)
+{
+    struct port *port = host_node_of(env)->ports[number];
+    return port ? port->ops->receive(port, out, most) : 0;
+}
+
+static uint32_t env_room(struct env *env, unsigned number)
+{
+    struct host_node *node = host_node_of(env);
+    struct port *port = node->ports[number];
+    uint32_t room = 0;
+    if (!shaper_busy_until(&port->shaper, env->now))
+        room = port->ops->room(port);
+    if (!room) {
+        node->host->starved_count += !node->starved;
+        node->starved |= (port_set)1 << number;
+    }
+    return room;
+}
+
+static void env_transmit(struct env *env, unsigned number, struct packet **packets, unsigned count,
+                         bool lazy)
+{
+    struct host_node *node = host_node_of(env);
+    struct port *port = node->ports[number];
+    if (port->shaper.bits_per_sec)
+        shaper_take(&port->shaper, env->now, packets_bytes(packets, count));
+    node->host->eager |= !lazy;
+    port->ops->transmit(port, packets, count, lazy);
+}
+
+static void env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+{
+    desk_answer(host_node_of(env)->desk, client, bytes, size);
+}
+
+/* No service asks for a disk yet. */
+static const struct env_ops host_ops = {
+    .receive = env_receive,
+    .room = env_room,
+    .transmit = env_transmit,
+    .local = env_local,
+};
+
+/* ---- what happens to it ---- */
+
+static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
+{
+    struct host *host = owner;
+    struct host_node *node = host_find(host, server);
+    char text[80];
+    node->env.now = clock_now();
+    node_carrier(node->node, number, on);
+    node_ready(node);
+    snprintf(text, sizeof text, "port %u to %u: carrier %s", number,
+             plan_end(host->config.plan, server, number)->server, on ? "on" : "off");
+    host_say(host, server, text);
+}
+
+static void on_said(void *owner, uint32_t server, const char *text)
+{
+    host_say(owner, server, text);
+}
+
+static void on_inside(void *owner, uint32_t server, uint32_t number, bool lazy)
+{
+    struct host_node *node = host_find(owner, server);
+    node_input(node->node, number);
+    if (!lazy)
+        node_ready(node);
+}
+
+static int on_request(void *owner, uint16_t service, uint64_t client, const void *bytes,
+                      uint32_t size)
+{
+    struct host_node *node = owner;
+    node->env.now = clock_now();
+    node->host->eager = true;
+    node_ready(node);
+    return node_local(node->node, service, client, bytes, size);
+}
+
+static void on_bell(void *owner, uint32_t events)
+{
+    struct host *host = owner;
+    host->eager = true;
+    doorbell_clear(&host->bell);
+}
+
+/* ---- the pass ---- */
+
+static void pass_links(struct host *host)
+{
+    for (uint32_t i = 0; i < host->outside_count; i++) {
+        struct port *port = host->outside[i];
+        enum port_news news = port->ops->look(port);
+        if (news == PORT_SILENT)
+            continue;
+        struct host_node *node = host_find(host, port->server);
+        node_input(node->node, port->number);
+        if (news == PORT_LAZY)
+            continue; /* until it has its own to send */
+        host->eager = true;
+        node_ready(node);
+    }
+}
+
+static void pass_starved(struct host *host)
+{
+    for (uint32_t i = 0; host->starved_count && i < host->config.server_count; i++) {
+        struct host_node *node = &host->nodes[i];
+        if (!node->starved)
+            continue;
+        for (port_set left = node->starved; left; left &= left - 1) {
+            unsigned number = (unsigned)__builtin_ctz(left);
+            struct port *port = node->ports[number];
+            if (shaper_busy_until(&port->shaper, host->now) || !port->ops->room(port))
+                continue;
+            node->starved &= ~((port_set)1 << number);
+            node_room(node->node, number);
+            node_ready(node);
+        }
+        host->starved_count -= !node->starved;
+    }
+}
+
+static void pass_timers(struct host *host)
+{
+    nsec next = NSEC_NEVER;
+    for (uint32_t i = 0; i < host->config.server_count; i++) {
+        struct host_node *node = &host->nodes[i];
+        if (node->due <= host->now)
+            node_ready(node);
+        else if (node->due < next)
+            next = node->due;
+    }
+    host->due = next;
+}
+
+static void pass_step(struct host *host, struct host_node *node)
+{
+    node->ready = false;
+    node->env.now = host->now;
+    node->due = node_step(node->node);
+    host->counts.steps++;
+    if (node->due <= host->now)
+        node_ready(node);
+    else if (node->due < host->due)
+        host->due = node->due;
+}
+
+bool host_pass(struct host *host)
+{
+    host->counts.passes++;
+    host->now = clock_now();
+    if (host->cables)
+        cables_progress(host->cables);
+    pass_links(host);
+    if (host->starved_count)
+        pass_starved(host);
+    if (host->now >= host->due)
+        pass_timers(host);
+    if (host->queue_head == host->queue_tail)
+        return false;
+    uint32_t steps = STEPS_PER_NODE * host->config.server_count;
+    while (host->queue_head != host->queue_tail && steps-- > 0)
+        pass_step(host, &host->nodes[host->queue[host->queue_head++ % host->config.server_count]]);
+    for (uint32_t i = 0; i < host->outside_count; i++)
+        host->outside[i]->ops->settle(host->outside[i]);
+    return true;
+}
+
+/* ---- the loop ---- */
+
+/* When something is due if nothing comes: a timer, or a shaped link's next byte. */
+static nsec host_due(const struct host *host)
+{
+    nsec due = host->due;
+    for (uint32_t i = 0; host->starved_count && i < host->config.server_count; i++) {
+        const struct host_node *node = &host->nodes[i];
+        for (port_set left = node->starved; left; left &= left - 1) {
+            const struct port *port = node->ports[__builtin_ctz(left)];
+            nsec busy = shaper_busy_until(&port->shaper, host->now);
+            due = busy && busy < due ? busy : due;
+        }
+    }
+    return due;
+}
+
+/* Says that it sleeps, looks once more, and does. */
+static void host_sleep(struct host *host, nsec until)
+{
+    doorbell_prepare(&host->bell, DOORBELL_FD);
+    int moved = host->cables ? cables_arm(host->cables) : 0;
+    if (!host_pass(host) && !moved) {
+        nsec due = host_due(host);
+        host->counts.sleeps++;
+        poller_step(host->poller, due < until ? due : until);
+    }
+    doorbell_cancel(&host->bell);
+}
+
+void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
+{
+    struct wait wait;
+    bool waiting = false;
+    host->look_at = 0;
+    while (!*stop) {
+        bool happened = host_pass(host);
+        if (host->now >= until)
+            return;
+        if (host->now >= host->look_at) {
+            poller_step(host->poller, 0);
+            host->look_at = host->now + LOOK_NSEC;
+        }
+        if (host->eager) {
+            wait_start(&wait, host->config.spin, host->config.yield);
+            host->eager = false;
+            waiting = true;
+        }
+        if (happened)
+            continue;
+        if (!waiting || wait_turn(&wait, NSEC_NEVER) == WAIT_BLOCK) {
+            waiting = false;
+            host_sleep(host, until);
+            host->look_at = 0;
+        }
+    }
+}
+
+void host_wake(struct host *host)
+{
+    poller_wake(host->poller);
+}
+
+/* ---- beginning ---- */
+
+/* Every holder of a packet is a term: with one too few, all packets could sit in queues with none
+ * left to receive into. */
+static uint32_t packets_most(const struct host_config *config)
+{
+    uint32_t per_node = QUEUE_PACKETS + LIMBO_PACKETS; /* rows and hellos; keys between two roots */
+    for (unsigned i = 0; config->services && config->services[i]; i++) {
+        uint32_t queue = config->services[i]->queue_packets;
+        per_node += queue ? queue : QUEUE_PACKETS; /* waiting for a link */
+        per_node += EGRESS_FRAME_MAX;              /* in the service's own hands */
+    }
+    per_node +=
+        config->plan->port_count * INSIDE_PACKETS_MAX;      /* handed to a node of this process */
+    per_node += EGRESS_FRAME_MAX;                           /* being gathered into a frame */
+    return config->server_count * per_node + SPARE_PACKETS; /* being received */
+}
+
+static enum err err_of(int result)
+{
+    return result == -ENOMEM ? ERR_MEMORY : ERR_SYSTEM;
+}
+
+static enum err host_open_parts(struct host *host, struct why *why)
+{
+    const struct host_config *config = &host->config;
+    int result = poller_open(&host->poller, &host->lock);
+    if (!result)
+        result = doorbell_open(&host->bell);
+    if (!result)
+        result = poller_add(host->poller, host->bell.event_fd, EPOLLIN, on_bell, host,
+                            &host->bell_watch);
+    if (result)
+        return why_fail(why, err_of(result), "cannot begin to wait: %s", strerror(-result));
+    host->nodes = array_new(config->server_count, sizeof *host->nodes);
+    host->queue = array_new(config->server_count, sizeof *host->queue);
+    host->index_of = array_new(config->plan->server_count, sizeof *host->index_of);
+    host->outside = array_new((size_t)config->server_count * PORT_MAX, sizeof(struct port *));
+    if (!host->nodes || !host->queue || !host->index_of || !host->outside)
+        return why_memory(why);
+    memset(host->index_of, 0xff, config->plan->server_count * sizeof *host->index_of);
+    for (uint32_t i = 0; i < config->server_count; i++) {
+        struct host_node *node = &host->nodes[i];
+        node->host = host;
+        node->server = config->servers[i];
+        node->index = i;
+        if (host->index_of[node->server] != UINT32_MAX)
+            return why_fail(why, ERR_USAGE, "server %u stands twice in the list", node->server);
+        host->index_of[node->server] = i;
+    }
+    return packets_open(&host->packets, packets_most(config), why);
+}
+
+static enum err node_start(struct host *host, struct host_node *node, struct why *why)
+{
+    const struct host_config *config = &host->config;
+    node->env =
+        (struct env){.ops = &host_ops, .now = clock_now(), .pool = packets_pool(host->packets)};
+    const struct node_config options = {
+        .plan = config->plan,
+        .self = node->server,
+        .env = &node->env,
+        .incarnation = config->lives[node->index],
+        .seed = entropy_u64(),
+        .hello_nsec = config->hello_nsec,
+        .silence_nsec = config->silence_nsec,
+        .separate = config->separate,
+        .services = config->services,
+    };
+    enum err err = node_open(&node->node, &options, why);
+    if (err)
+        return err;
+    node_ready(node);
+    int result =
+        desk_open(&node->desk, host->poller, config->folder, node->server, on_request, node, why);
+    return result ? err_of(result) : OK;
+}
+
+static bool is_outside(const struct host *host, node_id server)
+{
+    return host->index_of[server] == UINT32_MAX;
+}
+
+static enum err cables_begin(struct host *host, struct why *why)
+{
+    const struct host_config *config = &host->config;
+    const struct cables_config cables = {
+        .wire = config->wire,
+        .folder = config->links,
+        .address = config->address,
+        .poller = host->poller,
+        .bell = &host->bell,
+        .packets = host->packets,
+        .events = {.carrier = on_carrier, .said = on_said, .owner = host},
+    };
+    int result = cables_open(&host->cables, &cables, why);
+    for (uint32_t i = 0; !result && i < config->server_count; i++)
+        result = cables_listen(host->cables, host->nodes[i].server, why);
+    return result ? err_of(result) : OK;
+}
+
+/* A link to another process begins without a carrier; the node thinks otherwise until told. */
+static enum err port_outside(struct host *host, struct host_node *node, unsigned number,
+                             const struct plan_end *end, struct why *why)
+{
+    const struct cable_plan plan = {node->server, number, end->server, end->port};
+    if (!host->cables) {
+        enum err err = cables_begin(host, why);
+        if (err)
+            return err;
+    }
+    int result = cables_add(host->cables, &plan, &node->ports[number], why);
+    if (result)
+        return err_of(result);
+    host->outside[host->outside_count++] = node->ports[number];
+    node_carrier(node->node, number, false);
+    return OK;
+}
+
+static enum err port_inside(struct host *host, struct host_node *node, unsigned number,
+                            const struct plan_end *end, struct why *why)
+{
+    const struct inside_end ends[2] = {{node->server, number}, {end->server, end->port}};
+    struct host_node *other = host_find(host, end->server);
+    struct port *ports[2];
+    if (node->ports[number])
+        return OK; /* made from its other end */
+    enum err err = inside_open(ends, on_inside, host, ports, why);
+    if (err)
+        return err;
+    node->ports[number] = ports[0];
+    other->ports[end->port] = ports[1];
+    return OK;
+}
+
+static enum err ports_open(struct host *host, struct host_node *node, struct why *why)
+{
+    const struct plan *plan = host->config.plan;
+    for (unsigned number = 0; number < plan->port_count; number++) {
+        const struct plan_end *end = plan_end(plan, node->server, number);
+        if (end->server == NODE_NONE)
+            continue;
+        enum err err = is_outside(host, end->server) ? port_outside(host, node, number, end, why)
+                                                     : port_inside(host, node, number, end, why);
+        if (err)
+            return err;
+        shaper_start(&node->ports[number]->shaper, host->config.rate_bps);
+    }
+    return OK;
+}
+
+enum err host_open(struct host **out, const struct host_config *config, struct why *why)
+{
+    assert(config->server_count > 0);
+    struct host *host = array_new(1, sizeof *host);
+    if (!host)
+        return why_memory(why);
+    host->config = *config;
+    if (!config->spin)
+        host->config.spin = WAIT_SPIN_NSEC;
+    if (!config->yield)
+        host->config.yield = WAIT_YIELD_NSEC;
+    enum err err = host_open_parts(host, why);
+    for (uint32_t i = 0; !err && i < config->server_count; i++)
+        err = node_start(host, &host->nodes[i], why);
+    for (uint32_t i = 0; !err && i < config->server_count; i++)
+        err = ports_open(host, &host->nodes[i], why);
+    if (err) {
+        host_close(host);
+        return err;
+    }
+    if (host->cables)
+        cables_call(host->cables);
+    *out = host;
+    return OK;
+}
+
+/* ---- end ---- */
+
+static void nodes_close(struct host *host)
+{
+    for (uint32_t i = 0; host->nodes && i < host->config.server_count; i++) {
+        struct host_node *node = &host->nodes[i];
+        desk_close(node->desk);
+        if (node->node)
+            node_close(node->node);
+    }
+    for (uint32_t i = 0; host->nodes && i < host->config.server_count; i++)
+        for (unsigned number = 0; number < PORT_MAX; number++) {
+            struct port *port = host->nodes[i].ports[number];
+            if (port)
+                port->ops->close(port);
+        }
+}
+
+void host_close(struct host *host)
+{
+    if (!host)
+        return;
+    nodes_close(host);
+    cables_close(host->cables);
+    packets_close(host->packets);
+    if (host->poller)
+        poller_remove(host->poller, host->bell_watch);
+    doorbell_close(&host->bell);
+    poller_close(host->poller);
+    free(host->outside);
+    free(host->index_of);
+    free(host->queue);
+    free(host->nodes);
+    free(host);
+}
+
+/* ---- looking ---- */
+
+struct node *host_node(struct host *host, node_id server)
+{
+    struct host_node *node = host_find(host, server);
+    return node ? node->node : NULL;
+}
+
+void host_count(const struct host *host, struct host_counts *counts)
+{
+    *counts = host->counts;
+    counts->wakes = host->cables ? cables_wakes(host->cables) : 0;
+}
+
+uint64_t host_lost(const struct host *host)
+{
+    uint64_t lost = 0;
+    for (uint32_t i = 0; i < host->config.server_count; i++)
+        for (unsigned number = 0; number < PORT_MAX; number++)
+            lost += host->nodes[i].ports[number] ? host->nodes[i].ports[number]->lost : 0;
+    return lost;
+}

@@ -1,0 +1,58 @@
+#pragma once
+/* host: the real world of the nodes of one process. One thread steps them all; links between two of
+ * them hand packets over by pointer, links to others are cables.
+ *
+ * A pass looks at all that may have something, and steps whoever has. A pass that finds nothing is
+ * followed by another for a few microseconds, then by yielding, then by sleep, until a frame or a
+ * request comes or the next timer is due; after work that nobody waits for (hellos) it sleeps at
+ * once, and hellos of others do not wake it: it finds them when it sends its own. */
+
+#include <signal.h>
+
+#include "node/node.h"
+#include "transport/clock.h"
+
+struct host;
+struct transport_ops;
+
+struct host_config {
+    const struct plan *plan;          /* borrowed */
+    const node_id *servers;           /* that live here ... */
+    const uint64_t *lives;            /* ... and their incarnations */
+    uint32_t server_count;            /* at least 1 */
+    const char *folder;               /* for requests: by a path that fits a socket's name */
+    const char *links;                /* for cables, likewise */
+    const struct transport_ops *wire; /* of cables */
+    const char *address;              /* of this machine, for wires that need one; or NULL */
+    uint64_t rate_bps;                /* of every link; 0: as fast as it goes */
+    nsec hello_nsec, silence_nsec;    /* 0: the node's own choice */
+    bool separate;
+    const struct weft_service *const *services; /* ends with NULL; borrowed */
+    nsec spin, yield; /* before it sleeps; 0: as transport/wait.h has it, -1: not at all */
+    /* Something happened at that server that a person may want to read; or NULL. */
+    void (*said)(void *owner, node_id server, const char *text);
+    void *owner;
+};
+
+struct host_counts {
+    uint64_t passes;
+    uint64_t steps;
+    uint64_t sleeps;
+    uint64_t wakes; /* of peers that slept */
+};
+
+MUST_CHECK enum err host_open(struct host **host, const struct host_config *config,
+                              struct why *why);
+void host_close(struct host *host);
+
+/* One look at everything. True: something was done. */
+bool host_pass(struct host *host);
+/* Passes and waits until `stop` is set (by a signal's handler, or a pass) or the moment comes. */
+void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until);
+/* Ends the sleep of host_run. For signal handlers, and other threads. */
+void host_wake(struct host *host);
+
+struct node *host_node(struct host *host, node_id server); /* NULL: not here */
+void host_count(const struct host *host, struct host_counts *counts);
+/* Packets sent to nobody, of all ports. */
+uint64_t host_lost(const struct host *host);

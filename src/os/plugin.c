@@ -1,0 +1,62 @@
+#include "os/plugin.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+
+#define SERVICE_ID_MIN 256 /* below are weft's own */
+
+static enum err service_check(const struct weft_service *service, const char *path, struct why *why)
+{
+    if (service->version != WEFT_SERVICE_VERSION)
+        return why_fail(why, ERR_INPUT,
+                        "%s: made for version %u of weft/service.h, this is version %d; compile it "
+                        "again",
+                        path, service->version, WEFT_SERVICE_VERSION);
+    if (!service->name || !service->name[0] || !service->ops)
+        return why_fail(why, ERR_INPUT, "%s: its weft_service has no name or no functions", path);
+    if (service->id < SERVICE_ID_MIN)
+        return why_fail(why, ERR_INPUT,
+                        "%s: service %s has the id %u; those below %d are weft's own", path,
+                        service->name, service->id, SERVICE_ID_MIN);
+    return OK;
+}
+
+/* The loader searches for a name without a slash; a file here must have one. */
+static void *object_open(const char *path)
+{
+    char here[PATH_MAX];
+    if (strchr(path, '/') || !realpath(path, here))
+        return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return dlopen(here, RTLD_NOW | RTLD_LOCAL);
+}
+
+enum err plugins_add(struct plugins *plugins, const char *path, struct why *why)
+{
+    if (plugins->count == PLUGINS_MAX)
+        return why_fail(why, ERR_USAGE, "%s: more than %d services to load", path, PLUGINS_MAX);
+    void *handle = object_open(path);
+    if (!handle)
+        return why_fail(why, ERR_INPUT, "%s", dlerror());
+    const struct weft_service *service = dlsym(handle, "weft_service");
+    enum err err = service
+                       ? service_check(service, path, why)
+                       : why_fail(why, ERR_INPUT,
+                                  "%s: exports no weft_service; see docs/guide/service.md", path);
+    if (err) {
+        dlclose(handle);
+        return err;
+    }
+    plugins->handles[plugins->count] = handle;
+    plugins->services[plugins->count++] = service;
+    return OK;
+}
+
+void plugins_fini(struct plugins *plugins)
+{
+    while (plugins->count > 0)
+        dlclose(plugins->handles[--plugins->count]);
+}

@@ -1,0 +1,339 @@
+/* weftd: runs nodes of a cluster on this machine, as its run directory says.
+ *
+ *   weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]
+ *
+ * It stays in the foreground and prints a line for each event; `weft up` sends that to
+ * D/node-ID.log and lets it run apart. SIGTERM and SIGINT end it, and its neighbours notice at
+ * once. */
+#include <errno.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "node/plan.h"
+#include "os/cable.h"
+#include "os/cluster_file.h"
+#include "os/host.h"
+#include "os/plugin.h"
+#include "services/services.h"
+#include "topology/format/format.h"
+
+#define SERVICES_ALL_MAX (SERVICES_OWN_MAX + PLUGINS_MAX)
+#define FOLDER_MAX       CLUSTER_PATH_SIZE
+
+static const char usage[] =
+    "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]\n"
+    "\n"
+    "Runs servers of the cluster in the run directory D, which `weft up` makes. Several in one\n"
+    "process are joined by links inside of it. --service loads a service from a shared object\n"
+    "(docs/guide/service.md); --pin binds the process to one processor. It stays in the\n"
+    "foreground; SIGTERM ends it.\n";
+
+struct daemon {
+    const char *folder;
+    const char *nodes; /* as given */
+    long processor;    /* -1: any */
+    struct cluster_file cluster;
+    struct topology topology;
+    struct plan plan;
+    bool has_cluster, has_topology, has_plan;
+    char links[FOLDER_MAX];
+    node_id *servers;
+    uint64_t *lives;
+    int *locks;
+    uint32_t server_count, lock_count;
+    struct plugins plugins;
+    const struct weft_service *services[SERVICES_ALL_MAX + 1];
+    struct host *host;
+};
+
+static volatile sig_atomic_t stopping; /* written by the handler, read by the loop; one thread */
+static struct host *stopping_host;     /* set before the handler is, and not changed while it is */
+
+static void on_signal(int number)
+{
+    stopping = 1;
+    host_wake(stopping_host);
+}
+
+/* ---- the log ---- */
+
+static void daemon_log(const char *text)
+{
+    nsec now = clock_wall();
+    time_t seconds = now / NSEC_PER_SEC;
+    struct tm parts;
+    char date[32];
+    gmtime_r(&seconds, &parts);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", &parts);
+    fprintf(stderr, "%s.%03dZ %s\n", date, (int)(now % NSEC_PER_SEC / 1000000), text);
+}
+
+static void on_said(void *owner, node_id server, const char *text)
+{
+    char line[256];
+    snprintf(line, sizeof line, "node %u: %s", server, text);
+    daemon_log(line);
+}
+
+/* ---- the words ---- */
+
+static bool number_read(const char *text, uint64_t most, uint64_t *value, const char **end)
+{
+    char *after;
+    if (*text < '0' || *text > '9')
+        return false;
+    errno = 0;
+    *value = strtoull(text, &after, 10);
+    *end = after;
+    return !errno && *value <= most;
+}
+
+static enum err word_read(struct daemon *daemon, const char *word, const char *value,
+                          struct why *why)
+{
+    const char *end;
+    uint64_t number;
+    if (!value)
+        return why_fail(why, ERR_USAGE, "%s: a value is missing, or no such word", word);
+    if (!strcmp(word, "--dir"))
+        daemon->folder = value;
+    else if (!strcmp(word, "--node"))
+        daemon->nodes = value;
+    else if (!strcmp(word, "--service"))
+        return plugins_add(&daemon->plugins, value, why);
+    else if (strcmp(word, "--pin") != 0)
+        return why_fail(why, ERR_USAGE, "%s: no such word; see weftd --help", word);
+    else if (!number_read(value, CPU_SETSIZE - 1, &number, &end) || *end)
+        return why_fail(why, ERR_USAGE, "--pin %s: not a processor's number", value);
+    else
+        daemon->processor = (long)number;
+    return OK;
+}
+
+static enum err words_read(struct daemon *daemon, int count, char **words, struct why *why)
+{
+    for (int i = 0; i < count; i += 2) {
+        enum err err = word_read(daemon, words[i], i + 1 < count ? words[i + 1] : NULL, why);
+        if (err)
+            return err;
+    }
+    if (!daemon->folder || !daemon->nodes)
+        return why_fail(why, ERR_USAGE, "--dir and --node are needed; see weftd --help");
+    return OK;
+}
+
+static enum err servers_read(struct daemon *daemon, struct why *why)
+{
+    uint32_t most = 1;
+    for (const char *at = daemon->nodes; *at; at++)
+        most += *at == ',';
+    daemon->servers = array_new(most, sizeof *daemon->servers);
+    daemon->lives = array_new(most, sizeof *daemon->lives);
+    daemon->locks = array_new(most, sizeof *daemon->locks);
+    if (!daemon->servers || !daemon->lives || !daemon->locks)
+        return why_memory(why);
+    const char *at = daemon->nodes;
+    for (;;) {
+        uint64_t id;
+        if (!number_read(at, UINT32_MAX, &id, &at) || (*at && *at != ','))
+            return why_fail(why, ERR_USAGE, "--node %s: not a list of servers such as 3 or 0,1,2",
+                            daemon->nodes);
+        if (id >= daemon->plan.server_count)
+            return why_fail(why, ERR_USAGE, "--node %s: the cluster has the servers 0 to %u",
+                            daemon->nodes, daemon->plan.server_count - 1);
+        daemon->servers[daemon->server_count++] = (node_id)id;
+        if (!*at++)
+            return OK;
+    }
+}
+
+/* ---- the run directory ---- */
+
+static enum err topology_load(struct topology *topology, const char *folder, struct why *why)
+{
+    char path[CLUSTER_PATH_SIZE], bytes[4096];
+    struct text text = {0};
+    size_t count;
+    snprintf(path, sizeof path, "%s/%s", folder, CLUSTER_TOPOLOGY_NAME);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return why_fail(why, ERR_SYSTEM, "%s: %s; `weft up` makes a run directory", path,
+                        strerror(errno));
+    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
+        text_add(&text, bytes, count);
+    bool bad = ferror(file);
+    fclose(file);
+    enum err err = bad               ? why_fail(why, ERR_SYSTEM, "%s: cannot be read", path)
+                   : !text_ok(&text) ? why_memory(why)
+                                     : format_read(topology, FORMAT_JSON, path,
+                                                   text.data ? text.data : "", text.size, why);
+    text_fini(&text);
+    return err;
+}
+
+static enum err daemon_load(struct daemon *daemon, struct why *why)
+{
+    enum err err = cluster_folder_check(daemon->folder, why);
+    if (err)
+        return err;
+    err = cluster_file_read(&daemon->cluster, daemon->folder, why);
+    if (err)
+        return err;
+    daemon->has_cluster = true;
+    err = topology_load(&daemon->topology, daemon->folder, why);
+    if (err)
+        return err;
+    daemon->has_topology = true;
+    err = plan_init(&daemon->plan, &daemon->topology, why);
+    if (err)
+        return err;
+    daemon->has_plan = true;
+    snprintf(daemon->links, sizeof daemon->links, "%s/%s", daemon->folder, CLUSTER_LINKS_FOLDER);
+    if (mkdir(daemon->links, 0700) && errno != EEXIST)
+        return why_fail(why, ERR_SYSTEM, "%s: %s", daemon->links, strerror(errno));
+    return servers_read(daemon, why);
+}
+
+static enum err daemon_lock(struct daemon *daemon, struct why *why)
+{
+    for (uint32_t i = 0; i < daemon->server_count; i++) {
+        node_id server = daemon->servers[i];
+        int lock = cluster_lock_take(daemon->folder, server, &daemon->lives[i]);
+        if (lock == -EBUSY)
+            return why_fail(why, ERR_SYSTEM, "node %u: runs already, in process %d", server,
+                            (int)cluster_lock_holder(daemon->folder, server));
+        if (lock < 0)
+            return why_fail(why, ERR_SYSTEM, "node %u: cannot lock %s/node-%u.lock: %s", server,
+                            daemon->folder, server, strerror(-lock));
+        daemon->locks[daemon->lock_count++] = lock;
+    }
+    return OK;
+}
+
+/* ---- beginning and end ---- */
+
+static enum err daemon_pin(const struct daemon *daemon, struct why *why)
+{
+    cpu_set_t set;
+    if (daemon->processor < 0)
+        return OK;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)daemon->processor, &set);
+    if (sched_setaffinity(0, sizeof set, &set))
+        return why_fail(why, ERR_SYSTEM, "--pin %ld: %s", daemon->processor, strerror(errno));
+    return OK;
+}
+
+static enum err daemon_services(struct daemon *daemon, struct why *why)
+{
+    unsigned count = 0;
+    for (uint32_t i = 0; i < daemon->cluster.service_count; i++) {
+        enum err err = plugins_add(&daemon->plugins, daemon->cluster.services[i], why);
+        if (err)
+            return err;
+    }
+    for (unsigned i = 0; services_all[i]; i++)
+        daemon->services[count++] = services_all[i];
+    for (unsigned i = 0; i < daemon->plugins.count; i++)
+        daemon->services[count++] = daemon->plugins.services[i];
+    return OK;
+}
+
+static enum err daemon_open(struct daemon *daemon, int count, char **words, struct why *why)
+{
+    enum err err = words_read(daemon, count, words, why);
+    if (!err)
+        err = daemon_pin(daemon, why);
+    if (!err)
+        err = daemon_load(daemon, why);
+    if (!err)
+        err = daemon_services(daemon, why);
+    if (!err)
+        err = daemon_lock(daemon, why);
+    if (err)
+        return err;
+    const struct host_config config = {
+        .plan = &daemon->plan,
+        .servers = daemon->servers,
+        .lives = daemon->lives,
+        .server_count = daemon->server_count,
+        .folder = daemon->folder,
+        .links = daemon->links,
+        .wire = cables_wire(cluster_wire_words[daemon->cluster.wire]),
+        .address = "127.0.0.1",
+        .rate_bps = daemon->cluster.rate,
+        .hello_nsec = daemon->cluster.hello_ms * 1000000LL,
+        .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
+        .services = daemon->services,
+        .said = on_said,
+    };
+    return host_open(&daemon->host, &config, why);
+}
+
+static void daemon_run(struct daemon *daemon)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    char line[160];
+    stopping_host = daemon->host;
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    for (uint32_t i = 0; i < daemon->server_count; i++) {
+        snprintf(line, sizeof line, "node %u: process %d, incarnation %" PRIu64 ", links over %s",
+                 daemon->servers[i], (int)getpid(), daemon->lives[i],
+                 cluster_wire_words[daemon->cluster.wire]);
+        daemon_log(line);
+    }
+    host_run(daemon->host, &stopping, NSEC_NEVER);
+    daemon_log("told to end");
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+}
+
+static void daemon_close(struct daemon *daemon)
+{
+    host_close(daemon->host);
+    for (uint32_t i = 0; i < daemon->lock_count; i++)
+        close(daemon->locks[i]);
+    plugins_fini(&daemon->plugins);
+    if (daemon->has_plan)
+        plan_fini(&daemon->plan);
+    if (daemon->has_topology)
+        topology_fini(&daemon->topology);
+    if (daemon->has_cluster)
+        cluster_file_fini(&daemon->cluster);
+    free(daemon->servers);
+    free(daemon->lives);
+    free(daemon->locks);
+}
+
+int main(int argc, char **argv)
+{
+    static struct daemon daemon = {.processor = -1};
+    struct why why = {0};
+    if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+        fputs(usage, stdout);
+        return 0;
+    }
+    if (argc == 2 && !strcmp(argv[1], "--version")) {
+        puts("weftd " WEFT_VERSION);
+        return 0;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    enum err err = daemon_open(&daemon, argc - 1, argv + 1, &why);
+    if (!err)
+        daemon_run(&daemon);
+    daemon_close(&daemon);
+    if (err)
+        fprintf(stderr, "weftd: %s\n", why.text[0] ? why.text : err_text(err));
+    return err == OK ? 0 : err == ERR_USAGE ? 2 : 1;
+}
