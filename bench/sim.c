@@ -82,6 +82,9 @@ static void bare_run(void *context)
     for (uint64_t hops = 0; hops < bare->hops; hops++) {
         if (!engine_next(bare->engine, PSEC_NEVER, &channel))
             bench_fail("all packets are gone");
+        uint32_t ahead = engine_ahead(bare->engine);
+        if (ahead != ENGINE_NOBODY)
+            __builtin_prefetch(bare->wires[ahead].first);
         struct wire *wire = &bare->wires[channel];
         wire_receive(wire, engine_now(bare->engine), &packet, 1);
         engine_set(bare->engine, channel, wire_next(wire));
