@@ -103,8 +103,9 @@ static int predicate_add(struct link_state *state)
                               .holds = paths_changed,
                               .fire = paths_are_stale,
                               .argument = state,
-                              .columns = (uint32_t[]){VERSION},
-                              .column_count = 1,
+                              /* Another life may happen to be at the same version. */
+                              .columns = (uint32_t[]){INCARNATION, VERSION},
+                              .column_count = 2,
                           },
                           &handle);
 }
