@@ -53,6 +53,8 @@ void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until);
 void host_wake(struct host *host);
 
 struct node *host_node(struct host *host, node_id server); /* NULL: not here */
+struct port;
+struct port *host_port(struct host *host, node_id server, unsigned number);
 void host_count(const struct host *host, struct host_counts *counts);
 /* Packets sent to nobody, of all ports. */
 uint64_t host_lost(const struct host *host);

@@ -4,8 +4,6 @@
 
 #include <weft/service.h>
 
-#define SERVICES_OWN_MAX 16 /* there is room for so many */
-
 extern const struct weft_service *const services_all[]; /* ends with NULL */
 /* Of services_all, without the NULL. */
 extern const unsigned services_count;
