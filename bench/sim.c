@@ -1,11 +1,15 @@
 /* sim: how fast simulated packets hop. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench.h"
+#include "services/bench_wire.h"
+#include "services/services.h"
 #include "sim/engine.h"
 #include "sim/slab.h"
 #include "sim/wire.h"
+#include "sim/world.h"
 #include "topology/topology.h"
 
 #define PACKET_SIZE 1000
@@ -110,11 +114,80 @@ static void bare_rows(struct bench *bench)
     bare_close(&bare);
 }
 
+/* ---- the whole node code: every server sends to random keys ---- */
+
+struct whole {
+    struct topology topology;
+    struct plan plan;
+    struct world *world;
+};
+
+static void whole_load(struct whole *whole, uint64_t rate)
+{
+    uint8_t bytes[BENCH_REQUEST_MAX];
+    size_t size = bench_request_write(&(struct bench_request){.kind = BENCH_START,
+                                                              .mode = BENCH_KEYS,
+                                                              .size = PACKET_SIZE - 40,
+                                                              .rate_milli = rate * 1000,
+                                                              .duration_nsec = BENCH_DURATION_MAX},
+                                      bytes);
+    for (node_id id = 0; id < whole->plan.server_count; id++)
+        if (world_request(whole->world, id, BENCH_SERVICE, 1, bytes, (uint32_t)size) < 0)
+            bench_fail("a server refused its load");
+}
+
+static void whole_open(struct whole *whole, const char *spec, uint64_t rate)
+{
+    struct why why;
+    struct world_settings settings = WORLD_DEFAULTS;
+    settings.plan = &whole->plan;
+    settings.node.services = services_all;
+    settings.settled = true;
+    if (topology_build(&whole->topology, spec, &why) ||
+        plan_init(&whole->plan, &whole->topology, &why) ||
+        world_open(&whole->world, &settings, &why))
+        bench_fail("%s", why.text);
+    if (rate)
+        whole_load(whole, rate);
+}
+
+static void whole_close(struct whole *whole)
+{
+    world_close(whole->world);
+    plan_fini(&whole->plan);
+    topology_fini(&whole->topology);
+}
+
+static void whole_rows(struct bench *bench)
+{
+    struct whole whole;
+    struct world_counts before, after;
+    double rates[5];
+    psec length = (bench->quick ? 5 : 100) * (PSEC_PER_SECOND / 1000);
+    whole_open(&whole, "torus:8x8x8", 20000);
+    world_run(whole.world, PSEC_PER_SECOND / 1000);
+    for (int round = 0; round < 5; round++) {
+        double start = bench_seconds(bench);
+        world_count(whole.world, &before);
+        world_run(whole.world, world_now(whole.world) + length);
+        world_count(whole.world, &after);
+        rates[round] = (double)(after.hops - before.hops) / (bench_seconds(bench) - start) / 1e6;
+    }
+    bench_add(bench, "whole node code, torus:8x8x8, random keys", "M packet-hops/s",
+              &(struct bench_value){"weft", bench_median(rates, 5)}, 1);
+    whole_close(&whole);
+}
+
 int main(int count, char **words)
 {
     static struct bench bench;
-    bench_start(&bench, count, words);
+    const char *only = NULL;
+    bench_start_with(&bench, count, words,
+                     (const struct bench_word[]){{.name = "only", .value = &only}, {0}});
     bench.cpu = true;
-    bare_rows(&bench);
+    if (!only || strcmp(only, "bare") == 0)
+        bare_rows(&bench);
+    if (!only || strcmp(only, "whole") == 0)
+        whole_rows(&bench);
     return bench_finish(&bench);
 }

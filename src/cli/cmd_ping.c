@@ -211,6 +211,8 @@ static void path_text(const struct pinger *pinger, struct text *out)
         if (first->path[i] < pinger->cluster.plan.server_count)
             text_printf(out, " %s %s", i > first->path_turn ? "<" : ">",
                         topology_name(&pinger->cluster.topology, first->path[i], buffer));
+    if (first->path_turn < first->path_count) /* else it was full before it came back */
+        text_printf(out, " < %s", topology_name(&pinger->cluster.topology, pinger->from, buffer));
     text_puts(out, "\n");
 }
 

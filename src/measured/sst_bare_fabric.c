@@ -31,7 +31,7 @@ struct address {
 static_assert(sizeof(struct address) <= sizeof((struct bare_board *)0)->addresses[0][0],
               "it fits the board");
 
-struct node {
+struct sst_node {
     struct fid_ep *endpoint;
     struct fid_av *peers;
     struct fid_mr *region;
@@ -49,7 +49,7 @@ struct port {
     struct fid_domain *domain;
     struct fid_cq *queue;
     uint32_t node_count;
-    struct node nodes[BARE_ROWS_MAX];
+    struct sst_node nodes[BARE_ROWS_MAX];
     unsigned char *memory; /* of all rows */
     uint64_t posted, completed;
 };
@@ -79,7 +79,7 @@ static void info_find(struct port *port)
     fi_freeinfo(hints);
 }
 
-static void node_open(struct port *port, struct node *node, uint32_t index)
+static void sst_node_open(struct port *port, struct sst_node *node, uint32_t index)
 {
     struct fi_av_attr attributes = {.type = FI_AV_TABLE};
     node->row = port->memory + (size_t)index * BARE_SIZE_MAX;
@@ -100,7 +100,7 @@ static void node_open(struct port *port, struct node *node, uint32_t index)
     check(port, fi_getname(&node->endpoint->fid, mine->name, &mine->size), "fi_getname");
 }
 
-static void node_introduce(struct port *port, struct node *node, const void *address)
+static void node_introduce(struct port *port, struct sst_node *node, const void *address)
 {
     memcpy(&node->at, address, sizeof node->at);
     if (fi_av_insert(node->peers, node->at.name, 1, &node->peer, 0, NULL) != 1)
@@ -123,7 +123,7 @@ static void port_open(struct port *port, struct crowd *crowd, const struct bare_
     check(port, fi_domain(port->fabric, port->info, &port->domain, NULL), "fi_domain");
     check(port, fi_cq_open(port->domain, &attributes, &port->queue, NULL), "fi_cq_open");
     for (uint32_t i = 0; i < port->node_count; i++) {
-        node_open(port, &port->nodes[i], i);
+        sst_node_open(port, &port->nodes[i], i);
         memcpy(board->addresses[crowd->index][i], &port->nodes[i].at, sizeof(struct address));
     }
     crowd_meet(crowd);
@@ -156,7 +156,7 @@ static void port_poll(struct port *port)
 }
 
 /* Hands over one operation on the peer's row, from or into ours. */
-static void node_post(struct port *port, struct node *node, uint32_t size)
+static void node_post(struct port *port, struct sst_node *node, uint32_t size)
 {
     void *descriptor = fi_mr_desc(node->region);
     ssize_t result;
@@ -246,7 +246,7 @@ struct words {
 
 static uint64_t words_look(struct port *port)
 {
-    struct node *node = &port->nodes[0];
+    struct sst_node *node = &port->nodes[0];
     struct words *words = (struct words *)node->row;
     if (port->job->way == BARE_WRITES) {
         port_poll(port);
@@ -266,7 +266,7 @@ static uint64_t words_look(struct port *port)
 
 static void words_set(struct port *port, uint64_t value)
 {
-    struct node *node = &port->nodes[0];
+    struct sst_node *node = &port->nodes[0];
     struct words *words = (struct words *)node->row;
     atomic_store_explicit(&words->own, value, memory_order_release);
     if (port->job->way == BARE_READS)

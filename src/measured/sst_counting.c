@@ -24,7 +24,7 @@
 struct counting_job {
     uint32_t nodes;
     enum sst_design design;
-    enum node_waiting waiting;
+    enum sst_node_waiting waiting;
     uint64_t warm; /* counts before those that count: a multiple of BATCH */
     nsec length;   /* of the counting */
 };
@@ -200,7 +200,7 @@ static void rate_claims(struct figure_result *result, const struct counted *coun
                      (struct claim){
                          .where = "section 5.7",
                          .what = figure_text(result, "%s, %u nodes, yielding: counts",
-                                             node_design_names[design], paper->nodes),
+                                             sst_node_design_names[design], paper->nodes),
                          .unit = "K/s",
                          .relation = RELATION_ABOVE,
                          .paper = paper->rates[design],
@@ -227,7 +227,7 @@ static void shape_claims(struct figure_result *result, const struct counted *cou
                      (struct claim){
                          .where = "fig 8",
                          .what = figure_text(result, "%s: variance that a line in nodes explains",
-                                             node_design_names[design]),
+                                             sst_node_design_names[design]),
                          .unit = "%",
                          .relation = RELATION_ABOVE,
                          .paper = 95,
@@ -260,7 +260,7 @@ static void busy_claims(struct figure_result *result, const struct counted *last
             (struct claim){
                 .where = "fig 8",
                 .what = figure_text(result, "%s, 28 nodes, busy as the paper's: a million counts",
-                                    node_design_names[design]),
+                                    sst_node_design_names[design]),
                 .unit = "s",
                 .relation = RELATION_AT_MOST,
                 .paper = MILLION / paper->rates[design] * 1e-3,

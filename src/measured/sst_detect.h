@@ -22,7 +22,7 @@ struct detect_act {
 struct detect_job {
     uint32_t nodes;
     enum sst_design design;
-    enum node_waiting waiting;
+    enum sst_node_waiting waiting;
     bool fabric;
     uint32_t elements; /* of the only column: 32-bit numbers; 0: it is one 64-bit number */
     uint64_t seed;

@@ -61,7 +61,7 @@ enum { ONE_ROW, HALF_ROWS, ALL_ROWS, ROW_ACTS };
 /* One of the three ways in which it is measured. */
 struct setting {
     const char *table;
-    enum node_waiting waiting;
+    enum sst_node_waiting waiting;
     bool fabric;
     uint32_t nodes[NODES_MAX], nodes_quick[NODES_MAX]; /* 0 ends them */
 };
@@ -142,7 +142,7 @@ static void rows_fill(struct figure_result *result, const struct setting *settin
     for (int design = 0; design < 2; design++)
         for (size_t i = 0; i < found->count; i++)
             for (int act = 0; act < ROW_ACTS; act++) {
-                const char *name = node_design_names[design];
+                const char *name = sst_node_design_names[design];
                 uint32_t rows = act_rows(found->nodes[i], act);
                 if (act > 0 && rows == act_rows(found->nodes[i], act - 1))
                     continue; /* of few nodes */
@@ -315,10 +315,11 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
     for (int design = 0; design < 2; design++) {
         const double(*times)[SIZES_MAX] = grid->times[design];
         const struct claim claims[] = {
-            {.what =
-                 figure_text(result, "%s, 4 KB: most nodes to fewest", node_design_names[design]),
+            {.what = figure_text(result, "%s, 4 KB: most nodes to fewest",
+                                 sst_node_design_names[design]),
              .found = times[nodes][sizes] / times[0][sizes]},
-            {.what = figure_text(result, "%s, most nodes: 4 KB to 4 B", node_design_names[design]),
+            {.what =
+                 figure_text(result, "%s, most nodes: 4 KB to 4 B", sst_node_design_names[design]),
              .found = times[nodes][sizes] / times[nodes][0]},
         };
         for (int i = 0; i < 2; i++) {

@@ -15,13 +15,13 @@
 #define PATIENCE_NSEC (100 * NSEC_PER_SEC)
 #define NAP_NSEC      (2 * 1000 * 1000LL)
 
-const char *const node_waiting_names[NODE_WAITING_COUNT] = {
+const char *const sst_node_waiting_names[SST_NODE_WAITING_COUNT] = {
     [NODES_BUSY] = "busy",
     [NODES_YIELD] = "yielding",
     [NODES_SLEEP] = "asleep",
     [NODES_REST] = "others rest",
 };
-const char *const node_design_names[2] = {
+const char *const sst_node_design_names[2] = {
     [SST_WRITES] = "writes",
     [SST_READS] = "reads",
 };

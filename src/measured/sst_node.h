@@ -17,15 +17,15 @@
 
 #define NODE_ID(index) (1000 + (ripc_id)(index)) /* its name as a member */
 
-enum node_waiting { NODES_BUSY, NODES_YIELD, NODES_SLEEP, NODES_REST, NODE_WAITING_COUNT };
+enum sst_node_waiting { NODES_BUSY, NODES_YIELD, NODES_SLEEP, NODES_REST, SST_NODE_WAITING_COUNT };
 
-extern const char *const node_waiting_names[NODE_WAITING_COUNT];
-extern const char *const node_design_names[2]; /* by enum sst_design */
+extern const char *const sst_node_waiting_names[SST_NODE_WAITING_COUNT];
+extern const char *const sst_node_design_names[2]; /* by enum sst_design */
 
 /* The same for all nodes. */
 struct sst_node_plan {
     enum sst_design design;
-    enum node_waiting waiting;
+    enum sst_node_waiting waiting;
     bool fabric; /* over libfabric's tcp in place of shared memory */
     const struct sst_column *columns;
     uint32_t column_count;

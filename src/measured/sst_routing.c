@@ -34,7 +34,7 @@
 
 struct routing_job {
     uint32_t nodes;
-    enum node_waiting waiting;
+    enum sst_node_waiting waiting;
     uint32_t rounds;
 };
 
@@ -250,7 +250,7 @@ static void routing_play(struct crowd *crowd, const void *argument)
 /* --- the figure --- */
 
 static const uint32_t nodes_full[] = {4, 8, 12, 16, 20, 24, 28}, nodes_quick[] = {4, 6};
-static const enum node_waiting waitings[] = {NODES_YIELD, NODES_SLEEP};
+static const enum sst_node_waiting waitings[] = {NODES_YIELD, NODES_SLEEP};
 #define WAITING_COUNT (sizeof waitings / sizeof waitings[0])
 
 static const struct figure_column time_columns[] = {
@@ -276,7 +276,7 @@ static enum err nodes_route(struct figure_result *result, struct figure_table *t
     if (!err) {
         figure_row(result, table,
                    (struct figure_cell[]){
-                       figure_word(node_waiting_names[job->waiting]), figure_number(job->nodes),
+                       figure_word(sst_node_waiting_names[job->waiting]), figure_number(job->nodes),
                        figure_number(sample_median(stage->first, job->rounds)),
                        figure_number(sample_median(stage->last, job->rounds)),
                        figure_number(sample_median(stage->length, job->rounds))});

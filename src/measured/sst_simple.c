@@ -286,8 +286,9 @@ static double complex_printed(int way)
 }
 
 /* Median trips of one act after the other, of n nodes. */
-static enum err complex_trips(const struct figure_call *call, int way, enum node_waiting waiting,
-                              uint32_t nodes, double trips[COMPLEX_ACTS], struct why *why)
+static enum err complex_trips(const struct figure_call *call, int way,
+                              enum sst_node_waiting waiting, uint32_t nodes,
+                              double trips[COMPLEX_ACTS], struct why *why)
 {
     struct detect_result *result = crowd_memory(sizeof *result);
     bool slow = waiting == NODES_BUSY && nodes > 2;
@@ -313,7 +314,7 @@ static enum err complex_trips(const struct figure_call *call, int way, enum node
 /* One way to wait, one design: a row of the table. Returns the time of the complex
  * predicate: the trip without the way there, which is that of the simple one. */
 static enum err complex_row(struct figure_result *result, struct figure_table *table,
-                            const struct figure_call *call, int way, enum node_waiting waiting,
+                            const struct figure_call *call, int way, enum sst_node_waiting waiting,
                             uint32_t nodes, double *found, struct why *why)
 {
     double trips[COMPLEX_ACTS];
@@ -323,7 +324,7 @@ static enum err complex_row(struct figure_result *result, struct figure_table *t
     *found = trips[COMPLEX] - trips[SIMPLE] / 2;
     figure_row(result, table,
                (struct figure_cell[]){
-                   figure_word(node_waiting_names[waiting]), figure_word(bare_way_names[way]),
+                   figure_word(sst_node_waiting_names[waiting]), figure_word(bare_way_names[way]),
                    figure_number(nodes), figure_number(trips[SIMPLE] / 2),
                    figure_number(nodes > 2 ? *found : NAN),
                    figure_number(nodes == COMPLEX_NODES ? complex_printed(way) : NAN)});
@@ -369,7 +370,7 @@ static enum err complex_run(struct figure_result *result, const struct figure_ca
 {
     struct figure_table *table = figure_table_add(result, "complex", complex_columns);
     uint32_t nodes = call->quick ? COMPLEX_NODES_QUICK : COMPLEX_NODES;
-    enum node_waiting two = crowd_cores() < 2 ? NODES_YIELD : NODES_BUSY;
+    enum sst_node_waiting two = crowd_cores() < 2 ? NODES_YIELD : NODES_BUSY;
     double found[BARE_WAY_COUNT][3]; /* yielding, busy; of two nodes */
     static_assert(NODES_BUSY < 2 && NODES_YIELD < 2, "they are indices");
     for (int way = 0; way < BARE_WAY_COUNT; way++) {

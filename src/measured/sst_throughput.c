@@ -191,7 +191,7 @@ static void rate_claims(struct figure_result *result, const char *where, uint32_
         figure_claim(result, (struct claim){
                                  .where = where,
                                  .what = figure_text(result, "%s, %u rows: evaluated and fired",
-                                                     node_design_names[design], rows),
+                                                     sst_node_design_names[design], rows),
                                  .unit = "K/s",
                                  .relation = RELATION_ABOVE,
                                  .paper = printed(rows),
@@ -232,7 +232,7 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
                      (struct claim){
                          .where = "fig 7",
                          .what = figure_text(result, "%s: share of the rate of one row, at %u rows",
-                                             node_design_names[design], job->rows[last]),
+                                             sst_node_design_names[design], job->rows[last]),
                          .unit = "%",
                          .relation = RELATION_ABOVE,
                          .paper = 50,

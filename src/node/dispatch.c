@@ -17,7 +17,10 @@
 
 void dispatch_drop(struct node *node, struct packet *packet, enum drop_reason reason)
 {
-    node->counts.drops[reason]++;
+    /* What links say to each other is said again, and not what anybody asks for when he asks what
+     * was lost. */
+    if (packet->slot != SLOT_LINKS)
+        node->counts.drops[reason]++;
     if (packet->slot < node->service_count)
         node->services[packet->slot]->dropped++;
     if (node->config.watcher && node->config.watcher->dropped)
@@ -48,10 +51,13 @@ static bool intercept(struct node *node, struct packet *packet)
     struct weft_self *self = node->services[packet->slot];
     if (!self->service->ops->intercept)
         return false;
+    uint64_t trail = packet->trail;
     if (self->service->ops->intercept(self, (struct weft_packet *)packet) == WEFT_PASS)
         return false;
     node->counts.intercepted++;
     self->intercepted++;
+    if (node->config.watcher && node->config.watcher->taken)
+        node->config.watcher->taken(node->config.watcher, node->self, trail);
     if (node->config.faults & NODE_FAULT_LEAK)
         (void)packet_take(node->env->pool, PACKET_HEADER_SIZE);
     return true;

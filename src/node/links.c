@@ -394,8 +394,19 @@ void links_step(struct node *node)
 
 /* ---- from outside ---- */
 
+static void row_news(void *context, const struct link_report *report)
+{
+    const struct node *node = context;
+    node->config.watcher->row(node->config.watcher, node->self, report->server, report->incarnation,
+                              report->version);
+}
+
 void links_open(struct node *node)
 {
+    if (node->config.watcher && node->config.watcher->row) {
+        node->flood.news = row_news;
+        node->flood.context = node;
+    }
     for (unsigned port = 0; port < node->plan->port_count; port++) {
         struct node_port *at = &node->ports[port];
         bool planned = plan_end(node->plan, node->self, port)->server != NODE_NONE;

@@ -158,10 +158,10 @@ static void the_table_is_bounded_and_nonsense_counted(void **state)
 {
     struct service_world *world = service_world_open(SPEC, services, 0);
     for (uint64_t client = 1; client <= 64; client++)
-        assert_int_equal(attach(world, 0, client).program, client);
+        assert_int_equal(attach(world, 0, client - 1).program, client);
     say(world, 0, 65, &(struct relay_message){.operation = RELAY_ATTACH});
     assert_int_equal(answer_read(world, 0).to.program, 0);
-    hang_up(world, 0, 7);
+    hang_up(world, 0, 6);
     assert_int_equal(attach(world, 0, 66).program, 7);
     service_world_ask(world, 0, RELAY_SERVICE, 1, "nonsense", 8);
     send(world, 0, 999, &(struct relay_address){.server = 1}, RELAY_KIND_LINE, "x", 1);

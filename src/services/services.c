@@ -1,13 +1,19 @@
 #include "services/services.h"
 
+#include <stddef.h>
+
 #include "services/bench.h"
 #include "services/control.h"
+#include "services/directory.h"
 #include "services/ping.h"
+#include "services/relay.h"
 
 const struct weft_service *const services_all[] = {
     &service_control,
     &service_ping,
     &service_bench,
+    &service_directory,
+    &service_relay,
     NULL,
 };
 

@@ -1,9 +1,9 @@
 #pragma once
-/* services: what every server runs. Plug-ins come behind them. */
+/* services: those that are compiled in, in the order of their ids. Each server of a cluster and of a
+ * simulated one runs them, and plug-ins besides. */
 
 #include <weft/service.h>
 
-/* Ends with NULL. */
-extern const struct weft_service *const services_all[];
+extern const struct weft_service *const services_all[]; /* ends with NULL */
 /* Of services_all, without the NULL. */
 extern const unsigned services_count;

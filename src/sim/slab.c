@@ -36,6 +36,7 @@ struct slab_pool {
     struct packet_pool packets;
     size_t most, memory, peak;
     uint64_t taken, refused;
+    struct slab_watcher watcher;
     struct slab_class classes[CLASSES];
 };
 
@@ -169,7 +170,6 @@ void slab_close(struct slab_pool *pool)
 {
     if (!pool)
         return;
-    assert(pool->packets.live == 0);
     for (unsigned i = 0; i < CLASSES; i++)
         list_each(&pool->classes[i].slabs, link) slab_free(container_of(link, struct slab, link));
     assert(pool->memory == sizeof *pool);
@@ -192,7 +192,21 @@ struct packet *slab_copy(struct slab_pool *pool, const struct packet *packet)
     copy->next = copy->previous = NULL;
     copy->pool = &pool->packets;
     memcpy(bytes, packet->bytes, packet->stored);
+    if (pool->watcher.copied)
+        pool->watcher.copied(pool->watcher.context, copy);
     return copy;
+}
+
+void slab_watch(struct slab_pool *pool, const struct slab_watcher *watcher)
+{
+    pool->watcher = *watcher;
+}
+
+void slab_lose(struct slab_pool *pool, struct packet *packet)
+{
+    if (pool->watcher.lost)
+        pool->watcher.lost(pool->watcher.context, packet);
+    packet_done(packet);
 }
 
 size_t slab_memory(const struct slab_pool *pool)

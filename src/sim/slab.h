@@ -19,9 +19,21 @@ struct slab_pool;
 
 /* At most `most` bytes in all; 0: no bound. */
 MUST_CHECK enum err slab_open(struct slab_pool **pool, size_t most, struct why *why);
-void slab_close(struct slab_pool *pool); /* all packets are back */
+void slab_close(struct slab_pool *pool); /* with all packets, back or not */
 
 struct packet_pool *slab_packets(struct slab_pool *pool);
+
+/* Who is told of packets that a wire makes twice or loses; each may be NULL. */
+struct slab_watcher {
+    void (*copied)(void *context, const struct packet *packet);
+    void (*lost)(void *context, const struct packet *packet);
+    void *context;
+};
+
+void slab_watch(struct slab_pool *pool, const struct slab_watcher *watcher); /* copied */
+
+/* A wire loses it: tells that, and gives it back. */
+void slab_lose(struct slab_pool *pool, struct packet *packet);
 
 /* The same packet once more, bytes, fields and trail; NULL: none left. */
 struct packet *slab_copy(struct slab_pool *pool, const struct packet *packet);

@@ -61,10 +61,11 @@ psec wire_room_at(const struct wire *wire)
 
 /* ---- sending ---- */
 
-static void drop(struct packet *const *packets, unsigned count, uint64_t *counter)
+static void drop(struct wire *wire, struct packet *const *packets, unsigned count,
+                 uint64_t *counter)
 {
     for (unsigned i = 0; i < count; i++)
-        packet_done(packets[i]);
+        slab_lose(wire->pool, packets[i]);
     *counter += count;
 }
 
@@ -93,7 +94,7 @@ static void enqueue_frame(struct wire *wire, struct packet *const *packets, unsi
                           psec arrival)
 {
     if (wire->pace->buffer && wire->flying_bytes > wire->pace->buffer) {
-        drop(packets, count, &wire->overrun);
+        drop(wire, packets, count, &wire->overrun);
         return;
     }
     for (unsigned i = 0; i < count; i++)
@@ -148,11 +149,11 @@ static void send_faulty(struct wire *wire, struct packet *const *packets, unsign
 {
     const struct wire_faults *faults = &wire->faults;
     if (faults->dead) {
-        drop(packets, count, &wire->dead);
+        drop(wire, packets, count, &wire->dead);
         return;
     }
     if (happens(wire, faults->loss)) {
-        drop(packets, count, &wire->lost);
+        drop(wire, packets, count, &wire->lost);
         return;
     }
     /* Before a bit is turned over: it may be whole the second time. */
@@ -199,34 +200,38 @@ unsigned wire_receive(struct wire *wire, psec now, struct packet **out, unsigned
     return count;
 }
 
-void wire_flush(struct wire *wire)
+void wire_lose(struct wire *wire, psec now)
 {
-    while (wire->first) {
-        struct packet *packet = wire->first;
+    struct packet *packet;
+    while ((packet = wire->first) && packet->order <= now) {
         wire->first = packet->next;
-        packet_done(packet);
+        wire->flying_bytes -= packet->size;
+        slab_lose(wire->pool, packet);
         wire->flushed++;
     }
-    wire->flying_bytes = 0;
+}
+
+void wire_count_add(const struct wire *wire, struct wire_counts *sum)
+{
+    sum->frames += wire->sent - wire->joined;
+    sum->sent += wire->sent;
+    sum->bytes += wire->bytes;
+    sum->received += wire->received;
+    sum->lost += wire->lost;
+    sum->dead += wire->dead;
+    sum->overrun += wire->overrun;
+    sum->flushed += wire->flushed;
+    sum->duplicated += wire->duplicated;
+    sum->corrupted += wire->corrupted;
+    sum->full += wire->full;
+    for (const struct packet *packet = wire->first; packet; packet = packet->next)
+        sum->flying++;
 }
 
 void wire_count(const struct wire *wire, struct wire_counts *counts)
 {
-    *counts = (struct wire_counts){
-        .frames = wire->sent - wire->joined,
-        .sent = wire->sent,
-        .bytes = wire->bytes,
-        .received = wire->received,
-        .lost = wire->lost,
-        .dead = wire->dead,
-        .overrun = wire->overrun,
-        .flushed = wire->flushed,
-        .duplicated = wire->duplicated,
-        .corrupted = wire->corrupted,
-        .full = wire->full,
-    };
-    for (const struct packet *packet = wire->first; packet; packet = packet->next)
-        counts->flying++;
+    *counts = (struct wire_counts){0};
+    wire_count_add(wire, counts);
 }
 
 void wire_check(const struct wire *wire)

@@ -109,8 +109,14 @@ static inline psec wire_next(const struct wire *wire)
 /* Those that have arrived by now, in order. */
 unsigned wire_receive(struct wire *wire, psec now, struct packet **out, unsigned most);
 
-/* Loses all that is under way: the cable was pulled, or the end that would read is gone. */
-void wire_flush(struct wire *wire);
+/* Loses what has arrived by now: the end that would read is gone. Counted as flushed. */
+void wire_lose(struct wire *wire, psec now);
+/* Loses all that is under way: the cable was pulled. */
+static inline void wire_flush(struct wire *wire)
+{
+    wire_lose(wire, PSEC_NEVER);
+}
 
 void wire_count(const struct wire *wire, struct wire_counts *counts);
+void wire_count_add(const struct wire *wire, struct wire_counts *sum); /* adds to what is there */
 void wire_check(const struct wire *wire); /* asserts the conservation above */

@@ -134,7 +134,7 @@ class Completion(unittest.TestCase):
 
     def test_choices_and_files(self):
         self.assertEqual(self.complete("completion", ""), ["bash", "fish", "zsh"])
-        self.assertEqual(self.complete("paper", "run", "--quick", "cam-"), ["cam-hops"])
+        self.assertEqual(self.complete("paper", "run", "--quick", "cam-h"), ["cam-hops"])
         with tempfile.TemporaryDirectory() as folder:
             for name in ("plan one.json", "plan two.json", "other"):
                 open(f"{folder}/{name}", "w").close()

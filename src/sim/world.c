@@ -1,0 +1,542 @@
+/* world: nodes, wires and the engine, and who is told what.
+ *
+ * Channels of the engine, with W wires (a server's port is a wire, cabled or not) and N servers:
+ *
+ *     [0, W)           something arrives at the far end of the wire
+ *     [W, 2W)          the wire has room again; set only while its node waits for that
+ *     [2W, 2W + N)     the node wants to be called
+ *
+ * An arrival stands in the engine from when it became the wire's first until it is due; from then
+ * on the node has been told, and the wire is set anew when the node receives. */
+#include "sim/world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/wide.h"
+#include "sim/world_watch.h"
+
+#define CLOCK_RIGHT 1000000u
+/* A node that is called so often at one moment does not mean to stop. */
+#define STEPS_PER_MOMENT_MAX 1000000u
+
+struct world_node {
+    struct env env;
+    struct world *world;
+    struct node *node; /* NULL: down */
+    uint64_t incarnation;
+    node_id self;
+    bool paused;
+    uint32_t rate;          /* of its clock, in millionths */
+    env_nsec clock_base;    /* of the world, ... */
+    env_nsec clock_at_base; /* ... and what it read then */
+};
+
+struct world {
+    struct world_settings settings;
+    const struct plan *plan;
+    struct engine *engine;
+    struct slab_pool *pool;
+    struct wire_pace pace;
+    struct wire *wires; /* by server and port: the direction that leaves there */
+    struct world_node *nodes;
+    struct world_watch watch;
+    uint32_t wire_count;
+    uint32_t steps_at_moment;
+    bool stopped; /* by world_stop */
+    uint64_t hash;
+    struct world_counts counts;
+};
+
+/* ---- clocks ---- */
+
+static env_nsec world_nsec(const struct world *world)
+{
+    return (env_nsec)(engine_now(world->engine) / PSEC_PER_NSEC);
+}
+
+static env_nsec clock_read(const struct world_node *at)
+{
+    env_nsec passed = world_nsec(at->world) - at->clock_base;
+    if (at->rate == CLOCK_RIGHT)
+        return at->clock_at_base + passed;
+    return at->clock_at_base + (env_nsec)((uint128)passed * at->rate / CLOCK_RIGHT);
+}
+
+/* When that clock reads so much; now at the earliest. */
+static psec clock_when(const struct world_node *at, env_nsec moment)
+{
+    psec now = engine_now(at->world->engine);
+    if (moment == ENV_NEVER)
+        return PSEC_NEVER;
+    if (moment <= at->env.now)
+        return now;
+    uint128 passed = (uint128)(moment - at->clock_at_base);
+    if (at->rate != CLOCK_RIGHT)
+        passed = (passed * CLOCK_RIGHT + at->rate - 1) / at->rate;
+    uint128 when = ((uint128)at->clock_base + passed) * PSEC_PER_NSEC;
+    if (when >= PSEC_NEVER)
+        return PSEC_NEVER;
+    return (psec)when > now ? (psec)when : now;
+}
+
+/* ---- steps ---- */
+
+static inline uint32_t timer_channel(const struct world *world, node_id id)
+{
+    return 2 * world->wire_count + id;
+}
+
+static inline void hash_add(struct world *world, uint64_t value)
+{
+    world->hash = hash_mix(world->hash ^ value);
+}
+
+static void step(struct world_node *at)
+{
+    struct world *world = at->world;
+    at->env.now = clock_read(at);
+    env_nsec next = node_step(at->node);
+    world->counts.steps++;
+    engine_set(world->engine, timer_channel(world, at->self), clock_when(at, next));
+}
+
+static bool is_awake(const struct world_node *at)
+{
+    return at->node && !at->paused;
+}
+
+/* The wire's first is an event again, unless its node knows of it already. */
+static void arm(struct world *world, uint32_t wire)
+{
+    psec next = wire_next(&world->wires[wire]);
+    engine_set(world->engine, wire, next > engine_now(world->engine) ? next : PSEC_NEVER);
+}
+
+static void arrived(struct world *world, uint32_t wire)
+{
+    node_id from = wire / world->plan->port_count;
+    const struct plan_end *end = plan_end(world->plan, from, wire % world->plan->port_count);
+    struct world_node *at = &world->nodes[end->server];
+    if (is_awake(at)) {
+        node_input(at->node, end->port);
+        step(at);
+    } else if (!at->node) {
+        wire_lose(&world->wires[wire], engine_now(world->engine));
+        arm(world, wire);
+    }
+}
+
+static void has_room(struct world *world, uint32_t wire)
+{
+    struct world_node *at = &world->nodes[wire / world->plan->port_count];
+    world->wires[wire].asked = false;
+    world->counts.rooms++;
+    if (!is_awake(at))
+        return;
+    node_room(at->node, wire % world->plan->port_count);
+    step(at);
+}
+
+void world_run(struct world *world, psec until)
+{
+    uint32_t channel;
+    psec before = engine_now(world->engine);
+    while (engine_next(world->engine, until, &channel)) {
+        psec now = engine_now(world->engine);
+        world->steps_at_moment = now == before ? world->steps_at_moment + 1 : 0;
+        before = now;
+        assert(world->steps_at_moment < STEPS_PER_MOMENT_MAX);
+        world->counts.events++;
+        hash_add(world, now * 0x9e3779b97f4a7c15u + channel);
+        if (channel < world->wire_count)
+            arrived(world, channel);
+        else if (channel < 2 * world->wire_count)
+            has_room(world, channel - world->wire_count);
+        else if (is_awake(&world->nodes[channel - 2 * world->wire_count]))
+            step(&world->nodes[channel - 2 * world->wire_count]);
+    }
+}
+
+/* ---- what a node sees ---- */
+
+static inline struct world_node *node_of_env(struct env *env)
+{
+    return container_of(env, struct world_node, env);
+}
+
+static unsigned env_receive(struct env *env, unsigned port, struct packet **out, unsigned most)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    const struct plan_end *end = plan_end(world->plan, at->self, port);
+    uint32_t wire = end->server * world->plan->port_count + end->port;
+    unsigned count = wire_receive(&world->wires[wire], engine_now(world->engine), out, most);
+    for (unsigned i = 0; i < count; i++)
+        hash_add(world, out[i]->trail << 16 ^ out[i]->size);
+    world->counts.hops += count;
+    arm(world, wire);
+    return count;
+}
+
+static uint32_t env_room(struct env *env, unsigned port)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    uint32_t index = at->self * world->plan->port_count + port;
+    struct wire *wire = &world->wires[index];
+    uint32_t room = wire_room(wire, engine_now(world->engine));
+    if (!room)
+        engine_set(world->engine, world->wire_count + index, wire_room_at(wire));
+    return room;
+}
+
+static void env_transmit(struct env *env, unsigned port, struct packet **packets, unsigned count,
+                         bool lazy)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    uint32_t index = at->self * world->plan->port_count + port;
+    struct wire *wire = &world->wires[index];
+    struct packet *first = wire->first;
+    for (unsigned i = 0; i < count; i++)
+        packets[i]->read = true; /* its fields stay with it */
+    wire_send(wire, engine_now(world->engine), packets, count);
+    if (wire->first != first)
+        arm(world, index);
+}
+
+static void env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+{
+    struct world_node *at = node_of_env(env);
+    const struct world_settings *settings = &at->world->settings;
+    if (settings->answer)
+        settings->answer(settings->context, at->self, client, bytes, size);
+}
+
+static const struct env_ops world_env_ops = {
+    .receive = env_receive,
+    .room = env_room,
+    .transmit = env_transmit,
+    .local = env_local,
+};
+
+/* ---- lives ---- */
+
+static enum err node_begin(struct world *world, node_id id, struct why *why)
+{
+    struct world_node *at = &world->nodes[id];
+    assert(!at->node);
+    struct node_config config = world->settings.node;
+    config.plan = world->plan;
+    config.self = id;
+    config.env = &at->env;
+    config.incarnation = at->incarnation + 1;
+    /* Another life draws other numbers. */
+    config.seed =
+        hash_mix(world->settings.seed ^ hash_mix((uint64_t)id << 32 ^ config.incarnation));
+    config.watcher = world_watch_node(&world->watch);
+    at->env.now = clock_read(at);
+    enum err err = node_open(&at->node, &config, why);
+    if (err) {
+        at->node = NULL;
+        return err;
+    }
+    at->incarnation = config.incarnation;
+    at->paused = false;
+    world_watch_opened(&world->watch, id, at->incarnation);
+    engine_set(world->engine, timer_channel(world, id), engine_now(world->engine));
+    return OK;
+}
+
+enum err world_restart(struct world *world, node_id id, struct why *why)
+{
+    return node_begin(world, id, why);
+}
+
+/* What arrived and was not read is lost with its reader. */
+static void lose_input(struct world *world, node_id id)
+{
+    for (unsigned port = 0; port < world->plan->port_count; port++) {
+        const struct plan_end *end = plan_end(world->plan, id, port);
+        if (end->server == NODE_NONE)
+            continue;
+        uint32_t wire = end->server * world->plan->port_count + end->port;
+        wire_lose(&world->wires[wire], engine_now(world->engine));
+        arm(world, wire);
+    }
+}
+
+void world_crash(struct world *world, node_id id)
+{
+    struct world_node *at = &world->nodes[id];
+    assert(at->node);
+    at->env.now = clock_read(at);
+    node_close(at->node);
+    at->node = NULL;
+    at->paused = false;
+    engine_set(world->engine, timer_channel(world, id), PSEC_NEVER);
+    for (unsigned port = 0; port < world->plan->port_count; port++) {
+        uint32_t wire = id * world->plan->port_count + port;
+        world->wires[wire].asked = false;
+        engine_set(world->engine, world->wire_count + wire, PSEC_NEVER);
+    }
+    lose_input(world, id);
+    hash_add(world, engine_now(world->engine) ^ id);
+    world_watch_closed(&world->watch, id);
+}
+
+void world_pause(struct world *world, node_id id, bool paused)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!at->node || at->paused == paused)
+        return;
+    at->paused = paused;
+    if (paused)
+        return;
+    /* Whatever happened meanwhile, it hears of now. */
+    for (unsigned port = 0; port < world->plan->port_count; port++) {
+        if (plan_end(world->plan, id, port)->server == NODE_NONE)
+            continue;
+        node_input(at->node, port);
+        node_room(at->node, port);
+    }
+    step(at);
+}
+
+void world_clock(struct world *world, node_id id, uint32_t millionths)
+{
+    struct world_node *at = &world->nodes[id];
+    assert(millionths > 0);
+    at->clock_at_base = clock_read(at);
+    at->clock_base = world_nsec(world);
+    at->rate = millionths;
+    if (is_awake(at))
+        step(at); /* what it waits for comes sooner or later now */
+}
+
+void world_carrier(struct world *world, node_id id, unsigned port, bool on)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!at->node)
+        return;
+    at->env.now = clock_read(at);
+    node_carrier(at->node, port, on);
+    if (!at->paused)
+        step(at);
+}
+
+void world_cut(struct world *world, node_id id, unsigned port, bool cut)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!at->node)
+        return;
+    at->env.now = clock_read(at);
+    node_cut(at->node, port, cut);
+    if (!at->paused)
+        step(at);
+}
+
+int world_request(struct world *world, node_id id, uint16_t service, uint64_t client,
+                  const void *bytes, uint32_t size)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!is_awake(at))
+        return -ECONNREFUSED;
+    at->env.now = clock_read(at);
+    int result = node_local(at->node, service, client, bytes, size);
+    step(at);
+    return result;
+}
+
+/* ---- beginning and end ---- */
+
+static enum err parts_open(struct world *world, struct why *why)
+{
+    const struct plan *plan = world->plan;
+    enum err err = slab_open(&world->pool, world->settings.packet_memory, why);
+    if (!err)
+        err = engine_open(&world->engine, 2 * world->wire_count + plan->server_count, why);
+    if (err)
+        return err;
+    world->wires = calloc(world->wire_count, sizeof *world->wires);
+    world->nodes = calloc(plan->server_count, sizeof *world->nodes);
+    if (!world->wires || !world->nodes)
+        return why_memory(why);
+    slab_watch(world->pool, world_watch_slab(&world->watch));
+    for (uint32_t i = 0; i < world->wire_count; i++)
+        wire_init(&world->wires[i], &world->pace, world->pool, world->settings.seed, i);
+    for (node_id id = 0; id < plan->server_count; id++)
+        world->nodes[id] = (struct world_node){
+            .env = {.ops = &world_env_ops, .pool = slab_packets(world->pool)},
+            .world = world,
+            .self = id,
+            .rate = CLOCK_RIGHT,
+        };
+    return OK;
+}
+
+static enum err nodes_open(struct world *world, struct why *why)
+{
+    uint32_t count = world->plan->server_count;
+    for (node_id id = 0; id < count; id++) {
+        enum err err = node_begin(world, id, why);
+        if (err)
+            return err;
+    }
+    if (!world->settings.settled)
+        return OK;
+    uint64_t *incarnations = calloc(count, sizeof *incarnations);
+    if (!incarnations)
+        return why_memory(why);
+    for (node_id id = 0; id < count; id++)
+        incarnations[id] = world->nodes[id].incarnation;
+    for (node_id id = 0; id < count; id++)
+        node_settle(world->nodes[id].node, incarnations);
+    free(incarnations);
+    return OK;
+}
+
+enum err world_open(struct world **out, const struct world_settings *settings, struct why *why)
+{
+    struct world *world = calloc(1, sizeof *world);
+    if (!world)
+        return why_memory(why);
+    world->settings = *settings;
+    world->plan = settings->plan;
+    world->pace = wire_pace_make(&settings->wire);
+    world->wire_count = world->plan->server_count * world->plan->port_count;
+    world_watch_init(&world->watch, world, settings->watchers);
+    enum err err = parts_open(world, why);
+    if (!err && !settings->down)
+        err = nodes_open(world, why);
+    if (err) {
+        world_close(world);
+        return err;
+    }
+    *out = world;
+    return OK;
+}
+
+uint64_t world_stop(struct world *world)
+{
+    for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
+        if (world->nodes[id].node)
+            world_crash(world, id);
+    for (uint32_t i = 0; world->wires && i < world->wire_count; i++)
+        wire_flush(&world->wires[i]);
+    world->stopped = true;
+    return world->pool ? slab_packets(world->pool)->live : 0;
+}
+
+void world_close(struct world *world)
+{
+    if (!world)
+        return;
+    bool stopped = world->stopped;
+    uint64_t left = world_stop(world);
+    assert(!left || stopped);
+    for (uint32_t i = 0; world->wires && i < world->wire_count; i++)
+        wire_fini(&world->wires[i]);
+    free(world->nodes);
+    free(world->wires);
+    engine_close(world->engine);
+    slab_close(world->pool);
+    free(world);
+}
+
+/* ---- looking ---- */
+
+psec world_now(const struct world *world)
+{
+    return engine_now(world->engine);
+}
+
+struct node *world_node(struct world *world, node_id id)
+{
+    return world->nodes[id].node;
+}
+
+bool world_is_paused(const struct world *world, node_id id)
+{
+    return world->nodes[id].paused;
+}
+
+uint64_t world_incarnation(const struct world *world, node_id id)
+{
+    return world->nodes[id].incarnation;
+}
+
+struct wire *world_wire(struct world *world, node_id id, unsigned port)
+{
+    if (plan_end(world->plan, id, port)->server == NODE_NONE)
+        return NULL;
+    return &world->wires[id * world->plan->port_count + port];
+}
+
+struct slab_pool *world_pool(struct world *world)
+{
+    return world->pool;
+}
+
+const struct plan *world_plan(const struct world *world)
+{
+    return world->plan;
+}
+
+void world_count(const struct world *world, struct world_counts *counts)
+{
+    *counts = world->counts;
+}
+
+void world_count_wires(const struct world *world, struct wire_counts *counts)
+{
+    *counts = (struct wire_counts){0};
+    for (uint32_t i = 0; i < world->wire_count; i++)
+        wire_count_add(&world->wires[i], counts);
+}
+
+uint64_t world_hash(const struct world *world)
+{
+    return world->hash;
+}
+
+bool world_is_whole(struct world *world)
+{
+    uint32_t up = 0;
+    for (node_id id = 0; id < world->plan->server_count; id++)
+        up += world->nodes[id].node != NULL;
+    for (node_id id = 0; id < world->plan->server_count; id++) {
+        struct node_look look;
+        if (!world->nodes[id].node)
+            continue;
+        node_look(world->nodes[id].node, &look);
+        if (!look.settled || look.reachable != up)
+            return false;
+    }
+    return true;
+}
+
+size_t world_memory(const struct world *world)
+{
+    size_t memory = sizeof *world + world->wire_count * sizeof *world->wires +
+                    world->plan->server_count * sizeof *world->nodes +
+                    engine_memory(world->engine) + slab_memory(world->pool);
+    for (node_id id = 0; id < world->plan->server_count; id++)
+        if (world->nodes[id].node)
+            memory += node_memory(world->nodes[id].node);
+    return memory;
+}
+
+void world_check(struct world *world)
+{
+    engine_check(world->engine);
+    for (uint32_t i = 0; i < world->wire_count; i++)
+        wire_check(&world->wires[i]);
+    for (node_id id = 0; id < world->plan->server_count; id++)
+        if (world->nodes[id].node)
+            node_check(world->nodes[id].node);
+}
