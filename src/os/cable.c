@@ -4,6 +4,8 @@
  * goes back to its ring when the node is done with all of them, or when settle() copies those that
  * it still holds. Invariant: a loan is in the free list iff no packet of its frame is out and it
  * is not being read. */
+#include "os/cable.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
