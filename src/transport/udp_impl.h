@@ -1,14 +1,16 @@
 #pragma once
-/* udp_impl: what the three files of the udp transport share.
+/* udp_impl: what the files of the two transports over datagrams share.
  *   udp.c         the socket, the links, who gets which datagram, the timer
  *   udp_outlet.c  the sender's end of a pipe
- *   udp_inlet.c   the receiver's end */
+ *   udp_inlet.c   the receiver's end
+ *   routed.c      the same pipes over a node's relay in place of a socket */
 
 #include <stdalign.h>
 #include <stdlib.h>
 
 #include "base/id_map.h"
 #include "base/list.h"
+#include "transport/attachment.h"
 #include "transport/socket.h"
 #include "transport/udp.h"
 #include "transport/udp_wire.h"
@@ -45,8 +47,19 @@ static inline void udp_body_free(struct udp_body *body)
     body->large = NULL;
 }
 
+struct udp;
+struct udp_batch;
+
+/* What moves the datagrams: the socket of udp.c, or the relay of routed.c. */
+struct udp_carrier {
+    void (*send)(struct udp_batch *batch); /* all of it; what is refused is lost */
+    int (*receive)(struct udp *udp);       /* calls udp_heard; returns how many datagrams came */
+    void (*watch)(struct udp *udp, bool on);
+};
+
 struct udp {
     struct transport transport;
+    const struct udp_carrier *carrier;
     struct poller *poller;
     int fd;
     struct poller_watch *watch;
@@ -65,7 +78,10 @@ struct udp {
 struct udp_link {
     struct link link;
     struct udp *udp;
-    struct socket_address peer;
+    union {
+        struct socket_address peer;   /* udp */
+        struct relay_address program; /* routed */
+    };
     bool lost;
 };
 
@@ -104,8 +120,35 @@ void udp_batch_start(struct udp_batch *batch, struct udp_pipe *pipe);
 void udp_batch_add(struct udp_batch *batch, const struct udp_datagram *frame, const uint8_t *body);
 void udp_batch_send(struct udp_batch *batch);
 
+/* The core of a transport: all but what carries its datagrams, which the caller then opens. */
+MUST_CHECK int udp_core_open(struct udp *udp, const struct transport_ops *ops,
+                             const struct udp_carrier *carrier,
+                             const struct transport_config *config);
+void udp_core_close(struct udp *udp);
+/* The pipe that a datagram is for, and the datagram read; NULL: none, and it was counted. The
+ * carrier looks whether it came from the pipe's peer, and calls heard(). */
+struct udp_pipe *udp_pipe_of(struct udp *udp, const uint8_t *bytes, size_t size,
+                             struct udp_datagram *datagram);
+
 /* One datagram without a body. */
 void udp_send(struct udp_pipe *pipe, const struct udp_datagram *datagram);
+
+/* What the ops tables of both have in common. */
+void udp_link_lost(struct link *link);
+void udp_link_close(struct link *link);
+int udp_link_control(struct link *link, struct control *control);
+int udp_progress(struct transport *transport);
+int udp_arm(struct transport *transport);
+int udp_region_open(struct transport *transport, void *base, size_t size,
+                    const struct memfile *file, struct region **region);
+void udp_region_close(struct region *region);
+int udp_share(struct link *link, struct region *region, void *base, size_t size, uint32_t rights,
+              struct remote_memory *out);
+int udp_remote_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
+                    size_t size, struct region *region, struct transfer *transfer);
+int udp_remote_write(struct link *link, const struct remote_memory *to, uint64_t offset,
+                     const void *from, size_t size, struct region *region,
+                     struct transfer *transfer);
 
 int udp_outlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
                     struct outlet **outlet);
