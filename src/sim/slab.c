@@ -69,9 +69,7 @@ static struct slab *slab_make(struct slab_class *class)
 
 static void slab_free(struct slab *slab)
 {
-    assert(slab->used == 0);
     list_remove(&slab->link);
-    slab->class->empties--;
     slab->class->pool->memory -= SLAB_SIZE;
     free(slab);
 }
@@ -136,6 +134,7 @@ static void pool_give(struct packet_pool *packets, struct packet *packet)
     slab->free = packet;
     packets->live--;
     if (--slab->used == 0 && ++class->empties > SPARES_MAX) {
+        class->empties--;
         slab_free(slab);
     } else if (was_full) {
         list_remove(&slab->link);
