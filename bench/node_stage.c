@@ -48,6 +48,22 @@ void stage_pin(int processor)
         bench_fail("needs two processors");
 }
 
+void stage_pause(const struct stage *stage, bool on)
+{
+    for (unsigned i = 0; i < stage->pid_count; i++)
+        kill(stage->pids[i], on ? SIGSTOP : SIGCONT);
+}
+
+void stage_unpin(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        CPU_SET((size_t)i, &set);
+    if (sched_setaffinity(0, sizeof set, &set))
+        bench_fail("cannot use all processors again");
+}
+
 struct host *stage_host(struct stage *stage, uint32_t servers, const struct weft_service *service,
                         nsec spin, nsec yield)
 {

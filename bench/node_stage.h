@@ -35,5 +35,7 @@ void stage_settle(struct host *host, node_id from, node_id to, uint32_t reachabl
 void stage_settle_with(struct host *host, struct host *other, node_id from, node_id to,
                        uint32_t reachable);
 
+void stage_pause(const struct stage *stage, bool on); /* its processes */
 void stage_pin(int processor);
+void stage_unpin(void);
 double stage_cpu_seconds(pid_t pid); /* that the process has used */

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "services/service_world.h"
+#include "node/node_world.h"
 
 #define MSEC    INT64_C(1000000)
 #define SERVICE 256
@@ -17,14 +17,14 @@ struct told {
     unsigned server;
 };
 
-static struct told ask(struct service_world *world, node_id at, const char *text)
+static struct told ask(struct world *world, node_id at, const char *text)
 {
     struct told told;
     uint32_t before = world->answer_count;
-    service_world_ask(world, at, SERVICE, CLIENT, text, strlen(text));
-    service_world_run(world, MSEC);
+    world_ask(world, at, SERVICE, CLIENT, text, strlen(text));
+    world_run(world, MSEC);
     assert_int_equal(world->answer_count, before + 1);
-    const struct service_answer *answer = &world->answers[before];
+    const struct world_answer *answer = &world->answers[before];
     char line[65] = {0};
     assert_true(answer->server == at && answer->client == CLIENT && answer->size < 65);
     memcpy(line, answer->bytes, answer->size);
@@ -32,15 +32,15 @@ static struct told ask(struct service_world *world, node_id at, const char *text
     return told;
 }
 
-static node_id root_of(const struct service_world *world, const char *name)
+static node_id root_of(const struct world *world, const char *name)
 {
     struct key key = key_hash(name, (uint32_t)strlen(name));
-    return node_root(world->servers[0].node, &key);
+    return node_root(world->nodes[0].node, &key);
 }
 
 static void numbers_are_kept_at_their_root(void **state)
 {
-    struct service_world *world = service_world_open("torus:3x3", services, 0);
+    struct world *world = world_open_settled("torus:3x3", services, 0);
     char name[16];
     for (unsigned round = 1; round <= 3; round++)
         for (unsigned i = 0; i < 9; i++) {
@@ -49,7 +49,7 @@ static void numbers_are_kept_at_their_root(void **state)
             assert_int_equal(told.value, round);
             assert_int_equal(told.server, root_of(world, name + 1));
         }
-    service_world_run(world, 200 * MSEC); /* nobody trusts his memory any more */
+    world_run(world, 200 * MSEC); /* nobody trusts his memory any more */
     for (unsigned i = 0; i < 9; i++) {
         snprintf(name, sizeof name, "?name %u", i);
         struct told told = ask(world, i, name);
@@ -57,13 +57,13 @@ static void numbers_are_kept_at_their_root(void **state)
         assert_int_equal(told.server, root_of(world, name + 1));
     }
     assert_int_equal(ask(world, 0, "?never heard of").value, 0);
-    service_world_close(world);
+    world_close(world);
 }
 
 /* In a ring of eight the ways are known: who is three hops away hears from who is two away. */
 static void who_saw_a_number_answers_on_the_way(void **state)
 {
-    struct service_world *world = service_world_open("torus:8", services, 0);
+    struct world *world = world_open_settled("torus:8", services, 0);
     node_id root = root_of(world, "visits"), far = (root + 3) % 8, near = (root + 2) % 8;
     assert_int_equal(ask(world, far, "?visits").server, root);
     struct told told = ask(world, far, "?visits");
@@ -73,18 +73,18 @@ static void who_saw_a_number_answers_on_the_way(void **state)
     assert_int_equal(told.value, 1);
     assert_int_equal(told.server, root);
     assert_int_equal(ask(world, far, "?visits").value, 0); /* old, and that is what it promised */
-    service_world_run(world, 101 * MSEC);
+    world_run(world, 101 * MSEC);
     told = ask(world, far, "?visits");
     assert_int_equal(told.value, 1);
     assert_int_equal(told.server, root);
-    service_world_close(world);
+    world_close(world);
 }
 
 /* Two names that end alike: the second finds its place taken, and is told so. */
 static void a_place_that_is_taken(void **state)
 {
-    struct service_world *world = service_world_open("torus:1", services, 0);
-    service_world_run(world, 2000 * MSEC);
+    struct world *world = world_open_settled("torus:1", services, 0);
+    world_run(world, 2000 * MSEC);
     char one[16] = "+a0", other[16];
     uint8_t last = weft_key_of(one + 1, 2).bytes[WEFT_KEY_SIZE - 1];
     unsigned i = 1;
@@ -94,8 +94,8 @@ static void a_place_that_is_taken(void **state)
     assert_int_equal(ask(world, 0, one).value, 1);
     assert_int_equal(ask(world, 0, other).value, -1);
     assert_int_equal(ask(world, 0, one).value, 2);
-    service_world_ask(world, 0, SERVICE, CLIENT, "", 0); /* no answer, no harm */
-    service_world_close(world);
+    world_ask(world, 0, SERVICE, CLIENT, "", 0); /* no answer, no harm */
+    world_close(world);
 }
 
 TEST_MAIN(TEST(numbers_are_kept_at_their_root), TEST(who_saw_a_number_answers_on_the_way),

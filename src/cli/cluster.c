@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "cli/cluster_ask.h"
 #include "cli/load.h"
+#include "os/cluster_ask.h"
 #include "transport/clock.h"
 
 static enum err folder_choose(const struct call *call, char *folder, size_t size, bool *usual,

@@ -8,11 +8,11 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
-#include "cli/cluster_ask.h"
 #include "cli/cluster_view.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/ripc_call.h"
+#include "os/cluster_ask.h"
 #include "services/bench_wire.h"
 #include "transport/clock.h"
 

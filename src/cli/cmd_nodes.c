@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
-#include "cli/cluster_ask.h"
 #include "cli/commands.h"
 #include "cli/table_text.h"
+#include "os/cluster_ask.h"
 #include "transport/clock.h"
 
 #define ANSWER_NSEC (2 * NSEC_PER_SEC)

@@ -10,11 +10,11 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
-#include "cli/cluster_ask.h"
 #include "cli/cluster_target.h"
 #include "cli/commands.h"
 #include "cli/ripc_call.h"
 #include "cli/ripc_report.h"
+#include "os/cluster_ask.h"
 #include "services/ping_wire.h"
 #include "transport/clock.h"
 

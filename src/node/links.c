@@ -196,7 +196,9 @@ static void hello_take(struct node *node, unsigned port, const struct hello *hel
     bool known = end_equal(&at->peer, &hello->self);
     if (!known && at->peer.incarnation && !end_is_new(&at->peer, &hello->self))
         return;
-    if (!known && at->peer.incarnation)
+    /* A meeting that is over ends here, too. One that had not begun did not: if its session grew as
+     * well, each end would answer the other's new session with another, and so on for ever. */
+    if (!known && at->peer.incarnation && is_linked(node, port))
         port_down(node, port, PORT_DOWN);
     at->heard_at = node->env->now;
     if (!known) {

@@ -186,6 +186,12 @@ static int on_request(void *owner, uint16_t service, uint64_t client, const void
     return node_local(node->node, service, client, bytes, size);
 }
 
+int host_request(struct host *host, node_id server, uint16_t service, const void *bytes,
+                 uint32_t size)
+{
+    return on_request(host_find(host, server), service, UINT64_MAX, bytes, size);
+}
+
 static void on_gone(void *owner, uint64_t client)
 {
     struct host_node *node = owner;

@@ -276,6 +276,8 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .hello_nsec = daemon->cluster.hello_ms * 1000000LL,
         .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
         .services = daemon->services,
+        /* Who spins keeps the processor from the process that it waits for. */
+        .spin = daemon->cluster.process_count > sysconf(_SC_NPROCESSORS_ONLN) ? -1 : 0,
         .said = on_said,
     };
     return host_open(&daemon->host, &config, why);

@@ -1,6 +1,6 @@
 #pragma once
-/* services: those that are compiled in, in the order of their ids. Each server of a cluster and of a
- * simulated one runs them, and plug-ins besides. */
+/* services: those that are compiled in, in the order of their ids. Each server of a cluster, real
+ * or simulated, runs them, and plug-ins besides. */
 
 #include <weft/service.h>
 

@@ -308,9 +308,18 @@ static void press(struct chaos *chaos, struct checker_press *press)
 
 /* ---- phases ---- */
 
+/* In short portions: a bug may well send for ever. */
+static void run_until(struct chaos *chaos, psec until)
+{
+    while (world_now(chaos->world) < until && !has_failed(chaos)) {
+        psec next = world_now(chaos->world) + MSEC / 4;
+        world_run(chaos->world, next < until ? next : until);
+    }
+}
+
 static void run_for(struct chaos *chaos, uint64_t milliseconds)
 {
-    world_run(chaos->world, world_now(chaos->world) + milliseconds * MSEC);
+    run_until(chaos, world_now(chaos->world) + milliseconds * MSEC);
 }
 
 static void storm_run(struct chaos *chaos)
@@ -318,18 +327,20 @@ static void storm_run(struct chaos *chaos)
     const struct fault_settings *storm = &chaos->fault_settings;
     psec pace = (storm->end - storm->begin) / (STORM_PRESSES + 1);
     psec press_at = storm->begin + pace;
-    for (size_t i = 0; i < chaos->schedule.count && !has_failed(chaos); i++) {
+    for (size_t i = 0; i < chaos->schedule.count; i++) {
         const struct fault *fault = &chaos->schedule.faults[i];
         while (press_at < fault->at) {
             struct checker_press unused;
-            world_run(chaos->world, press_at);
+            run_until(chaos, press_at);
             press(chaos, &unused);
             press_at += pace;
         }
-        world_run(chaos->world, fault->at);
+        run_until(chaos, fault->at);
+        if (has_failed(chaos))
+            return;
         fault_apply(chaos, fault);
     }
-    world_run(chaos->world, storm->end);
+    run_until(chaos, storm->end);
 }
 
 static void calm_run(struct chaos *chaos)
@@ -391,17 +402,20 @@ static void phases_run(struct chaos *chaos)
 
 /* ---- beginning and end ---- */
 
-/* Of a seed: how often hellos are said, how long the others are patient, and whether the storm
- * finds a cluster that has been up for long or one that is just starting. */
+/* Of a seed: how long the cables are (news that travel slowly make more trouble), how often hellos
+ * are said, how patient everybody is, and whether the storm finds a cluster that has been up for
+ * long or one that is just starting. */
 static void settings_draw(struct chaos *chaos, struct world_settings *world)
 {
     static const unsigned hello_msec[] = {8, 20, 40};
+    static const unsigned delay_usec[] = {1, 20, 200, 1000};
     psec hello = hello_msec[rng_below(&chaos->rng, 3)] * MSEC;
     psec silence = hello * (3 + rng_below(&chaos->rng, 3));
     world->settled = rng_below(&chaos->rng, 2) == 0;
     world->node.hello_nsec = (env_nsec)(hello / PSEC_PER_NSEC);
     world->node.silence_nsec = (env_nsec)(silence / PSEC_PER_NSEC);
     world->node.separate = rng_below(&chaos->rng, 4) == 0;
+    world->wire.delay = delay_usec[rng_below(&chaos->rng, 4)] * (MSEC / 1000);
     psec begin = (1 + rng_below(&chaos->rng, 100)) * MSEC;
     chaos->fault_settings = (struct fault_settings){
         .kinds = chaos->settings->kinds,
