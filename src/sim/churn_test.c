@@ -76,6 +76,21 @@ static void nothing_is_lost_where_nobody_fails(void **state)
     fixture_close(&fixture);
 }
 
+/* Once it made servers wait for each other for good: what they say to each other went in circles.
+ */
+static void all_who_return_settle(void **state)
+{
+    struct fixture fixture;
+    fixture_open(&fixture, "torus:4x4x4");
+    struct churn_settings settings = settings_make(&fixture);
+    settings.failures = 15;
+    settings.seconds = 4;
+    settings.packets = 100;
+    for (settings.seed = 1; settings.seed <= 3; settings.seed++)
+        assert_int_equal(churn_of(&settings).left, 0);
+    fixture_close(&fixture);
+}
+
 static void a_seed_is_a_run(void **state)
 {
     struct fixture fixture;
@@ -106,4 +121,5 @@ static void a_server_that_takes_its_keys_at_once_is_found_out(void **state)
 }
 
 TEST_MAIN(TEST(every_packet_is_accounted_for), TEST(nothing_is_lost_where_nobody_fails),
-          TEST(a_seed_is_a_run), TEST(a_server_that_takes_its_keys_at_once_is_found_out))
+          TEST(all_who_return_settle), TEST(a_seed_is_a_run),
+          TEST(a_server_that_takes_its_keys_at_once_is_found_out))
