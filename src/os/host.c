@@ -279,12 +279,11 @@ static void pass_step(struct host *host, struct host_node *node)
         host->due = node->due;
 }
 
-bool host_pass(struct host *host)
+/* Looks at all but a wire that moves nothing by itself. */
+static bool host_look(struct host *host)
 {
     host->counts.passes++;
     host->now = clock_now();
-    if (host->cables)
-        cables_progress(host->cables);
     pass_links(host);
     if (host->starved_count)
         pass_starved(host);
@@ -301,6 +300,13 @@ bool host_pass(struct host *host)
     for (uint32_t i = 0; i < host->outside_count; i++)
         host->outside[i]->ops->settle(host->outside[i]);
     return true;
+}
+
+bool host_pass(struct host *host)
+{
+    if (host->cables)
+        cables_progress(host->cables);
+    return host_look(host);
 }
 
 /* ---- the loop ---- */
@@ -320,12 +326,13 @@ static nsec host_due(const struct host *host)
     return due;
 }
 
-/* Says that it sleeps, looks once more, and does. */
+/* Says that it sleeps, looks once more, and does. The wire is left to the poller from here on: one
+ * more look at it would take it back. */
 static void host_sleep(struct host *host, nsec until)
 {
     doorbell_prepare(&host->bell, DOORBELL_FD);
     int moved = host->cables ? cables_arm(host->cables) : 0;
-    if (!host_pass(host) && !moved) {
+    if (!host_look(host) && !moved) {
         nsec due = host_due(host);
         host->counts.sleeps++;
         poller_step(host->poller, due < until ? due : until);
