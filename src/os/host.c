@@ -212,7 +212,6 @@ static void on_bell(void *owner, uint32_t events)
 {
     struct host *host = owner;
     uint8_t byte;
-    host->eager = true;
     /* One ring, one byte; if there are more we are called again. */
     (void)!recv(host->bell.event_fd, &byte, sizeof byte, MSG_DONTWAIT);
 }
@@ -395,7 +394,8 @@ void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
     host->look_at = 0;
     while (!*stop) {
         nsec before = host->now;
-        bool happened = host_pass(host);
+        /* A wire is polled only while somebody may answer soon; else the poller has it. */
+        bool happened = patience.waiting ? host_pass(host) : host_look(host);
         patience_judge(&patience, host, before);
         if (host->now >= until)
             return;
