@@ -53,7 +53,7 @@ static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_
     struct wire_settings settings = WIRE_DEFAULTS;
     settings.buffer = 0;
     bare->pace = wire_pace_make(&settings);
-    if (topology_build(&bare->topology, spec, &why) || slab_open(&bare->pool, 0, &why) ||
+    if (topology_build(&bare->topology, spec, &why) || slab_pool_open(&bare->pool, 0, &why) ||
         engine_open(&bare->engine, graph_channel_count(&bare->topology.graph), &why))
         bench_fail("%s", why.text);
     const struct graph *graph = &bare->topology.graph;
@@ -82,6 +82,9 @@ static void bare_run(void *context)
     for (uint64_t hops = 0; hops < bare->hops; hops++) {
         if (!engine_next(bare->engine, PSEC_NEVER, &channel))
             bench_fail("all packets are gone");
+        uint32_t ahead = engine_ahead(bare->engine);
+        if (ahead != ENGINE_NOBODY)
+            __builtin_prefetch(bare->wires[ahead].first);
         struct wire *wire = &bare->wires[channel];
         wire_receive(wire, engine_now(bare->engine), &packet, 1);
         engine_set(bare->engine, channel, wire_next(wire));
@@ -95,7 +98,7 @@ static void bare_close(struct bare *bare)
         wire_fini(&bare->wires[i]);
     free(bare->wires);
     engine_close(bare->engine);
-    slab_close(bare->pool);
+    slab_pool_close(bare->pool);
     topology_fini(&bare->topology);
 }
 

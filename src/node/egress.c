@@ -135,6 +135,17 @@ struct packet *egress_push(struct egress *egress, unsigned slot, struct packet *
     return gone;
 }
 
+void egress_expect(const struct egress *egress, unsigned slot)
+{
+    __builtin_prefetch(egress);
+    __builtin_prefetch(egress->rounds);
+    if (slot < egress->source_count) {
+        const struct queue *queue = egress->sources[slot].queue;
+        __builtin_prefetch(queue);
+        __builtin_prefetch(queue + 1); /* its lanes and hints lie behind it */
+    }
+}
+
 struct packet *egress_empty(struct egress *egress, unsigned slot)
 {
     assert(slot < egress->source_count);

@@ -45,6 +45,8 @@ unsigned egress_add(struct egress *egress, const struct egress_source *source);
 
 /* The packet waits in that slot's queue for packet->ports: queue_push, and what it returns. */
 struct packet *egress_push(struct egress *egress, unsigned slot, struct packet *packet);
+/* A packet will be pushed there soon: brings what that touches into the cache. */
+void egress_expect(const struct egress *egress, unsigned slot);
 /* queue_empty of that slot. */
 struct packet *egress_empty(struct egress *egress, unsigned slot);
 /* A service with its own queue has something for these ports. */

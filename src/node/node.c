@@ -324,9 +324,12 @@ env_nsec node_step(struct node *node)
         dispatch_loop(node);
     if (node->links_due || now >= node->links_at)
         links_step(node);
-    for (port_set left = egress_ports(node->egress) & node->carriers & ~node->blocked; left;
-         left &= left - 1)
-        more |= transmit(node, (unsigned)__builtin_ctz(left));
+    /* What waited for several ports is gone from all of them once one has taken it. */
+    port_set open = node->carriers & ~node->blocked, wanted;
+    while ((wanted = egress_ports(node->egress) & open)) {
+        open &= ~(wanted & -wanted);
+        more |= transmit(node, (unsigned)__builtin_ctz(wanted));
+    }
     if (more || node->loop || node->links_due)
         return now;
     env_nsec timer = timers_next(&node->timers);
@@ -341,6 +344,39 @@ void node_input(struct node *node, unsigned port)
 void node_room(struct node *node, unsigned port)
 {
     node->blocked &= ~((port_set)1 << port);
+}
+
+void node_approach(const struct node *node, unsigned port)
+{
+    const struct node_port *at = &node->ports[port];
+    __builtin_prefetch(&node->plan);
+    __builtin_prefetch(&node->inputs);
+    __builtin_prefetch(&at->packets_out);
+    __builtin_prefetch(&at->packets_in);
+    __builtin_prefetch(&node->state.routes);
+    __builtin_prefetch(&node->flood.ports[port].linked);
+    __builtin_prefetch(&node->links_at);
+    __builtin_prefetch(&node->egress);
+    __builtin_prefetch(&node->services[2]);
+    __builtin_prefetch(&node->slot_of[0]);
+    __builtin_prefetch(&node->loop);
+    __builtin_prefetch(&node->counts.steps);
+}
+
+void node_expect(const struct node *node, unsigned port, const struct packet *packet)
+{
+    unsigned slot = node_slot(node, packet->service);
+    if (packet->kind != PACKET_TO_NEIGHBOUR) { /* of a key its root, as the last hop knew */
+        node_id server = packet->server < node->plan->server_count ? packet->server : 0;
+        __builtin_prefetch(&node->state.routes.near_set[server / 64]);
+        __builtin_prefetch(&node->state.routes.up_set[server / 64]);
+        __builtin_prefetch(&node->state.routes.ports[server]);
+    }
+    if (slot < node->service_count)
+        __builtin_prefetch(node->services[slot]);
+    if (node->timers.count)
+        __builtin_prefetch(node->timers.heap);
+    egress_expect(node->egress, slot);
 }
 
 void node_carrier(struct node *node, unsigned port, bool on)

@@ -95,6 +95,12 @@ void node_input(struct node *node, unsigned port);            /* receive() has s
 void node_room(struct node *node, unsigned port);             /* room() was 0 and is not any more */
 void node_carrier(struct node *node, unsigned port, bool on); /* the world knows that the other end
                                                                * is gone, or there again */
+/* Hints of a driver of many nodes that knows who is next: they bring into the cache what a step
+ * will touch, and change nothing. First the node itself, a little later what that points to; the
+ * packet is what it will receive over that port. */
+void node_approach(const struct node *node, unsigned port);
+void node_expect(const struct node *node, unsigned port, const struct packet *packet);
+
 /* A local program's request to a service; -ENOENT: no such service. */
 int node_local(struct node *node, uint16_t service, uint64_t client, const void *bytes,
                uint32_t size);

@@ -24,12 +24,13 @@
 
 #include "base/check.h"
 
-#define WINDOW_BITS 12 /* 4 ns: a busy torus of 512 servers has one or two events in it */
+#define WINDOW_BITS 13 /* 8 ns: a busy torus of 512 servers has one to three events in it */
 #define BUCKET_BITS 12
 #define BUCKETS     (1u << BUCKET_BITS)
 #define WORDS       (BUCKETS / 64)
-#define WHEELS      5 /* 12 + 5 * 12 = 72 bits */
-#define NOBODY      UINT32_MAX
+#define WHEELS      5 /* 13 + 5 * 12 = 73 bits */
+#define NOBODY      ENGINE_NOBODY
+#define AHEAD       4
 #define NOWHERE     UINT32_MAX
 
 static_assert(WORDS == 64, "one word says which words have bits");
@@ -50,7 +51,9 @@ struct wheel {
 
 struct engine {
     psec now;
-    psec cursor; /* start of the round of wheel 0 */
+    psec cursor;    /* start of the round of wheel 0 */
+    uint32_t ahead; /* what engine_ahead returned last, ... */
+    psec ahead_at;  /* ... and when that was due; if it still is, it stands in wheel 0 */
     uint32_t channel_count;
     struct channel *channels;
     struct wheel wheels[WHEELS];
@@ -68,6 +71,7 @@ enum err engine_open(struct engine **out, uint32_t channel_count, struct why *wh
         return why_memory(why);
     }
     engine->channel_count = channel_count;
+    engine->ahead = NOBODY;
     for (uint32_t i = 0; i < channel_count; i++)
         engine->channels[i] = (struct channel){.at = PSEC_NEVER, .place = NOWHERE};
     for (unsigned level = 0; level < WHEELS; level++)
@@ -245,6 +249,43 @@ bool engine_next(struct engine *engine, psec until, uint32_t *out)
     }
     engine->now = until;
     return false;
+}
+
+/* The channel behind that one in wheel 0. */
+static uint32_t behind(const struct engine *engine, uint32_t index)
+{
+    const struct wheel *wheel = &engine->wheels[0];
+    const struct channel *channel = &engine->channels[index];
+    if (channel->next != NOBODY)
+        return channel->next;
+    uint32_t bucket = channel->place;
+    unsigned word = bucket / 64;
+    uint64_t bits = wheel->words[word] & ~1ull << bucket % 64; /* later ones */
+    if (!bits) {
+        uint64_t words = word < 63 ? wheel->summary & ~1ull << word : 0;
+        if (!words)
+            return NOBODY;
+        word = low_bit(words);
+        bits = wheel->words[word];
+    }
+    return wheel->first[word * 64 + low_bit(bits)];
+}
+
+uint32_t engine_ahead(struct engine *engine)
+{
+    uint32_t index = engine->ahead;
+    if (index != NOBODY && engine->channels[index].at == engine->ahead_at) {
+        index = behind(engine, index);
+    } else { /* it was overtaken or set anew: begin again */
+        const struct wheel *wheel = &engine->wheels[0];
+        index = wheel->summary ? wheel->first[first_bucket(wheel)] : NOBODY;
+        for (unsigned i = 1; i < AHEAD && index != NOBODY; i++)
+            index = behind(engine, index);
+    }
+    engine->ahead = index;
+    if (index != NOBODY)
+        engine->ahead_at = engine->channels[index].at;
+    return index;
 }
 
 psec engine_now(const struct engine *engine)

@@ -41,5 +41,11 @@ psec engine_at(const struct engine *engine, uint32_t channel);
 bool engine_next(struct engine *engine, psec until, uint32_t *channel);
 psec engine_now(const struct engine *engine);
 
+/* For whoever fetches ahead what events will touch: a guess at the channel that comes some four
+ * events from now, and at the next call the one behind it; ENGINE_NOBODY: there is none in sight.
+ * Changes nothing but its own place. */
+#define ENGINE_NOBODY UINT32_MAX
+uint32_t engine_ahead(struct engine *engine);
+
 size_t engine_memory(const struct engine *engine);
 void engine_check(const struct engine *engine); /* asserts its invariants */

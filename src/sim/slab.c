@@ -144,7 +144,7 @@ static void pool_give(struct packet_pool *packets, struct packet *packet)
 
 static const struct packet_pool_ops slab_ops = {pool_take, pool_give};
 
-enum err slab_open(struct slab_pool **out, size_t most, struct why *why)
+enum err slab_pool_open(struct slab_pool **out, size_t most, struct why *why)
 {
     static const uint32_t stored[CLASSES] = {SLAB_SMALL, PACKET_SIZE_MAX};
     struct slab_pool *pool = calloc(1, sizeof *pool);
@@ -165,7 +165,7 @@ enum err slab_open(struct slab_pool **out, size_t most, struct why *why)
     return OK;
 }
 
-void slab_close(struct slab_pool *pool)
+void slab_pool_close(struct slab_pool *pool)
 {
     if (!pool)
         return;

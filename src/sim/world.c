@@ -20,16 +20,22 @@
 #include "sim/world_watch.h"
 
 #define CLOCK_RIGHT 1000000u
+#define NOT_ASKED   INT64_MIN /* of `wanted`: the channel is not set */
 /* A node that is called so often at one moment does not mean to stop. */
 #define STEPS_PER_MOMENT_MAX 1000000u
 
+/* What each hop touches stands in the first line. */
 struct world_node {
     struct env env;
     struct world *world;
     struct node *node; /* NULL: down */
-    uint64_t incarnation;
+    env_nsec wanted;   /* when it wants to be called; what its timer's channel is set to */
     node_id self;
+    uint8_t input_port; /* the last that something arrived at ... */
     bool paused;
+    bool skewed;         /* its clock is not the world's */
+    uint32_t input_wire; /* ... and over which wire */
+    uint64_t incarnation;
     uint32_t rate;          /* of its clock, in millionths */
     env_nsec clock_base;    /* of the world, ... */
     env_nsec clock_at_base; /* ... and what it read then */
@@ -46,7 +52,8 @@ struct world {
     struct world_watch watch;
     uint32_t wire_count;
     uint32_t steps_at_moment;
-    bool stopped; /* by world_stop */
+    bool stopped;      /* by world_stop */
+    uint32_t ahead[4]; /* channels that may come next, the nearest first */
     uint64_t hash;
     struct world_counts counts;
 };
@@ -60,9 +67,9 @@ static env_nsec world_nsec(const struct world *world)
 
 static env_nsec clock_read(const struct world_node *at)
 {
+    if (!at->skewed)
+        return world_nsec(at->world);
     env_nsec passed = world_nsec(at->world) - at->clock_base;
-    if (at->rate == CLOCK_RIGHT)
-        return at->clock_at_base + passed;
     return at->clock_at_base + (env_nsec)((uint128)passed * at->rate / CLOCK_RIGHT);
 }
 
@@ -75,7 +82,7 @@ static psec clock_when(const struct world_node *at, env_nsec moment)
     if (moment <= at->env.now)
         return now;
     uint128 passed = (uint128)(moment - at->clock_at_base);
-    if (at->rate != CLOCK_RIGHT)
+    if (at->skewed)
         passed = (passed * CLOCK_RIGHT + at->rate - 1) / at->rate;
     uint128 when = ((uint128)at->clock_base + passed) * PSEC_PER_NSEC;
     if (when >= PSEC_NEVER)
@@ -90,9 +97,21 @@ static inline uint32_t timer_channel(const struct world *world, node_id id)
     return 2 * world->wire_count + id;
 }
 
+/* The wire that ends at that port. */
+static uint32_t wire_into(const struct world *world, node_id id, unsigned port)
+{
+    const struct plan_end *end = plan_end(world->plan, id, port);
+    return end->server * world->plan->port_count + end->port;
+}
+
 static inline void hash_add(struct world *world, uint64_t value)
 {
     world->hash = hash_mix(world->hash ^ value);
+}
+
+static inline bool is_awake(const struct world_node *at)
+{
+    return at->node && !at->paused;
 }
 
 static void step(struct world_node *at)
@@ -101,12 +120,17 @@ static void step(struct world_node *at)
     at->env.now = clock_read(at);
     env_nsec next = node_step(at->node);
     world->counts.steps++;
+    if (next == at->wanted)
+        return;
+    at->wanted = next;
     engine_set(world->engine, timer_channel(world, at->self), clock_when(at, next));
 }
 
-static bool is_awake(const struct world_node *at)
+static void timer_due(struct world_node *at)
 {
-    return at->node && !at->paused;
+    at->wanted = NOT_ASKED;
+    if (is_awake(at))
+        step(at);
 }
 
 /* The wire's first is an event again, unless its node knows of it already. */
@@ -118,9 +142,10 @@ static void arm(struct world *world, uint32_t wire)
 
 static void arrived(struct world *world, uint32_t wire)
 {
-    node_id from = wire / world->plan->port_count;
-    const struct plan_end *end = plan_end(world->plan, from, wire % world->plan->port_count);
+    const struct plan_end *end = &world->plan->ends[wire];
     struct world_node *at = &world->nodes[end->server];
+    at->input_port = (uint8_t)end->port;
+    at->input_wire = wire;
     if (is_awake(at)) {
         node_input(at->node, end->port);
         step(at);
@@ -141,6 +166,41 @@ static void has_room(struct world *world, uint32_t wire)
     step(at);
 }
 
+/* A hop touches some thirty lines of memory in as many places, and a large world fits in no cache.
+ * So what the next events need is fetched while this one is handled: the one that is furthest ahead
+ * brings what its channel names, the next what that points to, and so on. */
+static inline void fetch_ahead(struct world *world)
+{
+    const struct plan_end *ends = world->plan->ends, *end;
+    uint32_t *ahead = world->ahead;
+    ahead[0] = ahead[1];
+    ahead[1] = ahead[2];
+    ahead[2] = ahead[3];
+    ahead[3] = engine_ahead(world->engine);
+    if (ahead[3] < world->wire_count) {
+        __builtin_prefetch(&world->wires[ahead[3]]);
+        __builtin_prefetch(&ends[ahead[3]]);
+    }
+    if (ahead[2] < world->wire_count) {
+        const char *packet = (const char *)world->wires[ahead[2]].first;
+        __builtin_prefetch(packet);
+        __builtin_prefetch(packet + 64);
+        __builtin_prefetch(&world->nodes[ends[ahead[2]].server]);
+    }
+    if (ahead[1] < world->wire_count) {
+        end = &ends[ahead[1]];
+        if (world->nodes[end->server].node)
+            node_approach(world->nodes[end->server].node, end->port);
+    }
+    if (ahead[0] < world->wire_count) {
+        end = &ends[ahead[0]];
+        const struct node *node = world->nodes[end->server].node;
+        const struct packet *packet = world->wires[ahead[0]].first;
+        if (node && packet)
+            node_expect(node, end->port, packet);
+    }
+}
+
 void world_run(struct world *world, psec until)
 {
     uint32_t channel;
@@ -151,13 +211,14 @@ void world_run(struct world *world, psec until)
         before = now;
         assert(world->steps_at_moment < STEPS_PER_MOMENT_MAX);
         world->counts.events++;
+        fetch_ahead(world);
         hash_add(world, now * 0x9e3779b97f4a7c15u + channel);
         if (channel < world->wire_count)
             arrived(world, channel);
         else if (channel < 2 * world->wire_count)
             has_room(world, channel - world->wire_count);
-        else if (is_awake(&world->nodes[channel - 2 * world->wire_count]))
-            step(&world->nodes[channel - 2 * world->wire_count]);
+        else
+            timer_due(&world->nodes[channel - 2 * world->wire_count]);
     }
 }
 
@@ -172,13 +233,13 @@ static unsigned env_receive(struct env *env, unsigned port, struct packet **out,
 {
     struct world_node *at = node_of_env(env);
     struct world *world = at->world;
-    const struct plan_end *end = plan_end(world->plan, at->self, port);
-    uint32_t wire = end->server * world->plan->port_count + end->port;
+    uint32_t wire = port == at->input_port ? at->input_wire : wire_into(world, at->self, port);
     unsigned count = wire_receive(&world->wires[wire], engine_now(world->engine), out, most);
     for (unsigned i = 0; i < count; i++)
         hash_add(world, out[i]->trail << 16 ^ out[i]->size);
     world->counts.hops += count;
-    arm(world, wire);
+    if (world->wires[wire].first) /* what is gone from the engine stays so */
+        arm(world, wire);
     return count;
 }
 
@@ -247,6 +308,7 @@ static enum err node_begin(struct world *world, node_id id, struct why *why)
     }
     at->incarnation = config.incarnation;
     at->paused = false;
+    at->wanted = NOT_ASKED;
     world_watch_opened(&world->watch, id, at->incarnation);
     engine_set(world->engine, timer_channel(world, id), engine_now(world->engine));
     return OK;
@@ -261,10 +323,9 @@ enum err world_restart(struct world *world, node_id id, struct why *why)
 static void lose_input(struct world *world, node_id id)
 {
     for (unsigned port = 0; port < world->plan->port_count; port++) {
-        const struct plan_end *end = plan_end(world->plan, id, port);
-        if (end->server == NODE_NONE)
+        if (plan_end(world->plan, id, port)->server == NODE_NONE)
             continue;
-        uint32_t wire = end->server * world->plan->port_count + end->port;
+        uint32_t wire = wire_into(world, id, port);
         wire_lose(&world->wires[wire], engine_now(world->engine));
         arm(world, wire);
     }
@@ -278,6 +339,7 @@ void world_crash(struct world *world, node_id id)
     node_close(at->node);
     at->node = NULL;
     at->paused = false;
+    at->wanted = NOT_ASKED;
     engine_set(world->engine, timer_channel(world, id), PSEC_NEVER);
     for (unsigned port = 0; port < world->plan->port_count; port++) {
         uint32_t wire = id * world->plan->port_count + port;
@@ -314,6 +376,8 @@ void world_clock(struct world *world, node_id id, uint32_t millionths)
     at->clock_at_base = clock_read(at);
     at->clock_base = world_nsec(world);
     at->rate = millionths;
+    at->skewed = true;
+    at->wanted = NOT_ASKED;
     if (is_awake(at))
         step(at); /* what it waits for comes sooner or later now */
 }
@@ -357,7 +421,7 @@ int world_request(struct world *world, node_id id, uint16_t service, uint64_t cl
 static enum err parts_open(struct world *world, struct why *why)
 {
     const struct plan *plan = world->plan;
-    enum err err = slab_open(&world->pool, world->settings.packet_memory, why);
+    enum err err = slab_pool_open(&world->pool, world->settings.packet_memory, why);
     if (!err)
         err = engine_open(&world->engine, 2 * world->wire_count + plan->server_count, why);
     if (err)
@@ -374,6 +438,8 @@ static enum err parts_open(struct world *world, struct why *why)
             .env = {.ops = &world_env_ops, .pool = slab_packets(world->pool)},
             .world = world,
             .self = id,
+            .wanted = NOT_ASKED,
+            .input_port = PORT_NONE,
             .rate = CLOCK_RIGHT,
         };
     return OK;
@@ -408,6 +474,8 @@ enum err world_open(struct world **out, const struct world_settings *settings, s
     world->settings = *settings;
     world->plan = settings->plan;
     world->pace = wire_pace_make(&settings->wire);
+    for (unsigned i = 0; i < 4; i++)
+        world->ahead[i] = ENGINE_NOBODY;
     world->wire_count = world->plan->server_count * world->plan->port_count;
     world_watch_init(&world->watch, world, settings->watchers);
     enum err err = parts_open(world, why);
@@ -444,7 +512,7 @@ void world_close(struct world *world)
     free(world->nodes);
     free(world->wires);
     engine_close(world->engine);
-    slab_close(world->pool);
+    slab_pool_close(world->pool);
     free(world);
 }
 
