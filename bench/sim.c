@@ -54,7 +54,7 @@ static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_
     struct wire_settings settings = WIRE_DEFAULTS;
     settings.buffer = 0;
     bare->pace = wire_pace_make(&settings);
-    if (topology_build(&bare->topology, spec, &why) || slab_open(&bare->pool, 0, &why) ||
+    if (topology_build(&bare->topology, spec, &why) || slab_pool_open(&bare->pool, 0, &why) ||
         engine_open(&bare->engine, graph_channel_count(&bare->topology.graph), &why))
         bench_fail("%s", why.text);
     const struct graph *graph = &bare->topology.graph;
@@ -99,7 +99,7 @@ static void bare_close(struct bare *bare)
         wire_fini(&bare->wires[i]);
     free(bare->wires);
     engine_close(bare->engine);
-    slab_close(bare->pool);
+    slab_pool_close(bare->pool);
     topology_fini(&bare->topology);
 }
 

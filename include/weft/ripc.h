@@ -70,8 +70,9 @@ enum ripc_open_flag {
 /* Zero or NULL anywhere means: the environment's variable, else the default. */
 struct ripc_config {
     const char *domain;     /* WEFT_DOMAIN, "default": contexts of other domains do not exist */
-    const char *names;      /* WEFT_NAMES, "host": list; weft-names(5) */
-    const char *transports; /* WEFT_TRANSPORTS, "shm" and, with an address, "shm,fabric,udp" */
+    const char *names;      /* WEFT_NAMES, "host", with a node "directory": list; weft-names(5) */
+    const char *transports; /* WEFT_TRANSPORTS, "shm", with an address "shm,fabric,udp", and with a
+                             * node "routed" too */
     const char *address;    /* WEFT_ADDRESS, none: our IP address, for peers on other hosts */
     const char *provider;   /* WEFT_PROVIDER, "tcp": libfabric's provider for fabric */
     const void *secret; /* WEFT_SECRET_FILE's content, none: what members of the cluster share */
@@ -82,6 +83,8 @@ struct ripc_config {
     int64_t spin_nsec;   /* how long a wait polls before it yields; < 0: at once */
     int64_t yield_nsec;  /* how long it yields before it blocks; < 0: at once */
     char *reason;        /* RIPC_REASON_MAX bytes where a failing open says why, or NULL */
+    const char *node;    /* WEFT_NODE, none: socket of our server's node, for peers elsewhere in the
+                          * cluster */
 };
 
 /* A NULL config is all defaults. */

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "cli/cluster_ask.h"
 #include "cli/load.h"
+#include "os/cluster_ask.h"
 #include "transport/clock.h"
 
 static enum err folder_choose(const struct call *call, char *folder, size_t size, bool *usual,
@@ -68,13 +68,11 @@ static enum err folder_own(const struct cluster *cluster, struct why *why)
 
 enum err cluster_plan(struct cluster *cluster, const char *word, struct why *why)
 {
-    struct why reason = {""};
     enum err err = load_topology(&cluster->topology, word, why);
     if (err)
         return err;
-    err = plan_init(&cluster->plan, &cluster->topology, &reason);
+    err = plan_init(&cluster->plan, &cluster->topology, why);
     if (err) {
-        err = load_refuse(word, err, &reason, why);
         topology_fini(&cluster->topology);
         cluster->topology = (struct topology){0};
     }

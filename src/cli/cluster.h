@@ -14,7 +14,7 @@
     {"dir", "DIR", "the cluster's folder (WEFT_DIR; else weft in XDG_RUNTIME_DIR)"}
 /* clang-format on */
 
-#define CLUSTER_LOOK_NSEC 1000000000LL /* that servers have to answer a look */
+#define CLUSTER_LOOK_NSEC 2000000000LL /* that servers have to answer a look */
 
 struct cluster {
     char folder[CLUSTER_FOLDER_MAX + 1];

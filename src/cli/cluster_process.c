@@ -82,20 +82,18 @@ static node_id first_server(const struct cluster *cluster, uint32_t process)
     return first;
 }
 
-/* Children inherit where their parent may run. True: it must be put back. */
-static bool processor_choose(const struct cluster *cluster, uint32_t process, cpu_set_t *before)
+/* The processor of a process' own, if there are enough for all; -1: any. */
+static int processor_choose(const struct cluster *cluster, uint32_t process)
 {
-    cpu_set_t one;
-    if (sched_getaffinity(0, sizeof *before, before))
-        return false;
+    cpu_set_t usable;
     if (cluster->file.process_count == cluster->file.server_count ||
-        cluster->file.process_count > (uint32_t)CPU_COUNT(before))
-        return false;
-    CPU_ZERO(&one);
+        sched_getaffinity(0, sizeof usable, &usable) ||
+        cluster->file.process_count > (uint32_t)CPU_COUNT(&usable))
+        return -1;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, before) && process-- == 0)
-            CPU_SET(cpu, &one);
-    return sched_setaffinity(0, sizeof one, &one) == 0;
+        if (CPU_ISSET(cpu, &usable) && process-- == 0)
+            return cpu;
+    return -1;
 }
 
 static int spawn_detached(const char *weftd, char *const *words, const char *log, pid_t *pid)
@@ -135,20 +133,20 @@ enum err cluster_spawn(const struct cluster *cluster, const char *weftd, uint32_
                        pid_t *pid, struct why *why)
 {
     char log[CLUSTER_PATH_SIZE];
+    char processor[16];
     struct text servers = {0};
-    cpu_set_t before;
     cluster_path(log, cluster->folder, first_server(cluster, process), "log");
     servers_write(cluster, process, &servers);
     if (!text_ok(&servers)) {
         text_fini(&servers);
         return why_memory(why);
     }
+    int chosen = processor_choose(cluster, process);
+    snprintf(processor, sizeof processor, "%d", chosen);
     char *const words[] = {(char *)weftd, "--dir",      (char *)cluster->folder,
-                           "--node",      servers.data, NULL};
-    bool chosen = processor_choose(cluster, process, &before);
+                           "--node",      servers.data, chosen < 0 ? NULL : "--pin",
+                           processor,     NULL};
     int error = spawn_detached(weftd, words, log, pid);
-    if (chosen)
-        sched_setaffinity(0, sizeof before, &before);
     text_fini(&servers);
     if (error == EAGAIN || error == ENOMEM)
         return why_fail(why, ERR_SYSTEM,

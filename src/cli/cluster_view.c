@@ -377,12 +377,12 @@ static void busiest_draw(const struct drawing *drawing)
 static void legend_draw(const struct drawing *drawing, bool slices)
 {
     struct text line = {0};
+    if (drawing->view->coming)
+        text_puts(&line, "q quits; ");
     text_puts(&line, "█ is ");
     cluster_view_bytes(&line, drawing->full);
     text_puts(&line, slices ? "; right +x, below +y, diagonal +z" : "; a server, then its ports");
     text_puts(&line, "; x down, / cut, ! miswired, ✗ dead");
-    if (drawing->view->coming)
-        text_puts(&line, "; q quits");
     put_line(drawing, PAINT_FAINT, &line);
     text_fini(&line);
 }

@@ -7,11 +7,11 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
-#include "cli/cluster_ask.h"
 #include "cli/cluster_view.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
 #include "cli/ripc_call.h"
+#include "os/cluster_ask.h"
 #include "services/bench_wire.h"
 #include "transport/clock.h"
 
@@ -195,7 +195,8 @@ static enum err outcome_make(struct outcome *outcome, const struct bench *bench,
         outcome->sent += per_second(after->sent.packets, before->sent.packets, length);
         outcome->sent_bytes += per_second(after->sent.bytes, before->sent.bytes, length);
         outcome->received += per_second(after->received.packets, before->received.packets, length);
-        outcome->received_bytes += per_second(after->received.bytes, before->received.bytes, length);
+        outcome->received_bytes +=
+            per_second(after->received.bytes, before->received.bytes, length);
         outcome->refused += per_second(after->refused, before->refused, length);
         arrived += (double)(after->received.packets - before->received.packets);
         hops += (double)(after->received_hops - before->received_hops);

@@ -5,8 +5,8 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
-#include "cli/cluster_ask.h"
 #include "cli/commands.h"
+#include "os/cluster_ask.h"
 #include "transport/clock.h"
 
 #define ANSWER_NSEC (5 * NSEC_PER_SEC)

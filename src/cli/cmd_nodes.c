@@ -8,33 +8,21 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
-#include "cli/cluster_ask.h"
 #include "cli/commands.h"
 #include "cli/table_text.h"
+#include "os/cluster_ask.h"
 #include "transport/clock.h"
 
 #define ANSWER_NSEC (2 * NSEC_PER_SEC)
 #define CELL_SIZE   CLUSTER_NAME_SIZE
 
-enum column {
-    SERVER,
-    PID,
-    STATE,
-    LINKS,
-    REACHES,
-    SENT,
-    DELIVERED,
-    FORWARDED,
-    DROPPED,
-    AGE,
-    COLUMNS
-};
+enum column { SERVER, PID, STATE, LINKS, REACHES, SENT, DELIVERED, OUT, DROPPED, AGE, COLUMNS };
 
 static const struct table_text_column columns[COLUMNS] = {
     [SERVER] = {"server", false, true},       [PID] = {"pid", true, false},
     [STATE] = {"state", false, false},        [LINKS] = {"links", true, false},
     [REACHES] = {"reaches", true, false},     [SENT] = {"sent", true, false},
-    [DELIVERED] = {"delivered", true, false}, [FORWARDED] = {"forwarded", true, false},
+    [DELIVERED] = {"delivered", true, false}, [OUT] = {"out", true, false},
     [DROPPED] = {"dropped", true, false},     [AGE] = {"age", true, false},
 };
 
@@ -68,12 +56,6 @@ static uint64_t dropped(const struct node_look *look)
     for (unsigned i = 0; i < DROP_COUNT; i++)
         sum += look->drops[i];
     return sum;
-}
-
-/* What left by its links and was not its own. */
-static uint64_t forwarded(const struct node_look *look)
-{
-    return look->packets_out > look->sent ? look->packets_out - look->sent : 0;
 }
 
 static double age(const struct control_look *look)
@@ -115,7 +97,7 @@ static void row_fill(const struct nodes *nodes, node_id server, struct table_tex
     cell_print(cells, texts, REACHES, "%u", look->node.reachable);
     cell_print(cells, texts, SENT, "%" PRIu64, look->node.sent);
     cell_print(cells, texts, DELIVERED, "%" PRIu64, look->node.delivered);
-    cell_print(cells, texts, FORWARDED, "%" PRIu64, forwarded(&look->node));
+    cell_print(cells, texts, OUT, "%" PRIu64, look->node.packets_out);
     cell_print(cells, texts, DROPPED, "%" PRIu64, dropped(&look->node));
     cell_print(cells, texts, AGE, "%.1f s", age(look));
 }
@@ -226,7 +208,8 @@ static void node_json(const struct nodes *nodes, node_id server, struct json *js
         json_put_uint(json, "sent", look->sent);
         json_put_uint(json, "delivered", look->delivered);
         json_put_uint(json, "intercepted", look->intercepted);
-        json_put_uint(json, "forwarded", forwarded(look));
+        json_put_uint(json, "packets_in", look->packets_in);
+        json_put_uint(json, "packets_out", look->packets_out);
         json_put_uint(json, "recomputations", look->recomputations);
         json_put_uint(json, "rows_taken", look->rows_taken);
         json_put_uint(json, "rows_refused", look->rows_refused);
@@ -289,10 +272,13 @@ const struct command command_nodes = {
     .description =
         "A line for each server: its number and place, its process, whether it is up, joining "
         "(it answers for no key yet), silent (its process does not answer) or dead; links that "
-        "are up, servers it reaches, packets it sent, delivered, forwarded and dropped, and how "
+        "are up, servers it reaches, packets that its services sent, that were delivered to them, "
+        "that left by its links (its own, "
+        "others' and hellos), that were dropped; and how "
         "long it has been running.\n\n"
         "With --json all numbers: nodes, a list of id, name, state, process, pid, incarnation, "
-        "age, reaches, sent, delivered, intercepted, forwarded, recomputations, rows_taken, "
+        "age, reaches, sent, delivered, intercepted, packets_in, packets_out, recomputations, "
+        "rows_taken, "
         "rows_refused, drops by reason, ports (with state, peer and counters) and services with "
         "their numbers.",
     .options = nodes_options,

@@ -10,11 +10,11 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
-#include "cli/cluster_ask.h"
 #include "cli/cluster_target.h"
 #include "cli/commands.h"
 #include "cli/ripc_call.h"
 #include "cli/ripc_report.h"
+#include "os/cluster_ask.h"
 #include "services/ping_wire.h"
 #include "transport/clock.h"
 
@@ -211,6 +211,8 @@ static void path_text(const struct pinger *pinger, struct text *out)
         if (first->path[i] < pinger->cluster.plan.server_count)
             text_printf(out, " %s %s", i > first->path_turn ? "<" : ">",
                         topology_name(&pinger->cluster.topology, first->path[i], buffer));
+    if (first->path_turn < first->path_count) /* else it was full before it came back */
+        text_printf(out, " < %s", topology_name(&pinger->cluster.topology, pinger->from, buffer));
     text_puts(out, "\n");
 }
 

@@ -260,7 +260,7 @@ const struct command command_status = {
         "  CLUSTER_SPLIT     ERR   live servers do not all reach each other\n"
         "  LINKS_MISWIRED    ERR   a cable leads elsewhere than the plan says\n"
         "  SERVERS_DOWN      WARN  these are dead; others have taken over their keys\n"
-        "  SERVERS_SILENT    WARN  their processes live and do not answer in a second\n"
+        "  SERVERS_SILENT    WARN  their processes live and do not answer in two seconds\n"
         "  SERVERS_JOINING   WARN  they live and answer for no key yet\n"
         "  DEATHS_UNNOTICED  WARN  somebody still counts on a dead server\n"
         "  LINKS_CUT         WARN  by weft cut\n"

@@ -91,8 +91,6 @@ static void frame_json(struct top *top, const struct cluster_view *view,
     }
     json_end(&json, ']');
     json_end(&json, '}');
-    if (top->count != 1)
-        text_puts(&top->call->out, "\n");
 }
 
 static enum err frame_print(struct top *top, const struct cluster_view *view, struct why *why)

@@ -6,9 +6,9 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
-#include "cli/cluster_ask.h"
 #include "cli/cluster_target.h"
 #include "cli/commands.h"
+#include "os/cluster_ask.h"
 #include "transport/clock.h"
 
 #define ANSWER_NSEC      (2 * NSEC_PER_SEC)

@@ -113,6 +113,7 @@ enum err ripc_call_open(const struct call *call, const struct ripc_config *confi
     full.transports = call_option(call, "transports");
     full.address = call_option(call, "address");
     full.provider = call_option(call, "provider");
+    full.node = call_option(call, "node");
     full.reason = reason;
     if (secret_file && !*secret_file)
         return why_fail(why, ERR_USAGE, "--secret-file '': name a file");

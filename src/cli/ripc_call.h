@@ -16,10 +16,11 @@
 /* clang-format off */
 #define RIPC_CALL_OPTIONS                                                                          \
     {"domain", "WORD", "contexts of other domains do not exist (WEFT_DOMAIN; default)"},           \
-    {"names", "LIST", "host, multicast[:GROUP:PORT], file:PATH (WEFT_NAMES; host)"},               \
-    {"transports", "LIST", "of shm, fabric and udp (WEFT_TRANSPORTS; shm)"},                       \
+    {"names", "LIST", "host, multicast[:GROUP:PORT], file:PATH, directory (WEFT_NAMES; host)"},    \
+    {"transports", "LIST", "of shm, fabric, udp and routed (WEFT_TRANSPORTS; shm)"},               \
     {"address", "IP", "ours, for peers on other hosts (WEFT_ADDRESS; none)"},                      \
     {"provider", "WORD", "libfabric's provider (WEFT_PROVIDER; tcp)"},                             \
+    {"node", "SOCKET", "of our server's node: D/node-ID.socket (WEFT_NODE; none)"},                \
     {"secret-file", "FILE", "what the cluster's members share (WEFT_SECRET_FILE; none)"}
 /* clang-format on */
 

@@ -13,18 +13,16 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/hash.h"
 #include "base/rng.h"
 #include "keyspace/keyspace_impl.h"
 
 #define DRAW_MAX 64 /* each finds its server in more than half of the cases */
 
-/* Independent numbers from one key: the finalizer of SplitMix64. */
+/* Independent numbers from one key. */
 static inline uint64_t draw(uint64_t route, uint64_t which)
 {
-    uint64_t mixed = route + which * 0x9E3779B97F4A7C15u; /* the golden ratio */
-    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9u;
-    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBu;
-    return mixed ^ mixed >> 31;
+    return hash_mix(route + which * 0x9e3779b97f4a7c15u); /* the golden ratio */
 }
 
 /* Half h is the servers from 2^h to 2^(h+1) - 1: as many as there were before it. */

@@ -5,6 +5,12 @@
 /* One line each, for those who add one. */
 /* clang-format off */
 const struct figure *const measured_figures[] = {
+    &figure_cam_fig4a,
+    &figure_cam_fig4b,
+    &figure_cam_fig4c,
+    &figure_cam_15hop,
+    &figure_cam_fig5a,
+    &figure_cam_fig5b,
     &figure_ripc_fig5_5,
     &figure_ripc_flexibility,
     &figure_sst_fig1,

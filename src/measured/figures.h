@@ -1,10 +1,17 @@
 #pragma once
-/* figures: those of the papers that running processes and a clock must show.
- * They have the form of paper/figure.h, but their numbers are of this machine
- * and this moment: no two runs are equal. */
+/* figures: those of the papers that running nodes must show. They have the form of
+ * paper/figure.h. Where processes and a clock show them their numbers are of this machine and this
+ * moment: no two runs are equal; those that are simulated alone are. */
 
 #include "paper/figure.h"
 
+extern const struct figure figure_cam_15hop;
+extern const struct figure figure_cam_fig4a;
+extern const struct figure figure_cam_fig4b;
+extern const struct figure figure_cam_fig4c;
+extern const struct figure figure_cam_fig5a;
+extern const struct figure figure_cam_fig5b;
+extern const struct figure figure_cam_fig5c;
 extern const struct figure figure_ripc_fig5_5;
 extern const struct figure figure_ripc_flexibility;
 extern const struct figure figure_sst_fig1;

@@ -12,6 +12,10 @@ extern const struct side side_floor;
 extern const struct side side_tcp;
 extern const struct side side_unix;
 
+/* JOB_PING, blocking or polling; and over a new TCP connection for each ping, blocking. */
+extern const struct side side_udp;
+extern const struct side side_tcp_new;
+
 /* ripc, through its public interface. Every job. */
 extern const struct side side_ripc;
 

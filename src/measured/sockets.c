@@ -136,5 +136,125 @@ static void unix_run(struct pair *pair)
     stream_run(pair, stream_open(pair, AF_UNIX, (struct sockaddr *)&address, sizeof address));
 }
 
+/* ---- datagrams, and connections that last for one ping ---- */
+
+static struct sockaddr_in loopback(void)
+{
+    return (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
+static void udp_take(struct pair *pair, int handle, void *data, size_t size)
+{
+    ssize_t got;
+    do
+        got = recv(handle, data, size, pair->job->blocking ? 0 : MSG_DONTWAIT);
+    while (got < 0 && (errno == EAGAIN || errno == EINTR));
+    if ((size_t)got != size)
+        pair_fail(pair, "receiving a datagram: %s", got < 0 ? strerror(errno) : "too short");
+}
+
+static void udp_send(struct pair *pair, int handle, const void *data, size_t size)
+{
+    if (send(handle, data, size, 0) != (ssize_t)size)
+        pair_fail(pair, "sending a datagram: %s", strerror(errno));
+}
+
+static int udp_open(struct pair *pair)
+{
+    struct sockaddr_in mine = loopback(), theirs;
+    socklen_t size = sizeof mine;
+    int handle = socket(AF_INET, SOCK_DGRAM, 0);
+    if (handle < 0 || bind(handle, (struct sockaddr *)&mine, size) ||
+        getsockname(handle, (struct sockaddr *)&mine, &size))
+        pair_fail(pair, "socket: %s", strerror(errno));
+    pair_exchange(pair, &mine, &theirs, sizeof mine);
+    if (connect(handle, (struct sockaddr *)&theirs, size))
+        pair_fail(pair, "connecting: %s", strerror(errno));
+    return handle;
+}
+
+static void udp_run(struct pair *pair)
+{
+    uint64_t total = pair_total(pair);
+    size_t size = pair->job->size;
+    unsigned char *out = pair->own, *in = pair->own + size;
+    if (pair->job->kind != JOB_PING)
+        pair_missing(pair, "datagrams are not measured for this");
+    int handle = udp_open(pair);
+    pair_meet(pair); /* both are connected: nothing is refused */
+    pair_start(pair);
+    for (uint64_t i = 0; i < total; i++) {
+        payload_number(out, i);
+        if (pair->role == 0)
+            udp_send(pair, handle, out, size);
+        udp_take(pair, handle, in, size);
+        pair_check(pair, in, size, i);
+        if (pair->role == 1)
+            udp_send(pair, handle, out, size);
+        else if ((i + 1) % pair->job->count == 0)
+            pair_lap(pair);
+    }
+    if (pair->role == 1)
+        pair_stop(pair);
+    close(handle);
+}
+
+/* Role 1 hangs up first: the ports that stay busy for a while are its one port's then. */
+static void tcp_new_answer(struct pair *pair, int listener, uint64_t number)
+{
+    size_t size = pair->job->size;
+    unsigned char *out = pair->own, *in = pair->own + size;
+    int handle = accept(listener, NULL, NULL);
+    if (handle < 0)
+        pair_fail(pair, "accepting: %s", strerror(errno));
+    stream_read(pair, handle, in, size);
+    pair_check(pair, in, size, number);
+    payload_number(out, number);
+    stream_write(pair, handle, out, size);
+    close(handle);
+}
+
+static void tcp_new_ask(struct pair *pair, const struct sockaddr_in *address, uint64_t number)
+{
+    size_t size = pair->job->size;
+    unsigned char *out = pair->own, *in = pair->own + size;
+    int handle = socket(AF_INET, SOCK_STREAM, 0);
+    if (handle < 0 || connect(handle, (const struct sockaddr *)address, sizeof *address))
+        pair_fail(pair, "connecting: %s", strerror(errno));
+    payload_number(out, number);
+    stream_write(pair, handle, out, size);
+    stream_read(pair, handle, in, size);
+    pair_check(pair, in, size, number);
+    close(handle);
+}
+
+static void tcp_new_run(struct pair *pair)
+{
+    struct sockaddr_in mine = loopback(), theirs;
+    socklen_t size = sizeof mine;
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    if (pair->job->kind != JOB_PING)
+        pair_missing(pair, "connections are not measured for this");
+    if (listener < 0 || bind(listener, (struct sockaddr *)&mine, size) ||
+        listen(listener, SOMAXCONN) || getsockname(listener, (struct sockaddr *)&mine, &size))
+        pair_fail(pair, "listening: %s", strerror(errno));
+    pair_exchange(pair, &mine, &theirs, sizeof mine);
+    pair_start(pair);
+    for (uint64_t i = 0; i < pair_total(pair); i++) {
+        if (pair->role == 1) {
+            tcp_new_answer(pair, listener, i);
+            continue;
+        }
+        tcp_new_ask(pair, &theirs, i);
+        if ((i + 1) % pair->job->count == 0)
+            pair_lap(pair);
+    }
+    if (pair->role == 1)
+        pair_stop(pair);
+    close(listener);
+}
+
+const struct side side_udp = {"udp", udp_run};
+const struct side side_tcp_new = {"tcp, new connections", tcp_new_run};
 const struct side side_tcp = {"tcp", tcp_run};
 const struct side side_unix = {"unix", unix_run};

@@ -51,10 +51,13 @@ static bool intercept(struct node *node, struct packet *packet)
     struct weft_self *self = node->services[packet->slot];
     if (!self->service->ops->intercept)
         return false;
+    uint64_t trail = packet->trail;
     if (self->service->ops->intercept(self, (struct weft_packet *)packet) == WEFT_PASS)
         return false;
     node->counts.intercepted++;
     self->intercepted++;
+    if (node->config.watcher && node->config.watcher->taken)
+        node->config.watcher->taken(node->config.watcher, node->self, trail);
     if (node->config.faults & NODE_FAULT_LEAK)
         (void)packet_take(node->env->pool, PACKET_HEADER_SIZE);
     return true;

@@ -121,6 +121,8 @@ static void row_take(struct flood *flood, unsigned port, const struct link_repor
             set_remove(flood->ports[port].pending, report->server);
         return;
     }
+    if (flood->news)
+        flood->news(flood->context, report);
     row_spread(flood, report->server, port);
     set_remove(flood->ports[port].pending, report->server);
     if (report->near != report->up) {

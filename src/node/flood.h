@@ -38,6 +38,9 @@ struct flood {
     uint64_t *owed; /* whose links wait for us to say "seen" */
     bool owes_seen;
     bool takes_stale; /* the planted fault */
+    /* NULL, or who is told of each row that was news. */
+    void (*news)(void *context, const struct link_report *report);
+    void *context;
 };
 
 MUST_CHECK bool flood_init(struct flood *flood, struct link_state *state, struct arena *arena);

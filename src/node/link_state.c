@@ -73,8 +73,9 @@ static bool memory_take(struct link_state *state, struct arena *arena)
     state->told = arena_take_array(arena, count, sizeof *state->told);
     state->needs = arena_take_array(arena, count, sizeof *state->needs);
     state->changed = arena_take_array(arena, count, sizeof *state->changed);
+    state->asked = arena_take_array(arena, (count + 63) / 64, sizeof *state->asked);
     state->changed_set = arena_take_array(arena, (count + 63) / 64, sizeof *state->changed_set);
-    return state->rows && state->near && state->up && state->told && state->needs &&
+    return state->rows && state->near && state->up && state->told && state->needs && state->asked &&
            state->changed && state->changed_set &&
            routes_init(&state->routes, state->plan, state->self, arena);
 }
@@ -103,8 +104,9 @@ static int predicate_add(struct link_state *state)
                               .holds = paths_changed,
                               .fire = paths_are_stale,
                               .argument = state,
-                              .columns = (uint32_t[]){VERSION},
-                              .column_count = 1,
+                              /* Another life may happen to be at the same version. */
+                              .columns = (uint32_t[]){INCARNATION, VERSION},
+                              .column_count = 2,
                           },
                           &handle);
 }
@@ -357,16 +359,30 @@ static uint64_t seen_by(const struct link_state *state, node_id server)
     return known ? cell_get(state, server, SEEN) : 0;
 }
 
-/* The least version of our row that everybody within reach has seen. */
-static uint64_t seen_by_all(const struct link_state *state)
+/* The least version of our row that everybody within reach has seen. Reach goes here by one word:
+ * whoever is reached names its neighbours, though we may not know yet that they say the same. Else
+ * of two links that come at once, each could be admitted without those behind the other. */
+static uint64_t seen_by_all(struct link_state *state)
 {
     uint64_t least = cell_get(state, state->self, VERSION);
-    for (uint32_t word = 0; word < (state->plan->server_count + 63) / 64; word++)
-        for (uint64_t left = state->routes.near_set[word]; left; left &= left - 1) {
-            node_id server = word * 64 + (node_id)__builtin_ctzll(left);
-            uint64_t seen = server == state->self ? least : seen_by(state, server);
-            least = seen < least ? seen : least;
+    uint16_t *queue = state->routes.order; /* free outside its own search */
+    uint32_t count = 0;
+    memset(state->asked, 0, (state->plan->server_count + 63) / 64 * sizeof *state->asked);
+    queue[count++] = (uint16_t)state->self;
+    state->asked[state->self / 64] |= (uint64_t)1 << state->self % 64;
+    for (uint32_t i = 0; i < count && least; i++) {
+        node_id at = queue[i];
+        uint64_t seen = at == state->self ? least : seen_by(state, at);
+        least = seen < least ? seen : least;
+        uint64_t near = at == state->self ? state->own_near : cell_get(state, at, NEAR);
+        for (; near; near &= near - 1) {
+            node_id to = plan_end(state->plan, at, (unsigned)__builtin_ctzll(near))->server;
+            if (routes_has(state->asked, to))
+                continue;
+            state->asked[to / 64] |= (uint64_t)1 << to % 64;
+            queue[count++] = (uint16_t)to;
         }
+    }
     return least;
 }
 

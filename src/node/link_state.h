@@ -16,10 +16,11 @@
  * up. So by the time a link carries the first of them, everybody behind it who has to give up a
  * key has done so.
  *
- * The link is up at our end when everybody within reach over near links has seen the row that said
- * it is near. Two links may come at once: a "seen" also names the version of its sender's own row
- * and counts only when we have that, so that whoever announced a link before it saw ours is
- * asked, too; and rows travel in causal order (flood.h).
+ * The link is up at our end when everybody within reach over near links (by the word of the one
+ * end that is reached first) has seen the row that said it is near. Two links may come at once: a
+ * "seen" also names the version of its sender's own row and counts only when we have that, so that
+ * whoever announced a link before it saw ours is asked, too; and rows travel in causal order
+ * (flood.h).
  *
  * A predicate on the table, as in the SST paper's example of routing, says when routes are to be
  * found anew: a link on one of our shortest paths worsened, or one off them improved. Either way
@@ -70,6 +71,7 @@ struct link_state {
     port_set own_near, own_up;
     uint64_t since[PORT_MAX]; /* the version of our row that first said near */
     uint64_t *needs;          /* a server's "seen" counts once we have this version of its row */
+    uint64_t *asked;          /* scratch: who has to have seen our row */
     bool seen_changed;
     uint64_t recomputations, taken, refused;
 };

@@ -196,7 +196,9 @@ static void hello_take(struct node *node, unsigned port, const struct hello *hel
     bool known = end_equal(&at->peer, &hello->self);
     if (!known && at->peer.incarnation && !end_is_new(&at->peer, &hello->self))
         return;
-    if (!known && at->peer.incarnation)
+    /* A meeting that is over ends here, too. One that had not begun did not: if its session grew as
+     * well, each end would answer the other's new session with another, and so on for ever. */
+    if (!known && at->peer.incarnation && is_linked(node, port))
         port_down(node, port, PORT_DOWN);
     at->heard_at = node->env->now;
     if (!known) {
@@ -394,8 +396,19 @@ void links_step(struct node *node)
 
 /* ---- from outside ---- */
 
+static void row_news(void *context, const struct link_report *report)
+{
+    const struct node *node = context;
+    node->config.watcher->row(node->config.watcher, node->self, report->server, report->incarnation,
+                              report->version);
+}
+
 void links_open(struct node *node)
 {
+    if (node->config.watcher && node->config.watcher->row) {
+        node->flood.news = row_news;
+        node->flood.context = node;
+    }
     for (unsigned port = 0; port < node->plan->port_count; port++) {
         struct node_port *at = &node->ports[port];
         bool planned = plan_end(node->plan, node->self, port)->server != NODE_NONE;

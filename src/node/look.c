@@ -18,6 +18,7 @@ void node_look(const struct node *node, struct node_look *look)
     look->incarnation = node->config.incarnation;
     look->settled = node->settled;
     look->reachable = node->state.routes.up_count;
+    look->limbo = node->limbo_count;
     look->recomputations = node->state.recomputations;
     look->rows_taken = node->state.taken;
     look->rows_refused = node->state.refused;

@@ -68,12 +68,17 @@ extern const char *const drop_texts[DROP_COUNT];
 struct node_watcher {
     void (*sent)(struct node_watcher *watcher, node_id at, const struct packet *packet);
     void (*delivered)(struct node_watcher *watcher, node_id at, const struct packet *packet);
-    void (*taken)(struct node_watcher *watcher, node_id at, const struct packet *packet);
+    /* By a service on its way; after whatever the service did with it, so it may be gone: just what
+     * it was, `trail`. */
+    void (*taken)(struct node_watcher *watcher, node_id at, uint64_t trail);
     void (*dropped)(struct node_watcher *watcher, node_id at, const struct packet *packet,
                     enum drop_reason reason);
     void (*port)(struct node_watcher *watcher, node_id at, unsigned port, bool up);
     void (*transmitted)(struct node_watcher *watcher, node_id at, unsigned port,
                         const struct packet *packet);
+    /* A row of that server's links, heard of a neighbour, was news. */
+    void (*row)(struct node_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
+                uint64_t version);
 };
 
 MUST_CHECK enum err node_open(struct node **node, const struct node_config *config,
@@ -134,6 +139,7 @@ struct node_look {
     uint64_t incarnation;
     bool settled;       /* it answers for keys */
     uint32_t reachable; /* servers, itself too */
+    uint32_t limbo;     /* packets that wait for their key's root */
     uint64_t steps, packets_in, packets_out, delivered, intercepted, sent;
     uint64_t recomputations; /* of routes */
     uint64_t rows_taken, rows_refused;

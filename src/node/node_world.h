@@ -1,7 +1,14 @@
 #pragma once
-/* node_world: a small world for the tests of this folder: every node of a plan in one process,
- * links that hand packets over after a fixed delay, faults by hand. The real simulator is sim/;
- * this one has no rates, no randomness, and fits on a page. */
+/* node_world: a few whole nodes in one process, for the tests of the node and of services. Links
+ * have a rate and a delay, and are cut by hand; servers crash and come back; programs ask, and what
+ * they are answered is kept. Time jumps from event to event. The simulator proper is sim/.
+ *
+ *     struct world *world = world_open_settled("torus:3x3", services, 1000000000);
+ *     world_ask(world, 0, PING_SERVICE, client, bytes, size);
+ *     world_run(world, 1000000);
+ *     world->answers[0].bytes ...
+ *     world_close(world);  and no packet is left over
+ */
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +16,31 @@
 #include "base/test.h"
 #include "node/node.h"
 
-#define WORLD_DELAY 1000 /* nanoseconds on a link */
+#define WORLD_DELAY   1000               /* nanoseconds on a link */
+#define WORLD_SETTLED INT64_C(400000000) /* after so long everybody knows everybody */
+#define WORLD_PACKETS 4000
 
 struct world_wire {
-    struct packet *first, **end;
+    struct packet *first, **end; /* under way; packet->order is when it arrives */
+    env_nsec free_at;            /* the last frame is out */
+    bool blocked;                /* its node was told that there is no room */
     bool dead;
 };
 
 struct world_node {
     struct env env;
     struct world *world;
-    node_id self;
     struct node *node; /* NULL: crashed */
     env_nsec next;
     uint64_t incarnation;
+    node_id self;
+};
+
+struct world_answer {
+    node_id server;
+    uint64_t client;
+    uint32_t size;
+    uint8_t *bytes;
 };
 
 struct world {
@@ -31,50 +49,67 @@ struct world {
     struct packet_pool *pool;
     struct world_node *nodes;
     struct world_wire *wires; /* by sender and port */
+    struct world_answer *answers;
+    uint32_t answer_count;
     env_nsec now;
-    struct node_config config; /* of every node, but for what is its own */
-    uint64_t answers;
+    uint64_t rate; /* bits a second of each link; 0: no limit */
+    struct node_config config;
 };
 
-static inline struct world_wire *world_wire(struct world *world, node_id from, unsigned port)
+static inline struct world_wire *world_wire(const struct world *world, node_id from, unsigned port)
 {
     return &world->wires[(size_t)from * world->plan.port_count + port];
 }
 
+/* The wire that ends at this port; NULL: no cable. */
+static inline struct world_wire *world_wire_to(const struct world *world, node_id to, unsigned port)
+{
+    const struct plan_end *end = plan_end(&world->plan, to, port);
+    return end->server == NODE_NONE ? NULL : world_wire(world, end->server, end->port);
+}
+
+/* ---- what a node sees ---- */
+
 static inline unsigned world_receive(struct env *env, unsigned port, struct packet **out,
                                      unsigned most)
 {
-    struct world_node *at = (struct world_node *)env;
-    struct world *world = at->world;
-    const struct plan_end *end = plan_end(&world->plan, at->self, port);
-    struct world_wire *wire = world_wire(world, end->server, end->port);
+    const struct world_node *at = (struct world_node *)env;
+    struct world_wire *wire = world_wire_to(at->world, at->self, port);
     unsigned count = 0;
-    while (count < most && wire->first && (env_nsec)wire->first->order <= world->now) {
-        out[count] = wire->first;
+    while (count < most && wire->first && (env_nsec)wire->first->order <= at->world->now) {
+        out[count++] = wire->first;
         wire->first = wire->first->next;
         if (!wire->first)
             wire->end = &wire->first;
-        count++;
     }
     return count;
 }
 
 static inline uint32_t world_room(struct env *env, unsigned port)
 {
-    return PACKET_SIZE_MAX;
+    const struct world_node *at = (struct world_node *)env;
+    struct world_wire *wire = world_wire(at->world, at->self, port);
+    wire->blocked = at->world->now < wire->free_at;
+    return wire->blocked ? 0 : PACKET_SIZE_MAX;
 }
 
 static inline void world_transmit(struct env *env, unsigned port, struct packet **packets,
                                   unsigned count, bool lazy)
 {
-    struct world_node *at = (struct world_node *)env;
-    struct world_wire *wire = world_wire(at->world, at->self, port);
+    const struct world_node *at = (struct world_node *)env;
+    const struct world *world = at->world;
+    struct world_wire *wire = world_wire(world, at->self, port);
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < count; i++)
+        bits += packets[i]->size * UINT64_C(8);
+    env_nsec length = world->rate ? (env_nsec)(bits * UINT64_C(1000000000) / world->rate) : 0;
+    wire->free_at = (wire->free_at > world->now ? wire->free_at : world->now) + length;
     for (unsigned i = 0; i < count; i++) {
         if (wire->dead) {
             packet_done(packets[i]);
             continue;
         }
-        packets[i]->order = (uint64_t)(at->world->now + WORLD_DELAY);
+        packets[i]->order = (uint64_t)(wire->free_at + WORLD_DELAY);
         packets[i]->next = NULL;
         *wire->end = packets[i];
         wire->end = &packets[i]->next;
@@ -83,7 +118,12 @@ static inline void world_transmit(struct env *env, unsigned port, struct packet 
 
 static inline void world_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
-    ((struct world_node *)env)->world->answers++;
+    const struct world_node *at = (struct world_node *)env;
+    struct world *world = at->world;
+    world->answers = realloc(world->answers, (world->answer_count + 1) * sizeof *world->answers);
+    struct world_answer *answer = &world->answers[world->answer_count++];
+    *answer = (struct world_answer){at->self, client, size, malloc(size ? size : 1)};
+    memcpy(answer->bytes, bytes, size);
 }
 
 static const struct env_ops world_ops = {
@@ -92,6 +132,8 @@ static const struct env_ops world_ops = {
     .transmit = world_transmit,
     .local = world_local,
 };
+
+/* ---- by hand ---- */
 
 static inline void world_start(struct world *world, node_id id)
 {
@@ -108,9 +150,9 @@ static inline void world_start(struct world *world, node_id id)
     at->next = world->now;
 }
 
-/* Its links go silent; what was on the way from it still arrives. */
 static inline void world_crash(struct world *world, node_id id)
 {
+    world->nodes[id].env.now = world->now;
     node_close(world->nodes[id].node);
     world->nodes[id].node = NULL;
 }
@@ -121,6 +163,83 @@ static inline void world_cut(struct world *world, node_id one, node_id other, bo
     world_wire(world, other, plan_port(&world->plan, other, one))->dead = dead;
 }
 
+/* A program asks a service of that server. */
+static inline void world_ask(struct world *world, node_id id, uint16_t service, uint64_t client,
+                             const void *bytes, size_t size)
+{
+    struct world_node *at = &world->nodes[id];
+    at->env.now = world->now;
+    assert_int_equal(node_local(at->node, service, client, bytes, (uint32_t)size), 0);
+    at->next = world->now;
+}
+
+/* ---- time ---- */
+
+static inline void world_earlier(env_nsec *at, env_nsec other)
+{
+    *at = other < *at ? other : *at;
+}
+
+/* When something happens next, after now. */
+static inline env_nsec world_next(const struct world *world, env_nsec until)
+{
+    env_nsec at = until;
+    for (node_id id = 0; id < world->plan.server_count; id++) {
+        if (world->nodes[id].node)
+            world_earlier(&at, world->nodes[id].next);
+        for (unsigned port = 0; port < world->plan.port_count; port++) {
+            const struct world_wire *wire = world_wire(world, id, port);
+            if (wire->first)
+                world_earlier(&at, (env_nsec)wire->first->order);
+            if (wire->blocked)
+                world_earlier(&at, wire->free_at);
+        }
+    }
+    return at > world->now ? at : world->now;
+}
+
+static inline void world_port(struct world *world, struct world_node *at, unsigned port)
+{
+    struct world_wire *in = world_wire_to(world, at->self, port);
+    struct world_wire *out = world_wire(world, at->self, port);
+    if (in && in->first && (env_nsec)in->first->order <= world->now) {
+        if (at->node) {
+            node_input(at->node, port);
+            at->next = world->now;
+        } else {
+            struct packet *lost;
+            while (world_receive(&at->env, port, &lost, 1))
+                packet_done(lost);
+        }
+    }
+    if (out->blocked && out->free_at <= world->now) {
+        out->blocked = false;
+        if (at->node) {
+            node_room(at->node, port);
+            at->next = world->now;
+        }
+    }
+}
+
+static inline void world_run(struct world *world, env_nsec length)
+{
+    env_nsec until = world->now + length;
+    while (world->now < until) {
+        for (node_id id = 0; id < world->plan.server_count; id++) {
+            struct world_node *at = &world->nodes[id];
+            for (unsigned port = 0; port < world->plan.port_count; port++)
+                world_port(world, at, port);
+            at->env.now = world->now;
+            while (at->node && at->next <= world->now)
+                at->next = node_step(at->node);
+        }
+        world->now = world_next(world, until);
+    }
+}
+
+/* ---- beginning and end ---- */
+
+/* Everybody starts now. Of the configuration what is not a node's own. */
 static inline struct world *world_open(const char *spec, const struct node_config *config)
 {
     struct world *world = calloc(1, sizeof *world);
@@ -128,11 +247,12 @@ static inline struct world *world_open(const char *spec, const struct node_confi
     assert_int_equal(topology_build(&world->topology, spec, &why), OK);
     assert_int_equal(plan_init(&world->plan, &world->topology, &why), OK);
     uint32_t count = world->plan.server_count;
-    world->pool = packet_pool_open(20000, 9000);
+    uint32_t wires = count * world->plan.port_count;
+    world->pool = packet_pool_open(WORLD_PACKETS, PACKET_SIZE_MAX);
     world->nodes = calloc(count, sizeof *world->nodes);
-    world->wires = calloc((size_t)count * world->plan.port_count, sizeof *world->wires);
+    world->wires = calloc(wires, sizeof *world->wires);
     world->config = *config;
-    for (uint32_t i = 0; i < count * world->plan.port_count; i++)
+    for (uint32_t i = 0; i < wires; i++)
         world->wires[i].end = &world->wires[i].first;
     for (node_id id = 0; id < count; id++) {
         world->nodes[id].env = (struct env){&world_ops, 0, world->pool};
@@ -143,60 +263,25 @@ static inline struct world *world_open(const char *spec, const struct node_confi
     return world;
 }
 
-static inline void world_deliver(struct world *world, node_id id)
+/* Everybody is up and knows everybody. */
+static inline struct world *
+world_open_settled(const char *spec, const struct weft_service *const *services, uint64_t rate)
 {
-    struct world_node *at = &world->nodes[id];
-    for (unsigned port = 0; port < world->plan.port_count; port++) {
-        const struct plan_end *end = plan_end(&world->plan, id, port);
-        if (end->server == NODE_NONE)
-            continue;
-        struct world_wire *wire = world_wire(world, end->server, end->port);
-        if (!wire->first || (env_nsec)wire->first->order > world->now)
-            continue;
-        if (at->node) {
-            node_input(at->node, port);
-            at->next = world->now;
-            continue;
-        }
-        struct packet *packets[64];
-        at->env.now = world->now;
-        for (unsigned count; (count = world_receive(&at->env, port, packets, 64));)
-            for (unsigned i = 0; i < count; i++)
-                packet_done(packets[i]);
-    }
+    struct node_config config = {.seed = 1, .services = services};
+    struct world *world = world_open(spec, &config);
+    world->rate = rate;
+    world_run(world, WORLD_SETTLED);
+    return world;
 }
 
-/* When something is due next. */
-static inline env_nsec world_next(const struct world *world)
+static inline void world_forget(struct world *world)
 {
-    env_nsec next = ENV_NEVER;
-    for (node_id id = 0; id < world->plan.server_count; id++)
-        if (world->nodes[id].node && world->nodes[id].next < next)
-            next = world->nodes[id].next;
-    for (uint32_t i = 0; i < world->plan.server_count * world->plan.port_count; i++) {
-        const struct packet *first = world->wires[i].first;
-        if (first && (env_nsec)first->order < next)
-            next = (env_nsec)first->order;
-    }
-    return next;
+    for (uint32_t i = 0; i < world->answer_count; i++)
+        free(world->answers[i].bytes);
+    world->answer_count = 0;
 }
 
-static inline void world_run(struct world *world, env_nsec length)
-{
-    env_nsec until = world->now + length;
-    for (env_nsec next; (next = world_next(world)) < until;) {
-        world->now = next > world->now ? next : world->now;
-        for (node_id id = 0; id < world->plan.server_count; id++) {
-            struct world_node *at = &world->nodes[id];
-            world_deliver(world, id);
-            at->env.now = world->now;
-            while (at->node && at->next <= world->now)
-                at->next = node_step(at->node);
-        }
-    }
-    world->now = until;
-}
-
+/* No packet is left over: the pool asserts it. */
 static inline void world_close(struct world *world)
 {
     for (node_id id = 0; id < world->plan.server_count; id++)
@@ -207,10 +292,37 @@ static inline void world_close(struct world *world)
             next = packet->next;
             packet_done(packet);
         }
-    packet_pool_close(world->pool); /* asserts that all packets are back */
+    packet_pool_close(world->pool);
+    world_forget(world);
+    free(world->answers);
     free(world->wires);
     free(world->nodes);
     plan_fini(&world->plan);
     topology_fini(&world->topology);
     free(world);
+}
+
+struct world_number {
+    const char *service, *name;
+    uint64_t value;
+    bool found;
+};
+
+static inline void world_told(void *context, const char *service, const char *name, uint64_t value)
+{
+    struct world_number *number = context;
+    if (strcmp(service, number->service) || strcmp(name, number->name))
+        return;
+    number->value = value;
+    number->found = true;
+}
+
+/* One of the numbers that a service says of itself. */
+static inline uint64_t world_number(struct world *world, node_id id, const char *service,
+                                    const char *name)
+{
+    struct world_number number = {.service = service, .name = name};
+    node_stats(world->nodes[id].node, world_told, &number);
+    assert_true(number.found);
+    return number.value;
 }

@@ -4,6 +4,8 @@
  * goes back to its ring when the node is done with all of them, or when settle() copies those that
  * it still holds. Invariant: a loan is in the free list iff no packet of its frame is out and it
  * is not being read. */
+#include "os/cable.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -31,32 +33,38 @@ static void cable_released(struct loan *loan)
     cable->loans_out--;
 }
 
+/* Stages more frames. False: none came. */
 static bool cable_pull(struct cable *cable)
 {
-    int count = cable->inlet->ops->pull(cable->inlet, cable->staged, CABLE_BURST);
+    if (cable->staged_next == cable->staged_count) {
+        cable->staged_next = cable->staged_count = 0;
+        cable->staged_news = false;
+    }
+    struct frame *frames = cable->staged + cable->staged_count;
+    int count = cable->inlet->ops->pull(cable->inlet, frames, CABLE_BURST - cable->staged_count);
     if (count < 0 && count != -EPIPE)
         cable_condemn(cable);
-    cable->staged_next = 0;
-    cable->staged_count = count > 0 ? (unsigned)count : 0;
+    for (int i = 0; i < count; i++)
+        cable->staged_news |= !(frames[i].head.kind & FRAME_LAZY);
+    cable->staged_count += count > 0 ? (unsigned)count : 0;
     return count > 0;
 }
 
+/* Lazy frames may stay staged for long: what comes behind them may not. */
 static enum port_news cable_look(struct port *port)
 {
     struct cable *cable = cable_of(port);
     if (!cable->inlet)
         return PORT_SILENT;
-    if (cable->reading)
+    bool empty = cable->staged_next == cable->staged_count;
+    if (cable->reading || (!empty && (cable->staged_news || cable->staged_count == CABLE_BURST)))
         return PORT_NEWS;
-    if (cable->staged_next == cable->staged_count && !cable_pull(cable)) {
+    if (!cable_pull(cable) && empty) {
         if (cable->ending)
             cable_end(cable);
         return PORT_SILENT;
     }
-    for (unsigned i = cable->staged_next; i < cable->staged_count; i++)
-        if (!(cable->staged[i].head.kind & FRAME_LAZY))
-            return PORT_NEWS;
-    return PORT_LAZY;
+    return cable->staged_news || cable->ending ? PORT_NEWS : PORT_LAZY;
 }
 
 /* The next staged frame becomes the one that is read. */

@@ -51,6 +51,7 @@ struct cable {
     struct poller_timer retry;
 
     unsigned staged_next, staged_count; /* frames pulled of which nothing was received yet */
+    bool staged_news;                   /* not all of them are lazy */
     struct frame staged[CABLE_BURST];
     struct cable_loan *reading; /* the frame that packets are being made of, or NULL ... */
     uint32_t read;              /* ... and how many of its bytes were */

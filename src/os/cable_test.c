@@ -257,6 +257,33 @@ static void hollow_packets_travel_as_zeroes(void **state)
     end_close(&lower);
 }
 
+/* A hello may wait until its receiver has one to send; what comes behind it may not. */
+static void lazy_frames_do_not_hide_others(void **state)
+{
+    struct end lower, upper;
+    struct packet *got[32];
+    end_open(&lower, &transport_shm, true);
+    end_open(&upper, &transport_shm, false);
+    cables_call(lower.cables);
+    wait_carrier(&lower, &upper, true);
+    for (uint32_t i = 0; i < 40; i++) {
+        struct packet *packet = packet_make(&lower, i, 10);
+        lower.port->ops->transmit(lower.port, &packet, 1, i % 20 != 19);
+        assert_int_equal(end_step(&upper), i % 20 < 16 ? PORT_LAZY : PORT_NEWS);
+        if (i % 20 != 19)
+            continue;
+        unsigned count = upper.port->ops->receive(upper.port, got, 32);
+        assert_int_equal(count, 20);
+        for (unsigned k = 0; k < count; k++) {
+            packet_verify(got[k], i - 19 + k, 10);
+            packet_done(got[k]);
+        }
+    }
+    end_close(&lower);
+    wait_carrier(&upper, NULL, false);
+    end_close(&upper);
+}
+
 /* Until it is killed: says what it hears. */
 static _Noreturn void echo_run(const struct transport_ops *wire, bool lower)
 {
@@ -373,4 +400,4 @@ TEST_MAIN(SCENE_TEST(packets_arrive_in_order_over_shm),
           SCENE_TEST(hollow_packets_travel_as_zeroes),
           SCENE_TEST(a_killed_peer_is_noticed_and_comes_back_over_shm),
           SCENE_TEST(a_killed_peer_is_noticed_and_comes_back_over_udp),
-          SCENE_TEST(nonsense_stays_within_its_frame))
+          SCENE_TEST(lazy_frames_do_not_hide_others), SCENE_TEST(nonsense_stays_within_its_frame))

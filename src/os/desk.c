@@ -31,8 +31,8 @@ struct desk_client {
 
 struct desk {
     struct poller *poller;
-    desk_request *request;
-    void *owner;
+    struct desk_events events;
+    uint64_t dropped;
     int fd;
     struct poller_watch *watch;
     struct sockaddr_un address;
@@ -47,11 +47,14 @@ static uint64_t client_number(const struct desk_client *client)
 
 static void client_end(struct desk_client *client)
 {
+    const struct desk_events *events = &client->desk->events;
+    uint64_t number = client_number(client);
     poller_remove(client->desk->poller, client->watch);
     close(client->fd);
     client->watch = NULL;
     client->fd = -1;
     client->turn++;
+    events->gone(events->owner, number);
 }
 
 /* 1: another may follow; 0: none now; negative: the end. */
@@ -65,21 +68,17 @@ static int client_take(struct desk_client *client)
         return -EPROTO;
     struct reader in = reader_make(desk->bytes, (size_t)size);
     uint16_t service = read_u16(&in);
-    int result =
-        desk->request(desk->owner, service, client_number(client), in.next, (uint32_t)in.left);
+    int result = desk->events.request(desk->events.owner, service, client_number(client), in.next,
+                                      (uint32_t)in.left);
     return result < 0 ? result : 1;
 }
 
 static void client_ready(void *owner, uint32_t events)
 {
     struct desk_client *client = owner;
-    uint32_t turn = client->turn;
     int result = 1;
-    for (unsigned i = 0; i < REQUESTS_MAX && result > 0; i++) {
+    for (unsigned i = 0; i < REQUESTS_MAX && result > 0; i++)
         result = client_take(client);
-        if (client->turn != turn)
-            return; /* its answer could not be sent */
-    }
     if (result < 0)
         client_end(client);
 }
@@ -121,7 +120,7 @@ void desk_answer(struct desk *desk, uint64_t number, const void *bytes, uint32_t
     if (client->fd < 0 || client_number(client) != number)
         return;
     if (send(client->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-        client_end(client); /* gone, or it does not take its answers */
+        desk->dropped++; /* if it is gone, its end is noticed by itself */
 }
 
 static int desk_listen(struct desk *desk)
@@ -135,14 +134,13 @@ static int desk_listen(struct desk *desk)
 }
 
 int desk_open(struct desk **out, struct poller *poller, const char *folder, uint32_t server,
-              desk_request *request, void *owner, struct why *why)
+              const struct desk_events *events, struct why *why)
 {
     struct desk *desk = array_new(1, sizeof *desk);
     if (!desk)
         return why_fail(why, -ENOMEM, "not enough memory");
     desk->poller = poller;
-    desk->request = request;
-    desk->owner = owner;
+    desk->events = *events;
     desk->fd = -1;
     desk->address.sun_family = AF_UNIX;
     for (unsigned i = 0; i < DESK_CLIENTS_MAX; i++) {
@@ -159,6 +157,11 @@ int desk_open(struct desk **out, struct poller *poller, const char *folder, uint
     }
     *out = desk;
     return 0;
+}
+
+uint64_t desk_dropped(const struct desk *desk)
+{
+    return desk->dropped;
 }
 
 void desk_close(struct desk *desk)

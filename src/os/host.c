@@ -33,6 +33,7 @@ enum {
 
 struct host_node {
     struct env env;
+    struct node_watcher watcher; /* for the log */
     struct host *host;
     node_id server;
     uint32_t index;
@@ -153,6 +154,15 @@ static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
     host_say(host, server, text);
 }
 
+static void on_port(struct node_watcher *watcher, node_id at, unsigned port, bool up)
+{
+    struct host *host = container_of(watcher, struct host_node, watcher)->host;
+    char text[80];
+    snprintf(text, sizeof text, "port %u to %u: %s", port,
+             plan_end(host->config.plan, at, port)->server, up ? "up" : "down");
+    host_say(host, at, text);
+}
+
 static void on_said(void *owner, uint32_t server, const char *text)
 {
     host_say(owner, server, text);
@@ -174,6 +184,20 @@ static int on_request(void *owner, uint16_t service, uint64_t client, const void
     node->host->eager = true;
     node_ready(node);
     return node_local(node->node, service, client, bytes, size);
+}
+
+int host_request(struct host *host, node_id server, uint16_t service, const void *bytes,
+                 uint32_t size)
+{
+    return on_request(host_find(host, server), service, UINT64_MAX, bytes, size);
+}
+
+static void on_gone(void *owner, uint64_t client)
+{
+    struct host_node *node = owner;
+    node->env.now = clock_now();
+    node_local_gone(node->node, client);
+    node_ready(node);
 }
 
 static void on_bell(void *owner, uint32_t events)
@@ -387,6 +411,7 @@ static enum err node_start(struct host *host, struct host_node *node, struct why
     const struct host_config *config = &host->config;
     node->env =
         (struct env){.ops = &host_ops, .now = clock_now(), .pool = packets_pool(host->packets)};
+    node->watcher.port = on_port;
     const struct node_config options = {
         .plan = config->plan,
         .self = node->server,
@@ -397,13 +422,14 @@ static enum err node_start(struct host *host, struct host_node *node, struct why
         .silence_nsec = config->silence_nsec,
         .separate = config->separate,
         .services = config->services,
+        .watcher = &node->watcher,
     };
     enum err err = node_open(&node->node, &options, why);
     if (err)
         return err;
     node_ready(node);
-    int result =
-        desk_open(&node->desk, host->poller, config->folder, node->server, on_request, node, why);
+    const struct desk_events desk = {.request = on_request, .gone = on_gone, .owner = node};
+    int result = desk_open(&node->desk, host->poller, config->folder, node->server, &desk, why);
     return result ? err_of(result) : OK;
 }
 
@@ -548,6 +574,12 @@ struct node *host_node(struct host *host, node_id server)
 {
     struct host_node *node = host_find(host, server);
     return node ? node->node : NULL;
+}
+
+struct port *host_port(struct host *host, node_id server, unsigned number)
+{
+    struct host_node *node = host_find(host, server);
+    return node ? node->ports[number] : NULL;
 }
 
 void host_count(const struct host *host, struct host_counts *counts)

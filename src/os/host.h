@@ -52,7 +52,13 @@ void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until);
 /* Ends the sleep of host_run. For signal handlers, and other threads. */
 void host_wake(struct host *host);
 
+/* A request as if of a local program; the answer goes nowhere. -ENOENT: no such service. */
+int host_request(struct host *host, node_id server, uint16_t service, const void *bytes,
+                 uint32_t size);
+
 struct node *host_node(struct host *host, node_id server); /* NULL: not here */
+struct port;
+struct port *host_port(struct host *host, node_id server, unsigned number);
 void host_count(const struct host *host, struct host_counts *counts);
 /* Packets sent to nobody, of all ports. */
 uint64_t host_lost(const struct host *host);

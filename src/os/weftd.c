@@ -26,8 +26,8 @@
 #include "services/services.h"
 #include "topology/format/format.h"
 
-#define SERVICES_ALL_MAX (SERVICES_OWN_MAX + PLUGINS_MAX)
-#define FOLDER_MAX       CLUSTER_PATH_SIZE
+#define SERVICES_MAX 32 /* as many as a node runs */
+#define FOLDER_MAX   CLUSTER_PATH_SIZE
 
 static const char usage[] =
     "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]\n"
@@ -51,7 +51,7 @@ struct daemon {
     int *locks;
     uint32_t server_count, lock_count;
     struct plugins plugins;
-    const struct weft_service *services[SERVICES_ALL_MAX + 1];
+    const struct weft_service *services[SERVICES_MAX + 1];
     struct host *host;
 };
 
@@ -241,7 +241,9 @@ static enum err daemon_services(struct daemon *daemon, struct why *why)
         if (err)
             return err;
     }
-    for (unsigned i = 0; services_all[i]; i++)
+    if (services_count + daemon->plugins.count > SERVICES_MAX)
+        return why_fail(why, ERR_USAGE, "more than %d services", SERVICES_MAX);
+    for (unsigned i = 0; i < services_count; i++)
         daemon->services[count++] = services_all[i];
     for (unsigned i = 0; i < daemon->plugins.count; i++)
         daemon->services[count++] = daemon->plugins.services[i];
@@ -274,6 +276,8 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .hello_nsec = daemon->cluster.hello_ms * 1000000LL,
         .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
         .services = daemon->services,
+        /* Who spins keeps the processor from the process that it waits for. */
+        .spin = daemon->cluster.process_count > sysconf(_SC_NPROCESSORS_ONLN) ? -1 : 0,
         .said = on_said,
     };
     return host_open(&daemon->host, &config, why);

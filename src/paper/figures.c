@@ -6,6 +6,7 @@
 /* clang-format off */
 const struct figure *const figures[] = {
     &figure_cam_hops,
+    &figure_cam_keyspace,
     &figure_nova_build,
     &figure_nova_eq3,
     &figure_nova_eq4,

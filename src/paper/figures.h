@@ -4,6 +4,7 @@
 #include "paper/figure.h"
 
 extern const struct figure figure_cam_hops;
+extern const struct figure figure_cam_keyspace;
 extern const struct figure figure_jelly_cabling;
 extern const struct figure figure_jelly_fig14;
 extern const struct figure figure_jelly_fig1c;

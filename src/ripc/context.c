@@ -13,6 +13,7 @@
 #include "ripc/service.h"
 #include "ripc/settings.h"
 #include "ripc/waiting.h"
+#include "transport/routed.h"
 #include "transport/udp.h"
 #include "transport/wait.h"
 
@@ -121,6 +122,7 @@ static int context_open_transports(struct ripc *ripc, const struct settings *set
         .poller = ripc->poller,
         .address = settings->address,
         .provider = settings->provider,
+        .node = settings->node,
         .ring_slots = settings->ring_slots,
         .ring_bytes = settings->ring_bytes,
         .bells = &ripc->bells,
@@ -156,6 +158,7 @@ static int context_open_parts(struct ripc *ripc, const struct settings *settings
         .services = settings->names,
         .folder = ripc->folder,
         .domain = settings->domain,
+        .node = settings->node,
         .address = settings->address,
         .key = ripc->has_key ? ripc->key : NULL,
         .events = &service_names_events,
@@ -168,6 +171,10 @@ static int context_open_parts(struct ripc *ripc, const struct settings *settings
     if (result == 0)
         result = context_open_transports(ripc, settings, why);
     lines.poller = names.poller = ripc->poller;
+    for (unsigned i = 0; i < ripc->transport_count; i++)
+        if (ripc->transports[i]->ops == &transport_routed)
+            lines.attachment = routed_attachment(ripc->transports[i]);
+    lines.fabric_only = settings_fabric_only(settings);
     lines.card_size = ripc->card_size;
     if (result == 0)
         result = lifelines_open(&ripc->lines, &lines, &ripc->place, why);
@@ -232,7 +239,8 @@ static int context_try(struct ripc **out, const struct settings *settings, struc
     ripc->yield = settings->yield;
     ripc->has_key = settings->has_key;
     memcpy(ripc->key, settings->key, sizeof ripc->key);
-    ripc->names_answer_later = strstr(settings->names, "multicast") != NULL;
+    ripc->names_answer_later =
+        strstr(settings->names, "multicast") || strstr(settings->names, "directory");
     int result = domain_open(ripc->folder, settings->domain, why);
     if (result == 0) {
         domain_clean(ripc->folder);

@@ -63,7 +63,7 @@ void pool_close(struct pool *pool)
         return;
     for (size_t i = 0; i < pool->slab_count; i++) {
         pool->events->extent_close(pool->owner, &pool->slabs[i]->extent);
-        slab_close(pool->slabs[i]);
+        slab_free(pool->slabs[i]);
     }
     free(pool->slabs);
     free(pool);
@@ -131,7 +131,7 @@ static void pool_remove(struct pool *pool, struct slab *slab)
         pool->counts.slab_bytes -= slab->extent.size;
     }
     pool->events->extent_close(pool->owner, &slab->extent);
-    slab_close(slab);
+    slab_free(slab);
 }
 
 /* The slab is the pool's on success, still the caller's on failure. */
@@ -190,15 +190,15 @@ static bool pool_evict_unmapped(struct pool *pool, const struct slab *slab)
 static struct slab *pool_slab_new(struct pool *pool, size_t size, uint32_t unit_count)
 {
     struct slab *slab;
-    int result = slab_open(&slab, size, unit_count);
+    int result = slab_make(&slab, size, unit_count);
     if (result < 0 && pool->waiting) {
         pool_trim(pool, 0, 0); /* memory or descriptors that wait are better used now */
-        result = slab_open(&slab, size, unit_count);
+        result = slab_make(&slab, size, unit_count);
     }
     if (result < 0)
         return NULL;
     if (!pool_evict_unmapped(pool, slab) || pool_insert(pool, slab) < 0) {
-        slab_close(slab);
+        slab_free(slab);
         return NULL;
     }
     return slab;
@@ -457,12 +457,12 @@ int pool_register(struct pool *pool, void *base, size_t size)
     if (pool_overlap(pool, base, size))
         return -EEXIST;
     struct slab *slab;
-    int result = slab_open_foreign(&slab, base, size);
+    int result = slab_make_foreign(&slab, base, size);
     if (result < 0)
         return result;
     result = pool_insert(pool, slab);
     if (result < 0)
-        slab_close(slab);
+        slab_free(slab);
     return result;
 }
 
@@ -480,12 +480,12 @@ int pool_unregister(struct pool *pool, void *base)
 int pool_adopt(struct pool *pool, const struct memfile *file)
 {
     struct slab *slab;
-    int result = slab_open_file(&slab, file);
+    int result = slab_make_file(&slab, file);
     if (result < 0)
         return result;
     result = pool_evict_unmapped(pool, slab) ? pool_insert(pool, slab) : -ENOMEM;
     if (result < 0)
-        slab_close(slab);
+        slab_free(slab);
     return result;
 }
 

@@ -136,12 +136,19 @@ bool settings_has_transport(const struct settings *settings, const char *name)
     const char *list = settings->transports;
     const char *word;
     size_t size;
+    if (!list && strcmp(name, "routed") == 0)
+        return settings->node;
     if (!list) /* what crosses to other hosts needs an address of ours */
         return strcmp(name, "shm") == 0 || settings->address;
     while (settings_word(&list, &word, &size))
         if (size == strlen(name) && strncmp(word, name, size) == 0)
             return true;
     return false;
+}
+
+bool settings_fabric_only(const struct settings *settings)
+{
+    return settings->transports && strcmp(settings->transports, "routed") == 0;
 }
 
 /* Names of transports that do not exist, or were not built in, are refused. */
@@ -173,7 +180,7 @@ int settings_read(struct settings *settings, const struct ripc_config *config, s
 {
     *settings = (struct settings){
         .domain = settings_text(config->domain, "WEFT_DOMAIN", "default"),
-        .names = settings_text(config->names, "WEFT_NAMES", "host"),
+        .node = settings_text(config->node, "WEFT_NODE", NULL),
         .transports = settings_text(config->transports, "WEFT_TRANSPORTS", NULL),
         .address = settings_text(config->address, "WEFT_ADDRESS", NULL),
         .provider = settings_text(config->provider, "WEFT_PROVIDER", NULL),
@@ -181,6 +188,8 @@ int settings_read(struct settings *settings, const struct ripc_config *config, s
         .spin = config->spin_nsec ? config->spin_nsec : WAIT_SPIN_NSEC,
         .yield = config->yield_nsec ? config->yield_nsec : WAIT_YIELD_NSEC,
     };
+    settings->names =
+        settings_text(config->names, "WEFT_NAMES", settings->node ? "directory" : "host");
     if (config->flags & ~(uint32_t)RIPC_MANUAL) {
         why_set(why, "flags: 0x%x has bits that mean nothing", config->flags);
         return -EINVAL;

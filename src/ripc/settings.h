@@ -16,6 +16,7 @@ struct settings {
     const char *transports; /* NULL: all that apply */
     const char *address;    /* NULL: this host only */
     const char *provider;   /* NULL: the transport's choice */
+    const char *node;       /* NULL: our server has none */
     bool has_key;
     uint8_t key[32];
     uint32_t flags;
@@ -31,6 +32,9 @@ void settings_fini(struct settings *settings); /* wipes the key */
 
 /* Is the transport wanted? */
 bool settings_has_transport(const struct settings *settings, const char *name);
+
+/* Is nothing wanted but what goes through the fabric? */
+bool settings_fabric_only(const struct settings *settings);
 
 /* WEFT_DOMAIN or the default. */
 const char *settings_domain(void);

@@ -12,7 +12,7 @@ static uint64_t units_mask(uint32_t first, uint32_t count)
     return (~0ULL >> (SLAB_UNITS - count)) << first;
 }
 
-int slab_open(struct slab **slab, size_t size, uint32_t unit_count)
+int slab_make(struct slab **slab, size_t size, uint32_t unit_count)
 {
     assert(unit_count >= 1 && unit_count <= SLAB_UNITS && size % unit_count == 0);
     struct slab *made = array_new(1, sizeof *made);
@@ -33,7 +33,7 @@ int slab_open(struct slab **slab, size_t size, uint32_t unit_count)
     return 0;
 }
 
-int slab_open_foreign(struct slab **slab, void *base, size_t size)
+int slab_make_foreign(struct slab **slab, void *base, size_t size)
 {
     struct slab *made = array_new(1, sizeof *made);
     if (!made)
@@ -45,9 +45,9 @@ int slab_open_foreign(struct slab **slab, void *base, size_t size)
     return 0;
 }
 
-int slab_open_file(struct slab **slab, const struct memfile *file)
+int slab_make_file(struct slab **slab, const struct memfile *file)
 {
-    int result = slab_open_foreign(slab, file->base, file->size);
+    int result = slab_make_foreign(slab, file->base, file->size);
     if (result == 0) {
         (*slab)->file = *file;
         (*slab)->extent.file = &(*slab)->file;
@@ -55,7 +55,7 @@ int slab_open_file(struct slab **slab, const struct memfile *file)
     return result;
 }
 
-void slab_close(struct slab *slab)
+void slab_free(struct slab *slab)
 {
     for (uint32_t unit = 0; unit < slab->unit_count;) {
         struct run *run = slab->runs[unit];

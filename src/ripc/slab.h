@@ -46,10 +46,10 @@ struct slab {
 };
 
 /* The size is a multiple of unit_count pages. -ENOMEM, or as memfile_open. */
-MUST_CHECK int slab_open(struct slab **slab, size_t size, uint32_t unit_count);
-MUST_CHECK int slab_open_foreign(struct slab **slab, void *base, size_t size);
-MUST_CHECK int slab_open_file(struct slab **slab, const struct memfile *file); /* is copied */
-void slab_close(struct slab *slab);                                            /* with its runs */
+MUST_CHECK int slab_make(struct slab **slab, size_t size, uint32_t unit_count);
+MUST_CHECK int slab_make_foreign(struct slab **slab, void *base, size_t size);
+MUST_CHECK int slab_make_file(struct slab **slab, const struct memfile *file); /* is copied */
+void slab_free(struct slab *slab);                                             /* with its runs */
 
 /* Is there a row of free units for a buffer of that size? */
 bool slab_has_room(const struct slab *slab, size_t size);

@@ -4,33 +4,32 @@
 
 #include <errno.h>
 
-#include "services/service_world.h"
+#include "node/node_world.h"
 #include "services/services.h"
 
 #define MSEC   INT64_C(1000000)
 #define GIGA   UINT64_C(1000000000)
 #define CLIENT 6
 
-static struct bench_answer ask(struct service_world *world, node_id at,
-                               const struct bench_request *request)
+static struct bench_answer ask(struct world *world, node_id at, const struct bench_request *request)
 {
     uint8_t bytes[BENCH_REQUEST_MAX];
     size_t size = bench_request_write(request, bytes);
-    service_world_ask(world, at, BENCH_SERVICE, CLIENT, bytes, size);
+    world_ask(world, at, BENCH_SERVICE, CLIENT, bytes, size);
     struct bench_answer answer;
-    const struct service_answer *last = &world->answers[world->answer_count - 1];
+    const struct world_answer *last = &world->answers[world->answer_count - 1];
     assert_int_equal(bench_answer_read(&answer, last->bytes, last->size), 0);
     assert_int_equal(answer.token, request->token);
     return answer;
 }
 
-static struct bench_answer report(struct service_world *world, node_id at)
+static struct bench_answer report(struct world *world, node_id at)
 {
     struct bench_request request = {.kind = BENCH_REPORT, .token = 9};
     return ask(world, at, &request);
 }
 
-static void start_all(struct service_world *world, const struct bench_request *request)
+static void start_all(struct world *world, const struct bench_request *request)
 {
     for (node_id id = 0; id < world->plan.server_count; id++) {
         struct bench_answer answer = ask(world, id, request);
@@ -50,7 +49,7 @@ static void links_are_saturated(void **state)
 {
     static const uint16_t sizes[] = {64, 1460, BENCH_SIZE_MAX};
     for (unsigned i = 0; i < 3; i++) {
-        struct service_world *world = service_world_open("torus:3x3", services_all, GIGA);
+        struct world *world = world_open_settled("torus:3x3", services_all, GIGA);
         struct bench_request request = {
             .kind = BENCH_START,
             .mode = BENCH_SATURATE,
@@ -59,11 +58,11 @@ static void links_are_saturated(void **state)
             .duration_nsec = 20 * MSEC,
         };
         start_all(world, &request);
-        service_world_run(world, 5 * MSEC);
+        world_run(world, 5 * MSEC);
         struct bench_answer before[9];
         for (node_id id = 0; id < 9; id++)
             before[id] = report(world, id);
-        service_world_run(world, 10 * MSEC);
+        world_run(world, 10 * MSEC);
         for (node_id id = 0; id < 9; id++) {
             struct bench_answer after = report(world, id);
             unsigned busy = 0;
@@ -82,23 +81,23 @@ static void links_are_saturated(void **state)
             }
             assert_int_equal(busy, 2 + i);
         }
-        service_world_forget(world);
-        service_world_run(world, 10 * MSEC); /* it ends by itself and says so, everywhere */
+        world_forget(world);
+        world_run(world, 10 * MSEC); /* it ends by itself and says so, everywhere */
         assert_int_equal(world->answer_count, 9);
         struct bench_answer end = report(world, 0), later;
         assert_int_equal(end.mode, BENCH_IDLE);
         assert_int_equal(end.refused + end.strange, 0);
-        service_world_run(world, 5 * MSEC);
+        world_run(world, 5 * MSEC);
         later = report(world, 0);
         assert_int_equal(later.sent.packets, end.sent.packets);
-        service_world_close(world);
+        world_close(world);
     }
 }
 
 /* A link that was cut and mended is loaded again. */
 static void a_link_that_comes_back_is_loaded_again(void **state)
 {
-    struct service_world *world = service_world_open("torus:2", services_all, GIGA / 100);
+    struct world *world = world_open_settled("torus:2", services_all, GIGA / 100);
     struct bench_request request = {
         .kind = BENCH_START,
         .mode = BENCH_SATURATE,
@@ -107,17 +106,17 @@ static void a_link_that_comes_back_is_loaded_again(void **state)
         .duration_nsec = 8000 * MSEC,
     };
     start_all(world, &request);
-    service_world_run(world, 100 * MSEC);
-    service_world_cut(world, 0, 1, true);
-    service_world_run(world, 2000 * MSEC); /* the link is down */
+    world_run(world, 100 * MSEC);
+    world_cut(world, 0, 1, true);
+    world_run(world, 2000 * MSEC); /* the link is down */
     struct bench_answer cut = report(world, 0);
     assert_true(cut.received.packets > 0);
     assert_int_equal(cut.ports[0].neighbour, WEFT_NOBODY);
-    service_world_cut(world, 0, 1, false);
-    service_world_run(world, 2000 * MSEC);
+    world_cut(world, 0, 1, false);
+    world_run(world, 2000 * MSEC);
     struct bench_answer mended = report(world, 0);
     assert_true(mended.received.bytes - cut.received.bytes > capacity(1000 * MSEC) / 100);
-    service_world_close(world);
+    world_close(world);
 }
 
 /* As many as the rate says, to the packet, and all arrive. */
@@ -126,7 +125,7 @@ static void the_rate_is_kept(void **state)
     static const uint64_t rates[] = {1000 * 1000, 123456789, 33333333};
     static const enum bench_mode modes[] = {BENCH_SERVERS, BENCH_KEYS, BENCH_SERVERS};
     for (unsigned i = 0; i < 3; i++) {
-        struct service_world *world = service_world_open("torus:2x2x2", services_all, 0);
+        struct world *world = world_open_settled("torus:2x2x2", services_all, 0);
         struct bench_request request = {
             .kind = BENCH_START,
             .mode = modes[i],
@@ -135,7 +134,7 @@ static void the_rate_is_kept(void **state)
             .duration_nsec = 50 * MSEC,
         };
         start_all(world, &request);
-        service_world_run(world, 60 * MSEC);
+        world_run(world, 60 * MSEC);
         uint64_t sent = 0, received = 0, hops = 0;
         for (node_id id = 0; id < 8; id++) {
             struct bench_answer answer = report(world, id);
@@ -150,16 +149,16 @@ static void the_rate_is_kept(void **state)
         /* 12/7 hops on average to another server, 12/8 to any: 500 packets at least. */
         double mean = modes[i] == BENCH_KEYS ? 1.5 : 12.0 / 7;
         assert_within((double)hops / (double)received, mean, 0.15);
-        service_world_close(world);
+        world_close(world);
     }
 }
 
 /* Only to who can be reached. */
 static void who_is_gone_gets_nothing(void **state)
 {
-    struct service_world *world = service_world_open("torus:2x2", services_all, 0);
-    service_world_crash(world, 3);
-    service_world_run(world, 2000 * MSEC);
+    struct world *world = world_open_settled("torus:2x2", services_all, 0);
+    world_crash(world, 3);
+    world_run(world, 2000 * MSEC);
     struct bench_request request = {
         .kind = BENCH_START,
         .mode = BENCH_SERVERS,
@@ -168,17 +167,17 @@ static void who_is_gone_gets_nothing(void **state)
         .duration_nsec = 50 * MSEC,
     };
     assert_int_equal(ask(world, 0, &request).error, 0);
-    service_world_run(world, 60 * MSEC);
+    world_run(world, 60 * MSEC);
     assert_int_equal(report(world, 0).sent.packets, 500);
     uint64_t one = report(world, 1).received.packets, other = report(world, 2).received.packets;
     assert_int_equal(one + other, 500);
     assert_true(one > 200 && other > 200);
-    service_world_close(world);
+    world_close(world);
 }
 
 static void nonsense_is_refused(void **state)
 {
-    struct service_world *world = service_world_open("torus:2", services_all, GIGA);
+    struct world *world = world_open_settled("torus:2", services_all, GIGA);
     struct bench_request request = {
         .kind = BENCH_START,
         .token = 3,
@@ -197,18 +196,18 @@ static void nonsense_is_refused(void **state)
         struct bench_answer again = ask(world, 0, &request);
         assert_true(again.error == 0 || again.error == EBUSY);
     }
-    service_world_ask(world, 0, BENCH_SERVICE, CLIENT, "", 0);
+    world_ask(world, 0, BENCH_SERVICE, CLIENT, "", 0);
     struct bench_answer answer;
-    const struct service_answer *last = &world->answers[world->answer_count - 1];
+    const struct world_answer *last = &world->answers[world->answer_count - 1];
     assert_int_equal(bench_answer_read(&answer, last->bytes, last->size), 0);
     assert_int_equal(answer.error, EPROTO);
-    service_world_run(world, 20 * MSEC);
+    world_run(world, 20 * MSEC);
     assert_int_equal(ask(world, 0, &request).error, 0);
-    node_local_gone(world->servers[0].node, CLIENT + 1);
+    node_local_gone(world->nodes[0].node, CLIENT + 1);
     assert_int_equal(report(world, 0).mode, BENCH_SATURATE);
-    node_local_gone(world->servers[0].node, CLIENT);
+    node_local_gone(world->nodes[0].node, CLIENT);
     assert_int_equal(report(world, 0).mode, BENCH_IDLE);
-    service_world_close(world);
+    world_close(world);
 }
 
 TEST_MAIN(TEST(links_are_saturated), TEST(a_link_that_comes_back_is_loaded_again),

@@ -5,7 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/rng.h"
-#include "services/service_world.h"
+#include "node/node_world.h"
 #include "wire/directory.h"
 
 static const struct weft_service *const services[] = {&service_directory, NULL};
@@ -19,7 +19,7 @@ static const struct weft_service *const services[] = {&service_directory, NULL};
 
 static struct directory_message scratch;
 
-static void say(struct service_world *world, node_id server, uint64_t client,
+static void say(struct world *world, node_id server, uint64_t client,
                 enum directory_operation operation, uint64_t id, uint64_t member,
                 uint64_t incarnation)
 {
@@ -36,19 +36,19 @@ static void say(struct service_world *world, node_id server, uint64_t client,
         memcpy(scratch.claims[0].record, "seal", 4);
     }
     size_t size = directory_write(&scratch, bytes);
-    service_world_ask(world, server, DIRECTORY_SERVICE, client, bytes, size);
+    world_ask(world, server, DIRECTORY_SERVICE, client, bytes, size);
 }
 
-static void hang_up(struct service_world *world, node_id server, uint64_t client)
+static void hang_up(struct world *world, node_id server, uint64_t client)
 {
-    struct service_server *at = &world->servers[server];
+    struct world_node *at = &world->nodes[server];
     at->env.now = world->now;
     node_local_gone(at->node, client);
     at->next = world->now;
 }
 
 /* The last answer of that kind to that program about that id; NULL: none. */
-static const struct directory_message *heard(const struct service_world *world, uint64_t client,
+static const struct directory_message *heard(const struct world *world, uint64_t client,
                                              enum directory_operation operation, uint64_t id)
 {
     for (uint32_t i = world->answer_count; i-- > 0;) {
@@ -63,48 +63,47 @@ static const struct directory_message *heard(const struct service_world *world, 
 }
 
 /* Claims, and waits for what the root says; 1: nothing. */
-static int claim(struct service_world *world, node_id server, uint64_t client, uint64_t id,
-                 uint64_t member, uint64_t incarnation)
+static int claim(struct world *world, node_id server, uint64_t client, uint64_t id, uint64_t member,
+                 uint64_t incarnation)
 {
-    service_world_forget(world);
+    world_forget(world);
     say(world, server, client, DIRECTORY_CLAIM, id, member, incarnation);
-    service_world_run(world, SOON);
+    world_run(world, SOON);
     const struct directory_message *answer = heard(world, client, DIRECTORY_CLAIMED, id);
     return answer ? answer->status : 1;
 }
 
 /* Asks; returns how many claims there are, and in scratch the last part of them. */
-static unsigned ask(struct service_world *world, node_id server, uint64_t client, uint64_t id)
+static unsigned ask(struct world *world, node_id server, uint64_t client, uint64_t id)
 {
-    service_world_forget(world);
+    world_forget(world);
     say(world, server, client, DIRECTORY_ASK, id, 0, 0);
-    service_world_run(world, SOON);
+    world_run(world, SOON);
     const struct directory_message *answer = heard(world, client, DIRECTORY_ANSWER, id);
     assert_non_null(answer);
     return answer->count;
 }
 
-static struct service_world *world_open(void)
+static struct world *directory_world(void)
 {
-    struct service_world *world = service_world_open(SPEC, services, 0);
-    service_world_run(world, SURE);
+    struct world *world = world_open_settled(SPEC, services, 0);
+    world_run(world, SURE);
     return world;
 }
 
 /* The server that holds the name as its root: who was told of the claim. */
-static node_id root_of(struct service_world *world, uint64_t id)
+static node_id root_of(struct world *world, uint64_t id)
 {
     uint8_t bytes[16];
     struct writer out = writer_make(bytes, sizeof bytes);
     write_u64(&out, DOMAIN);
     write_u64(&out, id);
     struct key key = key_hash(bytes, sizeof bytes);
-    return node_root(world->servers[0].node ? world->servers[0].node : world->servers[1].node,
-                     &key);
+    return node_root(world->nodes[0].node ? world->nodes[0].node : world->nodes[1].node, &key);
 }
 
 /* An id whose root is not among those. */
-static uint64_t id_away_from(struct service_world *world, const node_id *servers, unsigned count)
+static uint64_t id_away_from(struct world *world, const node_id *servers, unsigned count)
 {
     for (uint64_t id = 1;; id++) {
         bool away = true;
@@ -119,7 +118,7 @@ static uint64_t id_away_from(struct service_world *world, const node_id *servers
 
 static void a_claim_is_found_from_everywhere(void **state)
 {
-    struct service_world *world = world_open();
+    struct world *world = directory_world();
     assert_int_equal(claim(world, 3, 1, 77, 77, 5), 0);
     for (node_id server = 0; server < 27; server++) {
         assert_int_equal(ask(world, server, 100 + server, 77), 1);
@@ -130,32 +129,32 @@ static void a_claim_is_found_from_everywhere(void **state)
         assert_memory_equal(scratch.claims[0].record, "seal", 4);
     }
     assert_int_equal(ask(world, 0, 200, 78), 0);
-    service_world_close(world);
+    world_close(world);
 }
 
 static void a_name_is_one_programs(void **state)
 {
-    struct service_world *world = world_open();
+    struct world *world = directory_world();
     assert_int_equal(claim(world, 3, 1, 77, 77, 5), 0);
     assert_int_equal(claim(world, 9, 2, 77, 77, 6), -EADDRINUSE);
     assert_int_equal(claim(world, 3, 3, 77, 77, 6), -EADDRINUSE); /* another program there */
     assert_int_equal(claim(world, 9, 2, 77, 99, 6), -EADDRINUSE); /* it is no group */
     say(world, 3, 1, DIRECTORY_WITHDRAW, 77, 77, 5);
-    service_world_run(world, SOON);
+    world_run(world, SOON);
     assert_int_equal(claim(world, 9, 2, 77, 77, 6), 0);
     assert_int_equal(ask(world, 5, 9, 77), 1);
     assert_int_equal(scratch.claims[0].server, 9);
-    service_world_close(world);
+    world_close(world);
 }
 
 static void a_group_has_many_members(void **state)
 {
-    struct service_world *world = world_open();
+    struct world *world = directory_world();
     for (uint64_t member = 1; member <= 100; member++)
         assert_int_equal(claim(world, (node_id)(member % 27), 1000 + member, 500, member, 1), 0);
-    service_world_forget(world);
+    world_forget(world);
     say(world, 7, 1, DIRECTORY_ASK, 500, 0, 0);
-    service_world_run(world, SOON);
+    world_run(world, SOON);
     bool seen[101] = {false};
     unsigned count = 0, parts = 0;
     for (uint32_t i = 0; i < world->answer_count; i++) {
@@ -173,77 +172,77 @@ static void a_group_has_many_members(void **state)
     }
     assert_int_equal(parts, 2);
     assert_int_equal(count, 100);
-    service_world_close(world);
+    world_close(world);
 }
 
 static void what_a_dead_program_claimed_is_gone(void **state)
 {
-    struct service_world *world = world_open();
+    struct world *world = directory_world();
     assert_int_equal(claim(world, 3, 1, 77, 77, 5), 0);
     hang_up(world, 3, 1);
-    service_world_run(world, SOON);
+    world_run(world, SOON);
     assert_int_equal(ask(world, 5, 9, 77), 0);
     for (node_id server = 0; server < 27; server++)
-        assert_int_equal(service_world_number(world, server, "directory", "held"), 0);
+        assert_int_equal(world_number(world, server, "directory", "held"), 0);
     assert_int_equal(claim(world, 4, 2, 77, 77, 6), 0);
-    service_world_close(world);
+    world_close(world);
 }
 
 static void a_root_that_dies_loses_nothing(void **state)
 {
-    struct service_world *world = world_open();
+    struct world *world = directory_world();
     node_id own[] = {3, 5};
     uint64_t id = id_away_from(world, own, 2);
     assert_int_equal(claim(world, 3, 1, id, id, 5), 0);
     node_id root = root_of(world, id);
-    service_world_crash(world, root);
-    service_world_run(world, 1500 * MSEC); /* until it is noticed */
+    world_crash(world, root);
+    world_run(world, 1500 * MSEC); /* until it is noticed */
     assert_int_not_equal(root_of(world, id), root);
     assert_int_equal(ask(world, 5, 9, id), 1);
     assert_int_equal(claim(world, 5, 2, id, id, 6), -EADDRINUSE);
     /* It comes back and knows nothing: it does not say so, nor give the name away. */
-    service_world_start(world, root);
+    world_start(world, root);
     for (unsigned i = 0; i < 60; i++) {
-        service_world_run(world, 50 * MSEC);
-        service_world_forget(world);
+        world_run(world, 50 * MSEC);
+        world_forget(world);
         say(world, 5, 9, DIRECTORY_ASK, id, 0, 0);
-        service_world_run(world, SOON);
+        world_run(world, SOON);
         const struct directory_message *answer = heard(world, 9, DIRECTORY_ANSWER, id);
         assert_true(!answer || answer->count == 1 || answer->status == -EAGAIN);
         assert_int_not_equal(claim(world, 5, 2, id, id, 6), 0);
     }
     assert_int_equal(root_of(world, id), root);
     assert_int_equal(ask(world, 5, 9, id), 1);
-    service_world_close(world);
+    world_close(world);
 }
 
 static void what_nobody_repeats_is_forgotten(void **state)
 {
-    struct service_world *world = world_open();
+    struct world *world = directory_world();
     node_id own[] = {3, 5};
     uint64_t id = id_away_from(world, own, 2);
     assert_int_equal(claim(world, 3, 1, id, id, 5), 0);
-    service_world_crash(world, 3);
-    service_world_run(world, AWHILE);
+    world_crash(world, 3);
+    world_run(world, AWHILE);
     assert_int_equal(ask(world, 5, 9, id), 0);
     assert_int_equal(claim(world, 5, 2, id, id, 6), 0);
-    service_world_close(world);
+    world_close(world);
 }
 
 static void answers_come_from_servers_on_the_way(void **state)
 {
-    struct service_world *world = world_open();
+    struct world *world = directory_world();
     uint64_t on_way = 0;
     for (uint64_t id = 1; id <= 30; id++)
         assert_int_equal(claim(world, 3, id, id, id, 5), 0);
-    service_world_run(world, SURE);
+    world_run(world, SURE);
     for (uint64_t id = 1; id <= 30; id++)
         for (node_id server = 0; server < 27; server += 5)
             assert_int_equal(ask(world, server, 1000 + server, id), 1);
     for (node_id server = 0; server < 27; server++)
-        on_way += service_world_number(world, server, "directory", "answers_on_way");
+        on_way += world_number(world, server, "directory", "answers_on_way");
     assert_true(on_way > 0);
-    service_world_close(world);
+    world_close(world);
 }
 
 /* Programs come, go and claim, servers die and return; in the end whoever holds a name is who
@@ -252,7 +251,7 @@ static void answers_come_from_servers_on_the_way(void **state)
 #define IDS      6
 
 struct chaos {
-    struct service_world *world;
+    struct world *world;
     struct rng rng;
     struct {
         node_id server;
@@ -264,15 +263,15 @@ struct chaos {
 
 static void chaos_program(struct chaos *chaos, unsigned i)
 {
-    struct service_world *world = chaos->world;
+    struct world *world = chaos->world;
     if (chaos->programs[i].client) {
-        if (world->servers[chaos->programs[i].server].node)
+        if (world->nodes[chaos->programs[i].server].node)
             hang_up(world, chaos->programs[i].server, chaos->programs[i].client);
         chaos->programs[i].client = 0;
         return;
     }
     node_id server = (node_id)rng_below(&chaos->rng, 27);
-    if (!world->servers[server].node)
+    if (!world->nodes[server].node)
         return;
     chaos->programs[i].server = server;
     chaos->programs[i].client = ++chaos->clients;
@@ -283,13 +282,13 @@ static void chaos_program(struct chaos *chaos, unsigned i)
 
 static void chaos_server(struct chaos *chaos)
 {
-    struct service_world *world = chaos->world;
+    struct world *world = chaos->world;
     node_id server = 1 + (node_id)rng_below(&chaos->rng, 26);
-    if (!world->servers[server].node) {
-        service_world_start(world, server);
+    if (!world->nodes[server].node) {
+        world_start(world, server);
         return;
     }
-    service_world_crash(world, server);
+    world_crash(world, server);
     for (unsigned i = 0; i < PROGRAMS; i++)
         if (chaos->programs[i].client && chaos->programs[i].server == server)
             chaos->programs[i].client = 0;
@@ -298,7 +297,7 @@ static void chaos_server(struct chaos *chaos)
 /* Who was told that it has its name, and nothing else since? */
 static void chaos_settle(struct chaos *chaos)
 {
-    struct service_world *world = chaos->world;
+    struct world *world = chaos->world;
     for (unsigned i = 0; i < PROGRAMS; i++) {
         chaos->programs[i].has = false;
         if (!chaos->programs[i].client)
@@ -341,22 +340,22 @@ static void names_survive_chaos(void **state)
         struct chaos *chaos = calloc(1, sizeof *chaos);
         assert_non_null(chaos);
         print_message("# seed %llu\n", (unsigned long long)seed);
-        chaos->world = world_open();
+        chaos->world = directory_world();
         chaos->rng = rng_make(seed, 0);
         for (unsigned step = 0; step < 60; step++) {
             if (rng_below(&chaos->rng, 4) == 0)
                 chaos_server(chaos);
             else
                 chaos_program(chaos, (unsigned)rng_below(&chaos->rng, PROGRAMS));
-            service_world_run(chaos->world, (env_nsec)rng_below(&chaos->rng, 600) * MSEC);
+            world_run(chaos->world, (env_nsec)rng_below(&chaos->rng, 600) * MSEC);
         }
         for (node_id server = 0; server < 27; server++)
-            if (!chaos->world->servers[server].node)
-                service_world_start(chaos->world, server);
-        service_world_run(chaos->world, AWHILE);
+            if (!chaos->world->nodes[server].node)
+                world_start(chaos->world, server);
+        world_run(chaos->world, AWHILE);
         chaos_settle(chaos);
         chaos_check(chaos);
-        service_world_close(chaos->world);
+        world_close(chaos->world);
         free(chaos);
     }
 }

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "services/service_world.h"
+#include "node/node_world.h"
 
 #define MSEC   INT64_C(1000000)
 #define CLIENT 5
@@ -82,14 +82,14 @@ static struct ping_request order(weft_server server, uint32_t count, uint16_t si
     };
 }
 
-static void ask(struct service_world *world, node_id from, const struct ping_request *request)
+static void ask(struct world *world, node_id from, const struct ping_request *request)
 {
     uint8_t bytes[PING_REQUEST_MAX];
     size_t size = ping_request_write(request, bytes);
-    service_world_ask(world, from, PING_SERVICE, CLIENT, bytes, size);
+    world_ask(world, from, PING_SERVICE, CLIENT, bytes, size);
 }
 
-static struct ping_answer answer_at(const struct service_world *world, uint32_t i)
+static struct ping_answer answer_at(const struct world *world, uint32_t i)
 {
     struct ping_answer answer;
     assert_true(i < world->answer_count);
@@ -98,7 +98,7 @@ static struct ping_answer answer_at(const struct service_world *world, uint32_t 
     return answer;
 }
 
-static struct ping_answer last_answer(const struct service_world *world)
+static struct ping_answer last_answer(const struct world *world)
 {
     return answer_at(world, world->answer_count - 1);
 }
@@ -108,10 +108,10 @@ static struct ping_answer last_answer(const struct service_world *world)
 /* In a ring of eight, server 3 is three hops away, by 1 and 2. */
 static void every_hop_touches_the_packet(void **state)
 {
-    struct service_world *world = service_world_open("torus:8", services, 1000000000);
+    struct world *world = world_open_settled("torus:8", services, 1000000000);
     struct ping_request request = order(3, 10, PING_SIZE_OF_PATH(8));
     ask(world, 0, &request);
-    service_world_run(world, 20 * MSEC);
+    world_run(world, 20 * MSEC);
     assert_int_equal(world->answer_count, 11);
     for (uint32_t i = 0; i < 10; i++) {
         struct ping_answer answer = answer_at(world, i);
@@ -127,7 +127,7 @@ static void every_hop_touches_the_packet(void **state)
         assert_memory_equal(answer.path, path, sizeof path);
         assert_int_equal(answer.path_turn, 2);
         /* Six times the delay and the length of 88 bytes at 1 Gb/s. */
-        assert_int_equal(answer.round_nsec, 6 * (SERVICE_WORLD_DELAY + 88 * 8));
+        assert_int_equal(answer.round_nsec, 6 * (WORLD_DELAY + 88 * 8));
     }
     struct ping_answer end = last_answer(world);
     assert_int_equal(end.kind, PING_END);
@@ -135,21 +135,21 @@ static void every_hop_touches_the_packet(void **state)
     assert_int_equal(end.received, 10);
     assert_int_equal(end.lost, 0);
     assert_int_equal(end.sum_nsec, 10 * end.least_nsec);
-    assert_int_equal(service_world_number(world, 2, "ping", "pings_touched"), 20);
-    assert_int_equal(service_world_number(world, 3, "ping", "pings_answered"), 10);
-    service_world_close(world);
+    assert_int_equal(world_number(world, 2, "ping", "pings_touched"), 20);
+    assert_int_equal(world_number(world, 3, "ping", "pings_answered"), 10);
+    world_close(world);
 }
 
 static void a_jumbo_ping_to_itself_and_to_a_key(void **state)
 {
-    struct service_world *world = service_world_open("torus:2x2x2", services, 0);
+    struct world *world = world_open_settled("torus:2x2x2", services, 0);
     struct ping_request request = order(5, 3, PING_SIZE_MAX);
     ask(world, 5, &request);
-    service_world_run(world, 5 * MSEC);
+    world_run(world, 5 * MSEC);
     assert_int_equal(world->answer_count, 4);
     assert_int_equal(answer_at(world, 0).server, 5);
     assert_int_equal(answer_at(world, 0).hops_there, 0);
-    service_world_forget(world);
+    world_forget(world);
 
     request.to_key = true;
     request.server = 0;
@@ -157,54 +157,54 @@ static void a_jumbo_ping_to_itself_and_to_a_key(void **state)
     for (unsigned i = 0; i < 20; i++) {
         request.key.bytes[WEFT_KEY_SIZE - 8] = (uint8_t)(i * 13);
         ask(world, i % 8, &request);
-        service_world_run(world, 5 * MSEC);
+        world_run(world, 5 * MSEC);
         assert_int_equal(world->answer_count, i + 1); /* quiet: the end alone */
         assert_int_equal(last_answer(world).kind, PING_END);
         assert_int_equal(last_answer(world).received, 3);
     }
-    service_world_close(world);
+    world_close(world);
 }
 
 static void by_the_clock_several_are_under_way(void **state)
 {
-    struct service_world *world = service_world_open("torus:4", services, 1000000);
+    struct world *world = world_open_settled("torus:4", services, 1000000);
     struct ping_request request = order(1, 50, 16);
     request.interval_nsec = MSEC / 2; /* a round takes 896 us and the delay */
     int64_t began = world->now;
     ask(world, 0, &request);
-    service_world_run(world, 40 * MSEC);
+    world_run(world, 40 * MSEC);
     assert_int_equal(world->answer_count, 51);
     assert_int_equal(last_answer(world).received, 50);
     assert_true(last_answer(world).most_nsec >= 896000);
     assert_true(world->now - began < 50 * last_answer(world).least_nsec);
-    service_world_close(world);
+    world_close(world);
 }
 
 /* The window is full: it waits instead of forgetting who is under way. */
 static void more_than_the_window_wait(void **state)
 {
-    struct service_world *world = service_world_open("torus:2", services, 0);
-    service_world_cut(world, 0, 1, true);
+    struct world *world = world_open_settled("torus:2", services, 0);
+    world_cut(world, 0, 1, true);
     struct ping_request request = order(1, 100, 16);
     request.interval_nsec = 1000;
     request.timeout_nsec = 10 * MSEC;
     ask(world, 0, &request);
-    service_world_run(world, 9 * MSEC);
+    world_run(world, 9 * MSEC);
     assert_int_equal(world->answer_count, 0);
-    assert_int_equal(service_world_number(world, 0, "ping", "pings_sent"), 32);
-    service_world_run(world, 40 * MSEC);
+    assert_int_equal(world_number(world, 0, "ping", "pings_sent"), 32);
+    world_run(world, 40 * MSEC);
     assert_int_equal(last_answer(world).kind, PING_END);
     assert_int_equal(last_answer(world).lost, 100);
-    service_world_close(world);
+    world_close(world);
 }
 
 static void what_is_lost_is_told(void **state)
 {
-    struct service_world *world = service_world_open("torus:2", services, 0);
+    struct world *world = world_open_settled("torus:2", services, 0);
     struct ping_request request = order(1, 3, 64);
-    service_world_crash(world, 1);
+    world_crash(world, 1);
     ask(world, 0, &request); /* nobody knows yet */
-    service_world_run(world, 160 * MSEC);
+    world_run(world, 160 * MSEC);
     assert_int_equal(world->answer_count, 4);
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(answer_at(world, i).kind, PING_LOST);
@@ -212,34 +212,34 @@ static void what_is_lost_is_told(void **state)
         assert_int_equal(answer_at(world, i).error, ETIMEDOUT);
     }
     assert_int_equal(last_answer(world).lost, 3);
-    service_world_forget(world);
+    world_forget(world);
 
-    service_world_run(world, 2000 * MSEC); /* now they do */
+    world_run(world, 2000 * MSEC); /* now they do */
     ask(world, 0, &request);
-    service_world_run(world, 160 * MSEC);
+    world_run(world, 160 * MSEC);
     assert_int_equal(world->answer_count, 4);
     assert_int_equal(answer_at(world, 0).error, EHOSTUNREACH);
-    service_world_close(world);
+    world_close(world);
 }
 
 /* The link is slower than the patience: the reply comes, but late. */
 static void what_comes_late_is_counted(void **state)
 {
-    struct service_world *world = service_world_open("torus:2", services, 1000000);
+    struct world *world = world_open_settled("torus:2", services, 1000000);
     struct ping_request request = order(1, 2, 1000);
     request.timeout_nsec = 10 * MSEC; /* a round takes 16.6 ms */
     request.interval_nsec = 12 * MSEC;
     ask(world, 0, &request);
-    service_world_run(world, 60 * MSEC);
+    world_run(world, 60 * MSEC);
     assert_int_equal(world->answer_count, 3);
     assert_int_equal(last_answer(world).lost, 2);
     assert_int_equal(last_answer(world).late, 1); /* the second comes after the end */
-    service_world_close(world);
+    world_close(world);
 }
 
 static void runs_are_bounded_and_can_be_stopped(void **state)
 {
-    struct service_world *world = service_world_open("torus:2", services, 0);
+    struct world *world = world_open_settled("torus:2", services, 0);
     struct ping_request request = order(1, 1000, 64);
     request.interval_nsec = 100 * MSEC;
     for (unsigned i = 0; i < 9; i++) {
@@ -250,7 +250,7 @@ static void runs_are_bounded_and_can_be_stopped(void **state)
     assert_int_equal(last_answer(world).kind, PING_REFUSED);
     assert_int_equal(last_answer(world).token, 8);
     assert_int_equal(last_answer(world).error, ENOBUFS);
-    service_world_run(world, 50 * MSEC);
+    world_run(world, 50 * MSEC);
     struct ping_request stop = {.kind = PING_STOP, .token = 3};
     ask(world, 0, &stop);
     assert_int_equal(last_answer(world).kind, PING_END);
@@ -262,45 +262,44 @@ static void runs_are_bounded_and_can_be_stopped(void **state)
     request.server = 2;
     ask(world, 0, &request);
     assert_int_equal(last_answer(world).error, EINVAL);
-    service_world_ask(world, 0, PING_SERVICE, CLIENT, "?", 1);
+    world_ask(world, 0, PING_SERVICE, CLIENT, "?", 1);
     assert_int_equal(last_answer(world).error, EPROTO);
     request.server = 1;
     request.token = 9;
     request.count = 1;
     ask(world, 0, &request); /* in the place that is free again */
-    service_world_run(world, 10 * MSEC);
+    world_run(world, 10 * MSEC);
     assert_int_equal(last_answer(world).kind, PING_END);
     assert_int_equal(last_answer(world).token, 9);
-    service_world_close(world);
+    world_close(world);
 }
 
 static void who_hangs_up_is_answered_no_more(void **state)
 {
-    struct service_world *world = service_world_open("torus:2", services, 0);
+    struct world *world = world_open_settled("torus:2", services, 0);
     struct ping_request request = order(1, 1000, 64);
     request.interval_nsec = MSEC;
     ask(world, 0, &request);
-    service_world_run(world, 10 * MSEC);
+    world_run(world, 10 * MSEC);
     uint32_t answers = world->answer_count;
     assert_true(answers > 5);
-    node_local_gone(world->servers[0].node, CLIENT);
-    service_world_run(world, 10 * MSEC);
+    node_local_gone(world->nodes[0].node, CLIENT);
+    world_run(world, 10 * MSEC);
     assert_int_equal(world->answer_count, answers);
-    assert_true(service_world_number(world, 0, "ping", "pings_sent") <= answers + 1);
-    service_world_close(world);
+    assert_true(world_number(world, 0, "ping", "pings_sent") <= answers + 1);
+    world_close(world);
 }
 
 static void another_service_may_ping(void **state)
 {
-    struct service_world *world = service_world_open("torus:3x3", services, 0);
-    service_world_ask(world, 0, 300, CLIENT, "\004", 1);
-    service_world_run(world, 5 * MSEC);
-    assert_int_equal(service_world_number(world, 0, "caller", "replies"), 4);
-    assert_int_equal(service_world_number(world, 0, "caller", "ends"), 1);
-    assert_int_equal(service_world_number(world, 0, "caller", "round_nsec"),
-                     4 * SERVICE_WORLD_DELAY);
+    struct world *world = world_open_settled("torus:3x3", services, 0);
+    world_ask(world, 0, 300, CLIENT, "\004", 1);
+    world_run(world, 5 * MSEC);
+    assert_int_equal(world_number(world, 0, "caller", "replies"), 4);
+    assert_int_equal(world_number(world, 0, "caller", "ends"), 1);
+    assert_int_equal(world_number(world, 0, "caller", "round_nsec"), 4 * WORLD_DELAY);
     assert_int_equal(world->answer_count, 0);
-    service_world_close(world);
+    world_close(world);
 }
 
 TEST_MAIN(TEST(every_hop_touches_the_packet), TEST(a_jumbo_ping_to_itself_and_to_a_key),

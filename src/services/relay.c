@@ -9,7 +9,7 @@
  * server can or cannot be reached. When a program goes, the servers are told of it that it had
  * lines with.
  *
- * Invariant: a program's number is its place in the table plus one; client 0 is nobody. */
+ * Invariant: a program's number is its place in the table plus one; life 0 is nobody's. */
 #include "services/relay.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@
 enum { PROGRAMS_MAX = 64 };
 
 struct program {
-    uint64_t client; /* 0: free */
-    uint64_t life;
+    uint64_t client;
+    uint64_t life;   /* 0: a free place */
     uint64_t *peers; /* servers that it has lines with, a bit each */
 };
 
@@ -48,7 +48,15 @@ static int relay_start(struct weft_self *self)
 static struct program *program_of(struct relay *relay, uint64_t client)
 {
     for (unsigned i = 0; i < PROGRAMS_MAX; i++)
-        if (relay->programs[i].client == client)
+        if (relay->programs[i].life && relay->programs[i].client == client)
+            return &relay->programs[i];
+    return NULL;
+}
+
+static struct program *program_free(struct relay *relay)
+{
+    for (unsigned i = 0; i < PROGRAMS_MAX; i++)
+        if (!relay->programs[i].life)
             return &relay->programs[i];
     return NULL;
 }
@@ -58,7 +66,7 @@ static struct program *program_at(struct relay *relay, const struct relay_addres
     if (address->program < 1 || address->program > PROGRAMS_MAX)
         return NULL;
     struct program *program = &relay->programs[address->program - 1];
-    return program->client && program->life == address->life ? program : NULL;
+    return address->life && program->life == address->life ? program : NULL;
 }
 
 static struct relay_address address_of(struct weft_self *self, const struct program *program)
@@ -94,7 +102,7 @@ static void programs_tell(struct weft_self *self, enum relay_operation operation
 {
     struct relay *relay = weft_memory(self);
     for (unsigned i = 0; i < PROGRAMS_MAX; i++)
-        if (relay->programs[i].client)
+        if (relay->programs[i].life)
             program_tell(self, &relay->programs[i], operation, about);
 }
 
@@ -196,7 +204,7 @@ static void program_attach(struct weft_self *self, uint64_t client)
     struct relay *relay = weft_memory(self);
     struct program *program = program_of(relay, client);
     if (!program) {
-        program = program_of(relay, 0);
+        program = program_free(relay);
         if (!program) {
             uint8_t bytes[RELAY_HEAD_SIZE]; /* an address with program 0: none is left */
             relay_write(&(struct relay_message){.operation = RELAY_ATTACHED}, bytes);
@@ -233,7 +241,7 @@ static void relay_gone(struct weft_self *self, uint64_t client)
     if (!program)
         return;
     struct relay_address absent = address_of(self, program);
-    program->client = 0;
+    program->life = 0;
     for (uint32_t server = 0; server < weft_server_count(self); server++) {
         if (!(program->peers[server / 64] >> server % 64 & 1))
             continue;
@@ -260,7 +268,7 @@ static void relay_stats(struct weft_self *self, struct weft_report *report)
     struct relay *relay = weft_memory(self);
     uint64_t programs = 0;
     for (unsigned i = 0; i < PROGRAMS_MAX; i++)
-        programs += relay->programs[i].client != 0;
+        programs += relay->programs[i].life != 0;
     weft_stat(report, "programs", programs);
     weft_stat(report, "carried", relay->carried);
     weft_stat(report, "came", relay->came);

@@ -1,10 +1,8 @@
 #pragma once
-/* services: those that are compiled in, in the order of their ids. Each server of a cluster and of a
- * simulated one runs them, and plug-ins besides. */
+/* services: those that are compiled in, in the order of their ids. Each server of a cluster, real
+ * or simulated, runs them, and plug-ins besides. */
 
 #include <weft/service.h>
-
-#define SERVICES_OWN_MAX 16 /* there is room for so many */
 
 extern const struct weft_service *const services_all[]; /* ends with NULL */
 /* Of services_all, without the NULL. */

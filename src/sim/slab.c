@@ -69,9 +69,7 @@ static struct slab *slab_make(struct slab_class *class)
 
 static void slab_free(struct slab *slab)
 {
-    assert(slab->used == 0);
     list_remove(&slab->link);
-    slab->class->empties--;
     slab->class->pool->memory -= SLAB_SIZE;
     free(slab);
 }
@@ -136,6 +134,7 @@ static void pool_give(struct packet_pool *packets, struct packet *packet)
     slab->free = packet;
     packets->live--;
     if (--slab->used == 0 && ++class->empties > SPARES_MAX) {
+        class->empties--;
         slab_free(slab);
     } else if (was_full) {
         list_remove(&slab->link);
@@ -145,7 +144,7 @@ static void pool_give(struct packet_pool *packets, struct packet *packet)
 
 static const struct packet_pool_ops slab_ops = {pool_take, pool_give};
 
-enum err slab_open(struct slab_pool **out, size_t most, struct why *why)
+enum err slab_pool_open(struct slab_pool **out, size_t most, struct why *why)
 {
     static const uint32_t stored[CLASSES] = {SLAB_SMALL, PACKET_SIZE_MAX};
     struct slab_pool *pool = calloc(1, sizeof *pool);
@@ -166,11 +165,10 @@ enum err slab_open(struct slab_pool **out, size_t most, struct why *why)
     return OK;
 }
 
-void slab_close(struct slab_pool *pool)
+void slab_pool_close(struct slab_pool *pool)
 {
     if (!pool)
         return;
-    assert(pool->packets.live == 0);
     for (unsigned i = 0; i < CLASSES; i++)
         list_each(&pool->classes[i].slabs, link) slab_free(container_of(link, struct slab, link));
     assert(pool->memory == sizeof *pool);

@@ -18,8 +18,8 @@
 struct slab_pool;
 
 /* At most `most` bytes in all; 0: no bound. */
-MUST_CHECK enum err slab_open(struct slab_pool **pool, size_t most, struct why *why);
-void slab_close(struct slab_pool *pool); /* all packets are back */
+MUST_CHECK enum err slab_pool_open(struct slab_pool **pool, size_t most, struct why *why);
+void slab_pool_close(struct slab_pool *pool); /* with all packets, back or not */
 
 struct packet_pool *slab_packets(struct slab_pool *pool);
 

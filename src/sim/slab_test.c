@@ -39,7 +39,7 @@ static void packets_do_not_overlap_and_all_memory_returns(void **state)
     static struct packet *live[LIVE_MAX];
     struct rng rng = rng_make(3, 0);
     struct slab_pool *pool;
-    assert_int_equal(slab_open(&pool, 0, NULL), OK);
+    assert_int_equal(slab_pool_open(&pool, 0, NULL), OK);
     struct packet_pool *packets = slab_packets(pool);
     uint32_t count = 0;
     uint64_t trail = 0;
@@ -66,14 +66,14 @@ static void packets_do_not_overlap_and_all_memory_returns(void **state)
     assert_true(packets->live == 0);
     assert_true(slab_memory_peak(pool) > 8u << 20);
     assert_true(slab_memory(pool) < 3u << 20); /* the few that are kept */
-    slab_close(pool);
+    slab_pool_close(pool);
 }
 
 static void the_bound_holds_and_refusals_are_counted(void **state)
 {
     enum { MOST = 1 << 20 };
     struct slab_pool *pool;
-    assert_int_equal(slab_open(&pool, MOST, NULL), OK);
+    assert_int_equal(slab_pool_open(&pool, MOST, NULL), OK);
     struct packet *all = NULL, *packet;
     unsigned count = 0;
     while ((packet = packet_take(slab_packets(pool), PACKET_SIZE_MAX))) {
@@ -95,13 +95,13 @@ static void the_bound_holds_and_refusals_are_counted(void **state)
         packet_done(all);
         all = packet;
     }
-    slab_close(pool);
+    slab_pool_close(pool);
 }
 
 static void a_copy_is_the_same_packet_in_other_memory(void **state)
 {
     struct slab_pool *pool;
-    assert_int_equal(slab_open(&pool, 0, NULL), OK);
+    assert_int_equal(slab_pool_open(&pool, 0, NULL), OK);
     struct packet *packet = packet_take(slab_packets(pool), 300);
     mark(packet);
     packet->size = 9000;
@@ -119,7 +119,7 @@ static void a_copy_is_the_same_packet_in_other_memory(void **state)
     packet_done(packet);
     marked(copy);
     packet_done(copy);
-    slab_close(pool);
+    slab_pool_close(pool);
 }
 
 TEST_MAIN(TEST(packets_do_not_overlap_and_all_memory_returns),

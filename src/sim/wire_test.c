@@ -13,7 +13,7 @@ static const struct wire_settings settings = WIRE_DEFAULTS; /* 8,000 ps a byte, 
 static struct slab_pool *pool_open(void)
 {
     struct slab_pool *pool;
-    assert_int_equal(slab_open(&pool, 0, NULL), OK);
+    assert_int_equal(slab_pool_open(&pool, 0, NULL), OK);
     return pool;
 }
 
@@ -70,7 +70,7 @@ static void a_frame_takes_its_bytes_and_the_delay(void **state)
         packet_done(frame[i]);
     assert_true(wire.bytes == 100 + 1000 + 200);
     wire_fini(&wire);
-    slab_close(pool);
+    slab_pool_close(pool);
 }
 
 static void rates_that_divide_nothing_stay_exact_enough(void **state)
@@ -93,7 +93,7 @@ static void rates_that_divide_nothing_stay_exact_enough(void **state)
     send_one(&wire, pool, before + 5, 9000);
     assert_true(wire.free_at == before + 5);
     wire_fini(&wire);
-    slab_close(pool);
+    slab_pool_close(pool);
 }
 
 static void beyond_its_depth_there_is_no_room_until_it_drains(void **state)
@@ -115,7 +115,7 @@ static void beyond_its_depth_there_is_no_room_until_it_drains(void **state)
     assert_true(wire_room(&wire, wire_room_at(&wire)) > 0);
     assert_true(wire.full == 1);
     wire_fini(&wire);
-    slab_close(pool);
+    slab_pool_close(pool);
 }
 
 /* What comes out of a wire into which MANY frames of two packets went. */
@@ -171,7 +171,7 @@ static struct outcome run(const struct wire_faults *faults, uint64_t seed)
     wire_check(&wire);
     wire_count(&wire, &outcome.counts);
     wire_fini(&wire);
-    slab_close(pool);
+    slab_pool_close(pool);
     return outcome;
 }
 
@@ -236,7 +236,7 @@ static void an_end_that_does_not_read_loses_what_does_not_fit(void **state)
     wire_flush(&wire);
     assert_true(wire.flushed == 11);
     wire_fini(&wire);
-    slab_close(pool);
+    slab_pool_close(pool);
 }
 
 TEST_MAIN(TEST(a_frame_takes_its_bytes_and_the_delay),

@@ -52,6 +52,7 @@ struct world {
     struct world_watch watch;
     uint32_t wire_count;
     uint32_t steps_at_moment;
+    bool stopped;      /* by world_stop */
     uint32_t ahead[4]; /* channels that may come next, the nearest first */
     uint64_t hash;
     struct world_counts counts;
@@ -420,7 +421,7 @@ int world_request(struct world *world, node_id id, uint16_t service, uint64_t cl
 static enum err parts_open(struct world *world, struct why *why)
 {
     const struct plan *plan = world->plan;
-    enum err err = slab_open(&world->pool, world->settings.packet_memory, why);
+    enum err err = slab_pool_open(&world->pool, world->settings.packet_memory, why);
     if (!err)
         err = engine_open(&world->engine, 2 * world->wire_count + plan->server_count, why);
     if (err)
@@ -476,7 +477,7 @@ enum err world_open(struct world **out, const struct world_settings *settings, s
     for (unsigned i = 0; i < 4; i++)
         world->ahead[i] = ENGINE_NOBODY;
     world->wire_count = world->plan->server_count * world->plan->port_count;
-    world_watch_init(&world->watch, world, settings->checkers);
+    world_watch_init(&world->watch, world, settings->watchers);
     enum err err = parts_open(world, why);
     if (!err && !settings->down)
         err = nodes_open(world, why);
@@ -488,19 +489,30 @@ enum err world_open(struct world **out, const struct world_settings *settings, s
     return OK;
 }
 
+uint64_t world_stop(struct world *world)
+{
+    for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
+        if (world->nodes[id].node)
+            world_crash(world, id);
+    for (uint32_t i = 0; world->wires && i < world->wire_count; i++)
+        wire_flush(&world->wires[i]);
+    world->stopped = true;
+    return world->pool ? slab_packets(world->pool)->live : 0;
+}
+
 void world_close(struct world *world)
 {
     if (!world)
         return;
-    for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
-        if (world->nodes[id].node)
-            world_crash(world, id);
+    bool stopped = world->stopped;
+    uint64_t left = world_stop(world);
+    assert(!left || stopped);
     for (uint32_t i = 0; world->wires && i < world->wire_count; i++)
         wire_fini(&world->wires[i]);
     free(world->nodes);
     free(world->wires);
     engine_close(world->engine);
-    slab_close(world->pool);
+    slab_pool_close(world->pool);
     free(world);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 /* world: all servers of a plan in one simulated world: the very node code, simulated links, one
- * clock, faults by hand, and checkers that see everything.
+ * clock, faults by hand, and watchers that see everything.
  *
  *     struct world_settings settings = WORLD_DEFAULTS;
  *     settings.plan = &plan;
@@ -29,34 +29,36 @@
 
 struct world;
 
-/* ---- checkers ----
+/* ---- watchers ----
  *
  * Told of everything that happens, in order, from inside steps; they must not touch the world.
  * Each function may be NULL. What a packet is to them is its `trail`: a number of its own from the
  * moment its memory is taken; the duplicate that a faulty wire makes has the same. */
 
-struct checker;
+struct world_watcher;
 
-struct checker_ops {
-    void (*sent)(struct checker *checker, node_id at, const struct packet *packet);
-    void (*delivered)(struct checker *checker, node_id at, const struct packet *packet);
-    void (*taken)(struct checker *checker, node_id at, const struct packet *packet);
-    void (*dropped)(struct checker *checker, node_id at, const struct packet *packet,
+struct world_watcher_ops {
+    void (*sent)(struct world_watcher *watcher, node_id at, const struct packet *packet);
+    void (*delivered)(struct world_watcher *watcher, node_id at, const struct packet *packet);
+    void (*taken)(struct world_watcher *watcher, node_id at, uint64_t trail);
+    void (*dropped)(struct world_watcher *watcher, node_id at, const struct packet *packet,
                     enum drop_reason reason);
-    void (*port)(struct checker *checker, node_id at, unsigned port, bool up);
-    void (*transmitted)(struct checker *checker, node_id at, unsigned port,
+    void (*port)(struct world_watcher *watcher, node_id at, unsigned port, bool up);
+    void (*transmitted)(struct world_watcher *watcher, node_id at, unsigned port,
                         const struct packet *packet);
+    void (*row)(struct world_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
+                uint64_t version);
     /* By a wire: made twice; or lost, dead, overrun or on its way to nobody. */
-    void (*copied)(struct checker *checker, const struct packet *packet);
-    void (*lost)(struct checker *checker, const struct packet *packet);
+    void (*copied)(struct world_watcher *watcher, const struct packet *packet);
+    void (*lost)(struct world_watcher *watcher, const struct packet *packet);
     /* A server begins a life, or its life ended: before and after its node is there. */
-    void (*opened)(struct checker *checker, node_id at, uint64_t incarnation);
-    void (*closed)(struct checker *checker, node_id at);
+    void (*opened)(struct world_watcher *watcher, node_id at, uint64_t incarnation);
+    void (*closed)(struct world_watcher *watcher, node_id at);
 };
 
-struct checker {
+struct world_watcher {
     const char *name;
-    const struct checker_ops *ops;
+    const struct world_watcher_ops *ops;
     struct world *world; /* set by world_open */
 };
 
@@ -69,10 +71,10 @@ struct world_settings {
     struct node_config node;
     struct wire_settings wire;
     uint64_t seed;
-    size_t packet_memory;            /* bytes of packets at the most; 0: any */
-    bool settled;                    /* it starts as if it had been up for long */
-    bool down;                       /* it starts with no server: world_restart */
-    struct checker *const *checkers; /* ends with NULL, or is NULL; borrowed */
+    size_t packet_memory;                  /* bytes of packets at the most; 0: any */
+    bool settled;                          /* it starts as if it had been up for long */
+    bool down;                             /* it starts with no server: world_restart */
+    struct world_watcher *const *watchers; /* ends with NULL, or is NULL; borrowed */
     /* Answers to world_request. */
     void (*answer)(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size);
     void *context;
@@ -85,7 +87,11 @@ struct world_settings {
 
 MUST_CHECK enum err world_open(struct world **world, const struct world_settings *settings,
                                struct why *why);
-void world_close(struct world *world); /* asserts that every packet came back */
+/* Ends every server's life and empties every wire; returns how many packets were never given back.
+ * After it the world can only be looked at and closed. */
+uint64_t world_stop(struct world *world);
+/* Asserts that every packet came back, unless world_stop said how many did not. */
+void world_close(struct world *world);
 
 /* Everything that is due before `until`; then that is now. */
 void world_run(struct world *world, psec until);

@@ -83,70 +83,70 @@ static const struct weft_service *const services[] = {&chatter_service, NULL};
 /* ---- a witness: counts, and knows each packet by its trail ---- */
 
 struct witness {
-    struct checker checker;
+    struct world_watcher watcher;
     uint64_t sent, delivered, dropped, lost, copied, opened, closed, ports_up, ports_down;
     uint64_t balance; /* of trails: sent ones added, delivered, dropped and lost ones taken away */
 };
 
-static struct witness *witness_of(struct checker *checker)
+static struct witness *witness_of(struct world_watcher *watcher)
 {
-    return (struct witness *)checker;
+    return (struct witness *)watcher;
 }
 
-static void saw_sent(struct checker *checker, node_id at, const struct packet *packet)
+static void saw_sent(struct world_watcher *watcher, node_id at, const struct packet *packet)
 {
-    witness_of(checker)->sent++;
-    witness_of(checker)->balance += packet->trail;
+    witness_of(watcher)->sent++;
+    witness_of(watcher)->balance += packet->trail;
 }
 
-static void saw_delivered(struct checker *checker, node_id at, const struct packet *packet)
+static void saw_delivered(struct world_watcher *watcher, node_id at, const struct packet *packet)
 {
-    witness_of(checker)->delivered++;
-    witness_of(checker)->balance -= packet->trail;
+    witness_of(watcher)->delivered++;
+    witness_of(watcher)->balance -= packet->trail;
 }
 
-static void saw_dropped(struct checker *checker, node_id at, const struct packet *packet,
+static void saw_dropped(struct world_watcher *watcher, node_id at, const struct packet *packet,
                         enum drop_reason reason)
 {
     if (packet->service != CHATTER)
         return;
-    witness_of(checker)->dropped++;
-    witness_of(checker)->balance -= packet->trail;
+    witness_of(watcher)->dropped++;
+    witness_of(watcher)->balance -= packet->trail;
 }
 
-static void saw_lost(struct checker *checker, const struct packet *packet)
+static void saw_lost(struct world_watcher *watcher, const struct packet *packet)
 {
     if (packet->service != CHATTER)
         return;
-    witness_of(checker)->lost++;
-    witness_of(checker)->balance -= packet->trail;
+    witness_of(watcher)->lost++;
+    witness_of(watcher)->balance -= packet->trail;
 }
 
-static void saw_copied(struct checker *checker, const struct packet *packet)
+static void saw_copied(struct world_watcher *watcher, const struct packet *packet)
 {
     if (packet->service != CHATTER)
         return;
-    witness_of(checker)->copied++;
-    witness_of(checker)->balance += packet->trail;
+    witness_of(watcher)->copied++;
+    witness_of(watcher)->balance += packet->trail;
 }
 
-static void saw_port(struct checker *checker, node_id at, unsigned port, bool up)
+static void saw_port(struct world_watcher *watcher, node_id at, unsigned port, bool up)
 {
-    witness_of(checker)->ports_up += up;
-    witness_of(checker)->ports_down += !up;
+    witness_of(watcher)->ports_up += up;
+    witness_of(watcher)->ports_down += !up;
 }
 
-static void saw_opened(struct checker *checker, node_id at, uint64_t incarnation)
+static void saw_opened(struct world_watcher *watcher, node_id at, uint64_t incarnation)
 {
-    witness_of(checker)->opened++;
+    witness_of(watcher)->opened++;
 }
 
-static void saw_closed(struct checker *checker, node_id at)
+static void saw_closed(struct world_watcher *watcher, node_id at)
 {
-    witness_of(checker)->closed++;
+    witness_of(watcher)->closed++;
 }
 
-static const struct checker_ops witness_ops = {
+static const struct world_watcher_ops witness_ops = {
     .sent = saw_sent,
     .delivered = saw_delivered,
     .dropped = saw_dropped,
@@ -164,7 +164,7 @@ struct scene {
     struct plan plan;
     struct world *world;
     struct witness witness;
-    struct checker *checkers[2];
+    struct world_watcher *watchers[2];
     char answer[64];
     uint64_t answers;
 };
@@ -185,13 +185,13 @@ static struct scene *scene_open(const char *spec, uint64_t seed, bool settled)
     struct why why = {0};
     assert_int_equal(topology_build(&scene->topology, spec, &why), OK);
     assert_int_equal(plan_init(&scene->plan, &scene->topology, &why), OK);
-    scene->witness.checker = (struct checker){.name = "witness", .ops = &witness_ops};
-    scene->checkers[0] = &scene->witness.checker;
+    scene->witness.watcher = (struct world_watcher){.name = "witness", .ops = &witness_ops};
+    scene->watchers[0] = &scene->witness.watcher;
     settings.plan = &scene->plan;
     settings.node.services = services;
     settings.seed = seed;
     settings.settled = settled;
-    settings.checkers = scene->checkers;
+    settings.watchers = scene->watchers;
     settings.answer = answered;
     settings.context = scene;
     assert_int_equal(world_open(&scene->world, &settings, &why), OK);

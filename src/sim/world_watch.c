@@ -2,9 +2,9 @@
 
 #include "base/list.h"
 
-/* Calls that function of every checker that has it. */
+/* Calls that function of every watcher that has it. */
 #define TELL(watch, function, ...)                                                                 \
-    for (struct checker *const *each = (watch)->checkers; each && *each; each++)                   \
+    for (struct world_watcher *const *each = (watch)->watchers; each && *each; each++)             \
         if ((*each)->ops->function)                                                                \
     (*each)->ops->function(*each, __VA_ARGS__)
 
@@ -23,9 +23,9 @@ static void tell_delivered(struct node_watcher *watcher, node_id at, const struc
     TELL(of_node(watcher), delivered, at, packet);
 }
 
-static void tell_taken(struct node_watcher *watcher, node_id at, const struct packet *packet)
+static void tell_taken(struct node_watcher *watcher, node_id at, uint64_t trail)
 {
-    TELL(of_node(watcher), taken, at, packet);
+    TELL(of_node(watcher), taken, at, trail);
 }
 
 static void tell_dropped(struct node_watcher *watcher, node_id at, const struct packet *packet,
@@ -45,6 +45,12 @@ static void tell_transmitted(struct node_watcher *watcher, node_id at, unsigned 
     TELL(of_node(watcher), transmitted, at, port, packet);
 }
 
+static void tell_row(struct node_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
+                     uint64_t version)
+{
+    TELL(of_node(watcher), row, at, server, incarnation, version);
+}
+
 static void tell_copied(void *context, const struct packet *packet)
 {
     TELL((struct world_watch *)context, copied, packet);
@@ -56,29 +62,30 @@ static void tell_lost(void *context, const struct packet *packet)
 }
 
 #define LISTEN(watch, part, function)                                                              \
-    for (struct checker *const *each = (watch)->checkers; each && *each; each++)                   \
+    for (struct world_watcher *const *each = (watch)->watchers; each && *each; each++)             \
         if ((*each)->ops->function)                                                                \
     (watch)->part.function = tell_##function
 
 void world_watch_init(struct world_watch *watch, struct world *world,
-                      struct checker *const *checkers)
+                      struct world_watcher *const *watchers)
 {
-    *watch = (struct world_watch){.checkers = checkers, .slab.context = watch};
+    *watch = (struct world_watch){.watchers = watchers, .slab.context = watch};
     LISTEN(watch, node, sent);
     LISTEN(watch, node, delivered);
     LISTEN(watch, node, taken);
     LISTEN(watch, node, dropped);
     LISTEN(watch, node, port);
     LISTEN(watch, node, transmitted);
+    LISTEN(watch, node, row);
     LISTEN(watch, slab, copied);
     LISTEN(watch, slab, lost);
-    for (struct checker *const *each = checkers; each && *each; each++)
+    for (struct world_watcher *const *each = watchers; each && *each; each++)
         (*each)->world = world;
 }
 
 struct node_watcher *world_watch_node(struct world_watch *watch)
 {
-    return watch->checkers && *watch->checkers ? &watch->node : NULL;
+    return watch->watchers && *watch->watchers ? &watch->node : NULL;
 }
 
 const struct slab_watcher *world_watch_slab(struct world_watch *watch)

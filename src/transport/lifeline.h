@@ -4,7 +4,8 @@
  * It carries what is rare: who we are, the opening of pipes, descriptors of
  * shared memory. And it breaks when the peer's process ends, however it ends:
  * that is how death is noticed. A Unix socket (sequenced packets, carries
- * descriptors, says who the peer is) on one host, TCP between hosts.
+ * descriptors, says who the peer is) on one host, TCP between hosts, a line
+ * through the fabric where neither reaches.
  *
  * Both begin with a hello: version, context, host, the transports' own
  * descriptions and, when the cluster has a secret, a proof of knowing it (a
@@ -34,12 +35,15 @@ struct control {
 
 #define CONTROL_TRANSPORT 0x8000 /* kinds from here on belong to struct link */
 
+/* A family of places: a program that is attached to the node of its server. No system's number. */
+#define PLACE_FABRIC 254
+
 /* Where a context listens. */
 struct place {
     uint64_t context;    /* random, of one process's context; never 0 */
     uint8_t host[16];    /* of one boot of one machine */
-    uint8_t family;      /* 0: this host only; else AF_INET or AF_INET6 */
-    uint8_t address[16]; /* network order */
+    uint8_t family;      /* 0: this host only; else AF_INET, AF_INET6 or PLACE_FABRIC */
+    uint8_t address[16]; /* network order; of PLACE_FABRIC a relay_address */
     uint16_t port;       /* host order */
 };
 
@@ -63,10 +67,14 @@ struct lifeline_events {
     void (*down)(void *owner, struct lifeline *line, int reason);
 };
 
+struct attachment;
+
 struct lifelines_config {
     struct poller *poller;
-    const char *folder;  /* the domain's, for Unix sockets: FOLDER/socket.HEX */
-    const char *address; /* IP address to listen on too, or NULL */
+    struct attachment *attachment; /* to our server's node, borrowed, or NULL */
+    bool fabric_only;              /* never straight, though the peer be on this host */
+    const char *folder;            /* the domain's, for Unix sockets: FOLDER/socket.HEX */
+    const char *address;           /* IP address to listen on too, or NULL */
     uint64_t context;
     const uint8_t *card; /* what our transports say of themselves; borrowed until closed */
     size_t card_size;
@@ -120,6 +128,8 @@ void lifeline_cut(struct lifeline *line, int reason);
 bool lifeline_alive(const struct lifeline *line);
 bool lifeline_local(const struct lifeline *line); /* on this host: can carry descriptors */
 int lifeline_pid(const struct lifeline *line);    /* of the peer, told by the kernel; 0 over TCP */
+/* The same at both ends of a line that is up, and of no other line. */
+uint64_t lifeline_number(const struct lifeline *line);
 void lifeline_set_data(struct lifeline *line, void *data);
 void *lifeline_data(const struct lifeline *line);
 
@@ -127,5 +137,5 @@ void *lifeline_data(const struct lifeline *line);
 void place_host(uint8_t host[16]);
 bool place_is_here(const struct place *place);
 
-/* "10.0.0.1:4711", "[fe80::1]:4711", or "host" where it has no address. */
+/* "10.0.0.1:4711", "[fe80::1]:4711", "server 7/3", or "host" where it has no address. */
 void place_text(const struct place *place, char *out, size_t size);

@@ -58,6 +58,8 @@ struct lifeline {
 
 struct lifelines {
     struct poller *poller;
+    struct attachment *attachment; /* borrowed, or NULL */
+    bool fabric_only;
     const struct lifeline_events *events;
     void *owner;
     struct place place;

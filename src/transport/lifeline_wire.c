@@ -10,7 +10,7 @@
 #define CONTROL_MAGIC 0x5774     /* "Wt" */
 #define HELLO_MAGIC   0x77656674 /* "weft" */
 
-enum { HELLO_FLAG_KEYED = 1, FAMILY_NONE = 0, FAMILY_4 = 4, FAMILY_6 = 6 };
+enum { HELLO_FLAG_KEYED = 1, FAMILY_NONE = 0, FAMILY_FABRIC = 1, FAMILY_4 = 4, FAMILY_6 = 6 };
 
 static_assert(HELLO_SIZE_MAX <= CONTROL_BODY_MAX, "a hello is a message");
 static_assert(crypto_generichash_KEYBYTES == LIFELINE_KEY_SIZE, "the key is libsodium's");
@@ -43,12 +43,18 @@ int control_head_read(struct control_head *head, const uint8_t in[CONTROL_HEAD_S
 
 static uint8_t family_write(uint8_t family)
 {
-    return family == AF_INET ? FAMILY_4 : family == AF_INET6 ? FAMILY_6 : FAMILY_NONE;
+    return family == AF_INET        ? FAMILY_4
+           : family == AF_INET6     ? FAMILY_6
+           : family == PLACE_FABRIC ? FAMILY_FABRIC
+                                    : FAMILY_NONE;
 }
 
 static bool family_read(uint8_t wire, uint8_t *family)
 {
-    *family = wire == FAMILY_4 ? AF_INET : wire == FAMILY_6 ? AF_INET6 : 0;
+    *family = wire == FAMILY_4        ? AF_INET
+              : wire == FAMILY_6      ? AF_INET6
+              : wire == FAMILY_FABRIC ? PLACE_FABRIC
+                                      : 0;
     return wire == family_write(*family);
 }
 

@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "transport/attachment.h"
 #include "transport/domain.h"
 #include "transport/lifeline.h"
 #include "transport/lifeline_impl.h"
@@ -208,10 +209,26 @@ static int tcp_connect(struct lifeline *line)
     return line_watch(line, fd, EPOLLOUT);
 }
 
+/* Through our server's node. To this file a line of the fabric is a stream as any other. */
+static int fabric_connect(struct lifeline *line)
+{
+    struct attachment *attachment = line->lines->attachment;
+    struct relay_address to;
+    int fd;
+    if (!attachment)
+        return -EHOSTUNREACH;
+    relay_address_read(&to, line->to.address);
+    int result = attachment_connect(attachment, &to, &fd);
+    if (result)
+        return result;
+    line->local = false;
+    return line_watch(line, fd, EPOLLOUT);
+}
+
 static void line_begin(struct lifeline *line)
 {
     int result = -ENOENT;
-    if (place_is_here(&line->to))
+    if (place_is_here(&line->to) && !line->lines->fabric_only)
         result = unix_connect(line);
     if (result == -EINPROGRESS) {
         nsec again = clock_after(RETRY_NSEC);
@@ -225,7 +242,7 @@ static void line_begin(struct lifeline *line)
         return;
     }
     if (result == -ENOENT || result == -ECONNREFUSED) {
-        int other = tcp_connect(line);
+        int other = line->to.family == PLACE_FABRIC ? fabric_connect(line) : tcp_connect(line);
         if (other == 0)
             return;
         bool tried = other != -EHOSTUNREACH || !place_is_here(&line->to);
@@ -340,6 +357,22 @@ static void tcp_ready(void *owner, uint32_t events)
     lifelines_accept(lines, lines->tcp_fd, false);
 }
 
+static void fabric_accepted(void *owner, int fd)
+{
+    line_accept(owner, fd, false);
+}
+
+/* Where we can be reached from elsewhere: by IP if we have an address, else by the fabric. */
+static void fabric_listen(struct lifelines *lines)
+{
+    struct relay_address address = attachment_address(lines->attachment);
+    attachment_on_line(lines->attachment, fabric_accepted, lines);
+    if (lines->place.family)
+        return;
+    lines->place.family = PLACE_FABRIC;
+    relay_address_write(&address, lines->place.address);
+}
+
 static int unix_listen(struct lifelines *lines, struct why *why)
 {
     struct sockaddr_un address;
@@ -400,6 +433,8 @@ int lifelines_open(struct lifelines **out, const struct lifelines_config *config
         return why_fail(why, -ENOMEM, "not enough memory");
     }
     lines->poller = config->poller;
+    lines->attachment = config->attachment;
+    lines->fabric_only = config->fabric_only;
     lines->events = config->events;
     lines->owner = config->owner;
     lines->card = config->card;
@@ -425,6 +460,8 @@ int lifelines_open(struct lifelines **out, const struct lifelines_config *config
         result = unix_listen(lines, why);
     if (!result && config->address)
         result = tcp_listen(lines, config->address, why);
+    if (!result && lines->attachment)
+        fabric_listen(lines);
     if (result) {
         lifelines_close(lines);
         return result;
@@ -460,6 +497,8 @@ void lifelines_close(struct lifelines *lines)
 {
     if (!lines)
         return;
+    if (lines->attachment)
+        attachment_on_line(lines->attachment, NULL, NULL);
     while (lines->live) {
         struct lifeline *line = lines->live;
         lines->live = line->next;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "transport/lifeline.h"
+#include "wire/relay.h"
 
 static uint8_t host_here[16]; /* written once, by host_find; pthread_once carries it */
 static pthread_once_t host_once = PTHREAD_ONCE_INIT;
@@ -54,8 +55,12 @@ bool place_is_here(const struct place *place)
 void place_text(const struct place *place, char *out, size_t size)
 {
     char address[INET6_ADDRSTRLEN];
-    if ((place->family != AF_INET && place->family != AF_INET6) ||
-        !inet_ntop(place->family, place->address, address, sizeof address))
+    struct relay_address program;
+    relay_address_read(&program, place->address);
+    if (place->family == PLACE_FABRIC)
+        snprintf(out, size, "server %u/%u", program.server, program.program);
+    else if ((place->family != AF_INET && place->family != AF_INET6) ||
+             !inet_ntop(place->family, place->address, address, sizeof address))
         snprintf(out, size, "host");
     else
         snprintf(out, size, place->family == AF_INET6 ? "[%s]:%u" : "%s:%u", address,

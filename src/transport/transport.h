@@ -95,6 +95,7 @@ struct transport_config {
     struct poller *poller; /* for descriptors that announce work; callbacks ring the bells */
     const char *address;   /* our IP address, or NULL */
     const char *provider;  /* libfabric's, or NULL for its default */
+    const char *node;      /* the socket of our server's node, or NULL */
     uint32_t ring_slots;
     uint32_t ring_bytes;
     struct list *bells; /* struct doorbell.polled; see struct transport */
@@ -236,3 +237,4 @@ extern const struct transport_ops *const transports[];
 extern const struct transport_ops transport_shm;
 extern const struct transport_ops transport_fabric;
 extern const struct transport_ops transport_udp;
+extern const struct transport_ops transport_routed;

@@ -5,6 +5,5 @@ const struct transport_ops *const transports[] = {
 #ifdef WEFT_HAVE_LIBFABRIC
     &transport_fabric,
 #endif
-    &transport_udp,
-    NULL,
+    &transport_udp,    &transport_routed, NULL,
 };

@@ -69,8 +69,7 @@ nsec udp_pipe_again(const struct udp_pipe *pipe, nsec now)
 
 static void udp_watch(struct udp *udp, bool on)
 {
-    int result = poller_change(udp->poller, udp->watch, on ? EPOLLIN : 0);
-    assert(result == 0); /* it is in the set */
+    udp->carrier->watch(udp, on);
     udp->polled = !on;
 }
 
@@ -119,6 +118,18 @@ int udp_pipe_open(struct udp_pipe *pipe, struct udp_link *link, struct doorbell 
     return 0;
 }
 
+int udp_pipe_renumber(struct udp_pipe *pipe, uint64_t id)
+{
+    struct id_map *pipes = &pipe->link->udp->pipes;
+    if (id_map_get(pipes, id))
+        return -EEXIST;
+    if (!id_map_put(pipes, id, pipe))
+        return -ENOMEM;
+    id_map_take(pipes, pipe->id);
+    pipe->id = id;
+    return 0;
+}
+
 void udp_pipe_close(struct udp_pipe *pipe)
 {
     void *was = id_map_take(&pipe->link->udp->pipes, pipe->id);
@@ -141,19 +152,37 @@ void udp_batch_add(struct udp_batch *batch, const struct udp_datagram *frame, co
         udp_batch_send(batch);
     unsigned at = batch->count++;
     struct iovec *pieces = batch->pieces[at];
-    struct socket_address *peer = &batch->pipe->link->peer;
     pieces[0].iov_base = batch->heads[at];
     pieces[0].iov_len = udp_write(frame, batch->heads[at], sizeof batch->heads[at]);
     pieces[1] = (struct iovec){(void *)body, frame->frame.size};
-    batch->messages[at] = (struct mmsghdr){.msg_hdr = {.msg_name = &peer->storage,
-                                                       .msg_namelen = peer->size,
-                                                       .msg_iov = pieces,
-                                                       .msg_iovlen = 2}};
 }
 
 void udp_batch_send(struct udp_batch *batch)
 {
+    batch->pipe->link->udp->carrier->send(batch);
+    batch->count = 0;
+}
+
+void udp_send(struct udp_pipe *pipe, const struct udp_datagram *datagram)
+{
+    uint8_t bytes[UDP_RETURN_SIZE + UDP_ACKS_MAX * sizeof(struct acknowledgement)];
+    struct udp_batch batch;
+    udp_batch_start(&batch, pipe);
+    batch.count = 1;
+    batch.pieces[0][1] = (struct iovec){NULL, 0};
+    batch.pieces[0][0] = (struct iovec){bytes, udp_write(datagram, bytes, sizeof bytes)};
+    pipe->link->udp->carrier->send(&batch);
+}
+
+static void socket_send(struct udp_batch *batch)
+{
     struct udp *udp = batch->pipe->link->udp;
+    struct socket_address *peer = &batch->pipe->link->peer;
+    for (unsigned i = 0; i < batch->count; i++)
+        batch->messages[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &peer->storage,
+                                                          .msg_namelen = peer->size,
+                                                          .msg_iov = batch->pieces[i],
+                                                          .msg_iovlen = 2}};
     for (unsigned sent = 0; sent < batch->count;) {
         int count = sendmmsg(udp->fd, batch->messages + sent, batch->count - sent,
                              MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -163,40 +192,41 @@ void udp_batch_send(struct udp_batch *batch)
         }
         sent += (unsigned)count;
     }
-    batch->count = 0;
-}
-
-void udp_send(struct udp_pipe *pipe, const struct udp_datagram *datagram)
-{
-    uint8_t bytes[UDP_RETURN_SIZE + UDP_ACKS_MAX * sizeof(struct acknowledgement)];
-    struct udp *udp = pipe->link->udp;
-    size_t size = udp_write(datagram, bytes, sizeof bytes);
-    if (sendto(udp->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL,
-               (struct sockaddr *)&pipe->link->peer.storage, pipe->link->peer.size) < 0)
-        udp->counts.refused++;
 }
 
 /* ---- in ---- */
 
-static void udp_handle(struct udp *udp, const uint8_t *bytes, size_t size,
-                       const struct socket_address *from)
+struct udp_pipe *udp_pipe_of(struct udp *udp, const uint8_t *bytes, size_t size,
+                             struct udp_datagram *datagram)
+{
+    udp->counts.datagrams++;
+    if (udp_read(datagram, bytes, size)) {
+        udp->counts.garbage++;
+        return NULL;
+    }
+    struct udp_pipe *pipe = id_map_get(&udp->pipes, datagram->pipe);
+    if (!pipe || pipe->link->lost) {
+        udp->counts.stray++;
+        return NULL;
+    }
+    return pipe;
+}
+
+static void socket_handle(struct udp *udp, const uint8_t *bytes, size_t size,
+                          const struct socket_address *from)
 {
     struct udp_datagram datagram;
-    udp->counts.datagrams++;
-    if (udp_read(&datagram, bytes, size)) {
-        udp->counts.garbage++;
+    struct udp_pipe *pipe = udp_pipe_of(udp, bytes, size, &datagram);
+    if (!pipe)
         return;
-    }
-    struct udp_pipe *pipe = id_map_get(&udp->pipes, datagram.pipe);
-    if (!pipe || pipe->link->lost || !socket_same(from, &pipe->link->peer)) {
+    if (socket_same(from, &pipe->link->peer))
+        pipe->heard(pipe, &datagram);
+    else
         udp->counts.stray++;
-        return;
-    }
-    pipe->heard(pipe, &datagram);
 }
 
 /* One batch. Returns how many datagrams came. */
-static int udp_receive(struct udp *udp)
+static int socket_receive(struct udp *udp)
 {
     struct mmsghdr messages[UDP_BATCH];
     struct iovec pieces[UDP_BATCH];
@@ -216,18 +246,30 @@ static int udp_receive(struct udp *udp)
             udp->counts.datagrams++;
             udp->counts.garbage++; /* longer than any of ours */
         } else {
-            udp_handle(udp, pieces[i].iov_base, messages[i].msg_len, &from[i]);
+            socket_handle(udp, pieces[i].iov_base, messages[i].msg_len, &from[i]);
         }
     }
     return count > 0 ? count : 0; /* an error of a socket without a peer is a lost datagram's */
 }
 
-static void udp_ready(void *owner, uint32_t events)
+static void socket_ready(void *owner, uint32_t events)
 {
-    udp_receive(owner);
+    socket_receive(owner);
 }
 
-static int udp_progress(struct transport *transport)
+static void socket_watch(struct udp *udp, bool on)
+{
+    int result = poller_change(udp->poller, udp->watch, on ? EPOLLIN : 0);
+    assert(result == 0); /* it is in the set */
+}
+
+static const struct udp_carrier socket_carrier = {
+    .send = socket_send,
+    .receive = socket_receive,
+    .watch = socket_watch,
+};
+
+int udp_progress(struct transport *transport)
 {
     struct udp *udp = container_of(transport, struct udp, transport);
     udp->polled_lately = true;
@@ -236,22 +278,34 @@ static int udp_progress(struct transport *transport)
         udp->idle_at = clock_now() + IDLE_NSEC;
         udp_wake(udp, udp->idle_at);
     }
-    return udp_receive(udp);
+    return udp->carrier->receive(udp);
 }
 
-static int udp_arm(struct transport *transport)
+int udp_arm(struct transport *transport)
 {
     struct udp *udp = container_of(transport, struct udp, transport);
     if (udp->polled)
         udp_watch(udp, true);
-    return udp_receive(udp);
+    return udp->carrier->receive(udp);
 }
 
 /* ---- the transport ---- */
 
-static void udp_close(struct transport *transport)
+int udp_core_open(struct udp *udp, const struct transport_ops *ops,
+                  const struct udp_carrier *carrier, const struct transport_config *config)
 {
-    struct udp *udp = container_of(transport, struct udp, transport);
+    udp->transport.ops = ops;
+    udp->carrier = carrier;
+    udp->poller = config->poller;
+    udp->fd = -1;
+    udp->timer = (struct poller_timer){.fired = udp_fired, .owner = udp};
+    list_init(&udp->all);
+    udp->buffers = array_new(UDP_BATCH, UDP_DATAGRAM_MAX);
+    return udp->buffers ? poller_set(udp->poller, &udp->timer, FAR) : -ENOMEM;
+}
+
+void udp_core_close(struct udp *udp)
+{
     assert(list_is_empty(&udp->all));
     poller_remove(udp->poller, udp->watch);
     poller_unset(udp->poller, &udp->timer);
@@ -259,6 +313,12 @@ static void udp_close(struct transport *transport)
         close(udp->fd);
     id_map_fini(&udp->pipes);
     free(udp->buffers);
+}
+
+static void udp_close(struct transport *transport)
+{
+    struct udp *udp = container_of(transport, struct udp, transport);
+    udp_core_close(udp);
     free(udp);
 }
 
@@ -291,7 +351,7 @@ static int socket_open(struct udp *udp, const char *text, struct why *why)
     if (!result)
         result = socket_size(udp);
     if (!result)
-        result = poller_add(udp->poller, udp->fd, EPOLLIN, udp_ready, udp, &udp->watch);
+        result = poller_add(udp->poller, udp->fd, EPOLLIN, socket_ready, udp, &udp->watch);
     return result ? why_fail(why, result, "udp: cannot use %s: %s", text, strerror(-result)) : 0;
 }
 
@@ -302,15 +362,9 @@ static int udp_open(struct transport **out, const struct transport_config *confi
     struct udp *udp = array_new(1, sizeof *udp);
     if (!udp)
         return why_fail(why, -ENOMEM, "not enough memory");
-    udp->transport.ops = &transport_udp;
-    udp->poller = config->poller;
-    udp->fd = -1;
-    udp->timer = (struct poller_timer){.fired = udp_fired, .owner = udp};
-    list_init(&udp->all);
-    udp->buffers = array_new(UDP_BATCH, UDP_DATAGRAM_MAX);
-    int result = 0;
-    if (!udp->buffers || poller_set(udp->poller, &udp->timer, FAR))
-        result = why_fail(why, -ENOMEM, "not enough memory");
+    int result = udp_core_open(udp, &transport_udp, &socket_carrier, config);
+    if (result)
+        why_set(why, "not enough memory");
     if (!result)
         result = socket_open(udp, config->address, why);
     if (result) {
@@ -369,7 +423,7 @@ static int udp_link_open(struct transport *transport, struct lifeline *line,
     return 0;
 }
 
-static void udp_link_lost(struct link *base)
+void udp_link_lost(struct link *base)
 {
     struct udp_link *link = container_of(base, struct udp_link, link);
     link->lost = true;
@@ -387,7 +441,7 @@ static void udp_link_close(struct link *base)
 }
 
 /* We send none, so none is right. */
-static int udp_link_control(struct link *link, struct control *control)
+int udp_link_control(struct link *link, struct control *control)
 {
     return -EPROTO;
 }

@@ -1,14 +1,16 @@
 #pragma once
-/* udp_impl: what the three files of the udp transport share.
+/* udp_impl: what the files of the two transports over datagrams share.
  *   udp.c         the socket, the links, who gets which datagram, the timer
  *   udp_outlet.c  the sender's end of a pipe
- *   udp_inlet.c   the receiver's end */
+ *   udp_inlet.c   the receiver's end
+ *   routed.c      the same pipes over a node's relay in place of a socket */
 
 #include <stdalign.h>
 #include <stdlib.h>
 
 #include "base/id_map.h"
 #include "base/list.h"
+#include "transport/attachment.h"
 #include "transport/socket.h"
 #include "transport/udp.h"
 #include "transport/udp_wire.h"
@@ -45,8 +47,19 @@ static inline void udp_body_free(struct udp_body *body)
     body->large = NULL;
 }
 
+struct udp;
+struct udp_batch;
+
+/* What moves the datagrams: the socket of udp.c, or the relay of routed.c. */
+struct udp_carrier {
+    void (*send)(struct udp_batch *batch); /* all of it; what is refused is lost */
+    int (*receive)(struct udp *udp);       /* calls udp_heard; returns how many datagrams came */
+    void (*watch)(struct udp *udp, bool on);
+};
+
 struct udp {
     struct transport transport;
+    const struct udp_carrier *carrier;
     struct poller *poller;
     int fd;
     struct poller_watch *watch;
@@ -65,7 +78,10 @@ struct udp {
 struct udp_link {
     struct link link;
     struct udp *udp;
-    struct socket_address peer;
+    union {
+        struct socket_address peer;   /* udp */
+        struct relay_address program; /* routed */
+    };
     bool lost;
 };
 
@@ -84,6 +100,18 @@ struct udp_pipe {
 
 MUST_CHECK int udp_pipe_open(struct udp_pipe *pipe, struct udp_link *link, struct doorbell *bell);
 void udp_pipe_close(struct udp_pipe *pipe);
+/* Another number than the random one it got. -EEXIST */
+MUST_CHECK int udp_pipe_renumber(struct udp_pipe *pipe, uint64_t id);
+
+/* A pipe whose two numbers both ends know by themselves. */
+struct udp_numbers {
+    uint64_t own;
+    uint64_t peer;
+};
+MUST_CHECK int udp_outlet_open_numbered(struct link *link, struct doorbell *bell,
+                                        const struct udp_numbers *numbers, struct outlet **outlet);
+MUST_CHECK int udp_inlet_open_numbered(struct link *link, struct doorbell *bell,
+                                       const struct udp_numbers *numbers, struct inlet **inlet);
 
 /* Has late() called at that moment, or earlier if that was wanted before. */
 void udp_pipe_wake(struct udp_pipe *pipe, nsec at);
@@ -104,8 +132,24 @@ void udp_batch_start(struct udp_batch *batch, struct udp_pipe *pipe);
 void udp_batch_add(struct udp_batch *batch, const struct udp_datagram *frame, const uint8_t *body);
 void udp_batch_send(struct udp_batch *batch);
 
+/* The core of a transport: all but what carries its datagrams, which the caller then opens. */
+MUST_CHECK int udp_core_open(struct udp *udp, const struct transport_ops *ops,
+                             const struct udp_carrier *carrier,
+                             const struct transport_config *config);
+void udp_core_close(struct udp *udp);
+/* The pipe that a datagram is for, and the datagram read; NULL: none, and it was counted. The
+ * carrier looks whether it came from the pipe's peer, and calls heard(). */
+struct udp_pipe *udp_pipe_of(struct udp *udp, const uint8_t *bytes, size_t size,
+                             struct udp_datagram *datagram);
+
 /* One datagram without a body. */
 void udp_send(struct udp_pipe *pipe, const struct udp_datagram *datagram);
+
+/* What the ops tables of both have in common. */
+void udp_link_lost(struct link *link);
+int udp_link_control(struct link *link, struct control *control);
+int udp_progress(struct transport *transport);
+int udp_arm(struct transport *transport);
 
 int udp_outlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
                     struct outlet **outlet);
@@ -120,5 +164,6 @@ int udp_inlet_open(struct link *link, struct doorbell *bell, struct parcel *offe
                    struct parcel *answer, struct inlet **inlet);
 void udp_inlet_close(struct inlet *inlet);
 int udp_pull(struct inlet *inlet, struct frame *out, unsigned max);
+bool udp_waits(struct inlet *inlet); /* would udp_pull return a frame? */
 void udp_release(struct inlet *inlet, const struct frame *frame);
 int udp_acknowledge(struct inlet *inlet, uint64_t token, int64_t status);

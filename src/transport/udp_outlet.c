@@ -218,7 +218,7 @@ int udp_outlet_open(struct link *base, struct doorbell *bell, struct parcel *off
     struct udp_outlet *outlet = array_new(1, sizeof *outlet + window * sizeof(struct outlet_slot));
     if (!outlet)
         return -ENOMEM;
-    outlet->outlet.ops = &transport_udp;
+    outlet->outlet.ops = base->ops;
     outlet->window = window;
     outlet->resend_at = outlet->ask_at = outlet->confirm_at = NSEC_NEVER;
     outlet->pipe.heard = outlet_heard;
@@ -255,6 +255,24 @@ void udp_outlet_close(struct outlet *base)
     while (outlet->base < outlet->next)
         udp_body_free(&outlet->slots[outlet->base++ % outlet->window].body);
     free(outlet);
+}
+
+int udp_outlet_open_numbered(struct link *link, struct doorbell *bell,
+                             const struct udp_numbers *numbers, struct outlet **out)
+{
+    struct parcel offer = {0};
+    int result = udp_outlet_open(link, bell, &offer, out);
+    if (result)
+        return result;
+    struct udp_outlet *outlet = outlet_of(*out);
+    result = udp_pipe_renumber(&outlet->pipe, numbers->own);
+    if (result) {
+        udp_outlet_close(*out);
+        return result;
+    }
+    outlet->pipe.peer = numbers->peer;
+    outlet->peer_window = outlet->window;
+    return 0;
 }
 
 bool udp_room(struct outlet *base, size_t size)

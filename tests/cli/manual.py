@@ -25,6 +25,13 @@ def groups():
 
 
 @functools.cache
+def unspoken():
+    """Commands of one word that belong together, though no word says so."""
+    return {line[2:20].strip(): "cluster" for line in weft("help", "cluster").out.splitlines()
+            if line.startswith("  ")}
+
+
+@functools.cache
 def options(name):
     return re.findall(r"^  --([a-z0-9-]+)", weft("help", *name.split()).out, re.M)
 
@@ -47,7 +54,7 @@ class Manual(unittest.TestCase):
     @staticmethod
     @functools.cache
     def pages():
-        pages = {"weft-" + group: weft("help", "--man", group).out for group in groups()}
+        pages = {"weft-" + group: weft("help", "--man", group).out for group in groups() + sorted(set(unspoken().values()))}
         return list({"weft": weft("help", "--man").out, **pages}.items())
 
     @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
@@ -83,7 +90,8 @@ class Manual(unittest.TestCase):
     def test_the_pages_name_every_command_and_option(self):
         text = {name: formatted(page).stdout for name, page in self.pages()}
         for name in names():
-            page = text["weft-" + name.split()[0] if " " in name else "weft"]
+            group = unspoken().get(name, name.split()[0] if " " in name else "")
+            page = text["weft-" + group if group else "weft"]
             self.assertIn("weft " + name, page)
             self.assertIn("weft " + name, text["weft"])
             for option in options(name):
@@ -127,6 +135,11 @@ class Completion(unittest.TestCase):
             self.assertEqual(self.complete(group, ""), seconds)
             self.assertEqual(self.complete("help", group, ""), seconds)
 
+    def test_what_is_not_said_is_not_offered(self):
+        self.assertIn("up", unspoken())
+        self.assertNotIn("cluster", self.complete(""))
+        self.assertNotIn("cluster", weft("completion", "fish").out.split())
+
     def test_options_of_every_command(self):
         for name in names():
             self.assertEqual(self.complete(*name.split(), "--"),
@@ -134,7 +147,7 @@ class Completion(unittest.TestCase):
 
     def test_choices_and_files(self):
         self.assertEqual(self.complete("completion", ""), ["bash", "fish", "zsh"])
-        self.assertEqual(self.complete("paper", "run", "--quick", "cam-"), ["cam-hops"])
+        self.assertEqual(self.complete("paper", "run", "--quick", "cam-h"), ["cam-hops"])
         with tempfile.TemporaryDirectory() as folder:
             for name in ("plan one.json", "plan two.json", "other"):
                 open(f"{folder}/{name}", "w").close()

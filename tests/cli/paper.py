@@ -150,6 +150,64 @@ class CamCube(unittest.TestCase):
             self.assertEqual(row["diameter"], 3 * (k // 2))
         self.assertEqual(verdicts(figure), ["agrees", "agrees", "differs", "differs"])
 
+    def test_keys_of_failed_servers_are_those_of_the_papers_recursion(self):
+        figure = run("cam-keyspace")
+        self.assertEqual(set(verdicts(figure)), {"agrees"})
+        self.assertEqual([(row["x"], row["y"]) for row in rows(figure)],
+                         torus_list((5, 5), (2, 2), 0)[:5])
+        for row in rows(figure, 1):
+            kind, words = row["topology"].split(":")
+            if kind == "jellyfish":
+                cables = int(words.split("degree=")[1].split(",")[0])
+                self.assertEqual(row["heirs_min"], cables)
+                self.assertEqual(row["heirs_max"], cables)
+                self.assertAlmostEqual(row["share_max"], 100 / cables)
+                self.assertAlmostEqual(row["share_min"], 100 / cables)
+                continue
+            sizes = tuple(int(size) for size in words.split("x"))
+            home, lists = (0,) * len(sizes), []
+            for sequence in range(row["sequences"]):
+                lists.append(torus_list(sizes, home, sequence))
+                self.assertEqual(len(lists[-1]), row["servers"])
+            self.assertEqual(len(set(map(tuple, lists))), row["sequences"])
+            heirs = collections.Counter(servers[1] for servers in lists)
+            next_heirs = collections.Counter(
+                servers[1] if servers[1] != lists[0][1] else servers[2] for servers in lists)
+            count = len(lists)
+            self.assertEqual([row["heirs_min"], row["heirs_max"]], [len(heirs)] * 2)
+            self.assertAlmostEqual(row["share_min"], 100 * min(heirs.values()) / count)
+            self.assertAlmostEqual(row["share_max"], 100 * max(heirs.values()) / count)
+            self.assertAlmostEqual(row["next_share_max"], 100 * max(next_heirs.values()) / count)
+
+    def test_the_load_of_those_that_are_left_is_uneven_only_where_servers_failed(self):
+        every = rows(run("cam-keyspace"), 2)
+        for row in every:
+            if row["failed"] == 0:
+                self.assertEqual((row["load_max"], row["heir_hops"]), (1, None))
+            else:
+                self.assertTrue(1 < row["load_max"] < 3 and row["heir_hops"] >= 1, row)
+        for kind in ("2D", "3D"):  # jump cables shorten the way; keys lie as on the torus
+            torus, nova = ([row for row in every if row["network"] == f"{name} {kind}"]
+                           for name in ("torus", "NovaCube"))
+            for one, other in zip(torus[1:], nova[1:]):
+                self.assertEqual(one["load_max"], other["load_max"])
+                self.assertLessEqual(other["heir_hops"], one["heir_hops"])
+
+
+def torus_list(sizes, home, sequence):
+    """The servers of a key by the words of the paper: facets, orders, breadth first."""
+    orders = list(itertools.permutations(range(len(sizes))))
+    facet, order = divmod(sequence, len(orders))
+    servers, seen = [home], {home}
+    for server in servers:
+        for axis in orders[order]:
+            step = -1 if facet >> axis & 1 else 1
+            near = (server[axis] + step) % sizes[axis]
+            near = server[:axis] + (near,) + server[axis + 1:]
+            if near not in seen:
+                seen.add(near)
+                servers.append(near)
+    return servers
 
 
 def nova_graph(k, n):

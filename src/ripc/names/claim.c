@@ -58,9 +58,28 @@ static bool seal_matches(const struct seal *seal, const uint8_t *data, size_t si
 }
 
 /* AF_INET6 is another number on every system. */
+static const struct {
+    uint8_t family, wire;
+} families[] = {{0, 0}, {PLACE_FABRIC, 1}, {AF_INET, 4}, {AF_INET6, 6}};
+
+enum { FAMILY_COUNT = sizeof families / sizeof *families };
+
 static uint8_t family_to_wire(uint8_t family)
 {
-    return family == AF_INET ? 4 : family == AF_INET6 ? 6 : 0;
+    for (unsigned i = 0; i < FAMILY_COUNT; i++)
+        if (families[i].family == family)
+            return families[i].wire;
+    return 0;
+}
+
+static bool family_of_wire(uint8_t wire, uint8_t *family)
+{
+    for (unsigned i = 0; i < FAMILY_COUNT; i++) {
+        *family = families[i].family;
+        if (families[i].wire == wire)
+            return true;
+    }
+    return false;
 }
 
 static void write_claim(struct writer *out, const struct claim *claim)
@@ -85,6 +104,8 @@ static bool address_is_sound(const struct place *place)
         return place->port != 0 && memcmp(place->address + 4, zero, 12) == 0;
     case AF_INET6:
         return place->port != 0;
+    case PLACE_FABRIC:
+        return place->port == 0 && memcmp(place->address, zero, 16) != 0;
     case 0: /* this host only */
         return place->port == 0 && memcmp(place->address, zero, 16) == 0;
     default:
@@ -112,11 +133,10 @@ static bool read_claim(struct reader *in, struct claim *claim)
     uint32_t pid = read_u32(in);
     read_copy(in, claim->place.address, sizeof claim->place.address);
     if (in->failed || pid > INT32_MAX || flags > CLAIM_GROUP ||
-        (family != 0 && family != 4 && family != 6))
+        !family_of_wire(family, &claim->place.family))
         return false;
     claim->group = flags == CLAIM_GROUP;
     claim->pid = (int)pid;
-    claim->place.family = family == 4 ? AF_INET : family == 6 ? AF_INET6 : 0;
     return claim_is_sound(claim);
 }
 

@@ -35,6 +35,7 @@ static const struct name_service_ops *const services[] = {
     &name_service_host,
     &name_service_multicast,
     &name_service_file,
+    &name_service_directory,
 };
 
 static const struct names_tuning tuning_default = {
@@ -83,7 +84,8 @@ static int service_open(struct names *names, char *text, const struct names_conf
             ops = services[i];
     if (!ops)
         return why_fail(why, -EINVAL,
-                        "no name service '%s': it is host, multicast:GROUP:PORT or file:PATH",
+                        "no name service '%s': it is host, multicast:GROUP:PORT, file:PATH or "
+                        "directory",
                         text);
     if (names->service_count == NAMES_SERVICE_MAX)
         return why_fail(why, -EINVAL, "more than %d name services", NAMES_SERVICE_MAX);

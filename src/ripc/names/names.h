@@ -47,9 +47,10 @@ struct names_events {
 
 struct names_config {
     struct poller *poller;
-    const char *services; /* "host,multicast:239.255.87.70:17700,file:PATH" */
+    const char *services; /* "host,multicast:239.255.87.70:17700,file:PATH,directory" */
     const char *folder;   /* the domain's */
     const char *domain;   /* claims of other domains are not ours */
+    const char *node;     /* the socket of our server's node, for the directory; NULL: none */
     const char *address;  /* of the interface for multicast; NULL: loopback */
     const uint8_t *key;   /* 32 bytes, or NULL; copied */
     const struct names_events *events;

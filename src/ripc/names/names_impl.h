@@ -21,6 +21,7 @@ struct name_service {
 extern const struct name_service_ops name_service_host;
 extern const struct name_service_ops name_service_multicast;
 extern const struct name_service_ops name_service_file;
+extern const struct name_service_ops name_service_directory;
 
 /* What announce of a service returns besides 0 (claimed) and errors. */
 #define NAME_SERVICE_LATER 1

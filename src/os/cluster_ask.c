@@ -1,4 +1,4 @@
-#include "cli/cluster_ask.h"
+#include "os/cluster_ask.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,0 +1,148 @@
+/* node_trip: a packet to the other end of a chain and back, again and again, one at a time. */
+#include "node_trip.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "node_stage.h"
+
+#define TRIP_ID 301
+#define PAYLOAD 24 /* 64 bytes with the header, as the kernel's datagrams have */
+#define LINKS   6
+#define SPIN    (NSEC_NEVER / 2)
+
+static_assert(TURNS_MAX >= 20000, "room for all trips of a round");
+
+struct trip_order {
+    weft_server to;
+    uint32_t turns;
+};
+
+static struct trip_order order; /* of this process: where, and how many are left */
+static double times[TURNS_MAX]; /* of each trip: a median does not see who else has a processor */
+static nsec begun;              /* the one under way */
+static volatile sig_atomic_t landed; /* all are back */
+
+static void trip_begin(struct weft_self *self)
+{
+    struct weft_packet *packet = weft_packet(self, PAYLOAD);
+    begun = clock_now();
+    if (!packet || weft_send_server(self, packet, order.to) < 0)
+        bench_fail("a packet cannot be sent");
+}
+
+static void trip_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    trip_begin(self);
+}
+
+static void trip_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    if (!order.turns || weft_source(packet) != order.to) {
+        weft_reply(self, packet);
+        return;
+    }
+    weft_done(packet);
+    times[order.turns - 1] = (double)(clock_now() - begun) / 1e3;
+    if (--order.turns)
+        trip_begin(self);
+    else
+        landed = 1;
+}
+
+static const struct weft_service_ops trip_ops = {.deliver = trip_deliver, .request = trip_request};
+static const struct weft_service trip = {
+    .version = WEFT_SERVICE_VERSION, .name = "trip", .id = TRIP_ID, .ops = &trip_ops};
+
+static double trip_time(struct host *host, weft_server to, unsigned turns)
+{
+    order = (struct trip_order){to, turns};
+    landed = 0;
+    if (host_request(host, 0, TRIP_ID, NULL, 0))
+        bench_fail("no such service");
+    host_run(host, &landed, clock_after(60 * NSEC_PER_SEC));
+    if (!landed)
+        bench_fail("a packet was lost");
+    return bench_median(times, (int)turns);
+}
+
+/* One layout of servers to processes, beside one of the kernel's ways, in turn. */
+struct trip_plan {
+    const char *what;
+    const char *peer;
+    uint32_t servers;       /* of the chain */
+    uint32_t here;          /* servers of this process */
+    uint32_t others[LINKS]; /* of the others; 0 ends */
+    nsec spin, yield;
+    unsigned turns;
+};
+
+static void trip_compare(struct bench *bench, const struct trip_plan *plan,
+                         struct kernel_path *kernel)
+{
+    struct stage stage;
+    int rounds = bench->quick ? 3 : 9;
+    unsigned turns = bench->quick ? plan->turns / 5 : plan->turns;
+    double ours[16], theirs[16];
+    stage_open(&stage, plan->servers);
+    bool pinned = plan->spin == SPIN;
+    for (unsigned i = 0; i < LINKS && plan->others[i]; i++)
+        stage_spawn(&stage, plan->others[i], &trip, pinned ? 1 : -1, plan->spin, plan->yield);
+    struct host *host = stage_host(&stage, plan->here, &trip, plan->spin, plan->yield);
+    weft_server last = plan->servers - 1;
+    stage_settle(host, 0, last, plan->servers);
+    trip_time(host, last, turns / 10 + 1);
+    for (int round = 0; round < rounds; round++) {
+        ours[round] = trip_time(host, last, turns);
+        stage_pause(&stage, true); /* who polls would take a processor from the other side */
+        theirs[round] = kernel ? kernel_trip(kernel, turns) : 0;
+        stage_pause(&stage, false);
+    }
+    double weft = bench_median(ours, rounds), peer = bench_median(theirs, rounds);
+    struct bench_value values[] = {{"weft", weft}, {plan->peer, peer}, {"ratio", peer / weft}};
+    bench_add(bench, plan->what, "us", values, kernel ? 3 : 1);
+    host_close(host);
+    stage_close(&stage);
+}
+
+void trip_run(struct bench *bench)
+{
+    static const struct trip_plan one = {.what = "1 link there and back, 64 B, both polling",
+                                         .peer = "udp",
+                                         .servers = 2,
+                                         .here = 1 << 0,
+                                         .others = {1 << 1},
+                                         .spin = SPIN,
+                                         .yield = -1,
+                                         .turns = 20000};
+    static const struct trip_plan two = {.what = "6 links there and back, two processes polling",
+                                         .peer = "netns",
+                                         .servers = LINKS + 1,
+                                         .here = 0x0f,
+                                         .others = {0x70},
+                                         .spin = SPIN,
+                                         .yield = -1,
+                                         .turns = 5000};
+    static const struct trip_plan each = {
+        .what = "6 links there and back, a process a server",
+        .peer = "netns",
+        .servers = LINKS + 1,
+        .here = 1 << 0,
+        .others = {1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6},
+        .spin = -1, /* as weftd where processors are few */
+        .turns = 2000};
+    char why[80];
+    stage_pin(0);
+    struct kernel_path *kernel = kernel_loopback();
+    trip_compare(bench, &one, kernel);
+    kernel_close(kernel);
+    kernel = kernel_namespaces(LINKS, why, sizeof why);
+    if (!kernel && !bench->json)
+        printf("namespaces: left out, %s\n", why);
+    trip_compare(bench, &two, kernel);
+    stage_unpin();
+    trip_compare(bench, &each, kernel);
+    if (kernel)
+        kernel_close(kernel);
+}

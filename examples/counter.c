@@ -1,0 +1,99 @@
+/* counter: a whole service. Each number is kept at the root of its name's key, and answered on the
+ * way by servers that saw it go by. docs/guide/service.md explains it line by line.
+ * A program asks "+NAME" (one more) or "?NAME" (how many?) and is answered "VALUE SERVER". */
+#include <stdio.h>
+#include <string.h>
+#include <weft/service.h>
+
+#define NUMBERS    256       /* a place for each last byte of a key */
+#define FRESH_NSEC 100000000 /* so long a server answers from memory */
+
+struct __attribute__((packed)) message {
+    struct weft_key key;
+    uint64_t client; /* the program that asked, at the packet's source */
+    int64_t value;   /* -1: another name has its place */
+    char kind;       /* '+' one more, '?' how many, '=' so many */
+};
+
+struct number {
+    struct weft_key key;
+    int64_t value, seen; /* seen: when; 0: never */
+};
+
+struct counter {
+    struct number kept[NUMBERS]; /* by us, the root */
+    struct number seen[NUMBERS]; /* in answers that passed here */
+};
+
+static struct number *find(struct number *numbers, const struct message *message, bool *same)
+{
+    struct number *number = &numbers[message->key.bytes[WEFT_KEY_SIZE - 1]];
+    *same = number->seen && !memcmp(&number->key, &message->key, WEFT_KEY_SIZE);
+    return number;
+}
+
+static void deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    struct counter *counter = weft_memory(self);
+    struct message *message = weft_payload(packet);
+    if (weft_size(packet) != sizeof *message) {
+        weft_done(packet); /* nonsense */
+    } else if (message->kind == '=') {
+        char text[64];
+        snprintf(text, sizeof text, "%lld %u", (long long)message->value, weft_source(packet));
+        weft_answer(self, message->client, text, (uint32_t)strlen(text));
+        weft_done(packet);
+    } else { /* we are the root: the number is ours */
+        bool same;
+        struct number *number = find(counter->kept, message, &same);
+        if (!number->seen) {
+            *number = (struct number){.key = message->key, .seen = 1};
+            same = true;
+        }
+        number->value += same && message->kind == '+';
+        message->value = same ? number->value : -1;
+        message->kind = '=';
+        weft_reply(self, packet);
+    }
+}
+
+static enum weft_verdict intercept(struct weft_self *self, struct weft_packet *packet)
+{
+    struct counter *counter = weft_memory(self);
+    struct message *message = weft_payload(packet);
+    if (weft_size(packet) != sizeof *message)
+        return WEFT_PASS;
+    bool same;
+    struct number *number = find(counter->seen, message, &same);
+    if (message->kind == '=')
+        *number = (struct number){message->key, message->value, weft_now(self)};
+    if (message->kind != '?' || !same || weft_now(self) - number->seen > FRESH_NSEC)
+        return WEFT_PASS;
+    message->value = number->value;
+    message->kind = '=';
+    weft_reply(self, packet);
+    return WEFT_TAKEN;
+}
+
+static void request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    const char *text = bytes;
+    struct weft_packet *packet = size ? weft_packet(self, sizeof(struct message)) : NULL;
+    if (!packet)
+        return; /* the program will ask again */
+    struct message message = {weft_key_of(text + 1, size - 1), client, 0,
+                              text[0] == '+' ? '+' : '?'};
+    memcpy(weft_payload(packet), &message, sizeof message);
+    weft_send_key(self, packet, &message.key);
+}
+
+static const struct weft_service_ops ops = {
+    .deliver = deliver, .intercept = intercept, .request = request};
+
+WEFT_API const struct weft_service weft_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "counter",
+    .id = 256, /* ours: up to 255 are weft's */
+    .size = sizeof(struct counter),
+    .ops = &ops,
+};

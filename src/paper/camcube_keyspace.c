@@ -1,0 +1,431 @@
+/* camcube_keyspace: the key space of Costa, Donnelly, O'Shea, Rowstron, "CamCubeOS: A Key-based
+ * Network Stack for 3D Torus Cluster Topologies" (HPDC 2013), section 3.2, and the same on
+ * topologies that the paper does not have.
+ *
+ * All keys of a home and a sequence share their servers, and all such groups are of the same size,
+ * so shares are counted exactly, group by group; only which servers fail is drawn. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/rng.h"
+#include "keyspace/keyspace.h"
+#include "paper/figures.h"
+#include "paper/score.h"
+
+/* A key space and what is asked of it again and again. */
+struct space {
+    const char *network; /* what the plot calls it */
+    struct topology topology;
+    struct keyspace keyspace;
+    uint32_t count;
+    void *scratch;
+    uint64_t *alive; /* a bit per server */
+    uint32_t *loads; /* per server: groups it is root of */
+    uint32_t *hops;  /* per server: from the home that is looked at */
+    uint32_t *queue; /* of the search for these; or an order of the servers */
+    node_id *list;   /* as many lists as there are sequences */
+};
+
+static void space_close(struct space *space)
+{
+    free(space->scratch);
+    free(space->alive);
+    free(space->loads);
+    free(space->hops);
+    free(space->queue);
+    free(space->list);
+    keyspace_fini(&space->keyspace);
+    topology_fini(&space->topology);
+}
+
+static enum err space_open(struct space *space, const char *spec, struct why *why)
+{
+    *space = (struct space){0};
+    enum err err = topology_build(&space->topology, spec, why);
+    if (err)
+        return err;
+    err = keyspace_init(&space->keyspace, &space->topology, why);
+    if (err) {
+        topology_fini(&space->topology);
+        return err;
+    }
+    size_t count = space->count = space->keyspace.server_count;
+    space->scratch = array_new(keyspace_scratch_size(&space->keyspace), 1);
+    space->alive = array_new(count / 64 + 1, sizeof *space->alive);
+    space->loads = array_new(count, sizeof *space->loads);
+    space->hops = array_new(count, sizeof *space->hops);
+    space->queue = array_new(count, sizeof *space->queue);
+    space->list = array_new(count * KEYSPACE_SEQUENCE_MAX, sizeof *space->list);
+    if (!space->scratch || !space->alive || !space->loads || !space->hops || !space->queue ||
+        !space->list) {
+        space_close(space);
+        return why_memory(why);
+    }
+    memset(space->alive, 0xff, (count / 64 + 1) * sizeof *space->alive);
+    return OK;
+}
+
+static void space_set(struct space *space, node_id server, bool alive)
+{
+    uint64_t bit = UINT64_C(1) << server % 64;
+    space->alive[server / 64] &= ~bit;
+    space->alive[server / 64] |= alive ? bit : 0;
+}
+
+static node_id space_root(struct space *space, node_id home, uint32_t sequence)
+{
+    return keyspace_root(&space->keyspace, (struct place_group){home, sequence}, space->alive,
+                         space->scratch);
+}
+
+/* Hops from a home to everybody, over all cables as planned. */
+static void space_search(struct space *space, node_id home)
+{
+    const struct graph *graph = &space->topology.graph;
+    memset(space->hops, 0xff, space->count * sizeof *space->hops);
+    uint32_t found = 0;
+    space->hops[home] = 0;
+    space->queue[found++] = home;
+    for (uint32_t i = 0; i < found; i++) {
+        uint32_t node = space->queue[i];
+        for (uint32_t slot = graph->first[node]; slot < graph->first[node + 1]; slot++) {
+            uint32_t to = graph->to[slot];
+            if (space->hops[to] != UINT32_MAX)
+                continue;
+            space->hops[to] = space->hops[node] + 1;
+            space->queue[found++] = to;
+        }
+    }
+}
+
+/* --- the example of figure 3 --- */
+
+static const struct figure_column example_columns[] = {
+    {"place", ""}, {"x", ""}, {"y", ""}, {"paper_x", ""}, {"paper_y", ""}, {0},
+};
+
+static enum err example_run(struct figure_result *result, struct score *score, struct why *why)
+{
+    static const uint32_t paper[5][2] = {{2, 2}, {3, 2}, {2, 3}, {4, 2}, {3, 3}};
+    struct figure_table *table = figure_table_add(result, "example", example_columns);
+    struct space space;
+    enum err err = space_open(&space, "torus:5x5", why);
+    if (err)
+        return err;
+    node_id servers[5], home = topology_node_at(&space.topology, paper[0]);
+    /* Facet 0, and along x first: sequence 0. */
+    unsigned count = keyspace_servers(&space.keyspace, (struct place_group){home, 0}, NULL, NULL,
+                                      space.scratch, servers, 5);
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t at[AXIS_MAX];
+        topology_coordinate(&space.topology, servers[i], at);
+        score_add(score, at[0] == paper[i][0] && at[1] == paper[i][1]);
+        figure_row(result, table,
+                   (struct figure_cell[]){figure_number(i), figure_number(at[0]),
+                                          figure_number(at[1]), figure_number(paper[i][0]),
+                                          figure_number(paper[i][1])});
+    }
+    space_close(&space);
+    return OK;
+}
+
+/* --- one server fails --- */
+
+static const struct figure_column split_columns[] = {
+    {"network", ""},
+    {"topology", ""},
+    {"servers", ""},
+    {"sequences", ""},
+    {"heirs_min", ""},
+    {"heirs_max", ""},
+    {"share_min", "%"},
+    {"share_max", "%"},
+    {"heir_hops", "hops"},
+    {"next_share_max", "%"},
+    {0},
+};
+
+struct split {
+    uint32_t sequences;              /* that differ */
+    uint32_t heirs_min, heirs_max;   /* of a server, over all of them */
+    uint32_t groups_min, groups_max; /* of a server's sequences, an heir's */
+    uint32_t hops_max;               /* from a server to an heir */
+    uint32_t next_max;               /* of them, one server's when an heir fails, too */
+};
+
+/* Lists that differ from all before. */
+static uint32_t split_sequences(struct space *space)
+{
+    size_t size = space->count * sizeof *space->list;
+    uint32_t different = 0;
+    for (uint32_t sequence = 0; sequence < space->keyspace.sequence_count; sequence++) {
+        node_id *list = space->list + (size_t)different * space->count;
+        keyspace_servers(&space->keyspace, (struct place_group){0, sequence}, NULL, NULL,
+                         space->scratch, list, space->count);
+        bool new = true;
+        for (uint32_t other = 0; other < different && new; other++)
+            new = memcmp(list, space->list + (size_t)other * space->count, size) != 0;
+        different += new;
+    }
+    return different;
+}
+
+/* Each server fails, one at a time. */
+static void split_measure(struct space *space, struct split *split)
+{
+    uint32_t sequences = space->keyspace.sequence_count;
+    *split = (struct split){
+        .sequences = split_sequences(space), .heirs_min = UINT32_MAX, .groups_min = UINT32_MAX};
+    for (node_id home = 0; home < space->count; home++) {
+        node_id heirs[KEYSPACE_SEQUENCE_MAX];
+        uint32_t heir_count = 0;
+        space_set(space, home, false);
+        space_search(space, home);
+        for (uint32_t sequence = 0; sequence < sequences; sequence++) {
+            node_id heir = heirs[sequence] = space_root(space, home, sequence);
+            heir_count += space->loads[heir]++ == 0;
+            split->hops_max =
+                space->hops[heir] > split->hops_max ? space->hops[heir] : split->hops_max;
+        }
+        split->heirs_min = heir_count < split->heirs_min ? heir_count : split->heirs_min;
+        split->heirs_max = heir_count > split->heirs_max ? heir_count : split->heirs_max;
+        for (uint32_t sequence = 0; sequence < sequences; sequence++) {
+            uint32_t groups = space->loads[heirs[sequence]];
+            space->loads[heirs[sequence]] = 0;
+            if (groups == 0)
+                continue; /* an heir that was counted */
+            split->groups_min = groups < split->groups_min ? groups : split->groups_min;
+            split->groups_max = groups > split->groups_max ? groups : split->groups_max;
+        }
+        space_set(space, home, true);
+    }
+}
+
+/* Each server and one of its heirs fail: how many of the first's groups go to the same server. */
+static void split_measure_next(struct space *space, struct split *split)
+{
+    uint32_t sequences = space->keyspace.sequence_count;
+    for (node_id home = 0; home < space->count; home++) {
+        space_set(space, home, false);
+        node_id heir = space_root(space, home, 0);
+        space_set(space, heir, false);
+        for (uint32_t sequence = 0; sequence < sequences; sequence++) {
+            uint32_t groups = ++space->loads[space_root(space, home, sequence)];
+            split->next_max = groups > split->next_max ? groups : split->next_max;
+        }
+        for (uint32_t sequence = 0; sequence < sequences; sequence++)
+            space->loads[space_root(space, home, sequence)] = 0;
+        space_set(space, home, true);
+        space_set(space, heir, true);
+    }
+}
+
+static void split_row(struct figure_result *result, struct figure_table *table,
+                      const struct space *space, const struct split *split)
+{
+    double all = space->keyspace.sequence_count;
+    figure_row(result, table,
+               (struct figure_cell[]){
+                   figure_word(space->network), figure_word(space->topology.spec),
+                   figure_number(space->count), figure_number(split->sequences),
+                   figure_number(split->heirs_min), figure_number(split->heirs_max),
+                   figure_number(100 * split->groups_min / all),
+                   figure_number(100 * split->groups_max / all), figure_number(split->hops_max),
+                   figure_number(100 * split->next_max / all)});
+}
+
+/* --- many fail --- */
+
+static const struct figure_column failure_columns[] = {
+    {"network", ""},
+    {"topology", ""},
+    {"failed", "%"},
+    {"load_max", "of mean"},
+    {"heir_hops", "hops"},
+    {"heir_hops_max", "hops"},
+    {0},
+};
+
+#define FAILURE_STEPS 9 /* of 5 % each; and none */
+
+/* The same servers fail first, whatever the share. */
+static void failures_measure(struct space *space, struct figure_result *result,
+                             struct figure_table *table, uint32_t *order)
+{
+    uint32_t sequences = space->keyspace.sequence_count, failed = 0;
+    for (uint32_t step = 0; step <= FAILURE_STEPS; step++) {
+        uint32_t wanted = (uint32_t)((uint64_t)space->count * step * 5 / 100);
+        for (; failed < wanted; failed++)
+            space_set(space, order[failed], false);
+        memset(space->loads, 0, space->count * sizeof *space->loads);
+        uint64_t moved = 0, hops = 0;
+        uint32_t load_max = 0, hops_max = 0;
+        for (node_id home = 0; home < space->count; home++) {
+            bool up = keyspace_bit(space->alive, home);
+            if (!up)
+                space_search(space, home);
+            for (uint32_t sequence = 0; sequence < sequences; sequence++) {
+                node_id root = space_root(space, home, sequence);
+                uint32_t load = ++space->loads[root], far = up ? 0 : space->hops[root];
+                load_max = load > load_max ? load : load_max;
+                hops_max = far > hops_max ? far : hops_max;
+                hops += far;
+                moved += !up;
+            }
+        }
+        double mean = (double)space->count * sequences / (space->count - failed);
+        figure_row(result, table,
+                   (struct figure_cell[]){
+                       figure_word(space->network), figure_word(space->topology.spec),
+                       figure_number(100.0 * failed / space->count), figure_number(load_max / mean),
+                       figure_number(moved ? (double)hops / (double)moved : NAN),
+                       figure_number(moved ? hops_max : NAN)});
+    }
+}
+
+static enum err failures_run(struct space *space, struct figure_result *result,
+                             struct figure_table *table, uint64_t seed, struct why *why)
+{
+    uint32_t *order = array_new(space->count, sizeof *order);
+    if (!order)
+        return why_memory(why);
+    for (uint32_t i = 0; i < space->count; i++)
+        order[i] = i;
+    struct rng rng = rng_make(seed, 0x6b6579);
+    rng_shuffle(&rng, order, space->count);
+    failures_measure(space, result, table, order);
+    free(order);
+    return OK;
+}
+
+/* --- the figure --- */
+
+/* Homes that the highest twelve bits of a key name, four an axis. */
+static enum err bits_run(double *homes, struct why *why)
+{
+    struct space space;
+    enum err err = space_open(&space, "torus:16x16x16", why);
+    if (err)
+        return err;
+    *homes = 0;
+    for (uint64_t bits = 0; bits < 4096; bits++) {
+        node_id home = keyspace_group(&space.keyspace, bits << 52).home;
+        *homes += space.loads[home]++ == 0;
+    }
+    space_close(&space);
+    return OK;
+}
+
+static void split_claims(struct figure_result *result, const struct split *two,
+                         const struct split *three)
+{
+    const char *counted = "counted over all servers and sequences";
+    const struct claim claims[] = {
+        {.what = "2D: sequences of a home", .paper = 8, .found = two->sequences},
+        {.what = "3D: sequences of a home", .paper = 48, .found = three->sequences},
+        {.what = "2D: servers that share a failed one's keys",
+         .paper = 4,
+         .found = two->heirs_min == two->heirs_max ? two->heirs_min : NAN},
+        {.what = "3D: servers that share a failed one's keys",
+         .paper = 6,
+         .found = three->heirs_min == three->heirs_max ? three->heirs_min : NAN},
+        {.what = "2D: largest share over smallest",
+         .paper = 1,
+         .found = (double)two->groups_max / two->groups_min},
+        {.what = "3D: largest share over smallest",
+         .paper = 1,
+         .found = (double)three->groups_max / three->groups_min},
+        {.what = "2D and 3D: hops to who takes over",
+         .unit = "hops",
+         .paper = 1,
+         .found = two->hops_max > three->hops_max ? two->hops_max : three->hops_max},
+    };
+    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
+        struct claim claim = claims[i];
+        claim.where = "section 3.2";
+        claim.reason = counted;
+        figure_claim(result, claim);
+    }
+}
+
+static enum err keyspace_run(struct figure_result *result, const struct figure_call *call,
+                             struct why *why)
+{
+    static const struct {
+        const char *network, *spec, *quick;
+    } cases[] = {
+        {"torus 2D", "torus:64x64", "torus:16x32"},
+        {"torus 3D", "torus:16x16x16", "torus:8x8x8"},
+        {"NovaCube 2D", "novacube:64x64", "novacube:16x32"},
+        {"NovaCube 3D", "novacube:16x16x16", "novacube:8x8x8"},
+        {"Jellyfish of 4", "jellyfish:n=4096,degree=4,seed=", "jellyfish:n=512,degree=4,seed="},
+        {"Jellyfish of 6", "jellyfish:n=4096,degree=6,seed=", "jellyfish:n=512,degree=6,seed="},
+    };
+    enum { CASES = sizeof cases / sizeof *cases };
+    struct score example = {0};
+    double homes;
+    enum err err = example_run(result, &example, why);
+    if (!err)
+        err = bits_run(&homes, why);
+    if (err)
+        return err;
+    struct figure_table *splits = figure_table_add(result, "split", split_columns);
+    struct figure_table *failures = figure_table_add(result, "failures", failure_columns);
+    struct split split[CASES];
+    for (unsigned i = 0; i < CASES; i++) {
+        struct space space;
+        char spec[SPEC_SIZE];
+        int used = snprintf(spec, sizeof spec, "%s", call->quick ? cases[i].quick : cases[i].spec);
+        if (spec[used - 1] == '=') /* words that end in a seed */
+            snprintf(spec + used, sizeof spec - (size_t)used, "%" PRIu64, call->seed);
+        err = space_open(&space, spec, why);
+        if (err)
+            return err;
+        space.network = cases[i].network;
+        split_measure(&space, &split[i]);
+        split_measure_next(&space, &split[i]);
+        split_row(result, splits, &space, &split[i]);
+        err = failures_run(&space, result, failures, call->seed, why);
+        space_close(&space);
+        if (err)
+            return err;
+        figure_progress(call, i + 1, CASES);
+    }
+    figure_claim(result, score_claim("section 3.2", "servers of a key at (2,2), facet 0, order xy",
+                                     &example, "another order"));
+    split_claims(result, &split[0], &split[1]);
+    figure_claim(result, (struct claim){.where = "footnote 1",
+                                        .what = "servers that 4 bits an axis name",
+                                        .paper = 4096,
+                                        .found = homes,
+                                        .reason = "some bits name the same server"});
+    return OK;
+}
+
+const struct figure figure_cam_keyspace = {
+    .name = "cam-keyspace",
+    .paper = "CamCubeOS",
+    .what = "who takes over the keys of a failed server",
+    .size = "4,096 servers; 0 to 45 % failed",
+    .size_quick = "512 servers; 0 to 45 % failed",
+    .seconds = 7,
+    .seconds_quick = 0.2,
+    .choice = "a NovaCube's jump cables play no part in who takes over, only in how far that is; "
+              "hops are those of the wiring as planned; every server that has not failed counts as "
+              "reachable",
+    .plot.table = "failures",
+    .plot.x_label = "failed servers, %",
+    .plot.y_label = "keys of the server that has most, of the mean",
+    .plot.series =
+        {
+            {"torus 2D", "failed", "load_max", "network", "torus 2D", STYLE_BOTH},
+            {"torus 3D", "failed", "load_max", "network", "torus 3D", STYLE_BOTH},
+            {"Jellyfish, 4 cables", "failed", "load_max", "network", "Jellyfish of 4", STYLE_BOTH},
+            {"Jellyfish, 6 cables", "failed", "load_max", "network", "Jellyfish of 6", STYLE_BOTH},
+        },
+    .run = keyspace_run,
+};

@@ -1,0 +1,309 @@
+/* directory: names kept by the nodes of a cluster, which one asks through the node of one's own
+ * server (wire/directory.h).
+ *
+ * The node claims again for us, asks again for us and tells what it heard: each answer is all that
+ * is known of an id, perhaps in several parts, and whoever we were told of and is in none of them
+ * has gone. It forgets questions after a while, so those that stand are asked again.
+ *
+ * Claims travel as sealed records: the nodes need not be trusted with more than losing them. When
+ * the node dies, so does every way to the programs that it told of. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "ripc/names/names_impl.h"
+#include "transport/attachment.h"
+#include "wire/directory.h"
+
+#define REPEAT_NSEC (10 * NSEC_PER_SEC) /* questions; a node remembers them for 30 s */
+
+enum { MESSAGES_MAX = 32 /* of one readiness */, SERVICE_SIZE = 2, TOLD_MAX = 1024 };
+
+static_assert(CLAIM_RECORD_SIZE <= DIRECTORY_RECORD_MAX, "a claim fits");
+
+/* An answer in parts, as far as it has come. */
+struct assembly {
+    uint64_t id;
+    uint32_t round;
+    uint64_t parts; /* that came, a bit each */
+    size_t count;
+    size_t capacity;
+    uint64_t *members; /* owned */
+};
+static_assert(DIRECTORY_PARTS_MAX <= 64, "a bit each");
+
+struct directory {
+    struct name_service service;
+    struct names *names;
+    struct poller *poller;
+    struct seal seal;
+    uint64_t domain;
+    int fd; /* -1: the node is gone */
+    struct poller_watch *watch;
+    struct poller_timer timer;
+    struct assembly assembly;
+    struct directory_message message; /* that was read */
+};
+
+static struct directory *directory_of(struct name_service *service)
+{
+    return container_of(service, struct directory, service);
+}
+
+/* ---- out ---- */
+
+static int message_send(struct directory *directory, const struct directory_message *message)
+{
+    uint8_t bytes[SERVICE_SIZE + DIRECTORY_MESSAGE_MAX];
+    bytes[0] = DIRECTORY_SERVICE >> 8;
+    bytes[1] = DIRECTORY_SERVICE & 0xff;
+    size_t size = SERVICE_SIZE + directory_write(message, bytes + SERVICE_SIZE);
+    if (directory->fd < 0)
+        return -EPIPE;
+    return send(directory->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+static int claim_send(struct directory *directory, enum directory_operation operation,
+                      const struct claim *claim)
+{
+    struct directory_message *message = array_new(1, sizeof *message);
+    if (!message)
+        return -ENOMEM;
+    message->operation = operation;
+    message->parts = 1;
+    message->count = 1;
+    message->domain = directory->domain;
+    message->id = claim->id;
+    message->claims[0] = (struct directory_claim){.member = claim->member,
+                                                  .incarnation = claim->incarnation,
+                                                  .group = claim->group,
+                                                  .size = CLAIM_RECORD_SIZE};
+    claim_record_write(claim, &directory->seal, message->claims[0].record);
+    int result = message_send(directory, message);
+    free(message);
+    return result;
+}
+
+static int directory_announce(struct name_service *service, const struct claim *claim)
+{
+    int result = claim_send(directory_of(service), DIRECTORY_CLAIM, claim);
+    return result ? result : NAME_SERVICE_LATER;
+}
+
+static void directory_withdraw(struct name_service *service, const struct claim *claim)
+{
+    /* If it does not arrive, our end of the connection will be noticed, or the claim stays
+     * until then: nobody is led astray by the name of a living context. */
+    (void)claim_send(directory_of(service), DIRECTORY_WITHDRAW, claim);
+}
+
+static void question_send(void *owner, uint64_t id)
+{
+    struct directory *directory = owner;
+    struct directory_message *message = array_new(1, sizeof *message);
+    if (!message)
+        return; /* asking again asks again */
+    message->operation = DIRECTORY_ASK;
+    message->parts = 1;
+    message->domain = directory->domain;
+    message->id = id;
+    (void)message_send(directory, message);
+    free(message);
+}
+
+static void directory_ask(struct name_service *service, uint64_t id)
+{
+    question_send(directory_of(service), id);
+}
+
+static void questions_repeat(void *owner)
+{
+    struct directory *directory = owner;
+    int result = poller_set(directory->poller, &directory->timer, clock_after(REPEAT_NSEC));
+    assert(result == 0); /* its place is free still */
+    names_each_wanted(directory->names, question_send, directory);
+}
+
+/* ---- in ---- */
+
+/* What the directory says beside a record must be what its owner sealed. */
+static bool claim_take(struct directory *directory, uint64_t id, const struct directory_claim *from,
+                       struct claim *claim)
+{
+    int result = claim_record_read(claim, &directory->seal, from->record, from->size);
+    struct names_counts *counts = names_counts(directory->names);
+    if (result == -EKEYREJECTED)
+        counts->forged++;
+    else if (result || claim->id != id || claim->member != from->member)
+        counts->garbage++;
+    else
+        return true;
+    return false;
+}
+
+/* All parts of the answer are here: who is in none of them is gone. */
+static void assembly_finish(struct directory *directory)
+{
+    struct assembly *assembly = &directory->assembly;
+    uint64_t id = assembly->id;
+    uint64_t *told = array_new(TOLD_MAX, sizeof *told);
+    if (!told)
+        return;
+    unsigned count = names_told(directory->names, &directory->service, id, told, TOLD_MAX);
+    unsigned gone = 0;
+    for (unsigned i = 0; i < count; i++) {
+        bool there = false;
+        for (size_t j = 0; j < assembly->count && !there; j++)
+            there = assembly->members[j] == told[i];
+        if (!there)
+            told[gone++] = told[i];
+    }
+    assembly->id = 0;
+    for (unsigned i = 0; i < gone; i++)
+        names_lost(directory->names, &directory->service, id, told[i], 0);
+    free(told);
+}
+
+static void assembly_begin(struct directory *directory, const struct directory_message *message)
+{
+    struct assembly *assembly = &directory->assembly;
+    if (assembly->id == message->id && assembly->round == message->round)
+        return;
+    assembly->id = message->id;
+    assembly->round = message->round;
+    assembly->parts = 0;
+    assembly->count = 0;
+}
+
+static void answer_handle(struct directory *directory)
+{
+    const struct directory_message *message = &directory->message;
+    struct assembly *assembly = &directory->assembly;
+    uint64_t id = message->id;
+    bool sure = message->status == 0;
+    assembly_begin(directory, message);
+    assembly->parts |= 1ULL << message->part;
+    bool whole = assembly->parts == UINT64_MAX >> (64 - message->parts);
+    for (unsigned i = 0; i < message->count; i++) {
+        struct claim claim;
+        if (!claim_take(directory, id, &message->claims[i], &claim))
+            continue;
+        if (!array_reserve(&assembly->members, &assembly->capacity, assembly->count + 1,
+                           sizeof *assembly->members)) {
+            assembly->id = 0;
+            return; /* the next answer says it again */
+        }
+        assembly->members[assembly->count++] = claim.member;
+        (void)names_learn(directory->names, &directory->service, &claim, NSEC_NEVER, false);
+    }
+    if (whole && sure && assembly->id == id)
+        assembly_finish(directory);
+}
+
+static void message_handle(struct directory *directory, const uint8_t *bytes, size_t size)
+{
+    struct directory_message *message = &directory->message;
+    names_counts(directory->names)->datagrams++;
+    if (directory_read(message, bytes, size) || message->domain != directory->domain)
+        names_counts(directory->names)->garbage++;
+    else if (message->operation == DIRECTORY_ANSWER)
+        answer_handle(directory);
+    else if (message->operation == DIRECTORY_CLAIMED)
+        names_settled(directory->names, &directory->service, message->id, message->claims[0].member,
+                      message->status);
+    else
+        names_counts(directory->names)->garbage++;
+}
+
+static void directory_lose(struct directory *directory)
+{
+    poller_remove(directory->poller, directory->watch);
+    close(directory->fd);
+    directory->watch = NULL;
+    directory->fd = -1;
+}
+
+static void directory_ready(void *owner, uint32_t events)
+{
+    struct directory *directory = owner;
+    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    for (unsigned i = 0; i < MESSAGES_MAX && directory->fd >= 0; i++) {
+        ssize_t size = recv(directory->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (size > 0)
+            message_handle(directory, bytes, (size_t)size);
+        else if (size < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        else
+            directory_lose(directory);
+    }
+}
+
+/* ---- opening ---- */
+
+static void directory_close(struct name_service *service)
+{
+    struct directory *directory = directory_of(service);
+    if (directory->fd >= 0)
+        directory_lose(directory);
+    poller_unset(directory->poller, &directory->timer);
+    seal_fini(&directory->seal);
+    free(directory->assembly.members);
+    free(directory);
+}
+
+static int directory_open(struct name_service **service, struct names *names, const char *argument,
+                          const struct names_config *config, struct why *why)
+{
+    if (!config->node)
+        return why_fail(why, -EADDRNOTAVAIL,
+                        "name service directory needs the socket of a node: WEFT_NODE");
+    struct directory *directory = array_new(1, sizeof *directory);
+    if (!directory)
+        return why_fail(why, -ENOMEM, "not enough memory");
+    directory->service.ops = &name_service_directory;
+    directory->names = names;
+    directory->poller = config->poller;
+    directory->domain = domain_hash(config->domain);
+    directory->timer = (struct poller_timer){.fired = questions_repeat, .owner = directory};
+    directory->fd = node_connect(config->node);
+    int result = directory->fd < 0 ? directory->fd : seal_init(&directory->seal, config->key);
+    if (!result)
+        result = poller_add(config->poller, directory->fd, EPOLLIN, directory_ready, directory,
+                            &directory->watch);
+    if (!result)
+        result = poller_set(config->poller, &directory->timer, clock_after(REPEAT_NSEC));
+    if (result) {
+        directory_close(&directory->service);
+        return why_fail(why, result, "cannot ask the node at %s: %s", config->node,
+                        strerror(-result));
+    }
+    *service = &directory->service;
+    return 0;
+}
+
+/* Nobody knows all names: they are at as many servers as there are. */
+static void directory_list(struct name_service *service)
+{
+}
+
+static int directory_alive(struct name_service *service, const struct claim *claim)
+{
+    return 0;
+}
+
+const struct name_service_ops name_service_directory = {
+    .word = "directory",
+    .open = directory_open,
+    .close = directory_close,
+    .announce = directory_announce,
+    .withdraw = directory_withdraw,
+    .ask = directory_ask,
+    .list = directory_list,
+    .alive = directory_alive,
+};

@@ -1,0 +1,53 @@
+#pragma once
+/* chaos: one run of a cluster through a storm of faults and the calm behind it, with everything
+ * checked. A run is a function of the plan and the settings; its hash is equal in every build, on
+ * every machine and beside any other threads.
+ *
+ *   storm    the faults of the seed (fault.h), under load (chaos_load.h)
+ *   calm     all is healed; everybody must be back within CHAOS_CALM
+ *   steady   the load goes on and nothing is dropped; one port is pressed and must be shared
+ *   quiet    nobody sends any more and everything arrives
+ *   over     all servers stop, and nothing is left
+ *
+ * A run whose checkers found something ends there. */
+
+#include "sim/checker.h"
+#include "sim/fault.h"
+
+#define CHAOS_CALM (3 * PSEC_PER_SECOND)
+
+struct chaos_settings {
+    const struct plan *plan; /* borrowed */
+    uint64_t seed;
+    uint32_t kinds;  /* of faults: FAULT_ALL */
+    uint32_t plants; /* enum node_fault: bugs that the checkers are to find */
+};
+
+struct chaos_result {
+    const char *checker; /* who found something; NULL: all is well */
+    char text[CHECKER_TEXT_SIZE];
+    psec failed_at;
+    uint64_t hash;
+    uint32_t kinds; /* that the seed used */
+    size_t faults;  /* beginnings of them */
+    psec back;      /* how long after the storm all were back */
+    psec simulated;
+    uint64_t sent, delivered, taken, lost, copied;
+    uint64_t dropped[DROP_COUNT];
+    uint64_t events, hops;
+};
+
+/* Fails only if it could not run at all: what checkers found is in the result. */
+MUST_CHECK enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *result,
+                              struct why *why);
+
+/* The planted bugs by name. */
+struct chaos_plant {
+    const char *name;
+    uint32_t fault;      /* enum node_fault */
+    const char *checker; /* who must find it */
+    const char *text;
+};
+
+#define CHAOS_PLANT_COUNT 5
+extern const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT];

@@ -1,0 +1,46 @@
+/* checker_roots: two servers never answer for the same key. */
+
+#include "sim/checker.h"
+#include "sim/checker_oracle.h"
+
+static enum err roots_open(struct checker *checker, struct why *why)
+{
+    const struct checker_view *view = &checker->all->view;
+    struct checker_oracle *oracle = checker->memory;
+    enum err err = checker_oracle_init(oracle, view->plan, why);
+    oracle->port = view->port;
+    oracle->settled = view->settled;
+    oracle->context = view->context;
+    return err;
+}
+
+static void roots_close(struct checker *checker)
+{
+    checker_oracle_fini(checker->memory);
+}
+
+static void roots_links(struct checker *checker, node_id at)
+{
+    checker_oracle_changed(checker->memory);
+}
+
+static void roots_delivered(struct checker *checker, node_id at, const struct packet *packet)
+{
+    if (packet->kind != PACKET_TO_KEY)
+        return;
+    node_id rightful = checker_oracle_rightful(checker->memory, packet->route, at);
+    if (rightful != NODE_NONE)
+        checker_fail(checker,
+                     "server %u delivers a packet for key %016llx, but %u comes first, is settled "
+                     "and can be reached",
+                     at, (unsigned long long)packet->route, rightful);
+}
+
+const struct checker_ops checker_roots = {
+    .name = "roots",
+    .size = sizeof(struct checker_oracle),
+    .open = roots_open,
+    .close = roots_close,
+    .links = roots_links,
+    .delivered = roots_delivered,
+};

@@ -1,0 +1,298 @@
+"""A cluster, as a person uses it."""
+
+import json
+import os
+import pathlib
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, sys.path[0] + "/..")
+from cluster_shell import PATIENCE, ClusterCase, lives
+from tap import main, weft
+
+
+class Life(ClusterCase):
+    def test_it_comes_up_tells_about_itself_and_goes_without_a_trace(self):
+        found = self.up("torus:3x3")
+        self.assertEqual((found["servers"], found["links"], found["processes"], found["wire"]), (9, 18, 9, "shm"))
+        self.assertTrue(all(map(lives, self.pids)))
+        status = self.well()
+        self.assertEqual((status["servers"]["live"], status["servers"]["dead"]), (9, []))
+        self.assertEqual((status["links"]["up"], status["links"]["not_up"]), (18, []))
+        text = self.good("status").out
+        self.assertRegex(text, r"\AOK\ncluster   torus:3x3 over shm, 9 processes, in ")
+        self.assertIn("servers   9 of 9 live\nlinks     18 of 18 up\n", text)
+
+        nodes = self.good("nodes", "--json").json["nodes"]
+        self.assertEqual([node["id"] for node in nodes], list(range(9)))
+        self.assertEqual({node["pid"] for node in nodes}, self.pids)
+        self.assertEqual({(node["state"], node["reaches"]) for node in nodes}, {("up", 9)})
+        self.assertTrue(all(port["state"] == "up" for node in nodes for port in node["ports"]))
+        self.assertLessEqual({"control", "ping"}, nodes[0]["services"].keys())
+        self.assertEqual(len(self.good("nodes").out.splitlines()), 10)
+        self.assertEqual(self.down()["servers"], 9)
+
+    def test_servers_can_share_processes(self):
+        found = self.up("torus:3x3", "--processes", 2)
+        self.assertEqual((found["processes"], len(found["pids"])), (2, 2))
+        self.well()
+        done = self.good("ping", 8, "--count", 50, "--json").json
+        self.assertEqual((done["answered"], done["lost"]), (50, 0))
+        killed = self.good("kill", 8, "--json").json
+        self.assertEqual(killed["servers"], [5, 6, 7, 8])  # all in that process
+        status = self.status()
+        self.assertEqual(status["servers"]["dead"], [5, 6, 7, 8])
+        revived = self.good("revive", 6, "--json").json
+        self.pids.add(revived["pid"])
+        self.assertEqual(revived["servers"], [5, 6, 7, 8])
+        self.well()
+        self.down()
+
+    def test_over_datagrams_and_with_a_rate(self):
+        self.up("torus:3", "--wire", "udp", "--rate", "100Mbps")
+        status = self.well()
+        self.assertEqual((status["wire"], status["rate"]), ("udp", 100000000))
+        self.assertEqual(self.good("ping", 2, "--count", 20, "--json").json["answered"], 20)
+        self.assertIn("at 0.1 Gbit/s", self.good("status").out)
+        self.down()
+
+    def test_any_wiring_will_do(self):
+        for spec, servers in (("novacube:4x4", 16), ("jellyfish:n=8,degree=3,seed=1", 8), ("torus:2", 2)):
+            with self.subTest(spec):
+                self.assertEqual(self.up(spec)["servers"], servers)
+                self.well()
+                self.assertEqual(self.good("ping", servers - 1, "--count", 5, "--json").json["answered"], 5)
+                self.assertRegex(self.good("top").out, rf"\AOK  {servers} of {servers} servers ")
+                self.down()
+
+    def test_a_wiring_from_a_file_keeps_its_names(self):
+        plan = pathlib.Path(self.above.name) / "plan.edgelist"
+        plan.write_text("red green\ngreen blue\nblue red\n")
+        self.up(plan)
+        self.assertIn("server green", self.good("ping", "green", "--count", 2).out)
+        self.good("kill", "blue")
+        self.assertIn("1 of 3 servers is dead: blue", self.run_weft("status").out)
+        self.down()
+
+    def test_the_folder_may_be_there_and_keeps_what_is_not_ours(self):
+        self.folder.mkdir(mode=0o700)
+        (self.folder / "mine.txt").write_text("precious")
+        self.up("torus:2")
+        done = self.good("down", "--json").json
+        self.assertEqual(done["files_left"], 1)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["mine.txt"])
+        self.assertEqual([pid for pid in self.pids if lives(pid)], [])
+
+    def test_where_it_is_by_default(self):
+        env = {"WEFT_DIR": "", "XDG_RUNTIME_DIR": self.above.name}
+        self.assertEqual(weft("up", "torus:2", env=env).code, 0)
+        self.assertTrue((pathlib.Path(self.above.name) / "weft" / "cluster.json").exists())
+        self.assertEqual(weft("status", env=env).code, 0)
+        self.assertEqual(weft("down", env={"WEFT_DIR": self.above.name + "/weft"}).code, 0)
+        self.assertEqual(list(pathlib.Path(self.above.name).iterdir()), [])
+
+
+class Troubles(ClusterCase):
+    def test_a_killed_server_is_seen_and_comes_back(self):
+        self.up("torus:3x3")
+        killed = self.good("kill", 4, "--json").json
+        self.assertIn(killed["pid"], self.pids)
+        self.assertFalse(lives(killed["pid"]))
+        status = self.status()
+        self.assertEqual(status["health"], "WARN")
+        self.assertEqual(status["servers"]["dead"], [4])
+        self.assertIn("SERVERS_DOWN", self.codes(status))
+        self.assertEqual((status["links"]["lost"], status["links"]["up"]), (4, 14))
+        self.assertIn("1 of 9 servers is dead: 4", self.run_weft("status").out)
+        self.assertRegex(self.good("nodes").out, r"(?m)^4 \(1,1\) +dead *$")
+        self.refused("kill", 4, says=r"server 4 \(1,1\) is dead; 'weft revive 4 --dir \S+' starts it again")
+        self.refused("ping", 4, says="is dead")
+        self.refused("ping", 5, "--from", 4, says="is dead")
+
+        revived = self.good("revive", 4, "--json").json
+        self.pids.add(revived["pid"])
+        self.assertEqual(revived["servers"], [4])
+        self.well()
+        self.refused("revive", 4, code=2, says=rf"server 4 lives \(pid {revived['pid']}\)")
+        self.down()
+
+    def test_a_server_that_hangs_is_silent_and_not_dead(self):
+        self.up("torus:3x3", silence=500)
+        pid = self.good("nodes", "--json").json["nodes"][4]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        status = self.status()
+        self.assertEqual((status["servers"]["silent"], status["servers"]["dead"]), ([4], []))
+        self.assertIn("SERVERS_SILENT", self.codes(status))
+        deadline = time.monotonic() + PATIENCE
+        while self.good("where", "0x0", "--json").json and time.monotonic() < deadline:
+            if self.good("nodes", "--json").json["nodes"][1]["reaches"] == 8:
+                break  # its neighbours have noticed
+            time.sleep(0.2)
+        self.assertEqual(self.good("nodes", "--json").json["nodes"][1]["reaches"], 8)
+        os.kill(pid, signal.SIGCONT)
+        self.well()
+        os.kill(pid, signal.SIGSTOP)
+        self.assertEqual(self.good("down", "--grace", 1, "--json").json["servers"], 9)
+        self.assertEqual([pid for pid in self.pids if lives(pid)], [])
+
+    def test_links_are_cut_and_mended(self):
+        self.up("torus:3x3")
+        direct = self.good("ping", 1, "--from", 0, "--count", 1, "--json").json
+        self.assertEqual(direct["path"], [0, 1])
+        self.good("cut", 0, 1)
+        status = self.status()
+        self.assertEqual((status["health"], status["links"]["cut"]), ("WARN", 1))
+        self.assertEqual([(link["a"], link["b"], link["state"]) for link in status["links"]["not_up"]],
+                         [(0, 1, "cut")])
+        self.assertIn("1 link is cut: 0 - 1", self.run_weft("status").out)
+        around = self.good("ping", 1, "--from", 0, "--count", 1, "--json").json
+        self.assertEqual((around["hops_there"], around["path"][1:]), (2, [2, 1, 2]))
+        self.assertIn("mended", self.good("heal", 0, 1).out)
+        self.well()
+        self.refused("cut", 0, 4, code=2, says="0 and 4: no link between them")
+        self.refused("cut", 0, 9, code=2, says="no server 9")
+        self.down()
+
+    def test_a_server_without_links_splits_the_cluster(self):
+        self.up("torus:4")
+        self.good("cut", 0, 1)
+        self.good("cut", 0, 3)
+        deadline = time.monotonic() + PATIENCE
+        while (status := self.status())["servers"]["parts"] != 2 and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertEqual(status["health"], "ERR")
+        self.assertIn("CLUSTER_SPLIT", self.codes(status))
+        self.assertIn("3 + 1 apart; not with most: 0", self.run_weft("status").out)
+        self.good("heal", 0, 1)
+        self.good("heal", 0, 3)
+        self.well()
+        self.down()
+
+    def test_all_dead_is_said_and_cleared(self):
+        self.up("torus:3")
+        for pid in self.pids:
+            os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + PATIENCE
+        while any(map(lives, self.pids)) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        status = self.status()
+        self.assertEqual((status["health"], self.codes(status)), ("ERR", {"ALL_SERVERS_DOWN"}))
+        self.refused("where", "x", says="none of its servers lives; 'weft down")
+        self.refused("up", "torus:3", says="holds what a cluster left that no longer lives; 'weft down")
+        self.assertEqual(self.down()["servers"], 0)
+
+
+class Keys(ClusterCase):
+    def test_a_key_is_found_and_goes_to_the_next_when_its_home_dies(self):
+        self.up("torus:3x3")
+        found = self.good("where", "photo.jpg", "--json").json
+        self.assertEqual(found["root"], found["home"])
+        self.assertEqual([place["server"] for place in found["replicas"]][0], found["root"])
+        self.assertEqual((found["path"][0], found["path"][-1], found["arrives"]), (0, found["root"], True))
+        self.assertEqual(self.good("where", "0x" + found["key"], "--json").json["home"], found["home"])
+        self.assertEqual(self.good("where", found["key"], "--json").json["home"], found["home"])
+        text = self.good("where", "photo.jpg").out
+        self.assertRegex(text, rf"(?m)^home      {found['home']} ")
+        for server in range(9):  # everybody says the same
+            self.assertEqual(self.good("where", "photo.jpg", "--from", server, "--json").json["root"],
+                             found["root"])
+
+        heir = found["replicas"][1]["server"]
+        asker = next(v for v in range(9) if v not in (found["root"], heir))
+        self.good("kill", found["root"])
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            now = self.good("where", "photo.jpg", "--from", asker, "--json").json
+            if now["root"] == heir:
+                break
+        self.assertEqual((now["home"], now["root"]), (found["home"], heir))
+        pinged = self.good("ping", "photo.jpg", "--from", asker, "--count", 10, "--json").json
+        self.assertEqual([one["server"] for one in pinged["answered_by"]], [heir])
+        self.pids.add(self.good("revive", found["root"], "--json").json["pid"])
+        self.well()
+        self.assertEqual(self.good("where", "photo.jpg", "--json").json["root"], found["root"])
+        self.down()
+
+    def test_pings_tell_their_path_and_their_times(self):
+        self.up("torus:3x3")
+        done = self.good("ping", 4, "--from", 0, "--count", 100, "--json").json
+        self.assertEqual((done["sent"], done["answered"], done["lost"], done["server"]), (100, 100, 0, 4))
+        self.assertEqual((done["hops_there"], done["hops_back"]), (2, 2))
+        self.assertEqual((done["path"][0], done["path"][2]), (0, 4))
+        self.assertTrue(0 < done["least_ns"] <= done["median_ns"] <= done["p99_ns"] <= done["most_ns"])
+        lines = self.good("ping", 4, "--count", 3, "--interval", 10).out.splitlines()
+        for number, line in enumerate(lines[:3]):
+            self.assertRegex(line, rf"^{number}: [0-9.]+ \w+ from 4 \(1,1\), 2 \+ 2 hops$")
+        self.assertRegex(lines[3], r"^server 4 \(1,1\) from 0 \(0,0\): 3 pings, 3 answered, 0 lost$")
+        self.assertRegex(lines[5], r"^path 0 > \d > 4 < \d < 0$")
+        self.assertEqual(self.good("ping", 0, "--from", 0, "--count", 2, "--json").json["answered"], 2)
+        endless = self.begin("ping", 8, "--interval", 20)
+        endless.stdout.readline()
+        out, err = self.finish(endless)
+        self.assertEqual((endless.returncode, err), (0, ""))
+        self.assertIn(" 0 lost\n", out)
+        self.down()
+
+
+class Load(ClusterCase):
+    def test_bench_fills_the_links_and_top_shows_it(self):
+        self.up("torus:3x3", "--rate", "20Mbps")
+        bench = self.begin("bench", "--seconds", 4, "--json")
+        time.sleep(1.5)
+        busy = self.good("top", "--json").json
+        out, err = bench.communicate(timeout=PATIENCE)
+        self.assertEqual((bench.returncode, err), (0, ""))
+        found = json.loads(out)
+        self.assertEqual((found["servers"], found["links"], found["line_rate"]), (9, 4, 20000000))
+        self.assertEqual(found["link_bytes_per_second"]["directions"], 36)
+        self.assertGreater(found["received_per_second"], 0)
+        self.assertLess(found["link_bytes_per_second"]["median"], 1.1 * 20e6 / 8)  # no link beats its rate
+        self.assertEqual(len(busy["links"]), 18)
+        self.assertGreater(sum(link["bytes_per_second"] for link in busy["links"]), 0)
+        self.assertIn("% of line rate", self.good("bench", "--seconds", 0.5, "--links", 1).out)
+        keys = self.good("bench", "--mode", "keys", "--rate", 100, "--seconds", 1, "--json").json
+        self.assertGreater(keys["received_per_second"], 0)
+        self.refused("bench", "--mode", "keys", "--links", 2, code=2, says="--links")
+        self.refused("bench", "--rate", 5, code=2, says="--rate")
+        self.down()
+
+    def test_top_on_a_terminal_until_q(self):
+        self.up("torus:3x3")
+        try:
+            terminal, end = pty.openpty()
+        except OSError:  # a chroot without /dev/pts
+            raise unittest.SkipTest("no pseudo-terminals here")
+        shell = subprocess.Popen([os.environ["WEFT"], "top", "--interval", "100", "--dir", self.folder],
+                                 stdin=end, stdout=end, stderr=end,
+                                 env={**os.environ, "TERM": "xterm", "NO_COLOR": "1"})
+        os.close(end)
+        self.addCleanup(shell.kill)
+        shown = b""
+        deadline = time.monotonic() + PATIENCE
+        while shown.count(b"q quits") < 2 and time.monotonic() < deadline:
+            if select.select([terminal], [], [], 1)[0]:
+                shown += os.read(terminal, 4096)
+        os.write(terminal, b"q")
+        shell.wait(timeout=PATIENCE)
+        os.close(terminal)
+        self.assertEqual(shell.returncode, 0)
+        self.assertIn(b"9 of 9 servers", shown)
+        self.assertRegex(shown.decode(errors="replace"), r"\x1b\[\d+A")  # drawn over itself
+        self.down()
+
+    def test_idle_pictures_come_one_by_one_elsewhere(self):
+        self.up("torus:3x3x3")
+        once = self.good("top").out
+        self.assertIn("z 0                z 1                z 2\n", once)
+        self.assertNotIn("\033", once)
+        lines = self.good("top", "--count", 2, "--interval", 50, "--json").out.splitlines()
+        self.assertEqual([json.loads(line)["live"] for line in lines], [27, 27])
+        self.down()
+
+
+main()

@@ -1,0 +1,73 @@
+"""A third of the servers is killed one by one while pings by key run: all go on, and the status is
+true at every moment. The longest time without an answer is measured and printed, not judged."""
+
+import json
+import random
+import sys
+
+sys.path.insert(0, sys.path[0] + "/..")
+from cluster_shell import ClusterCase
+from tap import main
+
+SEED = 1
+
+
+class Kill(ClusterCase):
+    def homes(self, count):
+        """Names of keys, each at home at another server, and that server; never at server 0."""
+        found = {}
+        for number in range(1000):
+            where = self.good("where", f"key-{number}", "--json").json
+            if where["home"] != 0:
+                found.setdefault(where["home"], f"key-{number}")
+            if len(found) == count:
+                return found
+        self.fail("keys are not spread")
+
+    def test_nine_of_twenty_seven(self):
+        print(f"# seed {SEED}")
+        self.up("torus:3x3x3")
+        homes = self.homes(9)
+        victims = list(homes)
+        random.Random(SEED).shuffle(victims)
+        first = victims[0]
+        heirs = [place["server"] for place in
+                 self.good("where", homes[first], "--replicas", 27, "--json").json["replicas"]]
+        pings = [self.begin("ping", homes[victim], "--from", 0, "--interval", 20, "--json")
+                 for victim in (first, victims[4])]
+
+        dead = []
+        for victim in victims:
+            self.good("kill", victim)
+            dead.append(victim)
+            status = self.status()
+            self.assertEqual(status["servers"]["dead"], sorted(dead))
+            self.assertEqual(status["health"], "WARN", status["reasons"])
+            self.assertIn("SERVERS_DOWN", self.codes(status))
+            answered = self.good("ping", homes[victim], "--from", 0, "--count", 5, "--json").json
+            self.assertGreater(answered["answered"], 0)
+            self.assertTrue(set(dead).isdisjoint(one["server"] for one in answered["answered_by"][-1:]))
+        found = self.good("where", homes[first], "--from", 0, "--json").json
+        self.assertEqual(found["root"], next(server for server in heirs if server not in dead))
+
+        for shell in pings:
+            out, err = self.finish(shell)
+            self.assertEqual((shell.returncode, err), (0, ""))
+            done = json.loads(out)
+            self.assertGreater(done["answered"], 0)
+            print(f"# {done['sent']} pings at 20 ms, {done['lost']} lost, "
+                  f"longest without an answer {done['longest_gap_ns'] / 1e6:.0f} ms")
+
+        for victim in victims:
+            self.pids.add(self.good("revive", victim, "--json").json["pid"])
+            dead.remove(victim)
+            self.assertEqual(self.status()["servers"]["dead"], sorted(dead))
+        self.well()
+        for victim in victims:  # they have their keys back
+            self.assertEqual(self.good("where", homes[victim], "--json").json["root"], victim)
+            done = self.good("ping", homes[victim], "--from", 0, "--count", 5, "--json").json
+            self.assertEqual(([one["server"] for one in done["answered_by"]], done["lost"]), ([victim], 0))
+        self.down()
+
+
+main()

@@ -1,0 +1,184 @@
+"""What goes wrong when a cluster starts: each gets one line that says what to do, and leaves
+everything as it was."""
+
+import os
+import pathlib
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, sys.path[0] + "/..")
+from cluster_shell import PATIENCE, ClusterCase, lives
+from tap import main, weft
+
+
+class Refusals(ClusterCase):
+    def weftd(self, script):
+        """Another weftd: a few words of shell."""
+        path = pathlib.Path(self.above.name) / "weftd"
+        path.write_text("#!/bin/sh\n" + script)
+        path.chmod(0o755)
+        return {"WEFTD": str(path)}
+
+    def untouched(self):
+        self.assertFalse(self.folder.exists())
+
+    def test_bad_words(self):
+        for words, says in ((["up", "torus:0"], "torus:0"), (["up", "nonsense:3"], "no such topology"),
+                            (["up", "fattree:k=4"], "^weft: fattree:k=4 has switches"), (["up", "torus:99x99"], "at most 4096"),
+                            (["up", "--wire", "string"], "shm, udp"), (["up", "--rate", "fast"], "1Gbps"),
+                            (["up", "--rate", "1"], "1Gbps"), (["up", "--processes", "0"], "--processes"),
+                            (["up", "--processes", "28"], "1 to 27"), (["up", "--silence", "1"], "--silence"),
+                            (["status", "more"], "one word too many"), (["kill"], "expected ID")):
+            with self.subTest(words):
+                self.refused(*words, code=2, says=says)
+                self.untouched()
+
+    def test_no_cluster_is_said_with_how_to_start_one(self):
+        for words in (["status"], ["nodes"], ["top"], ["kill", "1"], ["revive", "1"], ["cut", "0", "1"],
+                      ["heal", "0", "1"], ["where", "x"], ["ping", "1"], ["bench"]):
+            self.refused(*words, says=rf"no cluster here; 'weft up --dir {self.folder}' starts one")
+        self.refused("down", says="no cluster here")
+        self.untouched()
+
+    def test_a_long_path_is_refused_for_the_sockets_sake(self):
+        self.folder = pathlib.Path(self.above.name) / ("f" * 100)
+        self.refused("up", "torus:2", code=2, says="too long for the sockets in it; at most 84")
+        self.untouched()
+
+    def test_a_folder_that_is_none_or_open_to_others(self):
+        self.folder.write_text("a file")
+        self.refused("up", "torus:2", says="is not a folder")
+        self.refused("status", says="is not a folder")
+        self.folder.unlink()
+        self.folder.mkdir()
+        self.folder.chmod(0o777)
+        self.refused("up", "torus:2", says="others may write there; 'chmod go-w' it")
+        self.assertEqual(list(self.folder.iterdir()), [])
+        self.folder.rmdir()
+        self.folder = pathlib.Path(self.above.name) / "no" / "such"
+        self.refused("up", "torus:2", says="No such file or directory")
+
+    def test_a_second_cluster_in_the_folder(self):
+        self.up("torus:2")
+        self.refused("up", says=r"a cluster runs there, 2 of 2 servers live; 'weft down --dir \S+' ends it")
+        self.well()  # and it is as it was
+        self.down()
+
+    def test_weftd_is_not_found_or_no_program(self):
+        alone = pathlib.Path(self.above.name) / "weft"
+        shutil.copy(os.environ["WEFT"], alone)
+        env = {**os.environ, "PATH": "/nowhere"}
+        done = subprocess.run([alone, "up", "--dir", self.folder], env=env, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.out if hasattr(done, "out") else done.stdout), (1, ""))
+        self.assertRegex(done.stderr, r"^weft: weftd: neither beside weft nor in PATH; [^\n]+\n\Z")
+        self.refused("up", "torus:2", says="WEFTD=/nowhere: No such file", env={"WEFTD": "/nowhere"})
+        self.untouched()
+
+    def test_a_server_that_ends_at_once_is_named_with_its_last_words(self):
+        env = self.weftd("echo first; echo weftd: port 7: no such thing >&2; exit 3\n")
+        self.refused("up", "torus:2", env=env,
+                     says=r"server \d ended \(exit code 3\); its log ends: weftd: port 7: no such thing")
+        self.untouched()
+        env = self.weftd("kill -9 $$\n")
+        self.refused("up", "torus:2", env=env, says=r"server \d ended \(Killed\); its log is empty")
+        self.untouched()
+
+    def test_a_server_that_never_answers_is_named(self):
+        mark = str(pathlib.Path(self.above.name) / "pids")
+        env = self.weftd(f"echo $$ >> {mark}; echo waiting for godot; exec sleep 1000\n")
+        self.refused("up", "torus:2", "--wait", 1, env=env,
+                     says="after 1 s 2 of 2 servers are not ready: server 0 does not answer; "
+                          "its log ends: waiting for godot")
+        self.untouched()
+        pids = pathlib.Path(mark).read_text().split()
+        self.assertEqual((len(pids), [pid for pid in pids if lives(pid)]), (2, []))
+
+    def test_breaking_off_leaves_nothing(self):
+        mark = pathlib.Path(self.above.name) / "pids"
+        env = self.weftd(f"echo $$ >> {mark}; exec sleep 1000\n")
+        shell = subprocess.Popen([os.environ["WEFT"], "up", "torus:2", "--dir", self.folder], text=True,
+                                 stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **env})
+        self.addCleanup(shell.kill)
+        deadline = time.monotonic() + PATIENCE
+        while (not mark.exists() or len(mark.read_text().split()) < 2) and time.monotonic() < deadline:
+            time.sleep(0.01)
+        shell.send_signal(signal.SIGINT)
+        out, err = shell.communicate(timeout=PATIENCE)
+        self.assertEqual((shell.returncode, out, err), (1, "", "weft: broken off\n"))
+        self.untouched()
+        self.assertEqual([pid for pid in mark.read_text().split() if lives(pid)], [])
+
+    def test_two_at_once(self):
+        env = self.weftd("exec sleep 1000\n")
+        shell = subprocess.Popen([os.environ["WEFT"], "up", "torus:2", "--dir", self.folder], text=True,
+                                 stderr=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **env})
+        self.addCleanup(shell.kill)
+        deadline = time.monotonic() + PATIENCE
+        while not (self.folder / "node-1.log").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.refused("down", says="another weft up, down or revive is at work there")
+        shell.send_signal(signal.SIGINT)
+        shell.communicate(timeout=PATIENCE)
+        self.untouched()
+
+    def test_a_service_that_is_not_there(self):
+        self.refused("up", "torus:2", "--service", "/no/such.so", says="--service /no/such.so: No such file")
+        self.untouched()
+
+    def test_damaged_files_are_named_and_cleared(self):
+        self.up("torus:2")
+        path = self.folder / "cluster.json"
+        whole = path.read_text()
+        path.write_text(whole[:40])
+        self.refused("status", says=r"cluster\.json: line \d+: ")
+        self.refused("up", "torus:2", says="holds what a cluster left")
+        done = self.good("down", "--json").json  # the locks tell who lives all the same
+        self.assertEqual([pid for pid in self.pids if lives(pid)], [])
+        self.assertEqual(done["files_left"], 0)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_unknown_servers_and_keys(self):
+        self.up("torus:2")
+        for words in (["kill", "2"], ["revive", "x"], ["cut", "0", "7"], ["ping", "7"], ["where", "k", "--from", "9"]):
+            self.refused(*words, code=2, says=r"no server \S+; \S+ has 0 to 1")
+        self.refused("where", "0xnonsense", code=2, says="a key is 0x and 1 to 40 hexadecimal digits")
+        self.refused("where", "", code=2, says="a key or a name is expected")
+        self.refused("ping", "1", "--size", 1, code=2, says="--size")
+        self.down()
+
+
+def apart(*commands):
+    """Commands in a file system view of their own, if this machine allows that."""
+    script = " && ".join(commands)
+    return subprocess.run(["unshare", "--mount", "--map-root-user", "sh", "-c", script], text=True,
+                          capture_output=True, timeout=PATIENCE)
+
+
+@unittest.skipUnless(apart("mount -t tmpfs none /mnt").returncode == 0, "no mount namespaces here")
+class Machine(ClusterCase):
+    def weft_words(self, *words):
+        return shlex.join([os.environ["WEFT"], *map(str, words), "--dir", str(self.folder)])
+
+    def test_a_full_disk(self):
+        above = shlex.quote(self.above.name)
+        done = apart(f"mount -t tmpfs -o size=16k none {above}", f"mkdir -m 700 {above}/run",
+                     f"(head -c 20000 /dev/zero > {above}/filler 2> /dev/null || true)",
+                     f"({self.weft_words('up', 'torus:3x3')}; echo $? >&2)", f"ls -A {above}/run")
+        self.assertRegex(done.stderr, r"^weft: \S+/run/\S+: No space left on device\n1\n\Z")
+        self.assertEqual(done.stdout, "")
+
+    def test_nothing_is_needed_or_left_in_dev_shm(self):
+        done = apart("mount -t tmpfs -o size=4k none /dev/shm", "(head -c 9999 /dev/zero > /dev/shm/full || true)",
+                     self.weft_words("up", "torus:3"), self.weft_words("ping", 2, "--count", 10),
+                     "ls -A /dev/shm", self.weft_words("kill", 1), self.weft_words("down"), "ls -A /dev/shm")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.splitlines().count("full"), 2, done.stdout)
+        self.assertIn("10 answered", done.stdout)
+
+
+main()

@@ -1,0 +1,151 @@
+"""Programs that are attached to different servers of a cluster talk through the servers between,
+survive the death of one of those, and notice each other's."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, sys.path[0] + "/..")
+from tap import main, weft
+
+PATIENCE = 120  # seconds; nothing takes that long, also not on a busy machine
+
+
+class Fabric(unittest.TestCase):
+    def setUp(self):
+        above = tempfile.TemporaryDirectory(prefix="weft-")
+        self.addCleanup(above.cleanup)
+        self.above = pathlib.Path(above.name)
+        self.folder = self.above / "run"
+        (self.above / "shared").mkdir(mode=0o700)
+        self.programs = []
+        self.addCleanup(self.end)
+        done = weft("up", "torus:3x3", "--dir", self.folder, "--silence", 2000,
+                    "--wait", PATIENCE, timeout=PATIENCE)
+        self.assertEqual((done.code, done.err), (0, ""))
+
+    def end(self):
+        for program in self.programs:
+            if program.poll() is None:
+                program.kill()
+            program.communicate()
+        if self.folder.exists():
+            weft("down", "--dir", self.folder, "--grace", 0, timeout=PATIENCE)
+
+    def env(self, server):
+        """Of a program at that server, which has no way to others but through it."""
+        return {**os.environ, "WEFT_NODE": str(self.folder / f"node-{server}.socket"),
+                "WEFT_FOLDER": str(self.above / "shared"), "WEFT_TRANSPORTS": "routed"}
+
+    def start(self, server, *words):
+        program = subprocess.Popen([os.environ["WEFT"], "ripc", *map(str, words)],
+                                   env=self.env(server), text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        self.programs.append(program)
+        return program
+
+    def serve(self, server, number):
+        program = self.start(server, "serve", number)
+        line = program.stdout.readline()
+        self.assertRegex(line, rf"^serving {number}, pid {program.pid}$")
+        return program
+
+    def ping(self, server, number, *words):
+        return weft("ripc", "ping", number, "--timeout", 20000, *words, env=self.env(server),
+                    timeout=PATIENCE)
+
+    def test_short_messages(self):
+        self.serve(0, 77)
+        for size in (16, 64, 8900):
+            done = self.ping(4, 77, "--count", 50, "--size", size)
+            self.assertEqual((done.code, done.err), (0, ""))
+            self.assertRegex(done.out, r"server 0/\d+\) over routed: 50 short pings of .* 50 answered, 0 lost")
+        done = self.ping(0, 77, "--count", 5)  # from the same server
+        self.assertEqual((done.code, done.err), (0, ""))
+        self.assertIn("5 answered", done.out)
+
+    def test_long_messages(self):
+        self.serve(0, 77)
+        for size in (1, 8192, 3000000):
+            done = self.ping(4, 77, "--long", "--count", 5, "--size", size)
+            self.assertEqual((done.code, done.err), (0, ""))
+            self.assertRegex(done.out, "over routed: 5 long pings of .* 5 answered, 0 lost")
+        sent = self.above / "sent"
+        sent.write_bytes(os.urandom(700001))
+        taker = self.start(7, "recv", 78, "--count", 1, "--quiet", "--out", self.above / "taken")
+        done = weft("ripc", "send", 78, "--file", sent, "--long", "--wait", "--timeout", 60000,
+                    env=self.env(2), timeout=PATIENCE)
+        self.assertEqual((done.code, done.err), (0, ""))
+        taker.communicate(timeout=PATIENCE)
+        self.assertEqual((self.above / "taken").read_bytes(), sent.read_bytes())
+
+    def test_a_name_is_one_programs(self):
+        first = self.serve(0, 77)
+        second = self.start(5, "serve", 77)
+        out, _ = second.communicate(timeout=PATIENCE)
+        self.assertEqual(second.returncode, 1, out)
+        self.assertIn("somebody alive has that id", out)
+        first.kill()
+        first.wait()
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            third = self.start(5, "serve", 77)
+            if third.stdout.readline().startswith("serving"):
+                break
+            third.wait()
+        self.assertIn("over routed", self.ping(8, 77, "--count", 3).out)
+
+    def test_groups(self):
+        members = [self.start(server, "recv", 500, "--group", "--count", 1) for server in (2, 6, 7)]
+        deadline = time.monotonic() + PATIENCE
+        while any(member.poll() is None for member in members) and time.monotonic() < deadline:
+            done = weft("ripc", "send", 500, "to all of you", env=self.env(4), timeout=PATIENCE)
+            self.assertIn((done.code, done.err), [(0, ""), (1, "weft: 500: nobody has that id\n")])
+            time.sleep(0.1)
+        for member in members:
+            out, _ = member.communicate(timeout=PATIENCE)
+            self.assertIn("to all of you", out)
+
+    def test_a_server_between_dies(self):
+        self.serve(0, 77)
+        pings = self.start(4, "ping", 77, "--interval", 20, "--count", 200, "--timeout", 20000)
+        for _ in range(20):
+            pings.stdout.readline()
+        for server in (1, 3):  # one of the two ways from 4 to 0, then the other; there are longer ones
+            done = weft("kill", server, "--dir", self.folder, timeout=PATIENCE)
+            self.assertEqual((done.code, done.err), (0, ""))
+        out, _ = pings.communicate(timeout=PATIENCE)
+        self.assertEqual(pings.returncode, 0, out)
+        self.assertRegex(out, "200 answered, 0 lost")
+
+    def test_a_program_that_dies_is_noticed(self):
+        served = self.serve(0, 77)
+        pings = self.start(4, "ping", 77, "--interval", 20, "--timeout", 60000)
+        for _ in range(5):
+            self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
+        served.send_signal(signal.SIGKILL)
+        began = time.monotonic()
+        for line in pings.stdout:
+            if "nobody" in line or "gone" in line:
+                self.assertLess(time.monotonic() - began, PATIENCE / 2)  # not the ping's timeout
+                return
+        self.fail(line)
+
+    def test_a_program_whose_server_dies_is_noticed(self):
+        self.serve(0, 77)
+        pings = self.start(4, "ping", 77, "--interval", 20, "--timeout", 60000)
+        for _ in range(5):
+            self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
+        weft("kill", 0, "--dir", self.folder, timeout=PATIENCE)
+        for line in pings.stdout:
+            if "nobody" in line or "gone" in line:
+                return
+        self.fail(line)
+
+
+main()
