@@ -30,6 +30,7 @@ const struct command *const commands[] = {
     &command_sst_demo,
     &command_sst_watch,
     &command_sim_chaos,
+    &command_sim_churn,
     &command_paper_list,
     &command_paper_run,
     &command_paper_all,
