@@ -42,6 +42,8 @@ const struct command *const commands[] = {
     &command_sst_demo,
     &command_sst_watch,
     &command_sim_chaos,
+    &command_sim_churn,
+    &command_sim_run,
     &command_paper_list,
     &command_paper_run,
     &command_paper_all,
