@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "bench.h"
+#include "services/bench.h"
 #include "services/bench_wire.h"
 #include "services/services.h"
 #include "sim/engine.h"
@@ -68,7 +70,7 @@ static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_
     for (uint32_t node = 0; node < graph->node_count; node++) {
         for (uint32_t i = 0; i < packets_per_node; i++) {
             struct packet *packet = packet_take(slab_packets(bare->pool), PACKET_HEADER_SIZE);
-            packet->size = PACKET_SIZE;
+            packet->size = 64 + (uint32_t)(draw(bare) % 1437); /* to 1,500 */
             forward(bare, node, packet);
         }
     }
@@ -139,12 +141,13 @@ static void whole_load(struct whole *whole, uint64_t rate)
             bench_fail("a server refused its load");
 }
 
-static void whole_open(struct whole *whole, const char *spec, uint64_t rate)
+static void whole_open(struct whole *whole, const char *spec, uint64_t rate,
+                       const struct weft_service *const *services)
 {
     struct why why;
     struct world_settings settings = WORLD_DEFAULTS;
     settings.plan = &whole->plan;
-    settings.node.services = services_all;
+    settings.node.services = services;
     settings.settled = true;
     if (topology_build(&whole->topology, spec, &why) ||
         plan_init(&whole->plan, &whole->topology, &why) ||
@@ -167,7 +170,7 @@ static void whole_rows(struct bench *bench)
     struct world_counts before, after;
     double rates[5];
     psec length = (bench->quick ? 5 : 100) * (PSEC_PER_SECOND / 1000);
-    whole_open(&whole, "torus:8x8x8", 20000);
+    whole_open(&whole, "torus:8x8x8", 20000, services_all);
     world_run(whole.world, PSEC_PER_SECOND / 1000);
     for (int round = 0; round < 5; round++) {
         double start = bench_seconds(bench);
@@ -181,6 +184,31 @@ static void whole_rows(struct bench *bench)
     whole_close(&whole);
 }
 
+/* ---- 4,096 servers ---- */
+
+static void large_rows(struct bench *bench)
+{
+    struct whole whole;
+    struct world_counts counts;
+    struct rusage usage;
+    double start = bench_seconds(bench);
+    /* Only the load's own service: the others keep tables of some 300 kB a server. */
+    const struct weft_service *const services[] = {&service_bench, NULL};
+    whole_open(&whole, "torus:16x16x16", 5000, services);
+    world_run(whole.world, (bench->quick ? 2 : 20) * (PSEC_PER_SECOND / 1000));
+    world_count(whole.world, &counts);
+    double seconds = bench_seconds(bench) - start;
+    bench_add(bench, "memory of torus:16x16x16, 4,096 servers, random keys", "MiB",
+              &(struct bench_value){"weft", (double)world_memory(whole.world) / (1 << 20)}, 1);
+    whole_close(&whole);
+    getrusage(RUSAGE_SELF, &usage);
+    bench_add(bench, "most memory of the process until here", "MiB",
+              &(struct bench_value){"weft", (double)usage.ru_maxrss / 1024}, 1);
+    bench_add(bench, "whole node code, torus:16x16x16, random keys, its start too",
+              "M packet-hops/s", &(struct bench_value){"weft", (double)counts.hops / seconds / 1e6},
+              1);
+}
+
 int main(int count, char **words)
 {
     static struct bench bench;
@@ -192,5 +220,7 @@ int main(int count, char **words)
         bare_rows(&bench);
     if (!only || strcmp(only, "whole") == 0)
         whole_rows(&bench);
+    if (!only || strcmp(only, "large") == 0)
+        large_rows(&bench);
     return bench_finish(&bench);
 }
