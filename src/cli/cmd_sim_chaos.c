@@ -112,18 +112,20 @@ static void report_print(const struct chaos_call *chaos, const struct sum *sum, 
     text_printf(out, ", %.1f s simulated\n", (double)sum->simulated / (double)PSEC_PER_SECOND);
     text_printf(out, "  %s\n", sum->failed ? "NOT CLEAN" : "clean");
     if (sum->failed)
-        text_printf(out, "  failed seeds            %" PRIu64 "\n", sum->failed);
-    text_printf(out, "  back after the storm    at most %.0f ms\n", (double)sum->back / 1e9);
-    text_printf(out, "  packets sent            %" PRIu64 "\n", sum->sent);
-    text_printf(out, "  duplicated by wires     %" PRIu64 "\n", sum->copied);
-    text_printf(out, "  delivered               %" PRIu64 "\n", sum->delivered);
-    text_printf(out, "  taken up on their way   %" PRIu64 "\n", sum->taken);
-    text_printf(out, "  lost on wires           %" PRIu64 " (hellos and rows too)\n", sum->lost);
-    text_printf(out, "  dropped and counted     %" PRIu64 "\n", sum->dropped_all);
+        text_printf(out, "  failed seeds                           %" PRIu64 "\n", sum->failed);
+    text_printf(out, "  back after the storm                   at most %.0f ms\n",
+                (double)sum->back / 1e9);
+    text_printf(out, "  packets sent                           %" PRIu64 "\n", sum->sent);
+    text_printf(out, "  duplicated by wires                    %" PRIu64 "\n", sum->copied);
+    text_printf(out, "  delivered                              %" PRIu64 "\n", sum->delivered);
+    text_printf(out, "  taken up on their way                  %" PRIu64 "\n", sum->taken);
+    text_printf(out, "  lost on wires                          %" PRIu64 " (hellos and rows too)\n",
+                sum->lost);
+    text_printf(out, "  dropped and counted                    %" PRIu64 "\n", sum->dropped_all);
     for (unsigned reason = 0; reason < DROP_COUNT; reason++)
         if (sum->dropped[reason])
-            text_printf(out, "    %-21s %" PRIu64 "\n", drop_texts[reason], sum->dropped[reason]);
-    text_printf(out, "  event hash              %016" PRIx64 "\n", sum->hash);
+            text_printf(out, "    %-36s %" PRIu64 "\n", drop_texts[reason], sum->dropped[reason]);
+    text_printf(out, "  event hash                             %016" PRIx64 "\n", sum->hash);
     failures_print(chaos, out);
 }
 
@@ -185,7 +187,6 @@ static void report_json(const struct chaos_call *chaos, const struct sum *sum, s
     hash_put(&json, "hash", sum->hash);
     failures_json(chaos, &json);
     json_end(&json, '}');
-    text_puts(out, "\n");
 }
 
 /* ---- the call ---- */

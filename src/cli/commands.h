@@ -30,6 +30,7 @@ extern const struct command command_route_path;
 extern const struct command command_route_rules;
 extern const struct command command_route_worst;
 extern const struct command command_sim_chaos;
+extern const struct command command_sim_churn;
 extern const struct command command_sim_run;
 extern const struct command command_sst_demo;
 extern const struct command command_sst_watch;

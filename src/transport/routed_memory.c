@@ -254,6 +254,14 @@ static bool read_heard(struct routed_link *link, uint64_t number, struct reader 
     return answer_add(link, &answer);
 }
 
+/* Of those who wait for what peers write. */
+static void bells_ring(struct list *bells)
+{
+    if (!bells)
+        return;
+    list_each(bells, node) doorbell_ring(container_of(node, struct doorbell, polled));
+}
+
 /* A piece that may not be written ends the write: the pieces that follow find the same. */
 static bool write_heard(struct routed_link *link, uint64_t number, bool last, struct reader *in)
 {
@@ -266,8 +274,7 @@ static bool write_heard(struct routed_link *link, uint64_t number, bool last, st
         memcpy(region->base + offset, in->next, in->left);
     if (!last)
         return true;
-    list_each(routed->udp.transport.bells, node)
-        doorbell_ring(container_of(node, struct doorbell, polled));
+    bells_ring(routed->udp.transport.bells);
     return answer_add(
         link, &(struct job){.number = number, .word = MEMORY_DONE, .status = region ? 0 : -EACCES});
 }

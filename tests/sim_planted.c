@@ -1,0 +1,70 @@
+/* The test of the tester: each bug that can be planted is found by the checker that is there for
+ * it, within a few seeds; and the same seeds are clean without it. */
+#include <stdio.h>
+
+#include "base/test.h"
+#include "sim/chaos.h"
+
+#define SEEDS 12 /* for each bug, at the most */
+
+struct place {
+    struct topology topology;
+    struct plan plan;
+};
+
+static void place_open(struct place *place, const char *spec)
+{
+    assert_int_equal(topology_build(&place->topology, spec, NULL), OK);
+    assert_int_equal(plan_init(&place->plan, &place->topology, NULL), OK);
+}
+
+static void place_close(struct place *place)
+{
+    plan_fini(&place->plan);
+    topology_fini(&place->topology);
+}
+
+static struct chaos_result run(const struct place *place, uint64_t seed, uint32_t plants)
+{
+    struct chaos_settings settings = {&place->plan, seed, FAULT_ALL, plants};
+    struct chaos_result result;
+    assert_int_equal(chaos_run(&settings, &result, NULL), OK);
+    return result;
+}
+
+static void each_planted_bug_is_found(void **state)
+{
+    struct place place;
+    place_open(&place, "torus:3x3x3");
+    for (unsigned i = 0; i < CHAOS_PLANT_COUNT; i++) {
+        const struct chaos_plant *plant = &chaos_plants[i];
+        uint64_t seed = 1;
+        struct chaos_result found = run(&place, seed, plant->fault);
+        while (!found.checker && seed < SEEDS)
+            found = run(&place, ++seed, plant->fault);
+        if (!found.checker)
+            fail_msg("%s was not found in %d seeds", plant->name, SEEDS);
+        print_message("%s: seed %d: %s: %s\n", plant->name, (int)seed, found.checker, found.text);
+        assert_string_equal(found.checker, plant->checker);
+        assert_null(run(&place, seed, 0).checker);
+    }
+    place_close(&place);
+}
+
+/* A failure is replayed with just the kinds of faults that the seed used. */
+static void a_failure_can_be_replayed(void **state)
+{
+    struct place place;
+    place_open(&place, "torus:3x3x3");
+    struct chaos_result first = run(&place, 1, NODE_FAULT_UNFAIR);
+    assert_non_null(first.checker);
+    struct chaos_settings settings = {&place.plan, 1, first.kinds, NODE_FAULT_UNFAIR};
+    struct chaos_result again;
+    assert_int_equal(chaos_run(&settings, &again, NULL), OK);
+    assert_string_equal(again.checker, first.checker);
+    assert_string_equal(again.text, first.text);
+    assert_true(again.failed_at == first.failed_at && again.hash == first.hash);
+    place_close(&place);
+}
+
+TEST_MAIN(TEST(each_planted_bug_is_found), TEST(a_failure_can_be_replayed))
