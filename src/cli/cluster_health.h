@@ -49,8 +49,8 @@ extern const char *const health_names[];
 #define HEALTH_LIST(X)                                                                             \
     X(ALL_SERVERS_DOWN, HEALTH_ERR)                                                                \
     X(CLUSTER_SPLIT, HEALTH_ERR)                                                                   \
-    X(LINKS_MISWIRED, HEALTH_ERR)                                                                  \
     X(SERVERS_DOWN, HEALTH_WARN)                                                                   \
+    X(LINKS_MISWIRED, HEALTH_WARN)                                                                 \
     X(SERVERS_SILENT, HEALTH_WARN)                                                                 \
     X(SERVERS_JOINING, HEALTH_WARN)                                                                \
     X(DEATHS_UNNOTICED, HEALTH_WARN)                                                               \
