@@ -395,11 +395,10 @@ static void daemon_run(struct daemon *daemon)
     sigaction(SIGINT, &action, NULL);
 }
 
+/* Locks end with the process: who sees them free may rely on its being gone. */
 static void daemon_close(struct daemon *daemon)
 {
     host_close(daemon->host);
-    for (uint32_t i = 0; i < daemon->lock_count; i++)
-        close(daemon->locks[i]);
     plugins_fini(&daemon->plugins);
     if (daemon->has_plan)
         plan_fini(&daemon->plan);
