@@ -74,6 +74,8 @@ static void report_print(const struct churn_call *churn, struct text *out)
         }
     if (result->unaccounted)
         line_print(out, "NOT ACCOUNTED FOR", result->unaccounted, result->sent);
+    if (result->unknown)
+        text_printf(out, "  %-39s %" PRIu64 "\n", "LINKS UP TOO EARLY", result->unknown);
     text_printf(out, "  %-39s %.2f, at most %u\n", "hops of those delivered",
                 share_of(result->hops, result->delivered), result->hops_max);
     text_printf(out, "  %-39s %.1f s, %.2f M packet-hops/s\n", "real time", churn->real_s,
@@ -118,6 +120,7 @@ static void report_json(const struct churn_call *churn, struct text *out)
         json_put_uint(&json, drop_names[reason], result->dropped[reason]);
     json_end(&json, '}');
     json_put_uint(&json, "unaccounted", result->unaccounted);
+    json_put_uint(&json, "early_links", result->unknown);
     json_put_number(&json, "hops_mean", share_of(result->hops, result->delivered));
     json_put_uint(&json, "hops_max", result->hops_max);
     json_put_uint(&json, "events", result->events);
@@ -187,7 +190,9 @@ static enum err churn_call_run(struct call *call, struct why *why)
         churn.resident = (uint64_t)usage.ru_maxrss * 1024;
     if (!err) {
         (call->json ? report_json : report_print)(&churn, &call->out);
-        call->health = churn.result.misdelivered || churn.result.unaccounted ? ERR_INPUT : OK;
+        const struct churn_result *result = &churn.result;
+        bool bad = result->misdelivered || result->unaccounted || result->unknown;
+        call->health = bad ? ERR_INPUT : OK;
     }
     sim_plan_close(&churn.plan);
     return err;

@@ -139,9 +139,24 @@ static void saw_lost(struct world_watcher *watcher, const struct packet *packet)
     churn_of(watcher)->result->lost += packet->service == CHURN_SERVICE;
 }
 
+/* Each is a server that would deliver the other's keys. */
+static bool counts_on(void *context, node_id one, node_id other)
+{
+    struct churn *churn = context;
+    const struct node *node = world_node(churn->world, one);
+    if (node && node_counts_on(node, other))
+        return true;
+    churn->result->unknown++;
+    return false;
+}
+
 static void saw_port(struct world_watcher *watcher, node_id at, unsigned port, bool up)
 {
-    checker_oracle_changed(&churn_of(watcher)->oracle);
+    struct churn *churn = churn_of(watcher);
+    if (up)
+        checker_oracle_up(&churn->oracle, at, port, counts_on, churn);
+    else
+        checker_oracle_changed(&churn->oracle);
 }
 
 static void saw_closed(struct world_watcher *watcher, node_id at)

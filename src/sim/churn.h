@@ -38,6 +38,7 @@ struct churn_result {
     uint64_t lost; /* on the way to a server that was gone */
     uint64_t dropped[DROP_COUNT];
     uint64_t unaccounted; /* sent, and neither of the above; always 0 */
+    uint64_t unknown;     /* times that a link came up whose far side not all knew; always 0 */
     uint64_t hops;        /* of those that were delivered */
     uint32_t hops_max;
     uint64_t failures, returns;
