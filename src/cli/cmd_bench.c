@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "cli/call.h"
@@ -33,6 +34,7 @@ struct bench {
     double seconds;
     uint32_t count;   /* of servers that take part */
     node_id *servers; /* owned */
+    int *handles;     /* connections, for as long as it runs; owned */
     struct cluster_ask *asks;
     uint8_t *bytes; /* of the answers */
     struct bench_answer *before, *after;
@@ -83,11 +85,13 @@ static enum err bench_memory(struct bench *bench, struct why *why)
 {
     uint32_t most = bench->cluster.plan.server_count;
     bench->servers = calloc(most, sizeof *bench->servers);
+    bench->handles = malloc(most * sizeof *bench->handles);
     bench->asks = calloc(most, sizeof *bench->asks);
     bench->bytes = malloc((size_t)most * BENCH_ANSWER_MAX);
     bench->before = calloc(most, sizeof *bench->before);
     bench->after = calloc(most, sizeof *bench->after);
-    if (bench->servers && bench->asks && bench->bytes && bench->before && bench->after)
+    if (bench->servers && bench->handles && bench->asks && bench->bytes && bench->before &&
+        bench->after)
         return OK;
     return why_memory(why);
 }
@@ -110,13 +114,12 @@ static enum err servers_choose(struct bench *bench, struct why *why)
 
 /* ---- asking ---- */
 
-/* The same of all; those that died meanwhile keep zeroes. The errno of the first refusal. */
-static int all_ask(struct bench *bench, const struct bench_request *request,
-                   struct bench_answer *answers)
+/* The same of all; those that died meanwhile keep zeroes. */
+static void all_ask(struct bench *bench, const struct bench_request *request,
+                    struct bench_answer *answers)
 {
     uint8_t question[BENCH_REQUEST_MAX];
     size_t size = bench_request_write(request, question);
-    int refusal = 0;
     for (uint32_t i = 0; i < bench->count; i++)
         bench->asks[i] = (struct cluster_ask){bench->servers[i],
                                               BENCH_SERVICE,
@@ -131,10 +134,37 @@ static int all_ask(struct bench *bench, const struct bench_request *request,
         if (ask->result <= 0 ||
             bench_answer_read(&answers[i], ask->answer, (size_t)ask->result) < 0)
             answers[i] = (struct bench_answer){0};
-        else if (answers[i].error && !refusal)
-            refusal = answers[i].error;
+    }
+}
+
+/* Who hangs up ends what it started, so the connections stay. The errno of the first refusal. */
+static int all_start(struct bench *bench)
+{
+    uint8_t question[BENCH_REQUEST_MAX], answer[BENCH_ANSWER_MAX];
+    size_t size = bench_request_write(&bench->request, question);
+    int64_t deadline = clock_after(ANSWER_NSEC);
+    int refusal = 0;
+    for (uint32_t i = 0; i < bench->count; i++) {
+        bench->handles[i] = cluster_connect(bench->cluster.folder, bench->servers[i]);
+        if (bench->handles[i] >= 0)
+            (void)!cluster_tell(bench->handles[i], BENCH_SERVICE, question, size);
+    }
+    for (uint32_t i = 0; i < bench->count; i++) {
+        int got = bench->handles[i] < 0
+                      ? bench->handles[i]
+                      : cluster_hear(bench->handles[i], answer, sizeof answer, deadline);
+        if (got > 0 && bench_answer_read(&bench->before[i], answer, (size_t)got) == 0 &&
+            bench->before[i].error && !refusal)
+            refusal = bench->before[i].error;
     }
     return refusal;
+}
+
+static void all_hang_up(struct bench *bench)
+{
+    for (uint32_t i = 0; i < bench->count; i++)
+        if (bench->handles[i] >= 0)
+            close(bench->handles[i]);
 }
 
 /* False: Ctrl-C. */
@@ -152,18 +182,21 @@ static bool work(double *done, double until, double total)
 
 static enum err bench_measure(struct bench *bench, struct why *why)
 {
-    struct bench_request report = {.kind = BENCH_REPORT, .token = 1};
-    struct bench_request stop = {.kind = BENCH_STOP, .token = 1};
-    double done = 0;
-    int refusal = all_ask(bench, &bench->request, bench->before);
+    int refusal = all_start(bench);
+    if (refusal)
+        all_hang_up(bench);
     if (refusal == EBUSY)
         return why_fail(why, ERR_SYSTEM, "another bench runs in this cluster; wait for its end");
     if (refusal)
         return why_fail(why, ERR_SYSTEM, "the servers refuse: %s", strerror(refusal));
+    struct bench_request report = {.kind = BENCH_REPORT, .token = 1};
+    struct bench_request stop = {.kind = BENCH_STOP, .token = 1};
+    double done = 0;
     bool whole = work(&done, WARM_SHARE * bench->seconds, bench->seconds);
-    (void)all_ask(bench, &report, bench->before);
+    all_ask(bench, &report, bench->before);
     whole = whole && work(&done, bench->seconds, bench->seconds);
-    (void)all_ask(bench, &stop, bench->after);
+    all_ask(bench, &stop, bench->after);
+    all_hang_up(bench);
     return whole ? OK : why_fail(why, ERR_SYSTEM, "broken off");
 }
 
@@ -319,6 +352,7 @@ static enum err bench_run(struct call *call, struct why *why)
         return err;
     err = bench_all(&bench, why);
     free(bench.servers);
+    free(bench.handles);
     free(bench.asks);
     free(bench.bytes);
     free(bench.before);

@@ -84,13 +84,24 @@ static enum err request_send(struct pinger *pinger, struct why *why)
     return OK;
 }
 
+/* Ctrl-C ends the pings; what they found is still told. */
+static enum err stop_pass_on(struct pinger *pinger, struct why *why)
+{
+    if (!ripc_call_stopped() || pinger->request.kind == PING_STOP)
+        return OK;
+    pinger->request.kind = PING_STOP;
+    return request_send(pinger, why);
+}
+
 static enum err answer_hear(struct pinger *pinger, struct why *why)
 {
     uint8_t bytes[PING_ANSWER_MAX];
     int64_t patience = pinger->request.timeout_nsec + pinger->request.interval_nsec + PATIENCE_NSEC;
     int64_t deadline = clock_after(patience);
-    bool stopping = false;
     for (;;) {
+        enum err err = stop_pass_on(pinger, why);
+        if (err)
+            return err;
         int64_t turn = clock_after(TURN_NSEC);
         int size =
             cluster_hear(pinger->handle, bytes, sizeof bytes, turn < deadline ? turn : deadline);
@@ -99,13 +110,6 @@ static enum err answer_hear(struct pinger *pinger, struct why *why)
                        ? OK
                        : why_fail(why, ERR_SYSTEM, "server %u: speaks another language",
                                   pinger->from);
-        if (ripc_call_stopped() && !stopping) {
-            stopping = true;
-            pinger->request.kind = PING_STOP;
-            enum err err = request_send(pinger, why);
-            if (err)
-                return err;
-        }
         if (size == -EINTR || (size == -ETIMEDOUT && clock_now() < deadline))
             continue;
         if (size == -ETIMEDOUT)
@@ -207,11 +211,12 @@ static void path_text(const struct pinger *pinger, struct text *out)
     const struct ping_answer *first = &pinger->first;
     char buffer[NODE_NAME_SIZE];
     text_printf(out, "path %s", topology_name(&pinger->cluster.topology, pinger->from, buffer));
-    for (unsigned i = 0; i < first->path_count; i++)
+    for (unsigned i = 0; first->hops_there && i < first->path_count; i++)
         if (first->path[i] < pinger->cluster.plan.server_count)
             text_printf(out, " %s %s", i > first->path_turn ? "<" : ">",
                         topology_name(&pinger->cluster.topology, first->path[i], buffer));
-    if (first->path_turn < first->path_count) /* else it was full before it came back */
+    if (first->hops_there &&
+        first->path_turn < first->path_count) /* else it was full before it came back */
         text_printf(out, " < %s", topology_name(&pinger->cluster.topology, pinger->from, buffer));
     text_puts(out, "\n");
 }

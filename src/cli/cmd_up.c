@@ -12,6 +12,7 @@
 #include "cli/cluster_start.h"
 #include "cli/commands.h"
 #include "cli/file.h"
+#include "cli/rate_text.h"
 #include "cli/ripc_call.h"
 #include "topology/format/format.h"
 #include "transport/clock.h"
@@ -34,30 +35,6 @@ struct up {
     bool made_folder;
     int exclusion; /* the folder's lock */
 };
-
-/* "1Gbps", "250M", "64000": bits a second. */
-static enum err rate_parse(const char *text, uint64_t *rate, struct why *why)
-{
-    static const struct {
-        const char *ending;
-        double factor;
-    } units[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}};
-    char *end;
-    double number = strtod(text, &end);
-    size_t size = strlen(end);
-    if (size >= 3 && strcmp(end + size - 3, "bps") == 0)
-        size -= 3;
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        double bits = number * units[i].factor;
-        if (end != text && size == strlen(units[i].ending) &&
-            strncmp(end, units[i].ending, size) == 0 && bits >= 1e4 && bits <= 1e13) {
-            *rate = (uint64_t)bits;
-            return OK;
-        }
-    }
-    return why_fail(why, ERR_USAGE, "--rate %s: expected 10kbps to 10Tbps, for example 1Gbps",
-                    text);
-}
 
 static enum err services_parse(struct up *up, struct why *why)
 {
@@ -89,7 +66,7 @@ static enum err up_parse(struct up *up, struct why *why)
     if (!err)
         err = call_choice(call, "wire", cluster_wire_words, &wire, why);
     if (!err && rate)
-        err = rate_parse(rate, &cluster->file.rate, why);
+        err = rate_text_parse(rate, &cluster->file.rate, why);
     up->wait_seconds = CLUSTER_WAIT_SECONDS;
     if (!err)
         err = call_real(call, "wait", 0, SECONDS_MAX, &up->wait_seconds, why);

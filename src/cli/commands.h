@@ -31,6 +31,7 @@ extern const struct command command_route_rules;
 extern const struct command command_route_worst;
 extern const struct command command_sim_chaos;
 extern const struct command command_sim_churn;
+extern const struct command command_sim_run;
 extern const struct command command_sst_demo;
 extern const struct command command_sst_watch;
 extern const struct command command_status;

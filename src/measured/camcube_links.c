@@ -9,7 +9,7 @@
 #include "measured/crowd.h"
 #include "measured/figures.h"
 
-#define RATE_REAL      10000000u   /* bits a second: 27 servers share this machine's cores */
+#define RATE_REAL      8000000u    /* bits a second: 27 servers share this machine's cores */
 #define RATE_SIMULATED 1000000000u /* the paper's */
 
 enum world_kind { REAL, SIMULATED, WORLDS };
@@ -22,7 +22,7 @@ static struct load_job job_make(const struct figure_call *call, enum world_kind 
         .rate = world == REAL ? RATE_REAL : RATE_SIMULATED,
         .links = call->quick ? 0x43 : 0x7f,
         .seconds = world == REAL ? call->quick ? 0.3 : 2
-                   : call->quick ? 0.005
+                   : call->quick ? 0.02
                                  : 0.1,
         .servers = 3,
         .seed = call->seed,
@@ -158,8 +158,8 @@ const struct figure figure_cam_fig4a = {
     .name = "cam-fig4a",
     .paper = "CamCubeOS",
     .what = "throughput per server that saturates L links, share of what they can carry",
-    .size = "27 processes, links of 10 Mb/s, L = 1 to 6, 2 s each; simulated: 1 Gb/s, 0.1 s each",
-    .size_quick = "27 processes, links of 10 Mb/s, L = 1 and 6, 0.3 s each; simulated: 5 ms each",
+    .size = "27 processes, links of 8 Mb/s, L = 1 to 6, 2 s each; simulated: 1 Gb/s, 0.1 s each",
+    .size_quick = "27 processes, links of 8 Mb/s, L = 1 and 6, 0.3 s each; simulated: 20 ms each",
     .seconds = 70,
     .seconds_quick = 8,
     .measured = true,
@@ -287,14 +287,15 @@ const struct figure figure_cam_fig4b = {
     .name = "cam-fig4b",
     .paper = "CamCubeOS",
     .what = "processor load of servers that saturate L links",
-    .size = "27 processes, links of 10 Mb/s, L = 0 to 6, 2 s each",
-    .size_quick = "27 processes, links of 10 Mb/s, L = 0, 1 and 6, 0.3 s each",
+    .size = "27 processes, links of 8 Mb/s, L = 0 to 6, 2 s each",
+    .size_quick = "27 processes, links of 8 Mb/s, L = 0, 1 and 6, 0.3 s each",
     .seconds = 70,
     .seconds_quick = 8,
     .measured = true,
     .choice =
         "processor time of all 27 processes, user and system, over that of all cores of this "
-        "machine in the same time. Nothing is a network card here: a packet is copied from one "
+        "machine in the same time; a process that has nothing to do sleeps at once. Nothing is a "
+        "network card here: a packet is copied from one "
         "process into the memory of another. Only the order of the kinds can be compared with the "
         "paper; \"close to zero\" is read as below 1 %",
     .plot.table = "processor",

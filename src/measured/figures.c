@@ -11,6 +11,7 @@ const struct figure *const measured_figures[] = {
     &figure_cam_15hop,
     &figure_cam_fig5a,
     &figure_cam_fig5b,
+    &figure_cam_fig5c,
     &figure_ripc_fig5_5,
     &figure_ripc_flexibility,
     &figure_sst_fig1,

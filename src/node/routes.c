@@ -25,9 +25,8 @@ bool routes_init(struct routes *routes, const struct plan *plan, node_id self, s
 }
 
 /* Breadth first. A server's ports are complete when its turn comes: all that are nearer had theirs
- * before. Servers whose bit is set in `keep` (or none: NULL) keep the ports they have. */
-static uint32_t search(struct routes *routes, const port_set *links, uint16_t *hops, uint64_t *set,
-                       const uint64_t *keep)
+ * before. Servers out of reach keep the ports they have. */
+static uint32_t search(struct routes *routes, const port_set *links, uint16_t *hops, uint64_t *set)
 {
     const struct plan *plan = routes->plan;
     memset(hops, 0xff, plan->server_count * sizeof *hops);
@@ -51,8 +50,6 @@ static uint32_t search(struct routes *routes, const port_set *links, uint16_t *h
                 set[to / 64] |= (uint64_t)1 << to % 64;
                 routes->order[count++] = (uint16_t)to;
             }
-            if (keep && routes_has(keep, to))
-                continue;
             port_set ports = i == 0 ? (port_set)1 << port : routes->ports[at];
             routes->ports[to] = fresh ? ports : routes->ports[to] | ports;
         }
@@ -60,19 +57,20 @@ static uint32_t search(struct routes *routes, const port_set *links, uint16_t *h
     return count;
 }
 
+/* Who is out of reach over links that are up is reached by the shortest way over near ones,
+ * whatever the ways over links that are up are on it: each step must be nearer by one measure that
+ * all agree on, or packets could go in circles. So the second search overwrites only those it
+ * reaches. */
 void routes_find(struct routes *routes, const port_set *near, const port_set *up, bool equal)
 {
     memset(routes->ports, 0, routes->plan->server_count * sizeof *routes->ports);
-    routes->up_count = search(routes, up, routes->up_hops, routes->up_set, NULL);
-    if (equal) {
-        memcpy(routes->near_hops, routes->up_hops,
-               routes->plan->server_count * sizeof *routes->near_hops);
-        memcpy(routes->near_set, routes->up_set,
-               set_words(routes->plan) * sizeof *routes->near_set);
-        routes->near_count = routes->up_count;
+    if (!equal)
+        routes->near_count = search(routes, near, routes->near_hops, routes->near_set);
+    routes->up_count = search(routes, up, routes->up_hops, routes->up_set);
+    if (!equal)
         return;
-    }
-    /* A server whose ports are kept passes them on to those behind it, which are out of reach over
-     * links that are up: their way begins as its own does. */
-    routes->near_count = search(routes, near, routes->near_hops, routes->near_set, routes->up_set);
+    memcpy(routes->near_hops, routes->up_hops,
+           routes->plan->server_count * sizeof *routes->near_hops);
+    memcpy(routes->near_set, routes->up_set, set_words(routes->plan) * sizeof *routes->near_set);
+    routes->near_count = routes->up_count;
 }

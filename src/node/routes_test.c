@@ -76,8 +76,11 @@ static void check(const struct routes *routes, const port_set *near, const port_
         else if (up_hops[v] != HOPS_NEVER)
             assert_int_equal(routes->ports[v],
                              ports_expected(plan, up, routes->self, v, up_hops[v]));
+        else if (near_hops[v] != HOPS_NEVER)
+            assert_int_equal(routes->ports[v],
+                             ports_expected(plan, near, routes->self, v, near_hops[v]));
         else
-            assert_int_equal(routes->ports[v] != 0, near_hops[v] != HOPS_NEVER);
+            assert_int_equal(routes->ports[v], 0);
     }
     assert_int_equal(routes->near_count, near_count);
     assert_int_equal(routes->up_count, up_count);

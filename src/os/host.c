@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/socket.h>
 
 #include "base/array.h"
 #include "base/check.h"
@@ -22,13 +23,18 @@
 #include "os/packets.h"
 #include "transport/wait.h"
 
-#define LOOK_NSEC (50 * 1000LL) /* between two looks at sockets while there are packets */
+#define LOOK_NSEC           (50 * 1000LL) /* between two looks at sockets while there are packets */
+#define YIELD_VAIN_NSEC     1000          /* less than a switch to another process and back */
+#define YIELD_LONG_NSEC     (200 * 1000LL)        /* a yield that takes so long was a mistake */
+#define YIELD_REST_NSEC     (20 * 1000 * 1000LL)  /* until the next, then ... */
+#define YIELD_REST_NSEC_MAX (640 * 1000 * 1000LL) /* ... twice as long, and so on */
 
 enum {
     STEPS_PER_NODE = 4,  /* in one pass, on average: then the links are looked at again */
     QUEUE_PACKETS = 256, /* as node.h has them ... */
     LIMBO_PACKETS = 256, /* ... where nothing is said */
     SPARE_PACKETS = 512,
+    YIELDS_VAIN_MAX = 8,
 };
 
 struct host_node {
@@ -63,7 +69,9 @@ struct host {
     nsec now;
     nsec due;
     nsec look_at;
-    bool eager; /* somebody may answer soon: do not sleep yet */
+    nsec yield_again; /* not before this moment ... */
+    nsec yield_rest;  /* ... and how long not, the next time */
+    bool eager;       /* somebody may answer soon: do not sleep yet */
     struct host_counts counts;
 };
 
@@ -203,8 +211,9 @@ static void on_gone(void *owner, uint64_t client)
 static void on_bell(void *owner, uint32_t events)
 {
     struct host *host = owner;
-    host->eager = true;
-    doorbell_clear(&host->bell);
+    uint8_t byte;
+    /* One ring, one byte; if there are more we are called again. */
+    (void)!recv(host->bell.event_fd, &byte, sizeof byte, MSG_DONTWAIT);
 }
 
 /* ---- the pass ---- */
@@ -269,12 +278,11 @@ static void pass_step(struct host *host, struct host_node *node)
         host->due = node->due;
 }
 
-bool host_pass(struct host *host)
+/* Looks at all but a wire that moves nothing by itself. */
+static bool host_look(struct host *host)
 {
     host->counts.passes++;
     host->now = clock_now();
-    if (host->cables)
-        cables_progress(host->cables);
     pass_links(host);
     if (host->starved_count)
         pass_starved(host);
@@ -282,12 +290,22 @@ bool host_pass(struct host *host)
         pass_timers(host);
     if (host->queue_head == host->queue_tail)
         return false;
-    uint32_t steps = STEPS_PER_NODE * host->config.server_count;
-    while (host->queue_head != host->queue_tail && steps-- > 0)
-        pass_step(host, &host->nodes[host->queue[host->queue_head++ % host->config.server_count]]);
+    uint32_t count = host->config.server_count, most = STEPS_PER_NODE * count;
+    for (uint32_t steps = 0; host->queue_head != host->queue_tail && steps < most; steps++) {
+        if (steps)
+            host->now = clock_now(); /* what one did took time, as the next shall see */
+        pass_step(host, &host->nodes[host->queue[host->queue_head++ % count]]);
+    }
     for (uint32_t i = 0; i < host->outside_count; i++)
         host->outside[i]->ops->settle(host->outside[i]);
     return true;
+}
+
+bool host_pass(struct host *host)
+{
+    if (host->cables)
+        cables_progress(host->cables);
+    return host_look(host);
 }
 
 /* ---- the loop ---- */
@@ -307,12 +325,13 @@ static nsec host_due(const struct host *host)
     return due;
 }
 
-/* Says that it sleeps, looks once more, and does. */
+/* Says that it sleeps, looks once more, and does. The wire is left to the poller from here on: one
+ * more look at it would take it back. */
 static void host_sleep(struct host *host, nsec until)
 {
     doorbell_prepare(&host->bell, DOORBELL_FD);
     int moved = host->cables ? cables_arm(host->cables) : 0;
-    if (!host_pass(host) && !moved) {
+    if (!host_look(host) && !moved) {
         nsec due = host_due(host);
         host->counts.sleeps++;
         poller_step(host->poller, due < until ? due : until);
@@ -320,30 +339,76 @@ static void host_sleep(struct host *host, nsec until)
     doorbell_cancel(&host->bell);
 }
 
+/* How host_run waits. */
+struct patience {
+    struct wait wait;
+    bool waiting;  /* before it sleeps */
+    bool yielded;  /* since the last pass */
+    unsigned vain; /* yields in a row that nobody took */
+};
+
+static void patience_begin(struct patience *patience, const struct host *host)
+{
+    bool yields = host->now >= host->yield_again;
+    wait_start(&patience->wait, host->config.spin, yields ? host->config.yield : -1);
+    patience->waiting = true;
+    patience->vain = 0;
+}
+
+/* Yielding is the fastest way to wait for a process that shares our processor. It is the slowest if
+ * somebody else does who computes: he keeps it for milliseconds, and nobody can wake who is not
+ * asleep; whoever finds that out sleeps instead, for a while. And it is no way at all where the
+ * scheduler keeps the processes of a cluster apart: there it only spins, and whoever we wait for
+ * may wait for our processor. */
+static void patience_judge(struct patience *patience, struct host *host, nsec before)
+{
+    if (!patience->yielded)
+        return;
+    patience->yielded = false;
+    nsec took = host->now - before;
+    patience->vain = took < YIELD_VAIN_NSEC ? patience->vain + 1 : 0;
+    if (took < YIELD_LONG_NSEC) {
+        host->yield_rest = YIELD_REST_NSEC;
+        return;
+    }
+    host->yield_again = host->now + host->yield_rest;
+    if (host->yield_rest < YIELD_REST_NSEC_MAX)
+        host->yield_rest *= 2;
+}
+
+/* Waits a little; true: it is time to sleep. */
+static bool patience_ends(struct patience *patience, const struct host *host)
+{
+    if (!patience->waiting || (host->config.apart && patience->vain >= YIELDS_VAIN_MAX) ||
+        wait_turn(&patience->wait, NSEC_NEVER) == WAIT_BLOCK) {
+        patience->waiting = false;
+        return true;
+    }
+    patience->yielded = patience->wait.spin < 0;
+    return false;
+}
+
 void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
 {
-    struct wait wait;
-    bool waiting = false;
+    struct patience patience = {0};
     host->look_at = 0;
     while (!*stop) {
-        bool happened = host_pass(host);
+        nsec before = host->now;
+        /* A wire is polled only while somebody may answer soon; else the poller has it. */
+        bool happened = patience.waiting ? host_pass(host) : host_look(host);
+        patience_judge(&patience, host, before);
         if (host->now >= until)
             return;
         if (host->now >= host->look_at) {
             poller_step(host->poller, 0);
             host->look_at = host->now + LOOK_NSEC;
         }
-        if (host->eager) {
-            wait_start(&wait, host->config.spin, host->config.yield);
-            host->eager = false;
-            waiting = true;
-        }
-        if (happened)
-            continue;
-        if (!waiting || wait_turn(&wait, NSEC_NEVER) == WAIT_BLOCK) {
-            waiting = false;
+        if (host->eager)
+            patience_begin(&patience, host);
+        host->eager = false;
+        if (!happened && patience_ends(&patience, host)) {
             host_sleep(host, until);
-            host->look_at = 0;
+            host->look_at = clock_now() + LOOK_NSEC;
         }
     }
 }
@@ -517,6 +582,7 @@ enum err host_open(struct host **out, const struct host_config *config, struct w
         host->config.spin = WAIT_SPIN_NSEC;
     if (!config->yield)
         host->config.yield = WAIT_YIELD_NSEC;
+    host->yield_rest = YIELD_REST_NSEC;
     enum err err = host_open_parts(host, why);
     for (uint32_t i = 0; !err && i < config->server_count; i++)
         err = node_start(host, &host->nodes[i], why);

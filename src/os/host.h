@@ -29,6 +29,9 @@ struct host_config {
     bool separate;
     const struct weft_service *const *services; /* ends with NULL; borrowed */
     nsec spin, yield; /* before it sleeps; 0: as transport/wait.h has it, -1: not at all */
+    /* More processes than processors, which the scheduler keeps apart (automatic groups, one for
+     * each session): who yields does not give way to them, and better sleeps soon. */
+    bool apart;
     /* Something happened at that server that a person may want to read; or NULL. */
     void (*said)(void *owner, node_id server, const char *text);
     void *owner;

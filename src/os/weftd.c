@@ -233,6 +233,16 @@ static enum err daemon_pin(const struct daemon *daemon, struct why *why)
     return OK;
 }
 
+/* Does the scheduler treat each session as one? `weft up` makes one of each process. */
+static bool groups_are_on(void)
+{
+    FILE *file = fopen("/proc/sys/kernel/sched_autogroup_enabled", "re");
+    bool on = file && fgetc(file) == '1';
+    if (file)
+        fclose(file);
+    return on;
+}
+
 static enum err daemon_services(struct daemon *daemon, struct why *why)
 {
     unsigned count = 0;
@@ -263,6 +273,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         err = daemon_lock(daemon, why);
     if (err)
         return err;
+    bool crowded = daemon->cluster.process_count > sysconf(_SC_NPROCESSORS_ONLN);
     const struct host_config config = {
         .plan = &daemon->plan,
         .servers = daemon->servers,
@@ -276,8 +287,8 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .hello_nsec = daemon->cluster.hello_ms * 1000000LL,
         .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
         .services = daemon->services,
-        /* Who spins keeps the processor from the process that it waits for. */
-        .spin = daemon->cluster.process_count > sysconf(_SC_NPROCESSORS_ONLN) ? -1 : 0,
+        .spin = crowded ? -1 : 0, /* who spins keeps a processor from who it waits for */
+        .apart = crowded && groups_are_on(),
         .said = on_said,
     };
     return host_open(&daemon->host, &config, why);

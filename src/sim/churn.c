@@ -1,104 +1,49 @@
 #include "sim/churn.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/array.h"
 #include "base/check.h"
-#include "base/hash.h"
 #include "base/list.h"
 #include "base/rng.h"
-#include "base/wide.h"
+#include "services/bench.h"
 #include "sim/checker_oracle.h"
 #include "sim/world.h"
 
-#define CHURN_SERVICE 244
-#define STREAM_CHURN  0xc402
-#define SLICE         (PSEC_PER_SECOND / 10)
-#define WARM_UP       (2 * PSEC_PER_SECOND) /* until everybody knows who is down */
-#define DRAIN         (2 * PSEC_PER_SECOND) /* until everything has arrived */
+#define LOOK_STEP     (PSEC_PER_SECOND / 50) /* between two looks at those that come back */
+#define PROGRESS_STEP PSEC_PER_SECOND
+#define QUIET         (3 * PSEC_PER_SECOND) /* for what is under way when nobody sends any more */
+#define STREAM        0xc4u
 
-/* ---- the load ---- */
-
-struct load {
-    int64_t interval; /* 0: none */
-    int64_t next;     /* when the next packet is due; fractions of a nanosecond are lost */
-};
-
-static void load_timer(struct weft_self *self, uint64_t cookie)
-{
-    struct load *load = weft_memory(self);
-    if (!load->interval)
-        return;
-    struct weft_packet *packet = weft_packet_hollow(self, 64, 0);
-    if (packet) {
-        struct weft_key key = {{0}};
-        uint64_t route = weft_random(self);
-        for (unsigned i = 0; i < 8; i++)
-            key.bytes[WEFT_KEY_SIZE - 1 - i] = (uint8_t)(route >> 8 * i);
-        (void)weft_send_key(self, packet, &key); /* what is dropped is counted */
-    }
-    load->next += load->interval;
-    (void)weft_timer(self, load->next, 0);
-}
-
-/* An interval, in nanoseconds; servers begin at any moment within it. */
-static void load_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
-{
-    struct load *load = weft_memory(self);
-    bool running = load->interval != 0;
-    if (size != sizeof load->interval)
-        return;
-    memcpy(&load->interval, bytes, sizeof load->interval);
-    if (running || !load->interval)
-        return;
-    load->next = weft_now(self) + 1 + (int64_t)(weft_random(self) % (uint64_t)load->interval);
-    (void)weft_timer(self, load->next, 0);
-}
-
-static void load_deliver(struct weft_self *self, struct weft_packet *packet)
-{
-    weft_done(packet);
-}
-
-static const struct weft_service_ops load_ops = {
-    .deliver = load_deliver,
-    .timer = load_timer,
-    .request = load_request,
-};
-
-static const struct weft_service load_service = {
-    .version = WEFT_SERVICE_VERSION,
-    .name = "churn",
-    .id = CHURN_SERVICE,
-    .size = sizeof(struct load),
-    .ops = &load_ops,
-};
-
-/* ---- the run ---- */
-
-/* Somebody who is down, and when he returns. */
-struct absence {
-    psec until;
-    node_id server;
-};
+static const struct weft_service *const services[] = {&service_bench, NULL};
 
 struct churn {
     const struct churn_settings *settings;
-    const struct plan *plan;
     struct churn_result *result;
-    struct world_watcher watcher;
     struct world *world;
+    struct world_watcher watcher;
+    struct world_watcher *watchers[2]; /* it, and NULL */
     struct checker_oracle oracle;
     struct rng rng;
-    bool counting;
-    uint64_t *settled; /* servers that were seen to have settled; they stay so for life */
-    /* A ring: who fails first returns first. */
-    struct absence *absences;
-    uint32_t first, absent_count;
-    psec next_failure;
-    psec begin, end;
+    psec down_time; /* of each failure */
+    psec fails_at;  /* the next; PSEC_NEVER */
+    node_id *up;    /* those that live, in no order ... */
+    uint32_t up_count;
+    node_id *down;    /* ... a ring of those that do not, the next to return first, ... */
+    psec *returns_at; /* ... and when */
+    uint32_t down_first, down_count;
+    node_id *coming; /* back, and not settled yet */
+    uint32_t coming_count;
+    double down_sum; /* servers times picoseconds */
 };
+
+/* ---- what is counted ---- */
+
+static bool is_ours(const struct packet *packet)
+{
+    return packet->service == BENCH_SERVICE && packet->kind == PACKET_TO_KEY;
+}
 
 static struct churn *churn_of(struct world_watcher *watcher)
 {
@@ -107,63 +52,43 @@ static struct churn *churn_of(struct world_watcher *watcher)
 
 static void saw_sent(struct world_watcher *watcher, node_id at, const struct packet *packet)
 {
-    churn_of(watcher)->result->sent++;
+    churn_of(watcher)->result->sent += is_ours(packet);
 }
 
 static void saw_delivered(struct world_watcher *watcher, node_id at, const struct packet *packet)
 {
     struct churn *churn = churn_of(watcher);
-    struct churn_result *result = churn->result;
-    result->delivered++;
-    result->hops += packet->hops;
-    result->hops_max = packet->hops > result->hops_max ? packet->hops : result->hops_max;
-    node_id rightful = checker_oracle_rightful(&churn->oracle, packet->route, at);
-    if (rightful == NODE_NONE || result->misdelivered++)
+    if (!is_ours(packet))
         return;
-    snprintf(
-        result->first, sizeof result->first,
-        "at %.6f s server %u delivers a packet for key %016llx, but %u comes first, is settled "
-        "and can be reached",
-        (double)world_now(churn->world) / (double)PSEC_PER_SECOND, at,
-        (unsigned long long)packet->route, rightful);
+    churn->result->delivered++;
+    if (checker_oracle_rightful(&churn->oracle, packet->route, at) != NODE_NONE)
+        churn->result->misdelivered++;
 }
 
 static void saw_dropped(struct world_watcher *watcher, node_id at, const struct packet *packet,
                         enum drop_reason reason)
 {
-    churn_of(watcher)->result->dropped[reason] += packet->service == CHURN_SERVICE;
+    churn_of(watcher)->result->dropped[reason] += is_ours(packet);
 }
 
 static void saw_lost(struct world_watcher *watcher, const struct packet *packet)
 {
-    churn_of(watcher)->result->lost += packet->service == CHURN_SERVICE;
-}
-
-/* Each is a server that would deliver the other's keys. */
-static bool counts_on(void *context, node_id one, node_id other)
-{
-    struct churn *churn = context;
-    const struct node *node = world_node(churn->world, one);
-    if (node && node_counts_on(node, other))
-        return true;
-    churn->result->unknown++;
-    return false;
+    churn_of(watcher)->result->lost += is_ours(packet);
 }
 
 static void saw_port(struct world_watcher *watcher, node_id at, unsigned port, bool up)
 {
-    struct churn *churn = churn_of(watcher);
-    if (up)
-        checker_oracle_up(&churn->oracle, at, port, counts_on, churn);
-    else
-        checker_oracle_changed(&churn->oracle);
+    checker_oracle_changed(&churn_of(watcher)->oracle);
+}
+
+static void saw_opened(struct world_watcher *watcher, node_id at, uint64_t incarnation)
+{
+    checker_oracle_changed(&churn_of(watcher)->oracle);
 }
 
 static void saw_closed(struct world_watcher *watcher, node_id at)
 {
-    struct churn *churn = churn_of(watcher);
-    checker_oracle_changed(&churn->oracle);
-    churn->settled[at / 64] &= ~((uint64_t)1 << at % 64);
+    checker_oracle_changed(&churn_of(watcher)->oracle);
 }
 
 static const struct world_watcher_ops watcher_ops = {
@@ -172,258 +97,239 @@ static const struct world_watcher_ops watcher_ops = {
     .dropped = saw_dropped,
     .lost = saw_lost,
     .port = saw_port,
+    .opened = saw_opened,
     .closed = saw_closed,
 };
 
+/* ---- what the oracle knows ---- */
+
 static enum port_state oracle_port(void *context, node_id server, unsigned port)
 {
-    const struct node *node = world_node(((struct churn *)context)->world, server);
+    const struct churn *churn = context;
+    const struct node *node = world_node(churn->world, server);
+    struct port_look look;
     if (!node)
         return PORT_DOWN;
-    struct port_look look;
     node_look_port(node, port, &look);
     return look.state;
 }
 
-static bool oracle_settled(void *context, node_id server)
+static bool is_settled(void *context, node_id server)
 {
-    struct churn *churn = context;
-    uint64_t bit = (uint64_t)1 << server % 64;
+    const struct churn *churn = context;
     const struct node *node = world_node(churn->world, server);
-    if (!node || churn->settled[server / 64] & bit)
-        return node != NULL;
     struct node_look look;
+    if (!node)
+        return false;
     node_look(node, &look);
-    churn->settled[server / 64] |= look.settled ? bit : 0;
     return look.settled;
 }
 
-/* ---- failing and returning ---- */
+/* ---- what happens ---- */
 
-/* -log2 of the number as a fraction, 32 bits behind the point, by squaring. */
-static uint64_t log2_inverse(uint64_t random)
+static void on_answer(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size)
 {
-    random |= 1;
-    unsigned zeros = (unsigned)__builtin_clzll(random);
-    uint64_t mantissa = random << zeros; /* 1 <= mantissa / 2^63 < 2 */
-    uint64_t fraction = 0;
-    for (unsigned i = 0; i < 32; i++) {
-        uint128 square = (uint128)mantissa * mantissa; /* up to 4 */
-        bool above = square >> 127;
-        mantissa = (uint64_t)(square >> (above ? 64 : 63));
-        fraction = fraction << 1 | above;
+}
+
+static void server_load(struct churn *churn, node_id server, enum bench_request_kind kind)
+{
+    const struct churn_settings *settings = churn->settings;
+    struct bench_request request = {.kind = kind, .token = 1};
+    uint8_t bytes[BENCH_REQUEST_MAX];
+    if (kind == BENCH_START) {
+        request.mode = BENCH_KEYS;
+        request.size = settings->payload;
+        request.rate_milli = (uint64_t)llround(1000 * settings->packets);
+        request.duration_nsec = BENCH_DURATION_MAX;
     }
-    return ((uint64_t)(zeros + 1) << 32) - fraction;
+    uint32_t size = (uint32_t)bench_request_write(&request, bytes);
+    int error = world_request(churn->world, server, BENCH_SERVICE, 1, bytes, size);
+    assert(!error); /* it lives */
 }
 
-psec churn_exponential(uint64_t random, psec mean)
+/* Whole nanoseconds: the logarithm's last bits are the machine's. */
+static psec failure_draw(struct churn *churn)
 {
-    const uint64_t ln2 = 2977044472u; /* 32 bits behind the point */
-    uint64_t nats = (uint64_t)((uint128)log2_inverse(random) * ln2 >> 32);
-    return (psec)((uint128)mean * nats >> 32);
+    if (churn->settings->failures <= 0)
+        return PSEC_NEVER;
+    double seconds = -log1p(-rng_unit(&churn->rng)) / churn->settings->failures;
+    return world_now(churn->world) + (psec)(seconds * 1e9) * PSEC_PER_NSEC;
 }
 
-static void load_set(struct churn *churn, node_id server)
+static void coming_forget(struct churn *churn, node_id server)
 {
-    int64_t interval =
-        churn->counting ? 1000000000 / (int64_t)churn->settings->packets_per_second : 0;
-    (void)world_request(churn->world, server, CHURN_SERVICE, 0, &interval, sizeof interval);
+    for (uint32_t i = 0; i < churn->coming_count; i++)
+        if (churn->coming[i] == server)
+            churn->coming[i--] = churn->coming[--churn->coming_count];
 }
 
-/* What the neighbours notice by themselves. */
-static void carriers_set(struct churn *churn, node_id server, bool on)
+static void server_fail(struct churn *churn)
 {
-    for (unsigned port = 0; churn->settings->carrier && port < churn->plan->port_count; port++) {
-        const struct plan_end *end = plan_end(churn->plan, server, port);
-        if (end->server == NODE_NONE)
-            continue;
-        world_carrier(churn->world, end->server, end->port, on);
-        if (on && !world_node(churn->world, end->server))
-            world_carrier(churn->world, server, port, false);
-    }
-}
-
-static void server_fail(struct churn *churn, node_id server, psec length)
-{
-    uint32_t count = churn->plan->server_count;
+    uint32_t total = churn->settings->plan->server_count;
+    churn->fails_at = failure_draw(churn);
+    if (churn->up_count < 2)
+        return; /* somebody must be left */
+    uint32_t index = (uint32_t)rng_below(&churn->rng, churn->up_count);
+    node_id server = churn->up[index];
+    churn->up[index] = churn->up[--churn->up_count];
+    coming_forget(churn, server);
+    uint32_t last = (churn->down_first + churn->down_count++) % total;
+    churn->down[last] = server;
+    churn->returns_at[last] = world_now(churn->world) + churn->down_time;
+    churn->result->failures++;
     world_crash(churn->world, server);
-    carriers_set(churn, server, false);
-    churn->absences[(churn->first + churn->absent_count++) % count] =
-        (struct absence){world_now(churn->world) + length, server};
 }
 
 static enum err server_return(struct churn *churn, struct why *why)
 {
-    node_id server = churn->absences[churn->first].server;
-    churn->first = (churn->first + 1) % churn->plan->server_count;
-    churn->absent_count--;
-    enum err err = world_restart(churn->world, server, why);
-    if (err)
-        return err;
-    carriers_set(churn, server, true);
-    load_set(churn, server);
+    uint32_t total = churn->settings->plan->server_count;
+    node_id server = churn->down[churn->down_first];
+    churn->down_first = (churn->down_first + 1) % total;
+    churn->down_count--;
+    churn->up[churn->up_count++] = server;
+    churn->coming[churn->coming_count++] = server;
     churn->result->returns++;
-    return OK;
+    return world_restart(churn->world, server, why);
 }
 
-static node_id any_up(struct churn *churn)
+static void coming_look(struct churn *churn)
 {
-    for (;;) {
-        node_id server = (node_id)rng_below(&churn->rng, churn->plan->server_count);
-        if (world_node(churn->world, server))
-            return server;
+    for (uint32_t i = 0; i < churn->coming_count;) {
+        node_id server = churn->coming[i];
+        if (!is_settled(churn, server)) {
+            i++;
+            continue;
+        }
+        churn->coming[i] = churn->coming[--churn->coming_count];
+        server_load(churn, server, BENCH_START);
     }
 }
 
-static void next_failure_draw(struct churn *churn)
+static psec earlier(psec one, psec other)
 {
-    /* Half of the rate, which is in millionths. */
-    psec mean = (psec)((uint128)2 * PSEC_PER_SECOND * CHURN_MILLIONTHS / churn->settings->rate);
-    churn->next_failure += 1 + churn_exponential(rng_next(&churn->rng), mean);
+    return one < other ? one : other;
 }
 
-static void fail_next(struct churn *churn)
+static enum err churn_time(struct churn *churn, struct why *why)
 {
-    next_failure_draw(churn);
-    if (churn->absent_count + 1 >= churn->plan->server_count)
-        return; /* somebody has to stay */
-    server_fail(churn, any_up(churn), churn->result->down_for);
-    churn->result->failures++;
-}
-
-/* The share that is down when it begins; they return one after the other. */
-static void begin_down(struct churn *churn)
-{
-    uint64_t count = (uint64_t)churn->plan->server_count * churn->settings->down / CHURN_MILLIONTHS;
-    for (uint64_t i = 0; i < count; i++)
-        server_fail(churn, any_up(churn), WARM_UP + churn->result->down_for / count * (i + 1));
-}
-
-/* ---- phases ---- */
-
-/* Failures and returns in order, up to a moment. */
-static enum err run_until(struct churn *churn, psec until, struct why *why)
-{
+    const struct churn_settings *settings = churn->settings;
+    psec end = (psec)(settings->seconds * 1e9) * PSEC_PER_NSEC, shown = PROGRESS_STEP;
     enum err err = OK;
-    while (!err && world_now(churn->world) < until) {
-        psec next = world_now(churn->world) + SLICE;
-        psec back = churn->absent_count ? churn->absences[churn->first].until : PSEC_NEVER;
-        next = next < until ? next : until;
-        next = churn->next_failure < next ? churn->next_failure : next;
-        next = back < next ? back : next;
+    while (world_now(churn->world) < end && !err) {
+        psec now = world_now(churn->world), next = earlier(end, churn->fails_at);
+        if (churn->down_count)
+            next = earlier(next, churn->returns_at[churn->down_first]);
+        if (churn->coming_count)
+            next = earlier(next, now + LOOK_STEP);
+        next = earlier(next, shown);
+        churn->down_sum += (double)churn->down_count * (double)(next - now);
         world_run(churn->world, next);
-        if (next >= until)
-            break; /* what is due then comes with the next portion */
-        if (next == back)
+        coming_look(churn);
+        if (churn->down_count && next >= churn->returns_at[churn->down_first])
             err = server_return(churn, why);
-        else if (next == churn->next_failure)
-            fail_next(churn);
-        if (world_now(churn->world) > churn->begin)
-            observer_tell(&churn->settings->observer, "simulated milliseconds",
-                          (world_now(churn->world) - churn->begin) / (PSEC_PER_SECOND / 1000),
-                          (churn->end - churn->begin) / (PSEC_PER_SECOND / 1000));
+        if (next >= churn->fails_at)
+            server_fail(churn);
+        if (next >= shown) {
+            shown += PROGRESS_STEP;
+            if (settings->progress)
+                settings->progress(settings->context, (double)next * 1e-12);
+        }
     }
     return err;
 }
 
-static enum err phases_run(struct churn *churn, struct why *why)
+/* ---- a run ---- */
+
+static enum err churn_open(struct churn *churn, struct why *why)
 {
-    uint32_t count = churn->plan->server_count;
-    churn->next_failure = PSEC_NEVER;
-    begin_down(churn);
-    churn->begin = churn->end = WARM_UP;
-    enum err err = run_until(churn, churn->begin, why);
+    const struct churn_settings *settings = churn->settings;
+    uint32_t total = settings->plan->server_count;
+    enum err err = checker_oracle_init(&churn->oracle, settings->plan, why);
     if (err)
         return err;
-    churn->end = churn->begin + churn->settings->length;
-    churn->counting = true;
-    churn->next_failure = churn->begin;
-    next_failure_draw(churn);
-    for (node_id server = 0; server < count; server++)
-        load_set(churn, server);
-    err = run_until(churn, churn->end, why);
-    churn->counting = false;
-    for (node_id server = 0; server < count; server++)
-        load_set(churn, server);
-    churn->next_failure = PSEC_NEVER;
-    return err ? err : run_until(churn, churn->end + DRAIN, why);
-}
-
-static void result_fill(struct churn *churn)
-{
-    struct churn_result *result = churn->result;
-    struct world_counts counts;
-    (void)world_stop(churn->world); /* what waits is dropped, and counted */
-    world_count(churn->world, &counts);
-    result->events = counts.events;
-    result->all_hops = counts.hops;
-    result->simulated = churn->settings->length;
-    uint64_t ended = result->delivered + result->lost;
-    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
-        ended += result->dropped[reason];
-    result->unaccounted = result->sent - ended;
-    result->hash = hash_mix(world_hash(churn->world) ^ hash_mix(result->sent) ^
-                            hash_mix(result->delivered << 20) ^ result->lost << 40);
-}
-
-/* ---- beginning and end ---- */
-
-static enum err parts_open(struct churn *churn, struct why *why)
-{
-    static const struct weft_service *const services[] = {&load_service, NULL};
-    const struct churn_settings *settings = churn->settings;
-    const struct plan *plan = churn->plan;
-    struct world_watcher *watchers[] = {&churn->watcher, NULL};
+    churn->oracle.port = oracle_port;
+    churn->oracle.settled = is_settled;
+    churn->oracle.context = churn;
+    churn->up = array_new(total, sizeof *churn->up);
+    churn->down = array_new(total, sizeof *churn->down);
+    churn->coming = array_new(total, sizeof *churn->coming);
+    churn->returns_at = array_new(total, sizeof *churn->returns_at);
+    if (!churn->up || !churn->down || !churn->coming || !churn->returns_at)
+        return why_memory(why);
+    for (; churn->up_count < total; churn->up_count++)
+        churn->up[churn->up_count] = churn->up_count;
+    if (settings->failures > 0)
+        churn->down_time =
+            (psec)(settings->down * total / settings->failures * 1e9) * PSEC_PER_NSEC;
+    churn->watchers[0] = &churn->watcher;
     struct world_settings world = WORLD_DEFAULTS;
-    world.plan = plan;
-    world.seed = settings->seed;
-    world.settled = true;
+    world.plan = settings->plan;
     world.node.services = services;
     world.node.hello_nsec = settings->hello_nsec;
     world.node.silence_nsec = settings->silence_nsec;
     world.node.faults = settings->plants;
-    world.watchers = watchers;
-    churn->absences = calloc(plan->server_count, sizeof *churn->absences);
-    churn->settled = calloc((plan->server_count + 63) / 64, sizeof *churn->settled);
-    if (!churn->absences || !churn->settled)
-        return why_memory(why);
-    enum err err = checker_oracle_init(&churn->oracle, plan, why);
-    if (err)
-        return err;
-    churn->oracle.port = oracle_port;
-    churn->oracle.settled = oracle_settled;
-    churn->oracle.context = churn;
-    err = world_open(&churn->world, &world, why);
-    if (!err)
-        err = phases_run(churn, why);
-    if (churn->world)
-        churn->result->memory_peak =
-            world_memory(churn->world) + slab_memory_peak(world_pool(churn->world));
-    return err;
+    world.seed = settings->seed;
+    world.settled = true;
+    world.watchers = churn->watchers;
+    world.answer = on_answer;
+    return world_open(&churn->world, &world, why);
+}
+
+static void churn_end(struct churn *churn)
+{
+    struct churn_result *result = churn->result;
+    struct world_counts counts;
+    double length = (double)world_now(churn->world);
+    result->down = churn->down_sum / (length * churn->settings->plan->server_count);
+    for (uint32_t i = 0; i < churn->up_count; i++)
+        server_load(churn, churn->up[i], BENCH_STOP);
+    world_run(churn->world, world_now(churn->world) + QUIET);
+    result->left = result->sent - result->delivered - churn_dropped(result);
+    world_count(churn->world, &counts);
+    result->hops = counts.hops;
+    result->events = counts.events;
+    result->hash = world_hash(churn->world);
+    result->memory = world_memory(churn->world);
+}
+
+uint64_t churn_dropped(const struct churn_result *result)
+{
+    uint64_t sum = result->lost + result->left;
+    for (int i = 0; i < DROP_COUNT; i++)
+        sum += result->dropped[i];
+    return sum;
 }
 
 enum err churn_run(const struct churn_settings *settings, struct churn_result *result,
                    struct why *why)
 {
-    assert(settings->rate > 0 && settings->down < CHURN_MILLIONTHS && settings->length > 0);
-    *result = (struct churn_result){0};
     struct churn churn = {
         .settings = settings,
-        .plan = settings->plan,
         .result = result,
         .watcher = {.name = "churn", .ops = &watcher_ops},
-        .rng = rng_make(settings->seed, STREAM_CHURN),
+        .rng = rng_make(settings->seed, STREAM),
     };
-    /* Failures per second times this is the share of the servers. */
-    result->down_for = (psec)((uint128)2 * PSEC_PER_SECOND * settings->plan->server_count *
-                              settings->down / settings->rate);
-    enum err err = parts_open(&churn, why);
+    assert(settings->down >= 0 && settings->down <= 0.9);
+    *result = (struct churn_result){0};
+    enum err err = churn_open(&churn, why);
+    if (!err) {
+        churn.fails_at = failure_draw(&churn);
+        for (uint32_t i = 0; i < churn.up_count; i++)
+            server_load(&churn, churn.up[i], BENCH_START);
+        err = churn_time(&churn, why);
+    }
+    if (!err)
+        churn_end(&churn);
     if (churn.world) {
-        result_fill(&churn);
+        struct churn_result aside = {
+            0}; /* who stops now drops what it holds: it was counted as left */
+        churn.result = &aside;
         world_close(churn.world);
     }
     checker_oracle_fini(&churn.oracle);
-    free(churn.absences);
-    free(churn.settled);
+    free(churn.up);
+    free(churn.down);
+    free(churn.coming);
+    free(churn.returns_at);
     return err;
 }

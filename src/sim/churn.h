@@ -1,57 +1,45 @@
 #pragma once
-/* churn: servers fail and return all the time while everybody sends to random keys; an oracle with
- * global knowledge counts what was delivered to whom (CamCubeOS, section 4.2.5, figure 5c).
+/* churn: servers fail and come back all the time while all that are there send to random keys; who
+ * delivers is held against an oracle. The experiment of section 4.2.5 of "CamCubeOS" (HPDC 2013).
  *
- * The churn rate is servers that fail and return per second: half of it are failures, with
- * exponentially distributed times between them. Who fails returns after a fixed time, chosen so
- * that a share of the servers is down on average. The run begins with that share down and everybody
- * aware of it.
- *
- * A run is a function of its settings: all arithmetic is on integers, and the hash is equal in
- * every build. Nothing is remembered of a packet, so memory does not grow with time. */
+ * Failures of the whole cluster follow each other after exponentially distributed times; each meets
+ * any server that is up. It returns after the time that keeps the wanted share of servers down on
+ * average, and sends again as soon as it has settled. Its neighbours learn of both by hellos and
+ * silence alone. A run is a function of its settings. */
 
-#include <stdbool.h>
-
-#include "base/err.h"
-#include "base/observer.h"
 #include "node/node.h"
 #include "sim/engine.h"
 
-#define CHURN_MILLIONTHS 1000000u
-
 struct churn_settings {
     const struct plan *plan; /* borrowed */
+    double failures;         /* a second, in all; the paper's churn rate is twice that. 0: none */
+    double down;             /* share of servers, on average; 0 to 0.9 */
+    double packets;          /* a second, of each server that is there */
+    uint16_t payload;        /* bytes of each, at least BENCH_SIZE_MIN */
+    double seconds;          /* simulated */
+    env_nsec hello_nsec, silence_nsec; /* 0: the node's own choice */
     uint64_t seed;
-    uint64_t rate;               /* failures and returns per second, in millionths */
-    uint32_t down;               /* share of the servers that is down on average, in millionths */
-    psec length;                 /* that is counted */
-    uint64_t packets_per_second; /* of each server that is up */
-    env_nsec hello_nsec, silence_nsec;
-    bool carrier;    /* neighbours notice a failure at once, as by a link without light; else by
-                      * silence alone */
-    uint32_t plants; /* enum node_fault */
-    struct observer observer; /* told how far it is */
+    uint32_t plants; /* enum node_fault: bugs, to see that they are found */
+    void (*progress)(void *context, double seconds); /* simulated so far; or NULL */
+    void *context;
 };
 
 struct churn_result {
-    uint64_t sent, delivered, misdelivered;
-    uint64_t lost; /* on the way to a server that was gone */
-    uint64_t dropped[DROP_COUNT];
-    uint64_t unaccounted; /* sent, and neither of the above; always 0 */
-    uint64_t unknown;     /* times that a link came up whose far side not all knew; always 0 */
-    uint64_t hops;        /* of those that were delivered */
-    uint32_t hops_max;
     uint64_t failures, returns;
-    uint64_t events, all_hops;
-    psec simulated;
-    psec down_for; /* how long a failure lasted */
-    uint64_t hash;
-    size_t memory_peak; /* of the world */
-    char first[160];    /* misdelivery, in words */
+    double down;   /* share of servers, mean over the time */
+    uint64_t sent; /* packets for keys */
+    uint64_t delivered;
+    uint64_t misdelivered; /* of those: by another than the oracle's root */
+    uint64_t lost;         /* on their way to a server that had failed */
+    uint64_t dropped[DROP_COUNT];
+    uint64_t left; /* still waiting when all was quiet */
+    uint64_t hops, events;
+    size_t memory; /* of the world, bytes */
+    uint64_t hash; /* of all events */
 };
+
+/* Packets that never arrived, whatever the reason. */
+uint64_t churn_dropped(const struct churn_result *result);
 
 MUST_CHECK enum err churn_run(const struct churn_settings *settings, struct churn_result *result,
                               struct why *why);
-
-/* Exponentially distributed with that mean, from 64 random bits; integers only. */
-psec churn_exponential(uint64_t random, psec mean);

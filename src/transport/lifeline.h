@@ -128,6 +128,8 @@ void lifeline_cut(struct lifeline *line, int reason);
 bool lifeline_alive(const struct lifeline *line);
 bool lifeline_local(const struct lifeline *line); /* on this host: can carry descriptors */
 int lifeline_pid(const struct lifeline *line);    /* of the peer, told by the kernel; 0 over TCP */
+/* The same at both ends of a line that is up, and of no other line. */
+uint64_t lifeline_number(const struct lifeline *line);
 void lifeline_set_data(struct lifeline *line, void *data);
 void *lifeline_data(const struct lifeline *line);
 

@@ -16,7 +16,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/check.h"
-#include "transport/udp_impl.h"
+#include "transport/routed_impl.h"
 
 enum {
     PART_HEAD_SIZE = 8,
@@ -37,15 +37,6 @@ struct place_of_parts {
     uint8_t part; /* that is here */
     size_t size;
     uint8_t bytes[PART_SIZE_MAX];
-};
-
-struct routed {
-    struct udp udp;
-    struct attachment *attachment;
-    uint32_t number; /* of the next datagram */
-    unsigned next;   /* of the places to be overwritten */
-    struct place_of_parts *places;
-    uint8_t *whole; /* a datagram put together */
 };
 
 static struct routed *routed_of(struct udp *udp)
@@ -107,10 +98,13 @@ static void datagram_handle(struct routed *routed, const struct relay_address *f
     struct udp_pipe *pipe = udp_pipe_of(&routed->udp, bytes, size, &datagram);
     if (!pipe)
         return;
-    if (relay_address_equal(from, &pipe->link->program))
-        pipe->heard(pipe, &datagram);
-    else
+    if (!relay_address_equal(from, &pipe->link->program)) {
         routed->udp.counts.stray++;
+        return;
+    }
+    struct routed_link *link = container_of(pipe->link, struct routed_link, udp);
+    pipe->heard(pipe, &datagram);
+    routed_memory_work(link);
 }
 
 /* The place where the other part waits, or one for this to wait in. */
@@ -190,8 +184,11 @@ static const struct udp_carrier routed_carrier = {
 static void routed_close(struct transport *transport)
 {
     struct routed *routed = container_of(transport, struct routed, udp.transport);
+    assert(list_is_empty(&routed->links) && list_is_empty(&routed->regions));
     udp_core_close(&routed->udp);
     attachment_close(routed->attachment);
+    id_map_fini(&routed->keys);
+    free(routed->bell_page);
     free(routed->places);
     free(routed->whole);
     free(routed);
@@ -205,10 +202,18 @@ static int routed_open(struct transport **out, const struct transport_config *co
     struct routed *routed = array_new(1, sizeof *routed);
     if (!routed)
         return why_fail(why, -ENOMEM, "not enough memory");
+    list_init(&routed->links);
+    list_init(&routed->regions);
+    routed->bell_page = aligned_alloc(DOORBELL_PLACED_SIZE, DOORBELL_PLACED_SIZE);
+    if (routed->bell_page) {
+        memset(routed->bell_page, 0, DOORBELL_PLACED_SIZE);
+        doorbell_open_on(&routed->bell, routed->bell_page);
+    }
+    routed->udp.transport.bells = config->bells;
     routed->places = array_new(PLACES, sizeof *routed->places);
     routed->whole = array_new(PARTS_MAX, PART_SIZE_MAX);
     int result = udp_core_open(&routed->udp, &transport_routed, &routed_carrier, config);
-    if (!result && (!routed->places || !routed->whole))
+    if (!result && (!routed->places || !routed->whole || !routed->bell_page))
         result = -ENOMEM;
     if (result)
         why_set(why, "not enough memory");
@@ -246,26 +251,49 @@ static int routed_link_open(struct transport *transport, struct lifeline *line,
     struct routed *routed = container_of(transport, struct routed, udp.transport);
     if (size != DESCRIPTION_SIZE)
         return -EPROTO;
-    struct udp_link *link = array_new(1, sizeof *link);
+    struct routed_link *link = array_new(1, sizeof *link);
     if (!link)
         return -ENOMEM;
-    link->link.ops = &transport_routed;
-    link->udp = &routed->udp;
-    relay_address_read(&link->program, description);
-    *out = &link->link;
+    link->udp.link.ops = &transport_routed;
+    link->udp.udp = &routed->udp;
+    link->number = lifeline_number(line);
+    relay_address_read(&link->udp.program, description);
+    int result = routed_memory_open(link);
+    if (result) {
+        free(link);
+        return result;
+    }
+    list_append(&routed->links, &link->node);
+    *out = &link->udp.link;
     return 0;
+}
+
+static void routed_link_lost(struct link *base)
+{
+    struct routed_link *link = container_of(base, struct routed_link, udp.link);
+    udp_link_lost(base);
+    routed_memory_lost(link);
+}
+
+static void routed_link_close(struct link *base)
+{
+    struct routed_link *link = container_of(base, struct routed_link, udp.link);
+    routed_memory_lost(link);
+    routed_memory_close(link);
+    list_remove(&link->node);
+    free(link);
 }
 
 const struct transport_ops transport_routed = {
     .name = "routed",
-    .abilities = TRANSPORT_DATAGRAM | TRANSPORT_POLLED,
+    .abilities = TRANSPORT_DATAGRAM | TRANSPORT_ONE_SIDED | TRANSPORT_POLLED,
     .cost_nsec = 40000,
     .open = routed_open,
     .close = routed_close,
     .describe = routed_describe,
     .link_open = routed_link_open,
-    .link_lost = udp_link_lost,
-    .link_close = udp_link_close,
+    .link_lost = routed_link_lost,
+    .link_close = routed_link_close,
     .link_control = udp_link_control,
     .outlet_open = udp_outlet_open,
     .outlet_answer = udp_outlet_answer,
@@ -278,11 +306,11 @@ const struct transport_ops transport_routed = {
     .pull = udp_pull,
     .release = udp_release,
     .acknowledge = udp_acknowledge,
-    .region_open = udp_region_open,
-    .region_close = udp_region_close,
-    .share = udp_share,
-    .read = udp_remote_read,
-    .write = udp_remote_write,
+    .region_open = routed_region_open,
+    .region_close = routed_region_close,
+    .share = routed_share,
+    .read = routed_read,
+    .write = routed_write,
     .progress = udp_progress,
     .arm = udp_arm,
 };

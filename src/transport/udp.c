@@ -118,6 +118,18 @@ int udp_pipe_open(struct udp_pipe *pipe, struct udp_link *link, struct doorbell 
     return 0;
 }
 
+int udp_pipe_renumber(struct udp_pipe *pipe, uint64_t id)
+{
+    struct id_map *pipes = &pipe->link->udp->pipes;
+    if (id_map_get(pipes, id))
+        return -EEXIST;
+    if (!id_map_put(pipes, id, pipe))
+        return -ENOMEM;
+    id_map_take(pipes, pipe->id);
+    pipe->id = id;
+    return 0;
+}
+
 void udp_pipe_close(struct udp_pipe *pipe)
 {
     void *was = id_map_take(&pipe->link->udp->pipes, pipe->id);
@@ -423,7 +435,7 @@ void udp_link_lost(struct link *base)
     }
 }
 
-void udp_link_close(struct link *base)
+static void udp_link_close(struct link *base)
 {
     free(container_of(base, struct udp_link, link));
 }
@@ -436,31 +448,31 @@ int udp_link_control(struct link *link, struct control *control)
 
 /* ---- memory: there is none to reach ---- */
 
-int udp_region_open(struct transport *transport, void *base, size_t size,
-                    const struct memfile *file, struct region **region)
+static int udp_region_open(struct transport *transport, void *base, size_t size,
+                           const struct memfile *file, struct region **region)
 {
     return -EOPNOTSUPP;
 }
 
-void udp_region_close(struct region *region)
+static void udp_region_close(struct region *region)
 {
 }
 
-int udp_share(struct link *link, struct region *region, void *base, size_t size, uint32_t rights,
-              struct remote_memory *out)
-{
-    return -EOPNOTSUPP;
-}
-
-int udp_remote_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
-                    size_t size, struct region *region, struct transfer *transfer)
+static int udp_share(struct link *link, struct region *region, void *base, size_t size,
+                     uint32_t rights, struct remote_memory *out)
 {
     return -EOPNOTSUPP;
 }
 
-int udp_remote_write(struct link *link, const struct remote_memory *to, uint64_t offset,
-                     const void *from, size_t size, struct region *region,
-                     struct transfer *transfer)
+static int udp_remote_read(struct link *link, const struct remote_memory *from, uint64_t offset,
+                           void *to, size_t size, struct region *region, struct transfer *transfer)
+{
+    return -EOPNOTSUPP;
+}
+
+static int udp_remote_write(struct link *link, const struct remote_memory *to, uint64_t offset,
+                            const void *from, size_t size, struct region *region,
+                            struct transfer *transfer)
 {
     return -EOPNOTSUPP;
 }

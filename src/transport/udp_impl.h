@@ -100,6 +100,18 @@ struct udp_pipe {
 
 MUST_CHECK int udp_pipe_open(struct udp_pipe *pipe, struct udp_link *link, struct doorbell *bell);
 void udp_pipe_close(struct udp_pipe *pipe);
+/* Another number than the random one it got. -EEXIST */
+MUST_CHECK int udp_pipe_renumber(struct udp_pipe *pipe, uint64_t id);
+
+/* A pipe whose two numbers both ends know by themselves. */
+struct udp_numbers {
+    uint64_t own;
+    uint64_t peer;
+};
+MUST_CHECK int udp_outlet_open_numbered(struct link *link, struct doorbell *bell,
+                                        const struct udp_numbers *numbers, struct outlet **outlet);
+MUST_CHECK int udp_inlet_open_numbered(struct link *link, struct doorbell *bell,
+                                       const struct udp_numbers *numbers, struct inlet **inlet);
 
 /* Has late() called at that moment, or earlier if that was wanted before. */
 void udp_pipe_wake(struct udp_pipe *pipe, nsec at);
@@ -135,20 +147,9 @@ void udp_send(struct udp_pipe *pipe, const struct udp_datagram *datagram);
 
 /* What the ops tables of both have in common. */
 void udp_link_lost(struct link *link);
-void udp_link_close(struct link *link);
 int udp_link_control(struct link *link, struct control *control);
 int udp_progress(struct transport *transport);
 int udp_arm(struct transport *transport);
-int udp_region_open(struct transport *transport, void *base, size_t size,
-                    const struct memfile *file, struct region **region);
-void udp_region_close(struct region *region);
-int udp_share(struct link *link, struct region *region, void *base, size_t size, uint32_t rights,
-              struct remote_memory *out);
-int udp_remote_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
-                    size_t size, struct region *region, struct transfer *transfer);
-int udp_remote_write(struct link *link, const struct remote_memory *to, uint64_t offset,
-                     const void *from, size_t size, struct region *region,
-                     struct transfer *transfer);
 
 int udp_outlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
                     struct outlet **outlet);
@@ -163,5 +164,6 @@ int udp_inlet_open(struct link *link, struct doorbell *bell, struct parcel *offe
                    struct parcel *answer, struct inlet **inlet);
 void udp_inlet_close(struct inlet *inlet);
 int udp_pull(struct inlet *inlet, struct frame *out, unsigned max);
+bool udp_waits(struct inlet *inlet); /* would udp_pull return a frame? */
 void udp_release(struct inlet *inlet, const struct frame *frame);
 int udp_acknowledge(struct inlet *inlet, uint64_t token, int64_t status);

@@ -259,6 +259,21 @@ int udp_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offe
     return 0;
 }
 
+int udp_inlet_open_numbered(struct link *link, struct doorbell *bell,
+                            const struct udp_numbers *numbers, struct inlet **out)
+{
+    struct parcel offer = {0}, answer = {0};
+    struct udp_link *of = container_of(link, struct udp_link, link);
+    udp_end_write(&(struct udp_end){numbers->peer, (uint16_t)of->udp->window}, &offer);
+    int result = udp_inlet_open(link, bell, &offer, &answer, out);
+    if (result)
+        return result;
+    result = udp_pipe_renumber(&inlet_of(*out)->pipe, numbers->own);
+    if (result)
+        udp_inlet_close(*out);
+    return result;
+}
+
 void udp_inlet_close(struct inlet *base)
 {
     struct udp_inlet *inlet = inlet_of(base);
@@ -267,6 +282,12 @@ void udp_inlet_close(struct inlet *base)
         udp_body_free(&inlet->slots[i].body);
     free(inlet->acks);
     free(inlet);
+}
+
+bool udp_waits(struct inlet *base)
+{
+    const struct udp_inlet *inlet = inlet_of(base);
+    return inlet->pulled < inlet->expected;
 }
 
 int udp_pull(struct inlet *base, struct frame *out, unsigned max)

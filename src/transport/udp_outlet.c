@@ -257,6 +257,24 @@ void udp_outlet_close(struct outlet *base)
     free(outlet);
 }
 
+int udp_outlet_open_numbered(struct link *link, struct doorbell *bell,
+                             const struct udp_numbers *numbers, struct outlet **out)
+{
+    struct parcel offer = {0};
+    int result = udp_outlet_open(link, bell, &offer, out);
+    if (result)
+        return result;
+    struct udp_outlet *outlet = outlet_of(*out);
+    result = udp_pipe_renumber(&outlet->pipe, numbers->own);
+    if (result) {
+        udp_outlet_close(*out);
+        return result;
+    }
+    outlet->pipe.peer = numbers->peer;
+    outlet->peer_window = outlet->window;
+    return 0;
+}
+
 bool udp_room(struct outlet *base, size_t size)
 {
     struct udp_outlet *outlet = outlet_of(base);

@@ -88,6 +88,18 @@ class Life(ClusterCase):
         self.assertEqual([path.name for path in self.folder.iterdir()], ["mine.txt"])
         self.assertEqual([pid for pid in self.pids if lives(pid)], [])
 
+    def test_a_service_of_ones_own_runs_on_every_server(self):
+        counter = pathlib.Path(os.environ["WEFT"]).parent / "examples" / "counter.so"
+        if not counter.exists():
+            raise unittest.SkipTest("the examples are not built")
+        self.up("torus:3", "--service", counter)
+        nodes = self.good("nodes", "--json").json["nodes"]
+        self.assertTrue(all("counter" in node["services"] for node in nodes))
+        self.good("kill", 1)
+        self.pids.add(self.good("revive", 1, "--json").json["pid"])
+        self.assertIn("counter", self.good("nodes", "--json").json["nodes"][1]["services"])
+        self.down()
+
     def test_where_it_is_by_default(self):
         env = {"WEFT_DIR": "", "XDG_RUNTIME_DIR": self.above.name}
         self.assertEqual(weft("up", "torus:2", env=env).code, 0)

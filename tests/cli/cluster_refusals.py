@@ -172,6 +172,16 @@ class Machine(ClusterCase):
         self.assertRegex(done.stderr, r"^weft: \S+/run/\S+: No space left on device\n1\n\Z")
         self.assertEqual(done.stdout, "")
 
+    def test_more_servers_than_there_is_memory_for(self):
+        little = shlex.quote(self.above.name + "/meminfo")
+        pathlib.Path(self.above.name + "/meminfo").write_text("MemAvailable:     102400 kB\n")
+        done = apart(f"mount --bind {little} /proc/meminfo",
+                     f"({self.weft_words('up', 'torus:6x6x6')}; echo $? >&2)")
+        self.assertRegex(done.stderr, r"^weft: 216 servers need about \d+ MiB and this machine has 100 MiB left; "
+                                      r"take fewer servers, or --processes 2\n1\n\Z")
+        self.assertEqual(done.stdout, "")
+        self.assertFalse(self.folder.exists())
+
     def test_nothing_is_needed_or_left_in_dev_shm(self):
         done = apart("mount -t tmpfs -o size=4k none /dev/shm", "(head -c 9999 /dev/zero > /dev/shm/full || true)",
                      self.weft_words("up", "torus:3"), self.weft_words("ping", 2, "--count", 10),

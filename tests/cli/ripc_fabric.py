@@ -69,6 +69,21 @@ class Fabric(unittest.TestCase):
         self.assertEqual((done.code, done.err), (0, ""))
         self.assertIn("5 answered", done.out)
 
+    def test_long_messages(self):
+        self.serve(0, 77)
+        for size in (16, 8192, 3000000):
+            done = self.ping(4, 77, "--long", "--count", 5, "--size", size)
+            self.assertEqual((done.code, done.err), (0, ""))
+            self.assertRegex(done.out, "over routed: 5 long pings of .* 5 answered, 0 lost")
+        sent = self.above / "sent"
+        sent.write_bytes(os.urandom(700001))
+        taker = self.start(7, "recv", 78, "--count", 1, "--quiet", "--out", self.above / "taken")
+        done = weft("ripc", "send", 78, "--file", sent, "--long", "--wait", "--timeout", 60000,
+                    env=self.env(2), timeout=PATIENCE)
+        self.assertEqual((done.code, done.err), (0, ""))
+        taker.communicate(timeout=PATIENCE)
+        self.assertEqual((self.above / "taken").read_bytes(), sent.read_bytes())
+
     def test_a_name_is_one_programs(self):
         first = self.serve(0, 77)
         second = self.start(5, "serve", 77)

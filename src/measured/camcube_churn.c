@@ -1,0 +1,300 @@
+/* camcube_churn: figure 5c of "CamCubeOS": which share of packets for random keys is delivered by
+ * the wrong server, or not at all, while servers fail and come back; and the same on NovaCube and
+ * Jellyfish, which the paper does not have. Simulated: a seed gives the same numbers every time.
+ *
+ * Points are independent worlds: each core runs one. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "measured/crowd.h"
+#include "measured/figures.h"
+#include "sim/churn.h"
+
+#define POINT_MAX  16
+#define THREAD_MAX 8
+#define HELLO_NSEC 50000000  /* silence of five of them is a failure: 250 ms */
+#define DOWN       0.1       /* of the servers */
+#define PACKETS    1000      /* a second, of each server */
+#define PAYLOAD    100       /* bytes: the paper does not say; links are nearly idle */
+#define LOOK_NSEC  100000000 /* between two looks at how far the threads are */
+
+struct point {
+    const char *network, *spec;
+    double failures; /* a second */
+    double seconds;  /* simulated */
+    uint32_t servers;
+    struct churn_result result;
+    enum err err;
+    struct why why;
+    _Atomic uint64_t done; /* milliseconds simulated; by the thread that runs it, relaxed */
+};
+
+/* The paper's ten minutes where it prints a number; else a minute. */
+static const struct point full[] = {
+    {.network = "torus", .spec = "torus:8x8x8", .failures = 2, .seconds = 600},
+    {.network = "torus", .spec = "torus:8x8x8", .failures = 15, .seconds = 600},
+    {.network = "torus", .spec = "torus:8x8x8", .failures = 0.5, .seconds = 60},
+    {.network = "torus", .spec = "torus:8x8x8", .failures = 1, .seconds = 60},
+    {.network = "torus", .spec = "torus:8x8x8", .failures = 5, .seconds = 60},
+    {.network = "torus", .spec = "torus:8x8x8", .failures = 10, .seconds = 60},
+    {.network = "novacube", .spec = "novacube:8x8x8", .failures = 2, .seconds = 60},
+    {.network = "novacube", .spec = "novacube:8x8x8", .failures = 15, .seconds = 60},
+    {.network = "jellyfish",
+     .spec = "jellyfish:n=512,degree=6,seed=1",
+     .failures = 2,
+     .seconds = 60},
+    {.network = "jellyfish",
+     .spec = "jellyfish:n=512,degree=6,seed=1",
+     .failures = 15,
+     .seconds = 60},
+};
+
+static const struct point quick[] = {
+    {.network = "torus", .spec = "torus:3x3x3", .failures = 0.5, .seconds = 5},
+    {.network = "torus", .spec = "torus:3x3x3", .failures = 2, .seconds = 5},
+    {.network = "novacube", .spec = "novacube:4x4", .failures = 2, .seconds = 5},
+    {.network = "jellyfish", .spec = "jellyfish:n=27,degree=6,seed=1", .failures = 2, .seconds = 5},
+};
+
+/* ---- running them ---- */
+
+struct points {
+    struct point points[POINT_MAX];
+    uint32_t count;
+    uint64_t seed;
+    _Atomic uint32_t next; /* to be run; added to by the threads, relaxed: they share no more */
+    _Atomic uint32_t over; /* that were; added to with release, read with acquire */
+};
+
+static void on_progress(void *context, double seconds)
+{
+    struct point *point = context;
+    atomic_store_explicit(&point->done, (uint64_t)(1000 * seconds), memory_order_relaxed);
+}
+
+static enum err point_run(struct point *point, uint64_t seed, struct why *why)
+{
+    struct topology topology;
+    struct plan plan;
+    enum err err = topology_build(&topology, point->spec, why);
+    if (err)
+        return err;
+    err = plan_init(&plan, &topology, why);
+    if (!err) {
+        point->servers = plan.server_count;
+        const struct churn_settings settings = {
+            .plan = &plan,
+            .failures = point->failures,
+            .down = DOWN,
+            .packets = PACKETS,
+            .payload = PAYLOAD,
+            .seconds = point->seconds,
+            .hello_nsec = HELLO_NSEC,
+            .seed = seed,
+            .progress = on_progress,
+            .context = point,
+        };
+        err = churn_run(&settings, &point->result, why);
+        plan_fini(&plan);
+    }
+    topology_fini(&topology);
+    return err;
+}
+
+static void *points_work(void *argument)
+{
+    struct points *points = argument;
+    for (;;) {
+        uint32_t index = atomic_fetch_add_explicit(&points->next, 1, memory_order_relaxed);
+        if (index >= points->count)
+            return NULL;
+        struct point *point = &points->points[index];
+        point->err = point_run(point, points->seed, &point->why);
+        atomic_fetch_add_explicit(&points->over, 1, memory_order_release);
+    }
+}
+
+static void points_watch(struct points *points, const struct figure_call *call)
+{
+    while (atomic_load_explicit(&points->over, memory_order_acquire) < points->count) {
+        double done = 0, total = 0;
+        for (uint32_t i = 0; i < points->count; i++) {
+            struct point *point = &points->points[i];
+            done += (double)atomic_load_explicit(&point->done, memory_order_relaxed);
+            total += 1000 * point->seconds;
+        }
+        figure_progress(call, (uint64_t)done, (uint64_t)total);
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NSEC}, NULL);
+    }
+}
+
+static enum err points_run(struct points *points, const struct figure_call *call, struct why *why)
+{
+    pthread_t threads[THREAD_MAX];
+    int wanted = crowd_cores(), count = 0;
+    while (count < wanted && count < THREAD_MAX &&
+           !pthread_create(&threads[count], NULL, points_work, points))
+        count++;
+    if (count == 0)
+        points_work(points);
+    points_watch(points, call);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    for (uint32_t i = 0; i < points->count; i++)
+        if (points->points[i].err) {
+            *why = points->points[i].why;
+            return points->points[i].err;
+        }
+    return OK;
+}
+
+/* ---- the figure ---- */
+
+static const struct figure_column churn_columns[] = {
+    {"network", ""},      {"servers", ""},  {"churn", "1/s"},     {"failures", "1/s"},
+    {"seconds", "s"},     {"failed", ""},   {"down", "%"},        {"sent", ""},
+    {"misdelivered", ""}, {"dropped", "%"}, {"lost_on_way", "%"}, {"no_way", "%"},
+    {"limbo", "%"},       {"stopped", "%"}, {"paper", "%"},       {0},
+};
+
+static double share(uint64_t part, const struct churn_result *result)
+{
+    return 100 * (double)part / (double)result->sent;
+}
+
+static double dropped_share(const struct point *point)
+{
+    return share(churn_dropped(&point->result), &point->result);
+}
+
+static void point_row(struct figure_result *result, struct figure_table *table,
+                      const struct point *point, bool is_quick)
+{
+    const struct churn_result *found = &point->result;
+    const uint64_t *dropped = found->dropped;
+    bool printed = !is_quick && point->network[0] == 't';
+    double paper = printed && point->failures == 15  ? 27.41
+                   : printed && point->failures == 2 ? 1
+                                                     : NAN;
+    figure_row(result, table,
+               (struct figure_cell[]){
+                   figure_word(point->network), figure_number(point->servers),
+                   figure_number(2 * point->failures), figure_number(point->failures),
+                   figure_number(point->seconds), figure_number((double)found->failures),
+                   figure_number(100 * found->down), figure_number((double)found->sent),
+                   figure_number((double)found->misdelivered), figure_number(dropped_share(point)),
+                   figure_number(share(found->lost, found)),
+                   figure_number(share(dropped[DROP_UNREACHABLE] + dropped[DROP_PORT_DOWN] +
+                                           dropped[DROP_HOPS] + dropped[DROP_STRAY],
+                                       found)),
+                   figure_number(share(dropped[DROP_LIMBO_FULL] + found->left, found)),
+                   figure_number(share(dropped[DROP_STOPPED], found)), figure_number(paper)});
+}
+
+static void churn_claims(struct figure_result *result, const struct points *points, bool is_quick)
+{
+    double wrong = 0, two = NAN, fifteen = NAN;
+    for (uint32_t i = 0; i < points->count; i++) {
+        const struct point *point = &points->points[i];
+        wrong += (double)point->result.misdelivered;
+        if (is_quick || point->network[0] != 't')
+            continue;
+        if (point->failures == 2)
+            two = dropped_share(point);
+        if (point->failures == 15)
+            fifteen = dropped_share(point);
+    }
+    const char *small = "512 servers are in the full size only";
+    const struct claim claims[] = {
+        {.what = "misdelivered, all points",
+         .unit = "packets",
+         .found = wrong,
+         .reason = "two servers answered for one key"},
+        {.what = "dropped at 2 failures/s",
+         .unit = "%",
+         .relation = RELATION_BELOW,
+         .paper = 1,
+         .found = two,
+         .reason = is_quick ? small : "until silence is noticed, what is sent into it is lost"},
+        {.what = "dropped at 15 failures/s",
+         .unit = "%",
+         .paper = 27.41,
+         .tolerance = 0.5,
+         .found = fifteen,
+         .reason = is_quick ? small
+                            : "what is lost grows with how long a failure stays unnoticed (250 ms "
+                              "here), which the paper does not say"},
+    };
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        struct claim claim = claims[i];
+        claim.where = "section 4.2.5";
+        figure_claim(result, claim);
+    }
+}
+
+static enum err fig5c_run(struct figure_result *result, const struct figure_call *call,
+                          struct why *why)
+{
+    struct figure_table *table = figure_table_add(result, "churn", churn_columns);
+    const struct point *list = call->quick ? quick : full;
+    struct points *points = calloc(1, sizeof *points);
+    if (!points)
+        return why_memory(why);
+    points->seed = call->seed;
+    points->count =
+        (uint32_t)(call->quick ? sizeof quick / sizeof quick[0] : sizeof full / sizeof full[0]);
+    assert(points->count <= POINT_MAX);
+    for (uint32_t i = 0; i < points->count; i++) {
+        struct point *point = &points->points[i];
+        point->network = list[i].network;
+        point->spec = list[i].spec;
+        point->failures = list[i].failures;
+        point->seconds = list[i].seconds;
+    }
+    enum err err = points_run(points, call, why);
+    for (uint32_t i = 0; i < points->count && !err; i++)
+        point_row(result, table, &points->points[i], call->quick);
+    if (!err)
+        churn_claims(result, points, call->quick);
+    free(points);
+    return err;
+}
+
+const struct figure figure_cam_fig5c = {
+    .name = "cam-fig5c",
+    .paper = "CamCubeOS",
+    .what = "packets for keys that are misdelivered or dropped while servers fail and return",
+    .size = "512 servers; 10 simulated minutes at 2 and at 15 failures/s, a minute at others, a "
+            "minute each on NovaCube and Jellyfish",
+    .size_quick = "27 servers (NovaCube: 16), 5 simulated seconds",
+    .seconds = 5400,
+    .seconds_quick = 2,
+    .choice =
+        "churn rate: failures and returns a second; failures are half of it. Times between "
+        "failures "
+        "are exponential, each meets any server that is up; it is down for as long as makes 10 % "
+        "down on average, and sends again once it has settled. Packets of 100 bytes, 1,000 a "
+        "second "
+        "from each server, to random keys. Detection time: hellos every 50 ms, and silence of five "
+        "(250 ms) takes a link down; nobody is told of a failure in another way. Misdelivered: "
+        "delivered by a server while one before it in the key's list is alive, settled and joined "
+        "to it by links that are up at both ends (global knowledge, at that moment). Dropped: all "
+        "that were sent and not delivered, those on their way to a server that failed and those it "
+        "held included. One point alone: weft sim churn",
+    .plot.table = "churn",
+    .plot.x_label = "churn rate (failures and returns a second)",
+    .plot.y_label = "packets dropped (%)",
+    .plot.series =
+        {
+            {"torus", "churn", "dropped", "network", "torus", STYLE_POINTS},
+            {"NovaCube", "churn", "dropped", "network", "novacube", STYLE_POINTS},
+            {"Jellyfish", "churn", "dropped", "network", "jellyfish", STYLE_POINTS},
+            {"in the paper", "churn", "paper", "network", "torus", STYLE_PAPER},
+        },
+    .run = fig5c_run,
+};

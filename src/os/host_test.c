@@ -1,0 +1,302 @@
+/* Hosts in one process, and one that is killed: over shm, udp and inside. */
+#include "os/host.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "os/host_scene.h"
+#include "os/shaper.h"
+
+/* ---- a service that echoes ---- */
+
+#define ECHO_ID 300
+
+static struct {
+    unsigned echoes; /* that came back, to servers of this process */
+    unsigned gone;
+} seen;
+
+static void echo_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    const uint8_t *to = bytes;
+    if (size == 1) {
+        struct weft_packet *packet = weft_packet(self, 100);
+        assert_non_null(packet);
+        weft_set_identity(packet, 7);
+        weft_send_server(self, packet, to[0]);
+    }
+    weft_answer(self, client, bytes, size);
+}
+
+static void echo_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    if (weft_identity(packet) == 7) {
+        weft_set_identity(packet, 8);
+        weft_reply(self, packet);
+        return;
+    }
+    seen.echoes++;
+    weft_done(packet);
+}
+
+static void echo_gone(struct weft_self *self, uint64_t client)
+{
+    seen.gone++;
+}
+
+static const struct weft_service_ops echo_ops = {
+    .request = echo_request, .deliver = echo_deliver, .gone = echo_gone};
+static const struct weft_service echo = {
+    .version = WEFT_SERVICE_VERSION, .name = "echo", .id = ECHO_ID, .ops = &echo_ops};
+static const struct weft_service *const echo_services[] = {&echo, NULL};
+
+static void ping(struct scene *scene, unsigned host, node_id from, uint8_t to)
+{
+    unsigned before = seen.echoes;
+    assert_int_equal(host_request(scene->hosts[host], from, ECHO_ID, &to, 1), 0);
+    scene_until(scene, seen.echoes > before);
+}
+
+static void servers_of_one_process_reach_each_other(void **state)
+{
+    struct scene scene;
+    scene_open(&scene, "torus:3x3x3", echo_services);
+    scene.hosts[0] = scene_host(&scene, (1u << 27) - 1);
+    for (node_id id = 0; id < 27; id++)
+        scene_until(&scene, scene_reaches(&scene, 0, id, 27));
+    for (uint8_t to = 1; to < 27; to++)
+        ping(&scene, 0, 0, to);
+    assert_int_equal(host_lost(scene.hosts[0]), 0);
+    scene_close(&scene);
+}
+
+/* Two and two, and two of them end and come back, while the others go on. */
+static void hosts_meet_part_and_meet_again(const char *wire)
+{
+    struct scene scene;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.config.wire = cables_wire(wire);
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 3);
+    for (unsigned life = 0; life < 3; life++) {
+        scene.hosts[1] = scene_host(&scene, 1 << 1 | 1 << 2);
+        scene_until(&scene, scene_reaches(&scene, 0, 0, 4) && scene_reaches(&scene, 0, 3, 4));
+        scene_until(&scene, scene_reaches(&scene, 1, 1, 4) && scene_reaches(&scene, 1, 2, 4));
+        ping(&scene, 0, 0, 1);
+        ping(&scene, 0, 0, 3); /* through the others */
+        ping(&scene, 1, 2, 3);
+        scene_close_host(&scene, 1);
+        scene_until(&scene, scene_reaches(&scene, 0, 0, 1));
+        assert_false(node_reaches(host_node(scene.hosts[0], 0), 3));
+    }
+    scene_close(&scene);
+}
+
+static void hosts_meet_again_over_shm(void **state)
+{
+    hosts_meet_part_and_meet_again("shm");
+}
+
+static void hosts_meet_again_over_udp(void **state)
+{
+    hosts_meet_part_and_meet_again("udp");
+}
+
+/* A process of its own for two servers, until it is killed. */
+static pid_t scene_child(struct scene *scene, uint32_t servers)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    static const volatile sig_atomic_t never = 0;
+    host_run(scene_host(scene, servers), &never, NSEC_NEVER);
+    _exit(1);
+}
+
+/* Killed while it has something to do: its servers are gone at once, and come back as new. */
+static void the_killed_are_missed_and_return(const char *wire)
+{
+    struct scene scene;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.config.wire = cables_wire(wire);
+    scene.config.silence_nsec = 1000 * NSEC_PER_SEC; /* so that only the carrier can tell */
+    pid_t pid = scene_child(&scene, 1 << 1 | 1 << 2);
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 3);
+    for (unsigned life = 0; life < 3; life++) {
+        scene_until(&scene, scene_reaches(&scene, 0, 0, 4));
+        ping(&scene, 0, 0, 3);
+        uint8_t to = 2;
+        for (unsigned i = 0; i < 20; i++)
+            assert_int_equal(host_request(scene.hosts[0], 3, ECHO_ID, &to, 1), 0);
+        kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        scene_until(&scene, scene_reaches(&scene, 0, 0, 1));
+        pid = scene_child(&scene, 1 << 1 | 1 << 2);
+    }
+    scene_until(&scene, scene_reaches(&scene, 0, 3, 4));
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    scene_until(&scene, scene_reaches(&scene, 0, 3, 1));
+    scene.hosts[1] = scene_host(&scene, 1 << 1 | 1 << 2); /* cleans up what the dead left */
+    scene_close(&scene);
+}
+
+static void the_killed_return_over_shm(void **state)
+{
+    the_killed_are_missed_and_return("shm");
+}
+
+static void the_killed_return_over_udp(void **state)
+{
+    the_killed_are_missed_and_return("udp");
+}
+
+/* ---- requests ---- */
+
+static int client_open(const struct scene *scene, node_id server)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/node-%u.socket", scene->folder, server);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    return fd;
+}
+
+static void programs_ask_and_hang_up(void **state)
+{
+    struct scene scene;
+    static uint8_t bytes[9000], back[9001];
+    unsigned gone = seen.gone;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    int fds[3] = {client_open(&scene, 2), client_open(&scene, 2), client_open(&scene, 2)};
+    memset(bytes, 0x5a, sizeof bytes);
+    bytes[0] = ECHO_ID >> 8;
+    bytes[1] = ECHO_ID & 0xff;
+    assert_int_equal(send(fds[0], bytes, sizeof bytes, 0), sizeof bytes);
+    ssize_t size = 0;
+    scene_until(&scene, (size = recv(fds[0], back, sizeof back, 0)) >= 0);
+    assert_int_equal(size, sizeof bytes - 2);
+    assert_memory_equal(back, bytes + 2, (size_t)size);
+    bytes[0] = 0x7f; /* no such service */
+    assert_int_equal(send(fds[1], bytes, 10, 0), 10);
+    scene_until(&scene, recv(fds[1], back, sizeof back, 0) == 0);
+    assert_int_equal(send(fds[2], bytes, 1, 0), 1); /* not even a number */
+    scene_until(&scene, recv(fds[2], back, sizeof back, 0) == 0);
+    for (unsigned i = 0; i < 3; i++)
+        close(fds[i]);
+    scene_until(&scene, seen.gone == gone + 3);
+    scene_close(&scene);
+}
+
+/* More programs than there is room for: the surplus is hung up on, and the others are served. */
+static void too_many_programs_are_refused(void **state)
+{
+    enum { CLIENTS = 80 };
+    struct scene scene;
+    int fds[CLIENTS];
+    unsigned served = 0, refused = 0;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        fds[i] = client_open(&scene, 1);
+        scene_step(&scene);
+    }
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        uint8_t bytes[4] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1, 2}, back[8];
+        ssize_t size = -1;
+        if (send(fds[i], bytes, sizeof bytes, MSG_NOSIGNAL) < 0)
+            size = 0;
+        scene_until(&scene, size >= 0 || (size = recv(fds[i], back, sizeof back, 0)) >= 0);
+        served += size == 2;
+        refused += size == 0;
+        close(fds[i]);
+    }
+    assert_int_equal(served + refused, CLIENTS);
+    assert_int_equal(served, 64);
+    scene_close(&scene);
+}
+
+/* ---- shaping ---- */
+
+/* Services that always have something for their neighbour. */
+static struct weft_packet *flood_poll(struct weft_self *self, unsigned port, uint32_t room)
+{
+    struct weft_packet *packet = room < 1000 ? NULL : weft_packet_hollow(self, 960, 8);
+    if (packet)
+        weft_address_server(self, packet, 1);
+    return packet;
+}
+
+static void flood_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    weft_wake(self, UINT32_MAX);
+}
+
+static uint64_t flooded[3];
+
+static void flood_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    flooded[*(const unsigned *)weft_memory(self)] += weft_size(packet);
+    weft_done(packet);
+}
+
+static unsigned flood_starts;
+
+static int flood_start(struct weft_self *self)
+{
+    *(unsigned *)weft_memory(self) = flood_starts++ % 3;
+    return 0;
+}
+
+static const struct weft_service_ops flood_ops = {
+    .start = flood_start, .poll = flood_poll, .request = flood_request, .deliver = flood_deliver};
+#define FLOOD(number, share)                                                                       \
+    {                                                                                              \
+        .version = WEFT_SERVICE_VERSION, .name = "flood-" #share, .id = number, .weight = share,   \
+        .queue = WEFT_QUEUE_OWN, .size = sizeof(unsigned), .ops = &flood_ops                       \
+    }
+static const struct weft_service floods[] = {FLOOD(301, 1), FLOOD(302, 2), FLOOD(303, 4)};
+static const struct weft_service *const flood_services[] = {&floods[0], &floods[1], &floods[2],
+                                                            NULL};
+
+/* A shaped link is never faster than it is said to be, and is shared by the weights. */
+static void a_shaped_link_is_shared_by_weights(void **state)
+{
+    enum { BYTES = 4 * 1000 * 1000 };
+    struct scene scene;
+    struct port_look before, after;
+    flood_starts = 0;
+    memset(flooded, 0, sizeof flooded);
+    scene_open(&scene, "torus:2", flood_services);
+    scene.config.rate_bps = 100 * 1000 * 1000;
+    scene.hosts[0] = scene_host(&scene, 1 << 0);
+    scene.hosts[1] = scene_host(&scene, 1 << 1);
+    scene_until(&scene, scene_reaches(&scene, 0, 0, 2) && scene_reaches(&scene, 1, 1, 2));
+    unsigned port = plan_port(&scene.plan, 0, 1);
+    node_look_port(host_node(scene.hosts[0], 0), port, &before);
+    nsec begin = clock_now();
+    for (uint16_t id = 301; id <= 303; id++)
+        assert_int_equal(host_request(scene.hosts[0], 0, id, NULL, 0), 0);
+    scene_until(&scene, flooded[0] + flooded[1] + flooded[2] > BYTES);
+    nsec spent = clock_now() - begin;
+    node_look_port(host_node(scene.hosts[0], 0), port, &after);
+    uint64_t line = after.bytes_out - before.bytes_out +
+                    SHAPER_FRAME_BYTES * (after.frames_out - before.frames_out);
+    /* At least so long, whatever else runs here; a frame may be on its way. */
+    nsec least = (nsec)(line - PACKET_SIZE_MAX - SHAPER_FRAME_BYTES) * 80 - SHAPER_DEPTH_NSEC;
+    assert_true(spent >= least);
+    double total = (double)(flooded[0] + flooded[1] + flooded[2]);
+    for (unsigned i = 0; i < 3; i++)
+        assert_within((double)flooded[i] / total, (double)(1 << i) / 7, 0.02);
+    assert_true(after.busy > before.busy);
+    scene_close(&scene);
+}
+
+TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_meet_again_over_shm),
+          TEST(hosts_meet_again_over_udp), TEST(the_killed_return_over_shm),
+          TEST(the_killed_return_over_udp), TEST(programs_ask_and_hang_up),
+          TEST(too_many_programs_are_refused), TEST(a_shaped_link_is_shared_by_weights))

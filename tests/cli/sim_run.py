@@ -1,0 +1,98 @@
+"""weft sim run: loads on simulated clusters, against what cables and clocks allow."""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, sys.path[0] + "/..")
+from tap import main, weft
+
+COUNTER = os.environ["COUNTER"]
+
+
+def run(*words):
+    result = weft("sim", "run", *words, "--json")
+    assert result.code == 0, result.err
+    return result.json
+
+
+def hop_nsec(payload, bits_per_nsec=1, delay=1000):
+    """A frame of one packet: 40 bytes of header, 38 of Ethernet."""
+    return (payload + 40 + 38) * 8 / bits_per_nsec + delay
+
+
+class SimRun(unittest.TestCase):
+    def test_every_packet_arrives_after_its_hops(self):
+        found = run("torus:4x4", "--service", "bench", "--load", "servers", "--packets", "500",
+                    "--seconds", "0.2", "--size", "1000")
+        self.assertEqual(found["sent"], 16 * 100)
+        self.assertEqual(found["dropped"], 0)
+        # What was under way when the time was over is all that is missing.
+        self.assertLess(found["sent"] - found["delivered"], 5)
+        self.assertAlmostEqual(found["delivery_nsec"]["least"], hop_nsec(1000), delta=1)
+        self.assertGreater(found["delivery_nsec"]["most"], hop_nsec(1000) * 4 - 1)
+        # 32 of 15 other servers' hops on average in a torus of 4 by 4.
+        self.assertAlmostEqual(found["numbers"]["bench_hops_received"] / found["delivered"],
+                               32 / 15, delta=0.1)
+
+    def test_rate_and_delay_are_those_of_the_cable(self):
+        found = run("torus:3x3", "--service", "bench", "--load", "servers", "--packets", "50",
+                    "--seconds", "0.1", "--size", "8900", "--rate", "10Gbps", "--delay", "250")
+        self.assertAlmostEqual(found["delivery_nsec"]["least"], hop_nsec(8900, 10, 250), delta=1)
+
+    def test_a_seed_is_a_run(self):
+        words = ["novacube:4x4", "--service", "bench", "--packets", "300", "--seconds", "0.1",
+                 "--boot"]
+        one = run(*words, "--seed", "7")
+        self.assertEqual(one, run(*words, "--seed", "7"))
+        self.assertNotEqual(one["hash"], run(*words, "--seed", "8")["hash"])
+        self.assertGreater(one["boot_seconds"], 0)
+        self.assertGreater(one["delivered"], 400)
+
+    def test_links_can_be_filled(self):
+        found = run("torus:3x3", "--service", "bench", "--load", "links", "--size", "8000",
+                    "--seconds", "0.2")
+        self.assertGreater(found["link_busy_mean"], 0.99)
+        self.assertLessEqual(found["link_busy_most"], 1.01)
+        self.assertEqual(found["dropped"], 0)
+
+    def test_pings_come_back(self):
+        found = run("jellyfish:n=16,degree=4,seed=2", "--service", "ping", "--packets", "200",
+                    "--seconds", "0.5", "--size", "100")
+        self.assertGreaterEqual(found["answered"], 16 * 99)
+        self.assertGreaterEqual(found["answer_nsec"]["least"], 2 * hop_nsec(100) - 1)
+
+    def test_a_plug_in_is_asked_and_answers(self):
+        found = run("torus:3x3x3", "--service", COUNTER, "--request", "+apples", "--packets",
+                    "20", "--seconds", "0.5")
+        self.assertEqual(found["service"], "counter")
+        self.assertEqual(found["asked"], 27 * 10)
+        self.assertEqual(found["answered"], 27 * 10)
+        said = weft("sim", "run", "torus:3x3x3", "--service", COUNTER, "--request", "+apples",
+                    "--packets", "20", "--seconds", "0.5")
+        self.assertIn("first answer           1 ", said.out)
+
+    def test_text_tells_what_json_does(self):
+        words = ["torus:3x3", "--service", "bench", "--seconds", "0.1"]
+        said = weft("sim", "run", *words)
+        self.assertEqual(said.code, 0)
+        self.assertIn(run(*words)["hash"], said.out)
+
+    def refused(self, code, text, *words):
+        result = weft("sim", "run", *words)
+        self.assertEqual(result.code, code, result.err)
+        self.assertEqual(result.out, "")
+        self.assertIn(text, result.err)
+
+    def test_refusals_say_why(self):
+        self.refused(2, "--service NAME is missing", "torus:3x3")
+        self.refused(2, "no such service", "torus:3x3", "--service", "nonsense")
+        self.refused(1, "nonsense.so", "torus:3x3", "--service", "./nonsense.so")
+        self.refused(2, "that is for --service bench", "torus:3x3", "--service", "ping", "--load",
+                     "keys")
+        self.refused(2, "--request", "torus:3x3", "--service", "ping", "--load", "requests")
+        self.refused(2, "--rate", "torus:3x3", "--service", "bench", "--rate", "fast")
+        self.refused(2, "--seconds", "torus:3x3", "--service", "bench", "--seconds", "-1")
+
+
+main()
