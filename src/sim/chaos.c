@@ -102,7 +102,10 @@ static void saw_dropped(struct world_watcher *watcher, node_id at, const struct 
 
 static void saw_port(struct world_watcher *watcher, node_id at, unsigned port, bool up)
 {
-    CHECKERS_TELL(&chaos_of(watcher)->checkers, links, at, up);
+    if (up)
+        CHECKERS_TELL(&chaos_of(watcher)->checkers, up, at, port);
+    else
+        CHECKERS_TELL(&chaos_of(watcher)->checkers, down, at);
 }
 
 static void saw_transmitted(struct world_watcher *watcher, node_id at, unsigned port,
@@ -134,12 +137,12 @@ static void saw_lost(struct world_watcher *watcher, const struct packet *packet)
 static void saw_opened(struct world_watcher *watcher, node_id at, uint64_t incarnation)
 {
     CHECKERS_TELL(&chaos_of(watcher)->checkers, started, at);
-    CHECKERS_TELL(&chaos_of(watcher)->checkers, links, at, false);
+    CHECKERS_TELL(&chaos_of(watcher)->checkers, down, at);
 }
 
 static void saw_closed(struct world_watcher *watcher, node_id at)
 {
-    CHECKERS_TELL(&chaos_of(watcher)->checkers, links, at, false);
+    CHECKERS_TELL(&chaos_of(watcher)->checkers, down, at);
 }
 
 static const struct world_watcher_ops watcher_ops = {

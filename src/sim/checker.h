@@ -78,8 +78,9 @@ struct checker_ops {
                         const struct packet *packet);
     void (*row)(struct checker *checker, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
-    /* A port of its came up, or one went down, or the server itself came or went. */
-    void (*links)(struct checker *checker, node_id at, bool up);
+    void (*up)(struct checker *checker, node_id at, unsigned port); /* that port came up */
+    /* One went down, or the server itself came or went. */
+    void (*down)(struct checker *checker, node_id at);
     void (*started)(struct checker *checker, node_id at);
     void (*phase)(struct checker *checker, enum checker_phase phase);
     void (*pressed)(struct checker *checker, const struct checker_press *press);

@@ -33,11 +33,14 @@ static bool counts_on(void *context, node_id one, node_id other)
 }
 
 /* Two roots can only overlap from when a link comes up: then everybody behind it is known. */
-static void roots_links(struct checker *checker, node_id at, bool up)
+static void roots_up(struct checker *checker, node_id at, unsigned port)
+{
+    checker_oracle_up(checker->memory, at, port, counts_on, checker);
+}
+
+static void roots_down(struct checker *checker, node_id at)
 {
     checker_oracle_changed(checker->memory);
-    if (up)
-        checker_oracle_pairs(checker->memory, counts_on, checker);
 }
 
 static void roots_delivered(struct checker *checker, node_id at, const struct packet *packet)
@@ -57,6 +60,7 @@ const struct checker_ops checker_roots = {
     .size = sizeof(struct checker_oracle),
     .open = roots_open,
     .close = roots_close,
-    .links = roots_links,
+    .up = roots_up,
+    .down = roots_down,
     .delivered = roots_delivered,
 };

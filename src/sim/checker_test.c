@@ -111,7 +111,7 @@ static void cut(struct stage *stage, node_id a, node_id b, bool one_way)
         if (!one_way && plan_end(&stage->plan, b, port)->server == a)
             stage->ports[b][port] = PORT_DOWN;
     }
-    CHECKERS_TELL(&stage->checkers, links, a, false);
+    CHECKERS_TELL(&stage->checkers, down, a);
 }
 
 static void isolate(struct stage *stage, node_id server, bool one_way)
@@ -211,7 +211,8 @@ static void links_that_come_back_count_from_then_on(void **state)
     for (node_id server = 0; server < SERVERS; server++)
         for (unsigned port = 0; port < PORTS; port++)
             stage->ports[server][port] = PORT_UP;
-    CHECKERS_TELL(&stage->checkers, links, list[0], false);
+    for (unsigned port = 0; port < PORTS; port++)
+        CHECKERS_TELL(&stage->checkers, up, list[0], port);
     deliver_key(stage, 5ull << 60, list[1]);
     found_by(stage, "roots");
 }
@@ -221,13 +222,13 @@ static void who_is_connected_and_not_known_is_found(void **state)
     struct stage *stage = stage_open();
     stage->unknown[3][8] = true;
     isolate(stage, 8, false);
-    CHECKERS_TELL(&stage->checkers, links, 3, true);
+    CHECKERS_TELL(&stage->checkers, up, 3, 0);
     assert_int_equal(stage->checkers.failures, 0);
     for (unsigned port = 0; port < PORTS; port++) {
         const struct plan_end *end = plan_end(&stage->plan, 8, port);
         stage->ports[8][port] = stage->ports[end->server][end->port] = PORT_UP;
     }
-    CHECKERS_TELL(&stage->checkers, links, 8, true);
+    CHECKERS_TELL(&stage->checkers, up, 8, 0);
     found_by(stage, "roots");
 }
 
