@@ -58,6 +58,7 @@ static void servers_count(struct cluster_health *health, const struct cluster_se
         health->sent += look->node.sent;
         health->delivered += look->node.delivered;
         health->intercepted += look->node.intercepted;
+        health->waiting += look->node.limbo;
         for (unsigned i = 0; i < DROP_COUNT; i++)
             health->drops[i] += look->node.drops[i];
         for (uint32_t port = 0; port < look->port_count; port++) {

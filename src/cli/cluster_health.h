@@ -83,6 +83,7 @@ struct cluster_health {
     uint32_t links[LINK_STATES];
     /* Summed over live servers. */
     uint64_t sent, delivered, intercepted, packets_out, bytes_out, frames_out;
+    uint64_t waiting; /* packets between two roots */
     uint64_t drops[DROP_COUNT];
 };
 

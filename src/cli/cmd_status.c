@@ -57,6 +57,9 @@ static void traffic_text(const struct status *status)
                 " taken up on their way; %" PRIu64 " packet-hops, %" PRIu64 " bytes\n",
                 health->sent, health->delivered, health->intercepted, health->packets_out,
                 health->bytes_out);
+    if (health->waiting)
+        text_printf(out, "waiting   %" PRIu64 " packets, for their keys' roots to settle\n",
+                    health->waiting);
     text_puts(out, "drops     ");
     for (unsigned i = 0; i < DROP_COUNT; i++) {
         if (health->drops[i])
@@ -191,6 +194,7 @@ static void status_json(const struct status *status)
     json_put_uint(&json, "packet_hops", health->packets_out);
     json_put_uint(&json, "frames", health->frames_out);
     json_put_uint(&json, "bytes", health->bytes_out);
+    json_put_uint(&json, "waiting", health->waiting);
     json_end(&json, '}');
     json_key(&json, "drops");
     json_object(&json);

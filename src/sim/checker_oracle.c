@@ -65,6 +65,18 @@ static void groups_find(struct checker_oracle *oracle)
             group_mark(oracle, server);
 }
 
+void checker_oracle_pairs(struct checker_oracle *oracle,
+                          bool (*each)(void *context, node_id one, node_id other), void *context)
+{
+    if (oracle->is_stale)
+        groups_find(oracle);
+    for (node_id one = 0; one < oracle->plan->server_count; one++)
+        for (node_id other = 0; other < oracle->plan->server_count; other++)
+            if (one != other && oracle->group[one] == oracle->group[other] &&
+                !each(context, one, other))
+                return;
+}
+
 node_id checker_oracle_rightful(struct checker_oracle *oracle, uint64_t route, node_id at)
 {
     const struct keyspace *keyspace = &oracle->plan->keyspace;

@@ -32,5 +32,9 @@ static inline void checker_oracle_changed(struct checker_oracle *oracle)
     oracle->is_stale = true;
 }
 
+/* Calls back for each two servers that are connected, both ways round; stops when that is false. */
+void checker_oracle_pairs(struct checker_oracle *oracle,
+                          bool (*each)(void *context, node_id one, node_id other), void *context);
+
 /* Who should have delivered the key instead of `at`; NODE_NONE: nobody. */
 node_id checker_oracle_rightful(struct checker_oracle *oracle, uint64_t route, node_id at);
