@@ -272,7 +272,7 @@ const struct figure figure_cam_fig5c = {
     .size = "512 servers; 10 simulated minutes at 2 and at 15 failures/s, a minute at others, a "
             "minute each on NovaCube and Jellyfish",
     .size_quick = "27 servers (NovaCube: 16), 5 simulated seconds",
-    .seconds = 5400,
+    .seconds = 8000,
     .seconds_quick = 2,
     .choice =
         "churn rate: failures and returns a second; failures are half of it. Times between "
