@@ -38,7 +38,7 @@ enum {
 #define RETRY_NSEC  (200 * MSEC)   /* for an answer that did not come, or said: later */
 #define LIFE_NSEC   (3500 * MSEC)  /* of a claim that nobody repeats */
 #define FRESH_NSEC  (1500 * MSEC)  /* of one that may be answered on the way */
-#define YOUNG_NSEC  (1500 * MSEC)  /* from its first key on a new server hears what there is ... */
+#define YOUNG_NSEC  (1500 * MSEC)  /* after it joined a new server hears what there is ... */
 #define GROWN_NSEC  (5000 * MSEC)  /* ... and so long after its start it has heard */
 #define WANTED_NSEC (30000 * MSEC) /* how long a question stands */
 
@@ -75,7 +75,7 @@ struct directory {
     struct held *held;
     uint32_t mine_count, want_count, held_count; /* places in use, from the first on */
     int64_t started;
-    int64_t first_key; /* when the first packet for a key of ours came; 0: none */
+    int64_t joined; /* when others could be reached first, or asked something; 0: not yet */
     bool ticking;
     uint32_t round;
     struct directory_message message, answer; /* scratch: large */
@@ -242,9 +242,9 @@ static bool is_young(struct weft_self *self)
 {
     struct directory *directory = weft_memory(self);
     int64_t now = weft_now(self);
-    if (!directory->first_key)
-        directory->first_key = now;
-    return now - directory->started < GROWN_NSEC && now - directory->first_key < YOUNG_NSEC;
+    if (!directory->joined)
+        directory->joined = now;
+    return now - directory->started < GROWN_NSEC && now - directory->joined < YOUNG_NSEC;
 }
 
 /* As the root: 0, -EADDRINUSE, -EAGAIN, -ENOSPC. */
@@ -628,6 +628,9 @@ static void claims_repeat(struct weft_self *self)
 
 static void directory_peer_up(struct weft_self *self, weft_server server)
 {
+    struct directory *directory = weft_memory(self);
+    if (!directory->joined)
+        directory->joined = weft_now(self);
     held_hand_over(self, server);
     claims_repeat(self);
 }

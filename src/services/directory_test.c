@@ -336,7 +336,7 @@ static void chaos_check(struct chaos *chaos)
 
 static void names_survive_chaos(void **state)
 {
-    for (uint64_t seed = 1; seed <= 8; seed++) {
+    for (uint64_t seed = 1; seed <= 10; seed++) {
         struct chaos *chaos = calloc(1, sizeof *chaos);
         assert_non_null(chaos);
         print_message("# seed %llu\n", (unsigned long long)seed);

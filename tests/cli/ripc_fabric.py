@@ -17,25 +17,30 @@ PATIENCE = 120  # seconds; nothing takes that long, also not on a busy machine
 
 
 class Fabric(unittest.TestCase):
-    def setUp(self):
+    """One cluster for the cases of a class; each case has ids of its own."""
+
+    @classmethod
+    def setUpClass(cls):
         above = tempfile.TemporaryDirectory(prefix="weft-")
-        self.addCleanup(above.cleanup)
-        self.above = pathlib.Path(above.name)
-        self.folder = self.above / "run"
-        (self.above / "shared").mkdir(mode=0o700)
+        cls.addClassCleanup(above.cleanup)
+        cls.above = pathlib.Path(above.name)
+        cls.folder = cls.above / "run"
+        (cls.above / "shared").mkdir(mode=0o700)
+        cls.addClassCleanup(weft, "down", "--dir", cls.folder, "--grace", 0, timeout=PATIENCE)
+        done = weft("up", "torus:3x3", "--dir", cls.folder, "--silence", 2000,
+                    "--wait", PATIENCE, timeout=PATIENCE)
+        if done.code:
+            raise RuntimeError(done.err)
+
+    def setUp(self):
         self.programs = []
         self.addCleanup(self.end)
-        done = weft("up", "torus:3x3", "--dir", self.folder, "--silence", 2000,
-                    "--wait", PATIENCE, timeout=PATIENCE)
-        self.assertEqual((done.code, done.err), (0, ""))
 
     def end(self):
         for program in self.programs:
             if program.poll() is None:
                 program.kill()
             program.communicate()
-        if self.folder.exists():
-            weft("down", "--dir", self.folder, "--grace", 0, timeout=PATIENCE)
 
     def env(self, server):
         """Of a program at that server, which has no way to others but through it."""
@@ -59,6 +64,8 @@ class Fabric(unittest.TestCase):
         return weft("ripc", "ping", number, "--timeout", 20000, *words, env=self.env(server),
                     timeout=PATIENCE)
 
+
+class Talk(Fabric):
     def test_short_messages(self):
         self.serve(0, 77)
         for size in (16, 64, 8900):
@@ -70,23 +77,23 @@ class Fabric(unittest.TestCase):
         self.assertIn("5 answered", done.out)
 
     def test_long_messages(self):
-        self.serve(0, 77)
+        self.serve(0, 87)
         for size in (16, 8192, 3000000):
-            done = self.ping(4, 77, "--long", "--count", 5, "--size", size)
+            done = self.ping(4, 87, "--long", "--count", 5, "--size", size)
             self.assertEqual((done.code, done.err), (0, ""))
             self.assertRegex(done.out, "over routed: 5 long pings of .* 5 answered, 0 lost")
         sent = self.above / "sent"
         sent.write_bytes(os.urandom(700001))
-        taker = self.start(7, "recv", 78, "--count", 1, "--quiet", "--out", self.above / "taken")
-        done = weft("ripc", "send", 78, "--file", sent, "--long", "--wait", "--timeout", 60000,
+        taker = self.start(7, "recv", 88, "--count", 1, "--quiet", "--out", self.above / "taken")
+        done = weft("ripc", "send", 88, "--file", sent, "--long", "--wait", "--timeout", 60000,
                     env=self.env(2), timeout=PATIENCE)
         self.assertEqual((done.code, done.err), (0, ""))
         taker.communicate(timeout=PATIENCE)
         self.assertEqual((self.above / "taken").read_bytes(), sent.read_bytes())
 
     def test_a_name_is_one_programs(self):
-        first = self.serve(0, 77)
-        second = self.start(5, "serve", 77)
+        first = self.serve(0, 97)
+        second = self.start(5, "serve", 97)
         out, _ = second.communicate(timeout=PATIENCE)
         self.assertEqual(second.returncode, 1, out)
         self.assertIn("somebody alive has that id", out)
@@ -94,11 +101,11 @@ class Fabric(unittest.TestCase):
         first.wait()
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            third = self.start(5, "serve", 77)
+            third = self.start(5, "serve", 97)
             if third.stdout.readline().startswith("serving"):
                 break
             third.wait()
-        self.assertIn("over routed", self.ping(8, 77, "--count", 3).out)
+        self.assertIn("over routed", self.ping(8, 97, "--count", 3).out)
 
     def test_groups(self):
         members = [self.start(server, "recv", 500, "--group", "--count", 1) for server in (2, 6, 7)]
@@ -111,6 +118,21 @@ class Fabric(unittest.TestCase):
             out, _ = member.communicate(timeout=PATIENCE)
             self.assertIn("to all of you", out)
 
+    def test_a_program_that_dies_is_noticed(self):
+        served = self.serve(0, 107)
+        pings = self.start(4, "ping", 107, "--interval", 20, "--timeout", 60000)
+        for _ in range(5):
+            self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
+        served.send_signal(signal.SIGKILL)
+        began = time.monotonic()
+        for line in pings.stdout:
+            if "nobody" in line or "gone" in line:
+                self.assertLess(time.monotonic() - began, PATIENCE / 2)  # not the ping's timeout
+                return
+        self.fail(line)
+
+
+class Death(Fabric):
     def test_a_server_between_dies(self):
         self.serve(0, 77)
         pings = self.start(4, "ping", 77, "--interval", 20, "--count", 200, "--timeout", 20000)
@@ -123,25 +145,12 @@ class Fabric(unittest.TestCase):
         self.assertEqual(pings.returncode, 0, out)
         self.assertRegex(out, "200 answered, 0 lost")
 
-    def test_a_program_that_dies_is_noticed(self):
-        served = self.serve(0, 77)
-        pings = self.start(4, "ping", 77, "--interval", 20, "--timeout", 60000)
-        for _ in range(5):
-            self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
-        served.send_signal(signal.SIGKILL)
-        began = time.monotonic()
-        for line in pings.stdout:
-            if "nobody" in line or "gone" in line:
-                self.assertLess(time.monotonic() - began, PATIENCE / 2)  # not the ping's timeout
-                return
-        self.fail(line)
-
     def test_a_program_whose_server_dies_is_noticed(self):
-        self.serve(0, 77)
-        pings = self.start(4, "ping", 77, "--interval", 20, "--timeout", 60000)
+        self.serve(8, 117)
+        pings = self.start(4, "ping", 117, "--interval", 20, "--timeout", 1000)
         for _ in range(5):
             self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
-        weft("kill", 0, "--dir", self.folder, timeout=PATIENCE)
+        weft("kill", 8, "--dir", self.folder, timeout=PATIENCE)
         for line in pings.stdout:
             if "nobody" in line or "gone" in line:
                 return
