@@ -1,0 +1,58 @@
+"""weft sim chaos: what it prints, replays and refuses."""
+
+import re
+import sys
+import unittest
+
+sys.path.insert(0, sys.path[0] + "/..")
+from tap import main, weft
+
+
+class Chaos(unittest.TestCase):
+    def test_clean_seeds_say_so(self):
+        run = weft("sim", "chaos", "torus:3x3", "--seeds", "6")
+        self.assertEqual(run.code, 0, run.err)
+        self.assertRegex(run.out, r"torus:3x3: 6 seeds from 1, \d+ faults")
+        self.assertIn("\n  clean\n", run.out)
+
+    def test_threads_change_nothing(self):
+        one = weft("sim", "chaos", "novacube:4x4", "--seeds", "5", "--threads", "1", "--json").json
+        two = weft("sim", "chaos", "novacube:4x4", "--seeds", "5", "--threads", "2", "--json").json
+        self.assertEqual(one, two)
+        self.assertTrue(one["clean"])
+        self.assertRegex(one["hash"], r"^[0-9a-f]{16}$")
+        self.assertEqual(one["failures"], [])
+        self.assertGreater(one["sent"], 1000)
+
+    def test_a_failure_prints_the_command_that_replays_it(self):
+        first = weft("sim", "chaos", "--seeds", "2", "--plant", "unfair", "--json")
+        self.assertEqual(first.code, 1)
+        failure = first.json["failures"][0]
+        self.assertEqual(failure["checker"], "fair")
+        words = failure["replay"].split()
+        self.assertEqual(words[0], "weft")
+        again = weft(*words[1:], "--json")
+        self.assertEqual(again.code, 1)
+        self.assertEqual(again.json["failures"][0], failure)
+        text = weft(*words[1:])
+        self.assertIn("NOT CLEAN", text.out)
+        self.assertIn(failure["replay"], text.out)
+        self.assertRegex(text.out, r"seed \d+ at [\d.]+ ms: fair: ")
+
+    def test_faults_are_narrowed(self):
+        run = weft("sim", "chaos", "torus:3x3", "--seed", "3", "--faults", "loss", "--json").json
+        self.assertEqual(run["allowed"], "loss")
+        self.assertGreater(run["lost"], 0)
+        none = weft("sim", "chaos", "torus:3x3", "--seed", "3", "--faults", "none", "--json").json
+        self.assertEqual((none["faults"], none["lost"]), (0, 0))
+
+    def test_nonsense_is_refused_in_one_line(self):
+        for words in (["--faults", "fire"], ["--plant", "tree"], ["--seeds", "0"],
+                      ["--seed", "x"], ["nowhere:3"], ["fattree:k=4"]):
+            run = weft("sim", "chaos", *words)
+            self.assertEqual((run.code != 0, run.out), (True, ""), words)
+            self.assertRegex(run.err, r"^weft: [^\n]+\n$")
+        self.assertTrue(re.search("fire", weft("sim", "chaos", "--faults", "fire").err))
+
+
+main()
