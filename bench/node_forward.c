@@ -84,6 +84,12 @@ static uint64_t drain(struct port *port, uint32_t size)
     }
 }
 
+struct forward_row {
+    const char *what;
+    uint32_t size;
+    unsigned frame_packets;
+};
+
 struct forward_round {
     double packets_per_sec; /* by the clock, and ... */
     double packets_per_cpu; /* ... by the seconds that the forwarder had a processor */
@@ -154,11 +160,7 @@ static double forward_alone(struct host *host, struct host *middle, uint32_t siz
 
 static void alone_run(struct bench *bench)
 {
-    static const struct {
-        const char *what;
-        uint32_t size;
-        unsigned frame_packets;
-    } rows[] = {
+    static const struct forward_row rows[] = {
         {"forward 64 B, frames of 96 packets, in one thread", 64, 96},
         {"forward 64 B, one packet a frame, in one thread", 64, 1},
         {"forward 8,940 B, in one thread", 8940, 1},
@@ -188,11 +190,7 @@ static void alone_run(struct bench *bench)
 void forward_run(struct bench *bench)
 {
     alone_run(bench);
-    static const struct {
-        const char *what;
-        uint32_t size;
-        unsigned frame_packets;
-    } rows[] = {
+    static const struct forward_row rows[] = {
         {"forward 64 B, frames of 96 packets", 64, 96},
         {"forward 64 B, one packet a frame", 64, 1},
         {"forward 8,940 B", 8940, 1},

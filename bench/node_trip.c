@@ -84,7 +84,8 @@ static void trip_compare(struct bench *bench, const struct trip_plan *plan,
     struct stage stage;
     int rounds = bench->quick ? 3 : 9;
     unsigned turns = bench->quick ? plan->turns / 5 : plan->turns;
-    double ours[16], theirs[16];
+    double ours[16], theirs[16], floors[16];
+    bool has_floor = plan->spin < 0;
     stage_open(&stage, plan->servers);
     bool pinned = plan->spin == SPIN;
     for (unsigned i = 0; i < LINKS && plan->others[i]; i++)
@@ -97,11 +98,19 @@ static void trip_compare(struct bench *bench, const struct trip_plan *plan,
         ours[round] = trip_time(host, last, turns);
         stage_pause(&stage, true); /* who polls would take a processor from the other side */
         theirs[round] = kernel ? kernel_trip(kernel, turns) : 0;
+        floors[round] = has_floor ? token_trip(plan->servers, turns) : 0;
         stage_pause(&stage, false);
     }
-    double weft = bench_median(ours, rounds), peer = bench_median(theirs, rounds);
-    struct bench_value values[] = {{"weft", weft}, {plan->peer, peer}, {"ratio", peer / weft}};
-    bench_add(bench, plan->what, "us", values, kernel ? 3 : 1);
+    struct bench_value values[4] = {{"weft", bench_median(ours, rounds)}};
+    size_t count = 1;
+    if (kernel) {
+        double peer = bench_median(theirs, rounds);
+        values[count++] = (struct bench_value){plan->peer, peer};
+        values[count++] = (struct bench_value){"ratio", peer / values[0].value};
+    }
+    if (has_floor)
+        values[count++] = (struct bench_value){"floor", bench_median(floors, rounds)};
+    bench_add(bench, plan->what, "us", values, count);
     host_close(host);
     stage_close(&stage);
 }

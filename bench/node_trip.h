@@ -7,6 +7,9 @@
 
 void trip_run(struct bench *bench);
 
+/* There and back along so many processes that do nothing else: node_token.c. Microseconds. */
+double token_trip(unsigned processes, unsigned turns);
+
 /* The kernel's: node_trip_kernel.c. Microseconds there and back, the median of `turns`. */
 struct kernel_path; /* two ends that poll, or sleep */
 /* UDP over the loopback interface. */

@@ -1,8 +1,12 @@
-/* sim: how fast simulated packets hop. */
+/* sim: how fast simulated packets hop: through the bare engine, through the whole node code, and
+ * through ns-3 on the same wiring with the same load, in turn; and what 4,096 servers take. ns-3
+ * forwards by a table of ports (peer_ns3.cc), without IP: the least it can do. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "services/bench.h"
@@ -15,6 +19,8 @@
 #include "topology/topology.h"
 
 #define PACKET_SIZE 1000
+#define LOAD        20000 /* packets a second of each server */
+#define ROUNDS      5
 
 /* ---- the bare engine: whoever gets a packet sends it on over a port at random ---- */
 
@@ -107,15 +113,15 @@ static void bare_close(struct bare *bare)
 static void bare_rows(struct bench *bench)
 {
     struct bare bare = {.hops = bench->quick ? 2000000 : 20000000};
-    double rates[5];
+    double rates[ROUNDS];
     bare_open(&bare, "torus:8x8x8", 6);
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         double start = bench_seconds(bench);
         bare_run(&bare);
         rates[round] = (double)bare.hops / (bench_seconds(bench) - start) / 1e6;
     }
     bench_add(bench, "bare engine, torus:8x8x8, a forwarder at random", "M packet-hops/s",
-              &(struct bench_value){"weft", bench_median(rates, 5)}, 1);
+              &(struct bench_value){"weft", bench_median(rates, ROUNDS)}, 1);
     bare_close(&bare);
 }
 
@@ -164,23 +170,77 @@ static void whole_close(struct whole *whole)
     topology_fini(&whole->topology);
 }
 
+/* Millions of hops a second of processor time. */
+static double whole_run(struct bench *bench, struct whole *whole, psec length)
+{
+    struct world_counts before, after;
+    double start = bench_seconds(bench);
+    world_count(whole->world, &before);
+    world_run(whole->world, world_now(whole->world) + length);
+    world_count(whole->world, &after);
+    return (double)(after.hops - before.hops) / (bench_seconds(bench) - start) / 1e6;
+}
+
+/* ---- ns-3 on the same wiring, with the same load ---- */
+
+#ifdef PEER_NS3
+static void wiring_write(const struct graph *graph, char path[])
+{
+    int file = mkstemp(path);
+    FILE *out = file < 0 ? NULL : fdopen(file, "w");
+    if (!out)
+        bench_fail("%s: cannot be written", path);
+    fprintf(out, "%u %u\n", graph->node_count, graph->link_count);
+    for (uint32_t i = 0; i < graph->link_count; i++)
+        fprintf(out, "%u %u\n", graph->links[i].a, graph->links[i].b);
+    if (fclose(out))
+        bench_fail("%s: cannot be written", path);
+}
+
+static double ns3_run(const struct whole *whole, psec length)
+{
+    char path[] = "/tmp/weft-bench-XXXXXX", command[512];
+    unsigned long long hops = 0, delivered;
+    double seconds = 0;
+    wiring_write(&whole->topology.graph, path);
+    snprintf(command, sizeof command, "%s %d %d %" PRIu64 " < %s", PEER_NS3, LOAD, PACKET_SIZE,
+             (uint64_t)(length / PSEC_PER_NSEC), path);
+    FILE *answer = popen(command, "r");
+    bool read = answer && fscanf(answer, "%llu %llu %lf", &hops, &delivered, &seconds) == 3;
+    bool ended = answer && pclose(answer) == 0;
+    unlink(path);
+    if (!read || !ended || seconds <= 0)
+        bench_fail("ns-3 failed");
+    return (double)hops / seconds / 1e6;
+}
+#endif
+
 static void whole_rows(struct bench *bench)
 {
     struct whole whole;
-    struct world_counts before, after;
-    double rates[5];
-    psec length = (bench->quick ? 5 : 100) * (PSEC_PER_SECOND / 1000);
-    whole_open(&whole, "torus:8x8x8", 20000, services_all);
+    double rates[ROUNDS];
+    psec length = (bench->quick ? 5 : 50) * (PSEC_PER_SECOND / 1000);
+    struct bench_value values[3] = {{"weft", 0}, {"ns-3", 0}, {"ratio", 0}};
+    whole_open(&whole, "torus:8x8x8", LOAD, services_all);
     world_run(whole.world, PSEC_PER_SECOND / 1000);
-    for (int round = 0; round < 5; round++) {
-        double start = bench_seconds(bench);
-        world_count(whole.world, &before);
-        world_run(whole.world, world_now(whole.world) + length);
-        world_count(whole.world, &after);
-        rates[round] = (double)(after.hops - before.hops) / (bench_seconds(bench) - start) / 1e6;
+#ifdef PEER_NS3
+    double peers[ROUNDS], ratios[ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        rates[round] = whole_run(bench, &whole, length);
+        peers[round] = ns3_run(&whole, length / 10);
+        ratios[round] = rates[round] / peers[round];
     }
-    bench_add(bench, "whole node code, torus:8x8x8, random keys", "M packet-hops/s",
-              &(struct bench_value){"weft", bench_median(rates, 5)}, 1);
+    values[1].value = bench_median(peers, ROUNDS);
+    values[2].value = bench_median(ratios, ROUNDS);
+    size_t count = 3;
+#else
+    for (int round = 0; round < ROUNDS; round++)
+        rates[round] = whole_run(bench, &whole, length);
+    size_t count = 1;
+    fprintf(stderr, "ns-3 is not here (tools/setup bench): only our own side is timed\n");
+#endif
+    values[0].value = bench_median(rates, ROUNDS);
+    bench_add(bench, "whole node code, torus:8x8x8, random keys", "M packet-hops/s", values, count);
     whole_close(&whole);
 }
 

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "cli/load.h"
 #include "os/cluster_ask.h"
+#include "os/serial_file.h"
 #include "transport/clock.h"
 
 static enum err folder_choose(const struct call *call, char *folder, size_t size, bool *usual,
@@ -101,6 +102,12 @@ enum err cluster_open(struct cluster *cluster, const struct call *call, struct w
                        path, cluster->plan.server_count, CLUSTER_FILE_NAME,
                        cluster->file.server_count, cluster->hint);
     }
+    if (!err && cluster->file.commissioned) {
+        cluster->serials = calloc(cluster->file.server_count, sizeof *cluster->serials);
+        err = !cluster->serials ? why_memory(why)
+                                : serial_places_find(cluster->serials, cluster->folder,
+                                                     cluster->file.server_count, why);
+    }
     if (err)
         cluster_close(cluster);
     return err;
@@ -113,6 +120,7 @@ void cluster_close(struct cluster *cluster)
         topology_fini(&cluster->topology);
     }
     cluster_file_fini(&cluster->file);
+    free(cluster->serials);
     *cluster = (struct cluster){0};
 }
 

@@ -23,6 +23,9 @@ struct cluster {
     struct cluster_file file;
     struct topology topology;
     struct plan plan;
+    /* If it is commissioned, the machine of each process: at each place the one that has it (0:
+     * none); while `up` starts them, in no order. Else NULL. Owned. */
+    uint32_t *serials;
 };
 
 /* The folder that the option, WEFT_DIR or the default says: $XDG_RUNTIME_DIR/weft, or

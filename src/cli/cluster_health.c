@@ -5,7 +5,8 @@
 
 #include "base/check.h"
 
-#define LISTED 12 /* names in a line; the rest are counted */
+#define LISTED          12 /* names in a line; the rest are counted */
+#define MISWIRED_LISTED 4  /* ends: two cables that were exchanged have so many */
 
 const char *const cluster_link_names[LINK_STATES] = {
     [LINK_UP] = "up",     [LINK_COMING] = "coming", [LINK_DOWN] = "down",
@@ -58,6 +59,7 @@ static void servers_count(struct cluster_health *health, const struct cluster_se
         health->sent += look->node.sent;
         health->delivered += look->node.delivered;
         health->intercepted += look->node.intercepted;
+        health->waiting += look->node.limbo;
         for (unsigned i = 0; i < DROP_COUNT; i++)
             health->drops[i] += look->node.drops[i];
         for (uint32_t port = 0; port < look->port_count; port++) {
@@ -354,7 +356,7 @@ static void miswired_end(struct text *out, const struct plan *plan, const struct
     const struct port_look *look = &seen[server].look.ports[port];
     if (end_state(seen, server, port) != PORT_MISWIRED || look->found >= plan->server_count)
         return;
-    if ((*listed)++ >= LISTED / 4)
+    if ((*listed)++ >= MISWIRED_LISTED)
         return;
     text_printf(out, "%sport %u of %s leads to port %u of %s, not to port %u of %s",
                 *listed > 1 ? "; " : "", port, topology_name(topology, server, own),
@@ -373,8 +375,8 @@ static void list_miswired(struct text *out, const struct cluster_health *health,
         miswired_end(out, plan, seen, cable->a, cable->a_port, &listed);
         miswired_end(out, plan, seen, cable->b, cable->b_port, &listed);
     }
-    if (listed > LISTED / 4)
-        text_printf(out, "; and %u more ends", listed - LISTED / 4);
+    if (listed > MISWIRED_LISTED)
+        text_printf(out, "; and %u more ends", listed - MISWIRED_LISTED);
 }
 
 static void list_parts(struct text *out, const struct cluster_health *health)

@@ -49,8 +49,8 @@ extern const char *const health_names[];
 #define HEALTH_LIST(X)                                                                             \
     X(ALL_SERVERS_DOWN, HEALTH_ERR)                                                                \
     X(CLUSTER_SPLIT, HEALTH_ERR)                                                                   \
-    X(LINKS_MISWIRED, HEALTH_ERR)                                                                  \
     X(SERVERS_DOWN, HEALTH_WARN)                                                                   \
+    X(LINKS_MISWIRED, HEALTH_WARN)                                                                 \
     X(SERVERS_SILENT, HEALTH_WARN)                                                                 \
     X(SERVERS_JOINING, HEALTH_WARN)                                                                \
     X(DEATHS_UNNOTICED, HEALTH_WARN)                                                               \
@@ -83,6 +83,7 @@ struct cluster_health {
     uint32_t links[LINK_STATES];
     /* Summed over live servers. */
     uint64_t sent, delivered, intercepted, packets_out, bytes_out, frames_out;
+    uint64_t waiting; /* packets between two roots */
     uint64_t drops[DROP_COUNT];
 };
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "os/serial_file.h"
 #include "transport/clock.h"
 
 #define LOG_TAIL   4096
@@ -66,9 +67,13 @@ enum err cluster_weftd(char *path, size_t size, struct why *why)
                     "weftd: neither beside weft nor in PATH; install it, or name it in WEFTD");
 }
 
-/* "0,1,2": the servers of a process. */
+/* "0,1,2": the servers of a process; or the serial number of one that does not know. */
 static void servers_write(const struct cluster *cluster, uint32_t process, struct text *out)
 {
+    if (cluster->file.commissioned) {
+        text_printf(out, "%u", cluster->serials[process]);
+        return;
+    }
     for (node_id v = 0; v < cluster->file.server_count; v++)
         if (cluster->file.process_of[v] == process)
             text_printf(out, "%s%u", out->size ? "," : "", v);
@@ -80,6 +85,14 @@ static node_id first_server(const struct cluster *cluster, uint32_t process)
     while (cluster->file.process_of[first] != process)
         first++;
     return first;
+}
+
+static void log_path(const struct cluster *cluster, uint32_t process, char path[CLUSTER_PATH_SIZE])
+{
+    if (cluster->file.commissioned)
+        serial_path(path, cluster->folder, cluster->serials[process], "log");
+    else
+        cluster_path(path, cluster->folder, first_server(cluster, process), "log");
 }
 
 /* The processor of a process' own, if there are enough for all; -1: any. */
@@ -135,7 +148,9 @@ enum err cluster_spawn(const struct cluster *cluster, const char *weftd, uint32_
     char log[CLUSTER_PATH_SIZE];
     char processor[16];
     struct text servers = {0};
-    cluster_path(log, cluster->folder, first_server(cluster, process), "log");
+    if (cluster->file.commissioned && !cluster->serials[process])
+        return why_fail(why, ERR_SYSTEM, "server %u: no machine has that place", process);
+    log_path(cluster, process, log);
     servers_write(cluster, process, &servers);
     if (!text_ok(&servers)) {
         text_fini(&servers);
@@ -143,9 +158,14 @@ enum err cluster_spawn(const struct cluster *cluster, const char *weftd, uint32_
     }
     int chosen = processor_choose(cluster, process);
     snprintf(processor, sizeof processor, "%d", chosen);
-    char *const words[] = {(char *)weftd, "--dir",      (char *)cluster->folder,
-                           "--node",      servers.data, chosen < 0 ? NULL : "--pin",
-                           processor,     NULL};
+    char *const words[] = {(char *)weftd,
+                           "--dir",
+                           (char *)cluster->folder,
+                           cluster->file.commissioned ? "--serial" : "--node",
+                           servers.data,
+                           chosen < 0 ? NULL : "--pin",
+                           processor,
+                           NULL};
     int error = spawn_detached(weftd, words, log, pid);
     text_fini(&servers);
     if (error == EAGAIN || error == ENOMEM)
@@ -184,7 +204,7 @@ void cluster_log_line(const struct cluster *cluster, node_id server, char *line,
 {
     char path[CLUSTER_PATH_SIZE], tail[LOG_TAIL + 1];
     line[0] = '\0';
-    cluster_path(path, cluster->folder, cluster_file_first(&cluster->file, server), "log");
+    log_path(cluster, cluster->file.process_of[server], path);
     int handle = open(path, O_RDONLY | O_CLOEXEC);
     if (handle < 0)
         return;
@@ -296,7 +316,8 @@ int cluster_end(const char *folder, int64_t grace)
 static bool is_ours(const char *name)
 {
     node_id server;
-    return file_server(name, &server) || strcmp(name, CLUSTER_FILE_NAME) == 0 ||
+    return file_server(name, &server) || serial_of_name(name, NULL) ||
+           strcmp(name, CLUSTER_WIRING_NAME) == 0 || strcmp(name, CLUSTER_FILE_NAME) == 0 ||
            strcmp(name, CLUSTER_TOPOLOGY_NAME) == 0 || strcmp(name, CLUSTER_LINKS_FOLDER) == 0;
 }
 

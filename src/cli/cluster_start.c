@@ -67,7 +67,9 @@ static enum err deaths_check(const struct cluster_start *start, struct why *why)
         if (!cluster_ended(*pid, how, sizeof how))
             continue;
         *pid = 0;
-        return why_fail(why, ERR_SYSTEM, "server %u ended (%s)%s", v, how,
+        bool serial = file->commissioned;
+        return why_fail(why, ERR_SYSTEM, "%s %u ended (%s)%s", serial ? "serial" : "server",
+                        serial ? start->cluster->serials[v] : v, how,
                         log_end(start, v, line, sizeof line));
     }
     return OK;
@@ -92,7 +94,9 @@ static enum err late_tell(const struct cluster_start *start, double seconds, str
                                                   : "does not reach all others";
     return why_fail(why, ERR_SYSTEM, "after %.0f s %u of %u servers are not ready: server %u %s%s",
                     seconds, late, start->cluster->plan.server_count, first, what,
-                    log_end(start, first, line, sizeof line));
+                    start->cluster->file.commissioned /* who knows which process would be it */
+                        ? "; see the machines' logs"
+                        : log_end(start, first, line, sizeof line));
 }
 
 enum err cluster_start_wait(struct cluster_start *start, double seconds, struct why *why)

@@ -205,6 +205,7 @@ static void node_json(const struct nodes *nodes, node_id server, struct json *js
         json_put_uint(json, "incarnation", look->incarnation);
         json_put_number(json, "age", age(&seen->look));
         json_put_uint(json, "reaches", look->reachable);
+        json_put_uint(json, "waiting", look->limbo);
         json_put_uint(json, "sent", look->sent);
         json_put_uint(json, "delivered", look->delivered);
         json_put_uint(json, "intercepted", look->intercepted);
@@ -277,7 +278,8 @@ const struct command command_nodes = {
         "others' and hellos), that were dropped; and how "
         "long it has been running.\n\n"
         "With --json all numbers: nodes, a list of id, name, state, process, pid, incarnation, "
-        "age, reaches, sent, delivered, intercepted, packets_in, packets_out, recomputations, "
+        "age, reaches, waiting, sent, delivered, intercepted, packets_in, packets_out, "
+        "recomputations, "
         "rows_taken, "
         "rows_refused, drops by reason, ports (with state, peer and counters) and services with "
         "their numbers.",

@@ -1,5 +1,6 @@
 /* weft sim churn */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/json.h"
@@ -16,15 +17,18 @@
 #define PACKETS_MAX  1e6
 #define HELLO_MAX    10000 /* ms */
 
+static const char *const detect_words[] = {"hello", "carrier", NULL};
+
 struct churn_call {
     const char *word; /* SPEC or FILE */
+    double seconds;
     struct churn_settings settings;
 };
 
 static void on_progress(void *context, double seconds)
 {
     const struct churn_call *churn = context;
-    progress_show("simulated seconds", (uint64_t)seconds, (uint64_t)churn->settings.seconds);
+    progress_show("simulated seconds", (uint64_t)seconds, (uint64_t)churn->seconds);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -38,11 +42,12 @@ static void report_print(const struct churn_call *churn, const struct churn_resu
     uint64_t dropped = churn_dropped(result);
     text_printf(out,
                 "%s: %g s simulated, %" PRIu64 " failures, %" PRIu64 " returns, %.2f %% down\n",
-                churn->word, churn->settings.seconds, result->failures, result->returns,
-                100 * result->down);
+                churn->word, churn->seconds, result->failures, result->returns, 100 * result->down);
     text_printf(out, "  packets sent            %" PRIu64 "\n", result->sent);
     text_printf(out, "  delivered               %" PRIu64 "\n", result->delivered);
     text_printf(out, "  misdelivered            %" PRIu64 "\n", result->misdelivered);
+    if (result->misdelivered)
+        text_printf(out, "    first: %s\n", result->first);
     text_printf(out, "  dropped                 %" PRIu64 " (%.4f %%)\n", dropped,
                 percent(dropped, result->sent));
     text_printf(out, "    on the way to a dead server %" PRIu64 "\n", result->lost);
@@ -66,7 +71,7 @@ static void report_json(const struct churn_call *churn, const struct churn_resul
     json_object(&json);
     json_put_string(&json, "topology", churn->word);
     json_put_uint(&json, "seed", churn->settings.seed);
-    json_put_number(&json, "simulated_s", churn->settings.seconds);
+    json_put_number(&json, "simulated_s", churn->seconds);
     json_put_uint(&json, "failures", result->failures);
     json_put_uint(&json, "returns", result->returns);
     json_put_number(&json, "down_share", result->down);
@@ -89,25 +94,36 @@ static void report_json(const struct churn_call *churn, const struct churn_resul
     text_puts(out, "\n");
 }
 
-static enum err call_read(struct churn_settings *settings, const struct call *call, struct why *why)
+static enum err call_read(struct churn_call *churn, const struct call *call, struct why *why)
 {
-    uint64_t hello = 50, silence = 0, size = settings->payload;
+    struct churn_settings *settings = &churn->settings;
+    double failures = 2, down = 0.1, packets = 1000;
+    uint64_t hello = 50, silence = 0, size = 100;
+    int detect = 0;
+    churn->seconds = 10;
     enum err err = call_uint(call, "seed", 0, UINT64_MAX, &settings->seed, why);
     if (!err)
-        err = call_real(call, "failures", 0, FAILURES_MAX, &settings->failures, why);
+        err = call_real(call, "failures", 0, FAILURES_MAX, &failures, why);
     if (!err)
-        err = call_real(call, "down", 0, 0.9, &settings->down, why);
+        err = call_real(call, "down", 0, 0.9, &down, why);
     if (!err)
-        err = call_real(call, "packets", 0.001, PACKETS_MAX, &settings->packets, why);
+        err = call_real(call, "packets", 0.001, PACKETS_MAX, &packets, why);
     if (!err)
         err = call_uint(call, "size", BENCH_SIZE_MIN, BENCH_SIZE_MAX, &size, why);
     if (!err)
-        err = call_real(call, "seconds", 0.001, SECONDS_MAX, &settings->seconds, why);
+        err = call_real(call, "seconds", 0.001, SECONDS_MAX, &churn->seconds, why);
+    if (!err)
+        err = call_choice(call, "detect", detect_words, &detect, why);
     if (!err)
         err = call_uint(call, "hello", 1, HELLO_MAX, &hello, why);
     if (!err)
         err = call_uint(call, "silence", 1, 10 * HELLO_MAX, &silence, why);
+    settings->failures = (uint64_t)llround(failures * CHURN_MILLIONTHS);
+    settings->down = (uint32_t)lround(down * CHURN_MILLIONTHS);
+    settings->packets = (uint64_t)llround(packets * 1000);
+    settings->length = (psec)llround(churn->seconds * 1e9) * PSEC_PER_NSEC;
     settings->payload = (uint16_t)size;
+    settings->carrier = detect == 1;
     settings->hello_nsec = (env_nsec)hello * 1000000;
     settings->silence_nsec = (env_nsec)silence * 1000000;
     return err;
@@ -116,16 +132,10 @@ static enum err call_read(struct churn_settings *settings, const struct call *ca
 static enum err churn_call_run(struct call *call, struct why *why)
 {
     struct churn_call churn = {.word = call->argument_count ? call->arguments[0] : "torus:3x3x3",
-                               .settings = {.failures = 2,
-                                            .down = 0.1,
-                                            .packets = 1000,
-                                            .payload = 100,
-                                            .seconds = 10,
-                                            .seed = 1,
-                                            .progress = on_progress}};
+                               .settings = {.seed = 1, .progress = on_progress}};
     struct sim_plan plan;
     struct churn_result result;
-    enum err err = call_read(&churn.settings, call, why);
+    enum err err = call_read(&churn, call, why);
     if (!err)
         err = sim_plan_open(&plan, churn.word, why);
     if (err)
@@ -149,6 +159,7 @@ static const struct option churn_options[] = {
     {"packets", "RATE", "a second, from each server (default 1000)"},
     {"size", "B", "of a packet's payload (default 100)"},
     {"seconds", "S", "of simulated time (default 10)"},
+    {"detect", "HOW", "hello: by silence; carrier: neighbours notice at once (default hello)"},
     {"hello", "MS", "between two hellos on a link (default 50)"},
     {"silence", "MS", "after which a link is down (default five hellos)"},
     {"seed", "N", "of everything random (default 1)"},
@@ -162,7 +173,8 @@ const struct command command_sim_churn = {
     .description =
         "Runs whole nodes on simulated links of 1 Gb/s (default torus:3x3x3). Servers fail after "
         "exponentially distributed times, and return after the time that keeps the wanted share "
-        "of them down. All that are there send packets to random keys. A packet is misdelivered "
+        "of them down; it begins with that share down. All that are there send packets to random "
+        "keys. A packet is misdelivered "
         "if the server that takes it is not the key's root, by what is known of the whole "
         "cluster at that moment; it is dropped if nobody takes it, for whatever reason.\n\n"
         "It is the experiment of figure 5c of CamCubeOS (see weft paper run cam-fig5c). A seed "

@@ -57,6 +57,9 @@ static void traffic_text(const struct status *status)
                 " taken up on their way; %" PRIu64 " packet-hops, %" PRIu64 " bytes\n",
                 health->sent, health->delivered, health->intercepted, health->packets_out,
                 health->bytes_out);
+    if (health->waiting)
+        text_printf(out, "waiting   %" PRIu64 " packets, for their keys' roots to settle\n",
+                    health->waiting);
     text_puts(out, "drops     ");
     for (unsigned i = 0; i < DROP_COUNT; i++) {
         if (health->drops[i])
@@ -191,6 +194,7 @@ static void status_json(const struct status *status)
     json_put_uint(&json, "packet_hops", health->packets_out);
     json_put_uint(&json, "frames", health->frames_out);
     json_put_uint(&json, "bytes", health->bytes_out);
+    json_put_uint(&json, "waiting", health->waiting);
     json_end(&json, '}');
     json_key(&json, "drops");
     json_object(&json);
@@ -258,8 +262,8 @@ const struct command command_status = {
         "only if both of its ends say so. The reasons are:\n\n"
         "  ALL_SERVERS_DOWN  ERR   no process of the cluster lives\n"
         "  CLUSTER_SPLIT     ERR   live servers do not all reach each other\n"
-        "  LINKS_MISWIRED    ERR   a cable leads elsewhere than the plan says\n"
         "  SERVERS_DOWN      WARN  these are dead; others have taken over their keys\n"
+        "  LINKS_MISWIRED    WARN  a cable leads elsewhere than the plan says\n"
         "  SERVERS_SILENT    WARN  their processes live and do not answer in two seconds\n"
         "  SERVERS_JOINING   WARN  they live and answer for no key yet\n"
         "  DEATHS_UNNOTICED  WARN  somebody still counts on a dead server\n"

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "cli/call.h"
+#include "cli/cluster_commission.h"
 #include "cli/cluster_start.h"
 #include "cli/commands.h"
 #include "cli/file.h"
@@ -32,6 +33,7 @@ struct up {
     struct cluster cluster;
     char weftd[4096];
     double wait_seconds;
+    struct topology wiring; /* of a commissioned cluster */
     bool made_folder;
     int exclusion; /* the folder's lock */
 };
@@ -53,6 +55,26 @@ static enum err services_parse(struct up *up, struct why *why)
         file->services[file->service_count++] = path;
     }
     return OK;
+}
+
+/* Machines that find their places: what only these have, and what they cannot. */
+static enum err commission_parse(struct up *up, struct why *why)
+{
+    struct call *call = up->call;
+    struct cluster *cluster = &up->cluster;
+    cluster->file.commissioned = call_has(call, "commission");
+    for (const char *const *name = (const char *const[]){"wiring", "seed", NULL}; *name; name++)
+        if (call_has(call, *name) && !cluster->file.commissioned)
+            return why_fail(why, ERR_USAGE, "--%s: only with --commission", *name);
+    if (!cluster->file.commissioned)
+        return OK;
+    if (cluster->file.process_count != cluster->file.server_count)
+        return why_fail(why, ERR_USAGE,
+                        "--commission: a machine is a process; leave out --processes");
+    enum err err = call_uint(call, "seed", 0, UINT64_MAX, &cluster->file.seed, why);
+    if (!err)
+        err = cluster_machines_make(cluster, call_option(call, "wiring"), &up->wiring, why);
+    return err;
 }
 
 static enum err up_parse(struct up *up, struct why *why)
@@ -94,7 +116,7 @@ static enum err up_parse(struct up *up, struct why *why)
     cluster->file.seed = entropy_u64();
     snprintf(cluster->file.topology, sizeof cluster->file.topology, "%s",
              cluster->topology.spec[0] ? cluster->topology.spec : word);
-    return err;
+    return err ? err : commission_parse(up, why);
 }
 
 /* ---- what the machine must have ---- */
@@ -185,6 +207,19 @@ static enum err folder_make(struct up *up, struct why *why)
     return OK;
 }
 
+static enum err topology_keep(const struct up *up, const char *name,
+                              const struct topology *topology, struct why *why)
+{
+    char path[CLUSTER_PATH_SIZE];
+    struct text text = {0};
+    snprintf(path, sizeof path, "%s/%s", up->cluster.folder, name);
+    enum err err = format_write(&text, FORMAT_JSON, topology, why);
+    if (!err)
+        err = file_write(path, &text, why);
+    text_fini(&text);
+    return err;
+}
+
 static enum err folder_fill(struct up *up, struct why *why)
 {
     char path[CLUSTER_PATH_SIZE];
@@ -193,12 +228,9 @@ static enum err folder_fill(struct up *up, struct why *why)
     snprintf(path, sizeof path, "%s/%s", cluster->folder, CLUSTER_LINKS_FOLDER);
     if (mkdir(path, 0700))
         return why_fail(why, ERR_SYSTEM, "%s: %s", path, strerror(errno));
-    snprintf(path, sizeof path, "%s/%s", cluster->folder, CLUSTER_TOPOLOGY_NAME);
-    enum err err = format_write(&text, FORMAT_JSON, &cluster->topology, why);
-    if (!err)
-        err = file_write(path, &text, why);
-    text_fini(&text);
-    text = (struct text){0};
+    enum err err = topology_keep(up, CLUSTER_TOPOLOGY_NAME, &cluster->topology, why);
+    if (!err && cluster->file.commissioned)
+        err = topology_keep(up, CLUSTER_WIRING_NAME, &up->wiring, why);
     if (err)
         return err;
     cluster->file.made_folder = up->made_folder;
@@ -230,7 +262,8 @@ static void processes_end(struct up *up, const struct cluster_start *start)
     (void)!cluster_end(up->cluster.folder, GRACE_NSEC);
 }
 
-static void report(struct up *up, const struct cluster_start *start)
+static void report(struct up *up, const struct cluster_start *start,
+                   const struct cluster_findings *findings)
 {
     const struct cluster *cluster = &up->cluster;
     const struct cluster_file *file = &cluster->file;
@@ -243,6 +276,8 @@ static void report(struct up *up, const struct cluster_start *start)
         text_printf(out, " over %s, ", cluster_wire_words[file->wire]);
         text_count(out, file->process_count, "process", "processes");
         text_printf(out, ", in %s\n", cluster->folder);
+        if (file->commissioned)
+            cluster_findings_text(findings, cluster, out);
         text_printf(
             out, "go on with weft status%s, nodes, top, ping, where, kill; weft down%s ends it\n",
             cluster->hint, cluster->hint);
@@ -263,6 +298,10 @@ static void report(struct up *up, const struct cluster_start *start)
     for (uint32_t i = 0; i < file->process_count; i++)
         json_uint(&json, (uint64_t)start->pids[i]);
     json_end(&json, ']');
+    if (file->commissioned) {
+        json_put_uint(&json, "seed", file->seed);
+        cluster_findings_json(findings, cluster, &json);
+    }
     json_end(&json, '}');
 }
 
@@ -270,6 +309,7 @@ static void report(struct up *up, const struct cluster_start *start)
 static enum err cluster_bring_up(struct up *up, struct why *why)
 {
     struct cluster_start start;
+    struct cluster_findings findings = {0};
     struct why ignored;
     uint32_t others;
     enum err err = cluster_start_init(&start, &up->cluster, why);
@@ -278,11 +318,14 @@ static enum err cluster_bring_up(struct up *up, struct why *why)
     err = folder_fill(up, why);
     if (!err) {
         err = processes_start(up, &start, why);
+        if (!err && up->cluster.file.commissioned)
+            err = cluster_findings_read(&findings, &up->cluster, why);
         if (err)
             processes_end(up, &start);
         else
-            report(up, &start);
+            report(up, &start, &findings);
     }
+    cluster_findings_fini(&findings);
     if (err)
         (void)!cluster_remove(up->cluster.folder, false, &others, &ignored);
     cluster_start_fini(&start);
@@ -316,6 +359,7 @@ static enum err up_run(struct call *call, struct why *why)
         if (up.exclusion >= 0)
             close(up.exclusion);
     }
+    topology_fini(&up.wiring);
     cluster_close(&up.cluster);
     return err;
 }
@@ -328,6 +372,9 @@ static const struct option up_options[] = {
     {"service", "FILE", "a service to load into every server; repeat for several"},
     {"silence", "MS", "a link that is silent for so long is down (3000)"},
     {"wait", "S", "seconds that the servers have to come up (60)"},
+    {"commission", NULL, "servers find their places in the plan by their cables"},
+    {"wiring", "FILE", "with it: the cables as they lie (as planned)"},
+    {"seed", "N", "with it: which machine gets which serial number (random)"},
     {0},
 };
 
@@ -347,12 +394,21 @@ const struct command command_up = {
         "holds cluster.json and topology.json, and of each server a lock, a socket and a log. Its "
         "name has at most 84 letters, for the sockets' sake. If a server does not come up, all "
         "are ended, nothing is left, and the last line of its log is shown.\n\n"
+        "With --commission no process is told which server it is. Each is a machine with a serial "
+        "number and cables in its ports; they say hello, find out together who stands where, and "
+        "keep that for life (D/serial-S.place). The lowest serial number of a torus gets server 0. "
+        "What each machine became is printed, and a line for every cable that is not where it is "
+        "planned: the rest comes up without it. --wiring FILE lays the cables as that topology has "
+        "them, for example the plan with two ends exchanged. If a cable or a server is missing, "
+        "all wait ten seconds for it.\n\n"
         "weftd is the program of the servers: that of WEFTD, or beside weft, or in PATH.\n\n"
-        "With --json: folder, topology, servers, links, wire, rate, processes, seconds, pids.",
+        "With --json: folder, topology, servers, links, wire, rate, processes, seconds, pids; "
+        "with --commission also seed, machines (serial, server, coordinate) and findings.",
     .options = up_options,
     .examples = "  weft up\n"
                 "  weft up torus:4x4 --dir /tmp/small --wire udp\n"
                 "  weft up novacube:4x4 --rate 1Gbps --processes 2\n"
-                "  weft up torus:3x3 --service ./counter.so",
+                "  weft up torus:3x3 --service ./counter.so\n"
+                "  weft up torus:3x3x3 --commission --wiring exchanged.json",
     .run = up_run,
 };

@@ -18,7 +18,7 @@
 #define POINT_MAX  16
 #define THREAD_MAX 8
 #define HELLO_NSEC 50000000  /* silence of five of them is a failure: 250 ms */
-#define DOWN       0.1       /* of the servers */
+#define DOWN       100000    /* of the servers, in millionths */
 #define PACKETS    1000      /* a second, of each server */
 #define PAYLOAD    100       /* bytes: the paper does not say; links are nearly idle */
 #define LOOK_NSEC  100000000 /* between two looks at how far the threads are */
@@ -89,11 +89,11 @@ static enum err point_run(struct point *point, uint64_t seed, struct why *why)
         point->servers = plan.server_count;
         const struct churn_settings settings = {
             .plan = &plan,
-            .failures = point->failures,
+            .failures = (uint64_t)(point->failures * CHURN_MILLIONTHS),
             .down = DOWN,
-            .packets = PACKETS,
+            .packets = PACKETS * 1000,
             .payload = PAYLOAD,
-            .seconds = point->seconds,
+            .length = (psec)point->seconds * PSEC_PER_SECOND,
             .hello_nsec = HELLO_NSEC,
             .seed = seed,
             .progress = on_progress,
@@ -272,13 +272,14 @@ const struct figure figure_cam_fig5c = {
     .size = "512 servers; 10 simulated minutes at 2 and at 15 failures/s, a minute at others, a "
             "minute each on NovaCube and Jellyfish",
     .size_quick = "27 servers (NovaCube: 16), 5 simulated seconds",
-    .seconds = 5400,
+    .seconds = 8000,
     .seconds_quick = 2,
     .choice =
         "churn rate: failures and returns a second; failures are half of it. Times between "
         "failures "
         "are exponential, each meets any server that is up; it is down for as long as makes 10 % "
-        "down on average, and sends again once it has settled. Packets of 100 bytes, 1,000 a "
+        "down on average, and sends again once it has settled; it begins with 10 % down. Packets "
+        "of 100 bytes, 1,000 a "
         "second "
         "from each server, to random keys. Detection time: hellos every 50 ms, and silence of five "
         "(250 ms) takes a link down; nobody is told of a failure in another way. Misdelivered: "

@@ -202,6 +202,12 @@ static void own_hears(struct bootstrap *bootstrap, unsigned port, struct seat_en
     bootstrap->untold = true;
 }
 
+void bootstrap_keep(struct bootstrap *bootstrap, node_id vertex)
+{
+    bootstrap->untold |= bootstrap->own.known != vertex;
+    bootstrap->own.known = vertex;
+}
+
 static void hello_take(struct bootstrap *bootstrap, unsigned port, const uint8_t *bytes,
                        size_t size, env_nsec now)
 {

@@ -45,6 +45,9 @@ MUST_CHECK enum err bootstrap_open(struct bootstrap **bootstrap,
                                    const struct bootstrap_config *config, struct why *why);
 void bootstrap_close(struct bootstrap *bootstrap);
 
+/* It has taken that place, for life: from now on all others are told, and keep to it. */
+void bootstrap_keep(struct bootstrap *bootstrap, node_id vertex);
+
 /* A message came over that port. What is damaged is counted and dropped. */
 void bootstrap_receive(struct bootstrap *bootstrap, unsigned port, const void *bytes, size_t size,
                        env_nsec now);

@@ -376,9 +376,46 @@ static void the_coordinate_is_kept(void **state)
     assert_int_equal(bootstrap_text_read(&server, UINT64_MAX, NODE_NONE, text, size, &why), OK);
 }
 
+/* On a torus the lowest serial number would get vertex 0. */
+static void places_that_are_kept_stay_whoever_comes_later(void **state)
+{
+    struct hall hall;
+    struct seating truth;
+    hall_open(&hall, "torus:3x3x3", 9);
+    uint32_t lowest = 0;
+    for (uint32_t i = 0; i < hall.room.count; i++)
+        lowest = hall.room.serials[i] < hall.room.serials[lowest] ? i : lowest;
+    hall_start_all(&hall);
+    hall_stop(&hall, lowest);
+    room_report(&hall.room);
+    for (uint32_t i = 0; i < hall.room.count; i++)
+        for (uint32_t port = 0; port < PORT_MAX; port++) /* nobody hears it */
+            if (hall.room.reports[i].ears[port].serial == hall.room.serials[lowest])
+                hall.room.reports[i].ears[port] = (struct seat_end){.port = PORT_NONE};
+    hall_run(&hall, &truth);
+    room_report(&hall.room);
+    for (uint32_t i = 0; i < hall.room.count; i++) {
+        node_id place = seating_find(&truth, hall.room.serials[i]);
+        hall.room.reports[i].known = i == lowest ? NODE_NONE : place;
+        if (i != lowest)
+            bootstrap_keep(hall.machines[i], place);
+    }
+    struct seating later;
+    hall_start(&hall, lowest, NODE_NONE);
+    hall_run(&hall, &later);
+    assert_int_equal(later.finding_count, 0);
+    assert_int_not_equal(seating_find(&later, hall.room.serials[lowest]), 0);
+    for (uint32_t i = 0; i < truth.count; i++)
+        assert_int_equal(seating_find(&later, truth.serials[i]), truth.vertices[i]);
+    seating_fini(&truth);
+    seating_fini(&later);
+    hall_close(&hall);
+}
+
 TEST_MAIN(TEST(everybody_finds_the_same),
           TEST(a_miswired_cable_is_named_by_all_until_it_is_repaired),
           TEST(a_server_that_dies_is_left_out_and_may_return),
+          TEST(places_that_are_kept_stay_whoever_comes_later),
           TEST(an_end_that_hears_nothing_is_named), TEST(two_with_one_serial_number_see_it),
           TEST(messages_are_read_as_written_and_not_otherwise), TEST(nonsense_is_counted),
           TEST(the_coordinate_is_kept))

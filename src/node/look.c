@@ -51,6 +51,11 @@ bool node_reaches(const struct node *node, node_id server)
     return server < node->plan->server_count && routes_has(node->state.routes.up_set, server);
 }
 
+bool node_counts_on(const struct node *node, node_id server)
+{
+    return server < node->plan->server_count && routes_has(node->state.routes.near_set, server);
+}
+
 uint32_t node_distance(const struct node *node, node_id server)
 {
     return node_reaches(node, server) ? node->state.routes.up_hops[server] : UINT32_MAX;

@@ -150,6 +150,8 @@ struct node_look {
 void node_look(const struct node *node, struct node_look *look);
 void node_look_port(const struct node *node, unsigned port, struct port_look *look);
 bool node_reaches(const struct node *node, node_id server);
+/* Over links that both ends hear, all of them up or not: it counts on that server for keys. */
+bool node_counts_on(const struct node *node, node_id server);
 uint32_t node_distance(const struct node *node, node_id server);
 port_set node_ports_to(const struct node *node, node_id server); /* first ports of shortest paths */
 /* Who takes the key now, as this node knows; NODE_NONE if it cannot tell. */

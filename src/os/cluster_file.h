@@ -10,6 +10,7 @@
  *   node-ID.socket   where local programs ask its services
  *   node-ID.log      what its process printed; of several servers in one process the first's
  *   links/           what links need to meet
+ *   serial-S.*, wiring.json: see serial_file.h
  *
  * Whatever else a process makes there is named node-ID.* too, so that `weft down` finds it. */
 
@@ -43,7 +44,8 @@ struct cluster_file {
     uint32_t hello_ms;   /* 0: the node's own default */
     uint32_t silence_ms; /* 0: the node's own default */
     uint64_t seed;
-    bool made_folder; /* `up` made the folder, so `down` removes it */
+    bool made_folder;  /* `up` made the folder, so `down` removes it */
+    bool commissioned; /* servers find their places by their cables: see serial_file.h */
     uint32_t service_count;
     char *services[CLUSTER_SERVICES_MAX]; /* absolute paths; owned */
     uint32_t process_count;

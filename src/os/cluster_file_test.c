@@ -22,6 +22,7 @@ static void a_cluster_is_written_and_read_again(void **state)
                                .silence_ms = 700,
                                .seed = UINT64_MAX,
                                .made_folder = true,
+                               .commissioned = true,
                                .service_count = 1};
     struct cluster_file other;
     one.services[0] = strdup("/lib/a b\"c.so");
@@ -39,6 +40,7 @@ static void a_cluster_is_written_and_read_again(void **state)
     assert_int_equal(other.silence_ms, 700);
     assert_int_equal(other.seed, UINT64_MAX);
     assert_true(other.made_folder);
+    assert_true(other.commissioned);
     assert_int_equal(other.service_count, 1);
     assert_string_equal(other.services[0], one.services[0]);
     assert_int_equal(other.process_count, 4);

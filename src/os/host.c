@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "node/egress.h"
 #include "os/cable.h"
+#include "os/commission.h"
 #include "os/desk.h"
 #include "os/inside.h"
 #include "os/packets.h"
@@ -43,8 +44,9 @@ struct host_node {
     struct host *host;
     node_id server;
     uint32_t index;
-    struct node *node;
-    struct port *ports[PORT_MAX]; /* NULL: no cable planned */
+    struct node *node;            /* NULL: it does not know its place yet */
+    struct port *ports[PORT_MAX]; /* NULL: no cable */
+    port_set carriers;            /* of cables */
     port_set starved;             /* were told that there is no room */
     nsec due;
     bool ready;
@@ -58,7 +60,8 @@ struct host {
     struct doorbell bell;
     struct poller_watch *bell_watch;
     struct packets *packets;
-    struct cables *cables; /* NULL: all neighbours live here */
+    struct cables *cables;         /* NULL: all neighbours live here */
+    struct commission *commission; /* NULL: the servers know their places */
     struct host_node *nodes;
     uint32_t *index_of;    /* of the plan's servers; UINT32_MAX: not here */
     struct port **outside; /* the cables ... */
@@ -97,6 +100,8 @@ static void node_ready(struct host_node *node)
 
 static struct host_node *host_find(struct host *host, node_id server)
 {
+    if (host->config.machine)
+        return &host->nodes[0];
     uint32_t index = host->index_of[server];
     return index == UINT32_MAX ? NULL : &host->nodes[index];
 }
@@ -105,8 +110,11 @@ static struct host_node *host_find(struct host *host, node_id server)
 
 static unsigned env_receive(struct env *env, unsigned number, struct packet **out, unsigned most)
 {
-    struct port *port = host_node_of(env)->ports[number];
-    return port ? port->ops->receive(port, out, most) : 0;
+    struct host_node *node = host_node_of(env);
+    struct commission *commission = node->host->commission;
+    struct port *port = node->ports[number];
+    unsigned count = port ? port->ops->receive(port, out, most) : 0;
+    return commission ? commission_filter(commission, number, out, count, env->now) : count;
 }
 
 static uint32_t env_room(struct env *env, unsigned number)
@@ -114,6 +122,8 @@ static uint32_t env_room(struct env *env, unsigned number)
     struct host_node *node = host_node_of(env);
     struct port *port = node->ports[number];
     uint32_t room = 0;
+    if (!port)
+        return PACKET_SIZE_MAX; /* planned, and not plugged in */
     if (!shaper_busy_until(&port->shaper, env->now))
         room = port->ops->room(port);
     if (!room) {
@@ -128,6 +138,10 @@ static void env_transmit(struct env *env, unsigned number, struct packet **packe
 {
     struct host_node *node = host_node_of(env);
     struct port *port = node->ports[number];
+    for (unsigned i = 0; !port && i < count; i++)
+        packet_done(packets[i]);
+    if (!port)
+        return;
     if (port->shaper.bits_per_sec)
         shaper_take(&port->shaper, env->now, packets_bytes(packets, count));
     node->host->eager |= !lazy;
@@ -149,17 +163,28 @@ static const struct env_ops host_ops = {
 
 /* ---- what happens to it ---- */
 
+/* A cable may be in a port that the plan does not have. */
+static bool node_has(const struct host_node *node, unsigned number)
+{
+    return node->node && number < node->host->config.plan->port_count;
+}
+
 static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
 {
     struct host *host = owner;
     struct host_node *node = host_find(host, server);
     char text[80];
+    port_set bit = (port_set)1 << number;
+    node->carriers = on ? node->carriers | bit : node->carriers & ~bit;
     node->env.now = clock_now();
-    node_carrier(node->node, number, on);
+    if (node_has(node, number))
+        node_carrier(node->node, number, on);
     node_ready(node);
-    snprintf(text, sizeof text, "port %u to %u: carrier %s", number,
-             plan_end(host->config.plan, server, number)->server, on ? "on" : "off");
-    host_say(host, server, text);
+    uint32_t other = host->config.machine ? host->config.machine->cables[number].serial
+                                          : plan_end(host->config.plan, server, number)->server;
+    snprintf(text, sizeof text, "port %u to %s%u: carrier %s", number,
+             host->config.machine ? "serial " : "", other, on ? "on" : "off");
+    host_say(host, node->server, text);
 }
 
 static void on_port(struct node_watcher *watcher, node_id at, unsigned port, bool up)
@@ -226,7 +251,8 @@ static void pass_links(struct host *host)
         if (news == PORT_SILENT)
             continue;
         struct host_node *node = host_find(host, port->server);
-        node_input(node->node, port->number);
+        if (node_has(node, port->number))
+            node_input(node->node, port->number);
         if (news == PORT_LAZY)
             continue; /* until it has its own to send */
         host->eager = true;
@@ -266,11 +292,34 @@ static void pass_timers(struct host *host)
     host->due = next;
 }
 
+static void node_seated(struct host *host, struct host_node *node, node_id vertex,
+                        const struct seating *seating);
+
+/* Listens at the cables of a machine; beside its node, where that reads the ports. */
+static nsec pass_commission(struct host *host, struct host_node *node)
+{
+    node_id vertex;
+    const struct seating *seating;
+    for (unsigned number = 0; number < PORT_MAX; number++)
+        if (node->ports[number] && !node_has(node, number))
+            commission_drain(host->commission, number, host->now);
+    nsec next = commission_step(host->commission, host->now);
+    if (commission_news(host->commission, &vertex, &seating)) {
+        node_seated(host, node, vertex, seating);
+        return host->now;
+    }
+    return next;
+}
+
 static void pass_step(struct host *host, struct host_node *node)
 {
     node->ready = false;
     node->env.now = host->now;
-    node->due = node_step(node->node);
+    node->due = node->node ? node_step(node->node) : NSEC_NEVER;
+    if (host->commission) {
+        nsec next = pass_commission(host, node);
+        node->due = next < node->due ? next : node->due;
+    }
     host->counts.steps++;
     if (node->due <= host->now)
         node_ready(node);
@@ -464,6 +513,8 @@ static enum err host_open_parts(struct host *host, struct why *why)
         node->host = host;
         node->server = config->servers[i];
         node->index = i;
+        if (config->machine)
+            continue;
         if (host->index_of[node->server] != UINT32_MAX)
             return why_fail(why, ERR_USAGE, "server %u stands twice in the list", node->server);
         host->index_of[node->server] = i;
@@ -471,7 +522,8 @@ static enum err host_open_parts(struct host *host, struct why *why)
     return packets_open(&host->packets, packets_most(config), why);
 }
 
-static enum err node_start(struct host *host, struct host_node *node, struct why *why)
+static enum err node_start(struct host *host, struct host_node *node, uint64_t life,
+                           struct why *why)
 {
     const struct host_config *config = &host->config;
     node->env =
@@ -481,7 +533,7 @@ static enum err node_start(struct host *host, struct host_node *node, struct why
         .plan = config->plan,
         .self = node->server,
         .env = &node->env,
-        .incarnation = config->lives[node->index],
+        .incarnation = life,
         .seed = entropy_u64(),
         .hello_nsec = config->hello_nsec,
         .silence_nsec = config->silence_nsec,
@@ -496,6 +548,27 @@ static enum err node_start(struct host *host, struct host_node *node, struct why
     const struct desk_events desk = {.request = on_request, .gone = on_gone, .owner = node};
     int result = desk_open(&node->desk, host->poller, config->folder, node->server, &desk, why);
     return result ? err_of(result) : OK;
+}
+
+/* Its place is found. A node at a place that it cannot have is not opened: whoever was told ends
+ * the host. */
+static void node_seated(struct host *host, struct host_node *node, node_id vertex,
+                        const struct seating *seating)
+{
+    const struct host_config *config = &host->config;
+    struct why why = {0};
+    uint64_t life;
+    bool good = config->machine->seated(config->owner, vertex, seating, &life);
+    if (node->node || !good)
+        return;
+    assert(vertex < config->plan->server_count);
+    node->server = vertex;
+    commission_keep(host->commission, vertex, host->now);
+    enum err err = node_start(host, node, life, &why);
+    if (err)
+        config->machine->failed(config->owner, why.text);
+    for (unsigned number = 0; node->node && number < config->plan->port_count; number++)
+        node_carrier(node->node, number, node->carriers >> number & 1);
 }
 
 static bool is_outside(const struct host *host, node_id server)
@@ -517,25 +590,27 @@ static enum err cables_begin(struct host *host, struct why *why)
     };
     int result = cables_open(&host->cables, &cables, why);
     for (uint32_t i = 0; !result && i < config->server_count; i++)
-        result = cables_listen(host->cables, host->nodes[i].server, why);
+        result = cables_listen(
+            host->cables, config->machine ? config->machine->serial : host->nodes[i].server, why);
     return result ? err_of(result) : OK;
 }
 
 /* A link to another process begins without a carrier; the node thinks otherwise until told. */
-static enum err port_outside(struct host *host, struct host_node *node, unsigned number,
-                             const struct plan_end *end, struct why *why)
+static enum err port_outside(struct host *host, struct host_node *node,
+                             const struct cable_plan *cable, struct why *why)
 {
-    const struct cable_plan plan = {node->server, number, end->server, end->port};
+    unsigned number = cable->number;
     if (!host->cables) {
         enum err err = cables_begin(host, why);
         if (err)
             return err;
     }
-    int result = cables_add(host->cables, &plan, &node->ports[number], why);
+    int result = cables_add(host->cables, cable, &node->ports[number], why);
     if (result)
         return err_of(result);
     host->outside[host->outside_count++] = node->ports[number];
-    node_carrier(node->node, number, false);
+    if (node_has(node, number))
+        node_carrier(node->node, number, false);
     return OK;
 }
 
@@ -562,7 +637,8 @@ static enum err ports_open(struct host *host, struct host_node *node, struct why
         const struct plan_end *end = plan_end(plan, node->server, number);
         if (end->server == NODE_NONE)
             continue;
-        enum err err = is_outside(host, end->server) ? port_outside(host, node, number, end, why)
+        const struct cable_plan cable = {node->server, number, end->server, end->port};
+        enum err err = is_outside(host, end->server) ? port_outside(host, node, &cable, why)
                                                      : port_inside(host, node, number, end, why);
         if (err)
             return err;
@@ -571,9 +647,37 @@ static enum err ports_open(struct host *host, struct host_node *node, struct why
     return OK;
 }
 
+/* A machine's ports have the cables that are plugged into them, whatever the plan says. */
+static enum err machine_open(struct host *host, struct why *why)
+{
+    struct host_node *node = &host->nodes[0];
+    const struct host_machine *machine = host->config.machine;
+    const struct commission_config options = {
+        .plan = host->config.plan,
+        .serial = machine->serial,
+        .known = node->server,
+        .ports = node->ports,
+        .pool = packets_pool(host->packets),
+    };
+    for (unsigned number = 0; number < PORT_MAX; number++) {
+        if (machine->cables[number].port == PORT_NONE)
+            continue;
+        const struct cable_plan cable = {machine->serial, number, machine->cables[number].serial,
+                                         machine->cables[number].port};
+        enum err err = port_outside(host, node, &cable, why);
+        if (err)
+            return err;
+        shaper_start(&node->ports[number]->shaper, host->config.rate_bps);
+    }
+    for (unsigned number = 0; node->node && number < host->config.plan->port_count; number++)
+        node_carrier(node->node, number, false);
+    node_ready(node);
+    return commission_open(&host->commission, &options, why);
+}
+
 enum err host_open(struct host **out, const struct host_config *config, struct why *why)
 {
-    assert(config->server_count > 0);
+    assert(config->server_count > 0 && (!config->machine || config->server_count == 1));
     struct host *host = array_new(1, sizeof *host);
     if (!host)
         return why_memory(why);
@@ -585,9 +689,12 @@ enum err host_open(struct host **out, const struct host_config *config, struct w
     host->yield_rest = YIELD_REST_NSEC;
     enum err err = host_open_parts(host, why);
     for (uint32_t i = 0; !err && i < config->server_count; i++)
-        err = node_start(host, &host->nodes[i], why);
-    for (uint32_t i = 0; !err && i < config->server_count; i++)
+        if (config->servers[i] != NODE_NONE)
+            err = node_start(host, &host->nodes[i], config->lives[i], why);
+    for (uint32_t i = 0; !err && !config->machine && i < config->server_count; i++)
         err = ports_open(host, &host->nodes[i], why);
+    if (!err && config->machine)
+        err = machine_open(host, why);
     if (err) {
         host_close(host);
         return err;
@@ -621,6 +728,7 @@ void host_close(struct host *host)
     if (!host)
         return;
     nodes_close(host);
+    commission_close(host->commission);
     cables_close(host->cables);
     packets_close(host->packets);
     if (host->poller)

@@ -13,13 +13,32 @@
 #include "transport/clock.h"
 
 struct host;
+struct seating;
 struct transport_ops;
 
+/* A machine that finds its place in the plan by the cables in its ports (os/commission.h). Names of
+ * machines are their serial numbers: where listeners of cables meet. */
+struct host_machine {
+    uint32_t serial;
+    struct {
+        uint32_t serial;
+        uint32_t port; /* PORT_NONE: nothing is plugged in */
+    } cables[PORT_MAX];
+    /* Told of its vertex and of what is wrong with the cables, whenever that changes; the vertex is
+     * not the plan's if there are too many servers. The first time, if it did not know its place,
+     * the node is opened there with that incarnation, unless the answer is false. */
+    bool (*seated)(void *owner, node_id vertex, const struct seating *seating, uint64_t *life);
+    void (*failed)(void *owner, const char *why); /* it could not be opened there */
+};
+
 struct host_config {
-    const struct plan *plan;          /* borrowed */
-    const node_id *servers;           /* that live here ... */
-    const uint64_t *lives;            /* ... and their incarnations */
-    uint32_t server_count;            /* at least 1 */
+    const struct plan *plan; /* borrowed */
+    const node_id *servers;  /* that live here ... */
+    const uint64_t *lives;   /* ... and their incarnations */
+    uint32_t server_count;   /* at least 1 */
+    /* One server, at these cables, and NODE_NONE if it does not know its place; NULL: all know
+     * theirs, and the cables are those of the plan. */
+    const struct host_machine *machine;
     const char *folder;               /* for requests: by a path that fits a socket's name */
     const char *links;                /* for cables, likewise */
     const struct transport_ops *wire; /* of cables */

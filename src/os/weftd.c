@@ -1,6 +1,10 @@
 /* weftd: runs nodes of a cluster on this machine, as its run directory says.
  *
  *   weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]
+ *   weftd --dir D --serial S ...
+ *
+ * With --serial it does not know which server of the plan it is: D/wiring.json says what is plugged
+ * into its ports, it finds its place together with the others and keeps it in D/serial-S.place.
  *
  * It stays in the foreground and prints a line for each event; `weft up` sends that to
  * D/node-ID.log and lets it run apart. SIGTERM and SIGINT end it, and its neighbours notice at
@@ -19,10 +23,12 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "node/plan.h"
+#include "node/seating.h"
 #include "os/cable.h"
 #include "os/cluster_file.h"
 #include "os/host.h"
 #include "os/plugin.h"
+#include "os/serial_file.h"
 #include "services/services.h"
 #include "topology/format/format.h"
 
@@ -31,16 +37,21 @@
 
 static const char usage[] =
     "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]\n"
+    "       weftd --dir D --serial S [--service FILE.so]... [--pin CPU]\n"
     "\n"
     "Runs servers of the cluster in the run directory D, which `weft up` makes. Several in one\n"
-    "process are joined by links inside of it. --service loads a service from a shared object\n"
+    "process are joined by links inside of it. With --serial it runs the machine of that serial\n"
+    "number in D/wiring.json, which finds by its cables which server it is, and keeps that for\n"
+    "life. --service loads a service from a shared object\n"
     "(docs/guide/service.md); --pin binds the process to one processor. It stays in the\n"
     "foreground; SIGTERM ends it.\n";
 
 struct daemon {
     const char *folder;
-    const char *nodes; /* as given */
-    long processor;    /* -1: any */
+    const char *nodes; /* as given; NULL: it is a machine that has a serial number */
+    struct host_machine machine;
+    bool refused;   /* its place cannot be; was said */
+    long processor; /* -1: any */
     struct cluster_file cluster;
     struct topology topology;
     struct plan plan;
@@ -79,8 +90,12 @@ static void daemon_log(const char *text)
 
 static void on_said(void *owner, node_id server, const char *text)
 {
-    char line[256];
-    snprintf(line, sizeof line, "node %u: %s", server, text);
+    const struct daemon *daemon = owner;
+    char line[400];
+    if (server == NODE_NONE)
+        snprintf(line, sizeof line, "serial %u: %s", daemon->machine.serial, text);
+    else
+        snprintf(line, sizeof line, "node %u: %s", server, text);
     daemon_log(line);
 }
 
@@ -108,7 +123,12 @@ static enum err word_read(struct daemon *daemon, const char *word, const char *v
         daemon->folder = value;
     else if (!strcmp(word, "--node"))
         daemon->nodes = value;
-    else if (!strcmp(word, "--service"))
+    else if (!strcmp(word, "--serial")) {
+        if (!number_read(value, SERIAL_MAX, &number, &end) || *end || !number)
+            return why_fail(why, ERR_USAGE, "--serial %s: not a number from 1 to %u", value,
+                            SERIAL_MAX);
+        daemon->machine.serial = (uint32_t)number;
+    } else if (!strcmp(word, "--service"))
         return plugins_add(&daemon->plugins, value, why);
     else if (strcmp(word, "--pin") != 0)
         return why_fail(why, ERR_USAGE, "%s: no such word; see weftd --help", word);
@@ -126,9 +146,18 @@ static enum err words_read(struct daemon *daemon, int count, char **words, struc
         if (err)
             return err;
     }
-    if (!daemon->folder || !daemon->nodes)
-        return why_fail(why, ERR_USAGE, "--dir and --node are needed; see weftd --help");
+    if (!daemon->folder || !daemon->nodes == !daemon->machine.serial)
+        return why_fail(why, ERR_USAGE,
+                        "--dir and one of --node and --serial are needed; see weftd --help");
     return OK;
+}
+
+static enum err servers_make(struct daemon *daemon, uint32_t most, struct why *why)
+{
+    daemon->servers = array_new(most, sizeof *daemon->servers);
+    daemon->lives = array_new(most, sizeof *daemon->lives);
+    daemon->locks = array_new(most, sizeof *daemon->locks);
+    return daemon->servers && daemon->lives && daemon->locks ? OK : why_memory(why);
 }
 
 static enum err servers_read(struct daemon *daemon, struct why *why)
@@ -136,11 +165,9 @@ static enum err servers_read(struct daemon *daemon, struct why *why)
     uint32_t most = 1;
     for (const char *at = daemon->nodes; *at; at++)
         most += *at == ',';
-    daemon->servers = array_new(most, sizeof *daemon->servers);
-    daemon->lives = array_new(most, sizeof *daemon->lives);
-    daemon->locks = array_new(most, sizeof *daemon->locks);
-    if (!daemon->servers || !daemon->lives || !daemon->locks)
-        return why_memory(why);
+    enum err err = servers_make(daemon, most, why);
+    if (err)
+        return err;
     const char *at = daemon->nodes;
     for (;;) {
         uint64_t id;
@@ -156,29 +183,20 @@ static enum err servers_read(struct daemon *daemon, struct why *why)
     }
 }
 
-/* ---- the run directory ---- */
-
-static enum err topology_load(struct topology *topology, const char *folder, struct why *why)
+/* Its cables, and its place if it has one. */
+static enum err machine_read(struct daemon *daemon, struct why *why)
 {
-    char path[CLUSTER_PATH_SIZE], bytes[4096];
-    struct text text = {0};
-    size_t count;
-    snprintf(path, sizeof path, "%s/%s", folder, CLUSTER_TOPOLOGY_NAME);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return why_fail(why, ERR_SYSTEM, "%s: %s; `weft up` makes a run directory", path,
-                        strerror(errno));
-    while ((count = fread(bytes, 1, sizeof bytes, file)) > 0)
-        text_add(&text, bytes, count);
-    bool bad = ferror(file);
-    fclose(file);
-    enum err err = bad               ? why_fail(why, ERR_SYSTEM, "%s: cannot be read", path)
-                   : !text_ok(&text) ? why_memory(why)
-                                     : format_read(topology, FORMAT_JSON, path,
-                                                   text.data ? text.data : "", text.size, why);
-    text_fini(&text);
+    enum err err = servers_make(daemon, 1, why);
+    if (!err)
+        err = serial_cables_read(&daemon->machine, daemon->folder, why);
+    if (!err)
+        err = serial_place_read(&daemon->servers[0], daemon->folder, daemon->machine.serial,
+                                daemon->plan.server_count, why);
+    daemon->server_count = 1;
     return err;
 }
+
+/* ---- the run directory ---- */
 
 static enum err daemon_load(struct daemon *daemon, struct why *why)
 {
@@ -189,7 +207,7 @@ static enum err daemon_load(struct daemon *daemon, struct why *why)
     if (err)
         return err;
     daemon->has_cluster = true;
-    err = topology_load(&daemon->topology, daemon->folder, why);
+    err = serial_topology_read(&daemon->topology, daemon->folder, CLUSTER_TOPOLOGY_NAME, why);
     if (err)
         return err;
     daemon->has_topology = true;
@@ -200,13 +218,15 @@ static enum err daemon_load(struct daemon *daemon, struct why *why)
     snprintf(daemon->links, sizeof daemon->links, "%s/%s", daemon->folder, CLUSTER_LINKS_FOLDER);
     if (mkdir(daemon->links, 0700) && errno != EEXIST)
         return why_fail(why, ERR_SYSTEM, "%s: %s", daemon->links, strerror(errno));
-    return servers_read(daemon, why);
+    return daemon->nodes ? servers_read(daemon, why) : machine_read(daemon, why);
 }
 
 static enum err daemon_lock(struct daemon *daemon, struct why *why)
 {
     for (uint32_t i = 0; i < daemon->server_count; i++) {
         node_id server = daemon->servers[i];
+        if (server == NODE_NONE)
+            continue; /* once it is found */
         int lock = cluster_lock_take(daemon->folder, server, &daemon->lives[i]);
         if (lock == -EBUSY)
             return why_fail(why, ERR_SYSTEM, "node %u: runs already, in process %d", server,
@@ -217,6 +237,58 @@ static enum err daemon_lock(struct daemon *daemon, struct why *why)
         daemon->locks[daemon->lock_count++] = lock;
     }
     return OK;
+}
+
+/* ---- the place of a machine ---- */
+
+/* The first time it takes the place for life. */
+static enum err place_take(struct daemon *daemon, node_id vertex, struct why *why)
+{
+    if (vertex >= daemon->plan.server_count)
+        return why_fail(why, ERR_INPUT, "serial %u: all %u places of the plan are taken",
+                        daemon->machine.serial, daemon->plan.server_count);
+    daemon->servers[0] = vertex;
+    enum err err = daemon_lock(daemon, why);
+    if (!err)
+        err = serial_place_write(daemon->folder, daemon->machine.serial, vertex, why);
+    return err;
+}
+
+/* It has no place, or no node there: the loop ends. */
+static void on_failed(void *owner, const char *why)
+{
+    struct daemon *daemon = owner;
+    fprintf(stderr, "weftd: %s\n", why);
+    daemon->refused = true;
+    stopping = 1;
+}
+
+static bool on_seated(void *owner, node_id vertex, const struct seating *seating, uint64_t *life)
+{
+    struct daemon *daemon = owner;
+    struct why why = {0};
+    char line[120];
+    bool first = daemon->servers[0] == NODE_NONE;
+    /* Two parts that do not know of each other must not both begin to count. */
+    if (first && 2 * (uint64_t)seating->count <= daemon->plan.server_count) {
+        snprintf(line, sizeof line, "is joined to %u of %u servers; waits for more than half",
+                 seating->count, daemon->plan.server_count);
+        on_said(daemon, NODE_NONE, line);
+        return false;
+    }
+    for (uint32_t i = 0; i < seating->finding_count; i++)
+        daemon_log(seating->findings[i].line);
+    if (serial_findings_write(daemon->folder, daemon->machine.serial, seating, &why))
+        on_said(daemon, daemon->servers[0], why.text); /* they are in the log, too */
+    if (first && place_take(daemon, vertex, &why)) {
+        on_failed(daemon, why.text);
+        return false;
+    }
+    snprintf(line, sizeof line, "serial %u: is server %u; %u findings about cables",
+             daemon->machine.serial, daemon->servers[0], seating->finding_count);
+    daemon_log(line);
+    *life = daemon->lives[0];
+    return true;
 }
 
 /* ---- beginning and end ---- */
@@ -273,12 +345,15 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         err = daemon_lock(daemon, why);
     if (err)
         return err;
+    daemon->machine.seated = on_seated;
+    daemon->machine.failed = on_failed;
     bool crowded = daemon->cluster.process_count > sysconf(_SC_NPROCESSORS_ONLN);
     const struct host_config config = {
         .plan = &daemon->plan,
         .servers = daemon->servers,
         .lives = daemon->lives,
         .server_count = daemon->server_count,
+        .machine = daemon->nodes ? NULL : &daemon->machine,
         .folder = daemon->folder,
         .links = daemon->links,
         .wire = cables_wire(cluster_wire_words[daemon->cluster.wire]),
@@ -290,6 +365,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .spin = crowded ? -1 : 0, /* who spins keeps a processor from who it waits for */
         .apart = crowded && groups_are_on(),
         .said = on_said,
+        .owner = daemon,
     };
     return host_open(&daemon->host, &config, why);
 }
@@ -302,23 +378,27 @@ static void daemon_run(struct daemon *daemon)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     for (uint32_t i = 0; i < daemon->server_count; i++) {
+        if (daemon->servers[i] == NODE_NONE) {
+            on_said(daemon, NODE_NONE, "looks for its place");
+            continue;
+        }
         snprintf(line, sizeof line, "node %u: process %d, incarnation %" PRIu64 ", links over %s",
                  daemon->servers[i], (int)getpid(), daemon->lives[i],
                  cluster_wire_words[daemon->cluster.wire]);
         daemon_log(line);
     }
     host_run(daemon->host, &stopping, NSEC_NEVER);
-    daemon_log("told to end");
+    if (!daemon->refused)
+        daemon_log("told to end");
     action.sa_handler = SIG_IGN;
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
 }
 
+/* Locks end with the process: who sees them free may rely on its being gone. */
 static void daemon_close(struct daemon *daemon)
 {
     host_close(daemon->host);
-    for (uint32_t i = 0; i < daemon->lock_count; i++)
-        close(daemon->locks[i]);
     plugins_fini(&daemon->plugins);
     if (daemon->has_plan)
         plan_fini(&daemon->plan);
@@ -350,5 +430,7 @@ int main(int argc, char **argv)
     daemon_close(&daemon);
     if (err)
         fprintf(stderr, "weftd: %s\n", why.text[0] ? why.text : err_text(err));
+    if (daemon.refused)
+        return 1;
     return err == OK ? 0 : err == ERR_USAGE ? 2 : 1;
 }

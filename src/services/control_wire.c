@@ -8,7 +8,7 @@
 #define ANSWER_BIT 0x80
 
 /* A look's fields, its ports and its bits: see control_look_write. */
-#define LOOK_NODE_SIZE (4 + 8 + 1 + 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
+#define LOOK_NODE_SIZE (4 + 8 + 1 + 2 * 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
 #define LOOK_PORT_SIZE (1 + 4 * 4 + 7 * 8)
 static_assert(7 + LOOK_NODE_SIZE + PORT_MAX * LOOK_PORT_SIZE + CONTROL_SERVERS_MAX / 8 <=
                   CONTROL_ANSWER_MAX,
@@ -154,6 +154,7 @@ static void node_write(struct writer *out, const struct node_look *node)
     write_u64(out, node->incarnation);
     write_u8(out, node->settled);
     write_u32(out, node->reachable);
+    write_u32(out, node->limbo);
     write_u64(out, node->steps);
     write_u64(out, node->packets_in);
     write_u64(out, node->packets_out);
@@ -175,6 +176,7 @@ static void node_read(struct reader *in, struct node_look *node)
     node->incarnation = read_u64(in);
     node->settled = read_flag(in);
     node->reachable = read_u32(in);
+    node->limbo = read_u32(in);
     node->steps = read_u64(in);
     node->packets_in = read_u64(in);
     node->packets_out = read_u64(in);

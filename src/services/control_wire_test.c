@@ -62,6 +62,7 @@ static void look_fill(uint32_t servers, uint32_t ports)
     memset(&look, 0, sizeof look);
     look.node = (struct node_look){.self = servers - 1, .incarnation = next++, .settled = true};
     look.node.reachable = (uint32_t)next++;
+    look.node.limbo = (uint32_t)next++;
     uint64_t *counters[] = {&look.node.steps,          &look.node.packets_in,
                             &look.node.packets_out,    &look.node.delivered,
                             &look.node.intercepted,    &look.node.sent,
@@ -111,6 +112,7 @@ static void looks_are_read_as_they_were_written(void **state)
         struct reader in = reader_make(buffer, size);
         assert_int_equal(control_look_read(&in, &copy), 0);
         assert_int_equal(copy.node.digest, look.node.digest);
+        assert_int_equal(copy.node.limbo, look.node.limbo);
         assert_int_equal(copy.now, -5);
         assert_true(control_reaches(&copy, 0));
         assert_memory_equal(copy.reach, look.reach, sizeof look.reach);

@@ -12,8 +12,10 @@
 
 #include "base/check.h"
 
-#define RUNS   8  /* a power of two */
-#define WINDOW 32 /* pings of a run that are under way; a power of two */
+#define RUNS 8 /* a power of two */
+/* Pings of a run that are under way; a power of two. Enough that one that is lost does not hold up
+ * those after it, at one every few milliseconds. */
+#define WINDOW 256
 
 struct ping_sent {
     int64_t at;
@@ -159,11 +161,16 @@ static void run_step(struct weft_self *self, struct ping_run *run)
         run_end(self, run);
         return;
     }
+    /* One timer for whichever is first: a second one for each ping's end would soon be one too many
+     * for the node, and the run would pause until the first of them fires. */
+    int64_t at = INT64_MAX;
     if (run->oldest != run->next)
-        run_arm(self, run, run->sent[run->oldest % WINDOW].at + run->request.timeout_nsec);
+        at = run->sent[run->oldest % WINDOW].at + run->request.timeout_nsec;
     if (run->request.interval_nsec && run->next != run->request.count &&
-        run->next - run->oldest < WINDOW)
-        run_arm(self, run, run->next_at);
+        run->next - run->oldest < WINDOW && run->next_at < at)
+        at = run->next_at;
+    if (at != INT64_MAX)
+        run_arm(self, run, at);
 }
 
 static void ping_timer(struct weft_self *self, uint64_t cookie)

@@ -185,16 +185,30 @@ static void more_than_the_window_wait(void **state)
 {
     struct world *world = world_open_settled("torus:2", services, 0);
     world_cut(world, 0, 1, true);
-    struct ping_request request = order(1, 100, 16);
+    struct ping_request request = order(1, 800, 16);
     request.interval_nsec = 1000;
     request.timeout_nsec = 10 * MSEC;
     ask(world, 0, &request);
     world_run(world, 9 * MSEC);
     assert_int_equal(world->answer_count, 0);
-    assert_int_equal(world_number(world, 0, "ping", "pings_sent"), 32);
-    world_run(world, 40 * MSEC);
+    assert_int_equal(world_number(world, 0, "ping", "pings_sent"), 256);
+    world_run(world, 60 * MSEC);
     assert_int_equal(last_answer(world).kind, PING_END);
-    assert_int_equal(last_answer(world).lost, 100);
+    assert_int_equal(last_answer(world).lost, 800);
+    world_close(world);
+}
+
+/* Many more than a service may set timers, and each would be given up long after the last. */
+static void a_run_keeps_its_pace(void **state)
+{
+    struct world *world = world_open_settled("torus:2", services, 0);
+    struct ping_request request = order(1, 200, 16);
+    request.interval_nsec = 2 * MSEC;
+    request.timeout_nsec = 1000 * MSEC;
+    ask(world, 0, &request);
+    world_run(world, 410 * MSEC);
+    assert_int_equal(last_answer(world).kind, PING_END);
+    assert_int_equal(last_answer(world).received, 200);
     world_close(world);
 }
 
@@ -304,6 +318,6 @@ static void another_service_may_ping(void **state)
 
 TEST_MAIN(TEST(every_hop_touches_the_packet), TEST(a_jumbo_ping_to_itself_and_to_a_key),
           TEST(by_the_clock_several_are_under_way), TEST(more_than_the_window_wait),
-          TEST(what_is_lost_is_told), TEST(what_comes_late_is_counted),
+          TEST(a_run_keeps_its_pace), TEST(what_is_lost_is_told), TEST(what_comes_late_is_counted),
           TEST(runs_are_bounded_and_can_be_stopped), TEST(who_hangs_up_is_answered_no_more),
           TEST(another_service_may_ping))

@@ -102,7 +102,10 @@ static void saw_dropped(struct world_watcher *watcher, node_id at, const struct 
 
 static void saw_port(struct world_watcher *watcher, node_id at, unsigned port, bool up)
 {
-    CHECKERS_TELL(&chaos_of(watcher)->checkers, links, at);
+    if (up)
+        CHECKERS_TELL(&chaos_of(watcher)->checkers, up, at, port);
+    else
+        CHECKERS_TELL(&chaos_of(watcher)->checkers, down, at);
 }
 
 static void saw_transmitted(struct world_watcher *watcher, node_id at, unsigned port,
@@ -134,12 +137,12 @@ static void saw_lost(struct world_watcher *watcher, const struct packet *packet)
 static void saw_opened(struct world_watcher *watcher, node_id at, uint64_t incarnation)
 {
     CHECKERS_TELL(&chaos_of(watcher)->checkers, started, at);
-    CHECKERS_TELL(&chaos_of(watcher)->checkers, links, at);
+    CHECKERS_TELL(&chaos_of(watcher)->checkers, down, at);
 }
 
 static void saw_closed(struct world_watcher *watcher, node_id at)
 {
-    CHECKERS_TELL(&chaos_of(watcher)->checkers, links, at);
+    CHECKERS_TELL(&chaos_of(watcher)->checkers, down, at);
 }
 
 static const struct world_watcher_ops watcher_ops = {
@@ -186,6 +189,12 @@ static bool view_settled(void *context, node_id server)
         return false;
     node_look(node, &look);
     return look.settled;
+}
+
+static bool view_counts_on(void *context, node_id server, node_id other)
+{
+    const struct node *node = view_node(context, server);
+    return node && node_counts_on(node, other);
 }
 
 static uint64_t view_live(void *context)
@@ -450,6 +459,7 @@ static enum err parts_open(struct chaos *chaos, struct why *why)
         .node = view_node,
         .port = view_port,
         .settled = view_settled,
+        .counts_on = view_counts_on,
         .live = view_live,
         .context = chaos,
     };

@@ -3,7 +3,8 @@
  * (checkers.c lists them) with memory of its own; it is told of everything that happens and says so
  * once something is not as it must be.
  *
- *   roots   nobody delivers a key while somebody before him in the key's list is there for it
+ *   roots   nobody delivers a key while somebody before him in the key's list is there for it, nor
+ *           would do so
  *   ledger  every packet that was sent was delivered, taken, dropped and counted, or lost on a
  *           wire, once
  *   routes  rows only get newer; nothing leaves by a port that is not there; in the calm everybody
@@ -27,7 +28,9 @@ struct checker_view {
     struct node *(*node)(void *context, node_id server); /* NULL: it is down */
     enum port_state (*port)(void *context, node_id server, unsigned port);
     bool (*settled)(void *context, node_id server); /* and alive */
-    uint64_t (*live)(void *context);                /* packets that somebody holds */
+    /* The one leaves its keys to the other. */
+    bool (*counts_on)(void *context, node_id server, node_id other);
+    uint64_t (*live)(void *context); /* packets that somebody holds */
     void *context;
 };
 
@@ -75,8 +78,9 @@ struct checker_ops {
                         const struct packet *packet);
     void (*row)(struct checker *checker, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
-    void (*links)(struct checker *checker, node_id at); /* a port of its came up or went down, or
-                                                         * the server itself */
+    void (*up)(struct checker *checker, node_id at, unsigned port); /* that port came up */
+    /* One went down, or the server itself came or went. */
+    void (*down)(struct checker *checker, node_id at);
     void (*started)(struct checker *checker, node_id at);
     void (*phase)(struct checker *checker, enum checker_phase phase);
     void (*pressed)(struct checker *checker, const struct checker_press *press);

@@ -65,6 +65,21 @@ static void groups_find(struct checker_oracle *oracle)
             group_mark(oracle, server);
 }
 
+void checker_oracle_up(struct checker_oracle *oracle, node_id at, unsigned port,
+                       bool (*each)(void *context, node_id one, node_id other), void *context)
+{
+    const struct plan_end *end = plan_end(oracle->plan, at, port);
+    if (!is_up(oracle, at, port) ||
+        (!oracle->is_stale && oracle->group[at] == oracle->group[end->server]))
+        return; /* they were connected already, by another way */
+    groups_find(oracle);
+    for (node_id one = 0; one < oracle->plan->server_count; one++)
+        for (node_id other = 0; other < oracle->plan->server_count; other++)
+            if (one != other && oracle->group[one] == oracle->group[at] &&
+                oracle->group[other] == oracle->group[at] && !each(context, one, other))
+                return;
+}
+
 node_id checker_oracle_rightful(struct checker_oracle *oracle, uint64_t route, node_id at)
 {
     const struct keyspace *keyspace = &oracle->plan->keyspace;

@@ -32,5 +32,10 @@ static inline void checker_oracle_changed(struct checker_oracle *oracle)
     oracle->is_stale = true;
 }
 
+/* A port came up. If that connected servers that were not, calls back for each two of those who
+ * are connected now, both ways round; stops when that is false. */
+void checker_oracle_up(struct checker_oracle *oracle, node_id at, unsigned port,
+                       bool (*each)(void *context, node_id one, node_id other), void *context);
+
 /* Who should have delivered the key instead of `at`; NODE_NONE: nobody. */
 node_id checker_oracle_rightful(struct checker_oracle *oracle, uint64_t route, node_id at);

@@ -19,7 +19,26 @@ static void roots_close(struct checker *checker)
     checker_oracle_fini(checker->memory);
 }
 
-static void roots_links(struct checker *checker, node_id at)
+static bool counts_on(void *context, node_id one, node_id other)
+{
+    struct checker *checker = context;
+    const struct checker_view *view = &checker->all->view;
+    if (view->counts_on(view->context, one, other))
+        return true;
+    checker_fail(checker,
+                 "server %u takes %u to be out of reach, though links that are up at both ends "
+                 "connect them: it would deliver the other's keys",
+                 one, other);
+    return false;
+}
+
+/* Two roots can only overlap from when a link comes up: then everybody behind it is known. */
+static void roots_up(struct checker *checker, node_id at, unsigned port)
+{
+    checker_oracle_up(checker->memory, at, port, counts_on, checker);
+}
+
+static void roots_down(struct checker *checker, node_id at)
 {
     checker_oracle_changed(checker->memory);
 }
@@ -41,6 +60,7 @@ const struct checker_ops checker_roots = {
     .size = sizeof(struct checker_oracle),
     .open = roots_open,
     .close = roots_close,
-    .links = roots_links,
+    .up = roots_up,
+    .down = roots_down,
     .delivered = roots_delivered,
 };

@@ -17,6 +17,7 @@ struct stage {
     struct plan plan;
     enum port_state ports[SERVERS][PORTS];
     bool settled[SERVERS];
+    bool unknown[SERVERS][SERVERS]; /* the one does not count on the other */
     uint64_t live;
     struct checkers checkers;
 };
@@ -39,6 +40,11 @@ static enum port_state stage_port(void *context, node_id server, unsigned port)
 static bool stage_settled(void *context, node_id server)
 {
     return ((struct stage *)context)->settled[server];
+}
+
+static bool stage_counts_on(void *context, node_id server, node_id other)
+{
+    return !((struct stage *)context)->unknown[server][other];
 }
 
 static uint64_t stage_live(void *context)
@@ -64,6 +70,7 @@ static struct stage *stage_open(void)
         .node = stage_node,
         .port = stage_port,
         .settled = stage_settled,
+        .counts_on = stage_counts_on,
         .live = stage_live,
         .context = stage,
     };
@@ -104,7 +111,7 @@ static void cut(struct stage *stage, node_id a, node_id b, bool one_way)
         if (!one_way && plan_end(&stage->plan, b, port)->server == a)
             stage->ports[b][port] = PORT_DOWN;
     }
-    CHECKERS_TELL(&stage->checkers, links, a);
+    CHECKERS_TELL(&stage->checkers, down, a);
 }
 
 static void isolate(struct stage *stage, node_id server, bool one_way)
@@ -204,8 +211,24 @@ static void links_that_come_back_count_from_then_on(void **state)
     for (node_id server = 0; server < SERVERS; server++)
         for (unsigned port = 0; port < PORTS; port++)
             stage->ports[server][port] = PORT_UP;
-    CHECKERS_TELL(&stage->checkers, links, list[0]);
+    for (unsigned port = 0; port < PORTS; port++)
+        CHECKERS_TELL(&stage->checkers, up, list[0], port);
     deliver_key(stage, 5ull << 60, list[1]);
+    found_by(stage, "roots");
+}
+
+static void who_is_connected_and_not_known_is_found(void **state)
+{
+    struct stage *stage = stage_open();
+    stage->unknown[3][8] = true;
+    isolate(stage, 8, false);
+    CHECKERS_TELL(&stage->checkers, up, 3, 0);
+    assert_int_equal(stage->checkers.failures, 0);
+    for (unsigned port = 0; port < PORTS; port++) {
+        const struct plan_end *end = plan_end(&stage->plan, 8, port);
+        stage->ports[8][port] = stage->ports[end->server][end->port] = PORT_UP;
+    }
+    CHECKERS_TELL(&stage->checkers, up, 8, 0);
     found_by(stage, "roots");
 }
 
@@ -401,7 +424,8 @@ static void a_link_that_carries_nothing_proves_nothing(void **state)
 TEST_MAIN(TEST(the_home_may_deliver), TEST(nobody_else_may_while_the_home_is_there),
           TEST(the_next_may_when_the_home_has_not_settled),
           TEST(the_next_may_when_the_home_is_cut_off_at_one_end), TEST(a_way_round_is_a_way),
-          TEST(links_that_come_back_count_from_then_on), TEST(the_ledger_balances),
+          TEST(links_that_come_back_count_from_then_on),
+          TEST(who_is_connected_and_not_known_is_found), TEST(the_ledger_balances),
           TEST(a_packet_may_be_sent_again_by_who_takes_it), TEST(a_packet_delivered_twice_is_found),
           TEST(a_packet_that_nobody_sent_is_found), TEST(a_packet_that_went_nowhere_is_found),
           TEST(a_drop_in_the_calm_is_found), TEST(rows_may_only_get_newer),

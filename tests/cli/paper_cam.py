@@ -15,7 +15,7 @@ from figures import rows, run
 from tap import main, weft
 
 MEASURED = ("fig4a", "fig4b", "fig4c", "15hop")
-SIMULATED = ("fig5a", "fig5b")
+SIMULATED = ("fig5a", "fig5b", "fig5c")
 CORES = len(os.sched_getaffinity(0))
 
 JUMBO, STANDARD, ETHERNET = 8940, 1500, 38
@@ -160,6 +160,48 @@ class AllToAll(unittest.TestCase):
                     self.assertLess(row[rule], 1.1 * row["expected"])
         whole = rows(run("cam-fig5a"), network="torus", servers=27)
         self.assertEqual(rows(figure, network="torus")[0]["same"], whole[0]["achieved"])
+
+
+class Churn(unittest.TestCase):
+    def test_every_packet_is_accounted_for_and_none_misdelivered(self):
+        figure = run("cam-fig5c")
+        table = rows(figure)
+        self.assertEqual([(row["network"], row["servers"]) for row in table],
+                         [("torus", 27), ("torus", 27), ("novacube", 16), ("jellyfish", 27)])
+        for row in table:
+            self.assertEqual(row["churn"], 2 * row["failures"])
+            self.assertEqual(row["misdelivered"], 0)
+            self.assertGreater(row["failed"], 0)
+            # who is there sends 1,000 a second; who comes back does only once it has settled
+            active = row["servers"] * (1 - row["down"] / 100) * row["seconds"] * 1000
+            self.assertLess(row["sent"], active * 1.01)
+            self.assertGreater(row["sent"], active * 0.9)
+            reasons = row["lost_on_way"] + row["no_way"] + row["limbo"] + row["stopped"]
+            self.assertLessEqual(reasons, row["dropped"] + 1e-9)
+        found = verdicts(figure)
+        self.assertEqual(found["misdelivered, all points"], "agrees")
+        self.assertEqual(found["dropped at 2 failures/s"], "cannot be reproduced")
+
+    def test_the_command_runs_one_point_of_it(self):
+        words = ["sim", "churn", "torus:3x3x3", "--failures", 2, "--seconds", 5, "--json"]
+        done = weft(*words)
+        self.assertEqual((done.code, done.err), (0, ""))
+        found = done.json
+        (row,) = rows(run("cam-fig5c"), network="torus", failures=2)
+        self.assertEqual([found["sent"], found["failures"], found["misdelivered"]],
+                         [row["sent"], row["failed"], 0])
+        self.assertAlmostEqual(100 * found["not_delivered"] / found["sent"], row["dropped"])
+        self.assertEqual(found["sent"], found["delivered"] + found["lost"] + found["waiting"] +
+                         sum(found["dropped"].values()))
+        self.assertEqual(weft(*words).out, done.out)
+        self.assertNotEqual(weft(*words, "--seed", 2).json["hash"], found["hash"])
+
+    def test_bad_words_are_refused(self):
+        for words in (["--down", "0.95"], ["--seconds", "0"], ["--size", "9000"],
+                      ["torus:nonsense"], ["--failures", "-1"]):
+            done = weft("sim", "churn", *words)
+            self.assertEqual((done.code, done.out), (2 if words[0][0] == "-" else done.code, ""))
+            self.assertRegex(done.err, r"^weft: [^\n]+\n$")
 
 
 class BrokenOff(unittest.TestCase):

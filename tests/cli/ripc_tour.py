@@ -1,4 +1,4 @@
-"""The tour's parts about messages and tables run, say what they promise, and leave nothing behind."""
+"""The tour's parts about clusters, messages and tables run, say what they promise, and leave nothing behind."""
 
 import os
 import pathlib
@@ -29,6 +29,17 @@ class Tour(unittest.TestCase):
 
     def left(self):
         return [*(self.folder / "temporary").iterdir(), *(self.folder / "shared").iterdir()]
+
+    def test_a_cluster_is_shown(self):
+        done = subprocess.run([TOUR, "cluster"], env=self.env, capture_output=True, text=True,
+                              timeout=3 * PATIENCE)
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        for promised in (r"(?m)^27 servers are up after ", r"(?m)^OK$", r"(?m)^home +8 \(2,2,0\)$",
+                         r"(?m)^server 8 killed \(pid \d+\)$", r"(?m)^WARN$", "1 of 27 servers is dead: 8",
+                         r"(?m)^server 8 revived ", r"(?m)^z 0 +z 1 +z 2$", r"(?m)^27 servers sending to random keys",
+                         r"(?m)^27 servers ended; "):
+            self.assertRegex(done.stdout, promised)
+        self.assertEqual(self.left(), [])
 
     def test_messages_are_shown(self):
         done = subprocess.run([TOUR, "messages"], env=self.env, capture_output=True, text=True,

@@ -1,0 +1,67 @@
+/* node_token: the floor under a process a server: a word in shared memory that as many processes,
+ * which yield while it is not their turn, hand to and fro along their chain. Nothing that passes
+ * through all of them in order, and makes them do nothing at all, is faster on this machine. */
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "node_trip.h"
+
+#define TOKEN_PROCESSES_MAX 16
+
+/* Whose turn it is, while it goes up and down the chain. */
+static unsigned token_owner(uint64_t token, unsigned processes)
+{
+    uint64_t place = token % (2 * (processes - 1));
+    return (unsigned)(place < processes ? place : 2 * (processes - 1) - place);
+}
+
+static _Noreturn void token_run(_Atomic uint64_t *token, unsigned self, unsigned processes)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        uint64_t now = atomic_load_explicit(token, memory_order_acquire);
+        if (token_owner(now, processes) == self)
+            atomic_store_explicit(token, now + 1, memory_order_release);
+        else
+            sched_yield();
+    }
+}
+
+double token_trip(unsigned processes, unsigned turns)
+{
+    static double times[TURNS_MAX];
+    struct bench clock = {0};
+    pid_t pids[TOKEN_PROCESSES_MAX] = {0};
+    /* Written by whose turn it is, release; read by all, acquire. */
+    _Atomic uint64_t *token =
+        mmap(NULL, sizeof *token, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (token == MAP_FAILED || processes > TOKEN_PROCESSES_MAX)
+        bench_fail("no memory for a token");
+    for (unsigned i = 1; i < processes; i++) {
+        pids[i] = fork();
+        if (pids[i] < 0)
+            bench_fail("cannot fork");
+        if (pids[i] == 0)
+            token_run(token, i, processes);
+    }
+    for (unsigned turn = 0; turn < turns; turn++) {
+        double begin = bench_seconds(&clock);
+        uint64_t back = (turn + 1) * 2ULL * (processes - 1);
+        atomic_fetch_add_explicit(token, 1, memory_order_acq_rel);
+        while (atomic_load_explicit(token, memory_order_acquire) != back)
+            sched_yield();
+        times[turn] = (bench_seconds(&clock) - begin) * 1e6;
+    }
+    for (unsigned i = 1; i < processes; i++) {
+        kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    munmap(token, sizeof *token);
+    return bench_median(times, (int)turns);
+}
