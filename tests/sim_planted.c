@@ -3,26 +3,10 @@
 #include <stdio.h>
 
 #include "base/test.h"
+#include "node/place_test.h"
 #include "sim/chaos.h"
 
 #define SEEDS 12 /* for each bug, at the most */
-
-struct place {
-    struct topology topology;
-    struct plan plan;
-};
-
-static void place_open(struct place *place, const char *spec)
-{
-    assert_int_equal(topology_build(&place->topology, spec, NULL), OK);
-    assert_int_equal(plan_init(&place->plan, &place->topology, NULL), OK);
-}
-
-static void place_close(struct place *place)
-{
-    plan_fini(&place->plan);
-    topology_fini(&place->topology);
-}
 
 static struct chaos_result run(const struct place *place, uint64_t seed, uint32_t plants)
 {

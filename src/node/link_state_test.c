@@ -7,10 +7,10 @@
 #include "base/test.h"
 #include "node/flood.h"
 #include "node/hello.h"
+#include "node/place_test.h"
 
 struct stage {
-    struct topology topology;
-    struct plan plan;
+    struct place place;
     struct arena arena;
     struct flood flood;
     struct link_state state;
@@ -20,10 +20,9 @@ static void stage_open(struct stage *stage, const char *spec, node_id self)
 {
     struct why why;
     memset(stage, 0, sizeof *stage);
-    assert_int_equal(topology_build(&stage->topology, spec, &why), OK);
-    assert_int_equal(plan_init(&stage->plan, &stage->topology, &why), OK);
-    assert_int_equal(link_state_init(&stage->state, &stage->plan, self, 5, &stage->flood.spread,
-                                     &stage->arena, &why),
+    place_open(&stage->place, spec);
+    assert_int_equal(link_state_init(&stage->state, &stage->place.plan, self, 5,
+                                     &stage->flood.spread, &stage->arena, &why),
                      OK);
     assert_true(flood_init(&stage->flood, &stage->state, &stage->arena));
     link_state_put(&stage->state, false);
@@ -34,8 +33,7 @@ static void stage_close(struct stage *stage)
 {
     link_state_fini(&stage->state);
     arena_fini(&stage->arena);
-    plan_fini(&stage->plan);
-    topology_fini(&stage->topology);
+    place_close(&stage->place);
 }
 
 static port_set ports_of(const struct plan *plan, node_id server)
@@ -60,15 +58,15 @@ static void routes_are_never_stale(void **state)
         stage_open(&stage, specs[i], 4);
         uint64_t versions[64] = {0};
         struct routes fresh;
-        assert_true(routes_init(&fresh, &stage.plan, 4, &stage.arena));
+        assert_true(routes_init(&fresh, &stage.place.plan, 4, &stage.arena));
         for (unsigned turn = 0; turn < 3000; turn++) {
-            node_id server = (node_id)rng_below(&rng, stage.plan.server_count);
-            port_set near = ports_of(&stage.plan, server), up;
+            node_id server = (node_id)rng_below(&rng, stage.place.plan.server_count);
+            port_set near = ports_of(&stage.place.plan, server), up;
             for (unsigned cuts = (unsigned)rng_below(&rng, 3); cuts--;)
-                near &= ~((port_set)1 << rng_below(&rng, stage.plan.port_count));
+                near &= ~((port_set)1 << rng_below(&rng, stage.place.plan.port_count));
             up = near & ~(rng_below(&rng, 2) ? (port_set)1 << rng_below(&rng, 7) : 0);
             if (server == 4) {
-                for (unsigned port = 0; port < stage.plan.port_count; port++)
+                for (unsigned port = 0; port < stage.place.plan.port_count; port++)
                     link_state_near(&stage.state, port, near >> port & 1);
                 link_state_admit_blindly(&stage.state);
                 link_state_put(&stage.state, false);
@@ -82,7 +80,7 @@ static void routes_are_never_stale(void **state)
             searches += link_state_settle(&stage.state);
             const struct routes *routes = &stage.state.routes;
             routes_find(&fresh, stage.state.near, stage.state.up, false);
-            uint32_t count = stage.plan.server_count;
+            uint32_t count = stage.place.plan.server_count;
             assert_memory_equal(fresh.near_hops, routes->near_hops, 2 * count);
             assert_memory_equal(fresh.up_hops, routes->up_hops, 2 * count);
             assert_memory_equal(fresh.ports, routes->ports, sizeof(port_set) * count);
@@ -120,9 +118,9 @@ static void the_newest_row_wins(void **state)
 
 static void others_come(struct stage *stage, node_id self)
 {
-    for (node_id v = 0; v < stage->plan.server_count; v++)
+    for (node_id v = 0; v < stage->place.plan.server_count; v++)
         if (v != self) {
-            port_set all = ports_of(&stage->plan, v);
+            port_set all = ports_of(&stage->place.plan, v);
             assert_true(link_state_take(&stage->state, &(struct link_report){v, 1, 1, all, all}));
         }
 }
@@ -153,7 +151,7 @@ static void a_link_is_up_when_all_have_seen_it_near(void **state)
                         &(struct link_seen){own.incarnation, own.version, 1, v == 8 ? 2 : 1});
     }
     assert_int_equal(link_state_admit(links), 0);
-    port_set all = ports_of(&stage.plan, 8);
+    port_set all = ports_of(&stage.place.plan, 8);
     assert_true(link_state_take(links, &(struct link_report){8, 1, 2, all, all}));
     link_state_settle(links);
     assert_int_equal(link_state_admit(links), 1);
@@ -179,7 +177,7 @@ static void the_dead_and_the_reborn_have_not_seen_it(void **state)
     struct link_seen seen = {own.incarnation, own.version, 1, 1};
     link_state_seen(links, 1, &seen);
     link_state_seen(links, 2, &seen);
-    port_set all = ports_of(&stage.plan, 2);
+    port_set all = ports_of(&stage.place.plan, 2);
     assert_true(link_state_take(links, &(struct link_report){2, 2, 1, all, all}));
     link_state_settle(links);
     assert_int_equal(link_state_admit(links), 0);

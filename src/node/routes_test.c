@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "base/test.h"
+#include "node/place_test.h"
 
 /* Distances by relaxing every link until nothing changes: slow, and nothing like a search. */
 static void relax(const struct plan *plan, const port_set *links, node_id from, uint32_t *hops)
@@ -96,12 +97,10 @@ static void ways_are_the_shortest_and_all_of_them(void **state)
     print_message("seed %lu\n", (unsigned long)seed);
     struct rng rng = rng_make(seed, 0);
     for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
-        struct topology topology;
-        struct plan plan;
-        struct why why;
+        struct place place;
         struct arena arena = {0};
-        assert_int_equal(topology_build(&topology, specs[i], &why), OK);
-        assert_int_equal(plan_init(&plan, &topology, &why), OK);
+        place_open(&place, specs[i]);
+        const struct plan plan = place.plan;
         port_set *near = calloc(plan.server_count, sizeof *near);
         port_set *up = calloc(plan.server_count, sizeof *up);
         for (unsigned turn = 0; turn < 40; turn++) {
@@ -118,8 +117,7 @@ static void ways_are_the_shortest_and_all_of_them(void **state)
         free(near);
         free(up);
         arena_fini(&arena);
-        plan_fini(&plan);
-        topology_fini(&topology);
+        place_close(&place);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "node/place_test.h"
 
 #define SEEDS 60
 
@@ -17,23 +18,6 @@ static const struct fault_settings settings = {
 
 static const char *const specs[] = {"torus:3x3x3", "novacube:4x4", "jellyfish:n=27,degree=6",
                                     "torus:2x2"};
-
-struct place {
-    struct topology topology;
-    struct plan plan;
-};
-
-static void place_open(struct place *place, const char *spec)
-{
-    assert_int_equal(topology_build(&place->topology, spec, NULL), OK);
-    assert_int_equal(plan_init(&place->plan, &place->topology, NULL), OK);
-}
-
-static void place_close(struct place *place)
-{
-    plan_fini(&place->plan);
-    topology_fini(&place->topology);
-}
 
 static void schedule_is_sound(const struct place *place, const struct fault_schedule *schedule)
 {
