@@ -1,5 +1,5 @@
-/* counter: a whole service. Each number is kept at the root of its name's key, and answered on the
- * way by servers that saw it go by. docs/guide/service.md explains it line by line.
+/* counter: a whole service (weft up --service ./counter.so; docs/guide/service.md explains it).
+ * Each number is kept at the root of its name's key, and answered on its way by who saw it pass.
  * A program asks "+NAME" (one more) or "?NAME" (how many?) and is answered "VALUE SERVER". */
 #include <stdio.h>
 #include <string.h>

@@ -111,7 +111,7 @@ static void troubles_are_seen_in_their_places(void **state)
     example.seen[1].look.ports[0].state = PORT_COMING;
     example.seen[6].state = SERVER_SILENT;
     const char *lines = draw(80, 0);
-    assert_non_null(strstr(lines, "ERR  7 of 9 servers"));
+    assert_non_null(strstr(lines, "WARN  7 of 9 servers"));
     assert_non_null(strstr(lines, "\n  SERVERS_DOWN: 1 of 9 servers is dead: 8\n"));
     assert_non_null(strstr(lines, "\n0 / 1 + 2 · \n·   ·   ·   \n3 x 4 · 5 · \n    !       \n"
                                   "?   7   ✗   \n"));

@@ -94,7 +94,7 @@ static void ways_are_the_shortest_and_all_of_them(void **state)
     const char *specs[] = {"torus:3x3x3", "torus:5x2", "novacube:4x4",
                            "jellyfish:n=24,degree=4,seed=2", "torus:2x1"};
     const uint64_t seed = 11;
-    print_message("seed %lu\n", (unsigned long)seed);
+    print_message("# seed %lu\n", (unsigned long)seed);
     struct rng rng = rng_make(seed, 0);
     for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
         struct place place;
