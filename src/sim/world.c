@@ -39,6 +39,7 @@ struct world_node {
     uint32_t rate;          /* of its clock, in millionths */
     env_nsec clock_base;    /* of the world, ... */
     env_nsec clock_at_base; /* ... and what it read then */
+    struct disk *disk;      /* NULL: it has none; it outlives the node */
 };
 
 struct world {
@@ -95,6 +96,11 @@ static psec clock_when(const struct world_node *at, env_nsec moment)
 static inline uint32_t timer_channel(const struct world *world, node_id id)
 {
     return 2 * world->wire_count + id;
+}
+
+static inline uint32_t disk_channel(const struct world *world, node_id id)
+{
+    return timer_channel(world, world->plan->server_count) + id;
 }
 
 /* The wire that ends at that port. */
@@ -166,6 +172,18 @@ static void has_room(struct world *world, uint32_t wire)
     step(at);
 }
 
+/* Operations that are done; while it is paused they wait for it. */
+static void disk_due(struct world_node *at)
+{
+    if (!is_awake(at))
+        return;
+    struct world *world = at->world;
+    at->env.now = clock_read(at);
+    disk_run(at->disk, engine_now(world->engine));
+    engine_set(world->engine, disk_channel(world, at->self), disk_next(at->disk));
+    step(at);
+}
+
 /* A hop touches some thirty lines of memory in as many places, and a large world fits in no cache.
  * So what the next events need is fetched while this one is handled: the one that is furthest ahead
  * brings what its channel names, the next what that points to, and so on. */
@@ -217,8 +235,10 @@ void world_run(struct world *world, psec until)
             arrived(world, channel);
         else if (channel < 2 * world->wire_count)
             has_room(world, channel - world->wire_count);
-        else
+        else if (channel < disk_channel(world, 0))
             timer_due(&world->nodes[channel - 2 * world->wire_count]);
+        else
+            disk_due(&world->nodes[channel - disk_channel(world, 0)]);
     }
 }
 
@@ -278,11 +298,27 @@ static void env_local(struct env *env, uint64_t client, const void *bytes, uint3
         settings->answer(settings->context, at->self, client, bytes, size);
 }
 
+static void env_disk(struct env *env, struct disk_operation *operation)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    disk_submit(at->disk, engine_now(world->engine), operation);
+    engine_set(world->engine, disk_channel(world, at->self), disk_next(at->disk));
+}
+
 static const struct env_ops world_env_ops = {
     .receive = env_receive,
     .room = env_room,
     .transmit = env_transmit,
     .local = env_local,
+};
+
+static const struct env_ops world_env_disk_ops = {
+    .receive = env_receive,
+    .room = env_room,
+    .transmit = env_transmit,
+    .local = env_local,
+    .disk = env_disk,
 };
 
 /* ---- lives ---- */
@@ -346,6 +382,10 @@ void world_crash(struct world *world, node_id id)
         world->wires[wire].asked = false;
         engine_set(world->engine, world->wire_count + wire, PSEC_NEVER);
     }
+    if (at->disk) {
+        disk_crash(at->disk);
+        engine_set(world->engine, disk_channel(world, id), PSEC_NEVER);
+    }
     lose_input(world, id);
     hash_add(world, engine_now(world->engine) ^ id);
     world_watch_closed(&world->watch, id);
@@ -367,6 +407,8 @@ void world_pause(struct world *world, node_id id, bool paused)
         node_room(at->node, port);
     }
     step(at);
+    if (at->disk)
+        disk_due(at);
 }
 
 void world_clock(struct world *world, node_id id, uint32_t millionths)
@@ -418,12 +460,21 @@ int world_request(struct world *world, node_id id, uint16_t service, uint64_t cl
 
 /* ---- beginning and end ---- */
 
+static enum err disks_open(struct world *world, struct why *why)
+{
+    enum err err = OK;
+    for (node_id id = 0; !err && world->settings.disk.size && id < world->plan->server_count; id++)
+        err =
+            disk_open(&world->nodes[id].disk, &world->settings.disk, world->settings.seed, id, why);
+    return err;
+}
+
 static enum err parts_open(struct world *world, struct why *why)
 {
     const struct plan *plan = world->plan;
     enum err err = slab_pool_open(&world->pool, world->settings.packet_memory, why);
     if (!err)
-        err = engine_open(&world->engine, 2 * world->wire_count + plan->server_count, why);
+        err = engine_open(&world->engine, 2 * world->wire_count + 2 * plan->server_count, why);
     if (err)
         return err;
     world->wires = calloc(world->wire_count, sizeof *world->wires);
@@ -435,14 +486,15 @@ static enum err parts_open(struct world *world, struct why *why)
         wire_init(&world->wires[i], &world->pace, world->pool, world->settings.seed, i);
     for (node_id id = 0; id < plan->server_count; id++)
         world->nodes[id] = (struct world_node){
-            .env = {.ops = &world_env_ops, .pool = slab_packets(world->pool)},
+            .env = {.ops = world->settings.disk.size ? &world_env_disk_ops : &world_env_ops,
+                    .pool = slab_packets(world->pool)},
             .world = world,
             .self = id,
             .wanted = NOT_ASKED,
             .input_port = PORT_NONE,
             .rate = CLOCK_RIGHT,
         };
-    return OK;
+    return disks_open(world, why);
 }
 
 static enum err nodes_open(struct world *world, struct why *why)
@@ -509,6 +561,8 @@ void world_close(struct world *world)
     assert(!left || stopped);
     for (uint32_t i = 0; world->wires && i < world->wire_count; i++)
         wire_fini(&world->wires[i]);
+    for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
+        disk_close(world->nodes[id].disk);
     free(world->nodes);
     free(world->wires);
     engine_close(world->engine);
@@ -607,4 +661,9 @@ void world_check(struct world *world)
     for (node_id id = 0; id < world->plan->server_count; id++)
         if (world->nodes[id].node)
             node_check(world->nodes[id].node);
+}
+
+struct disk *world_disk(struct world *world, node_id id)
+{
+    return world->nodes[id].disk;
 }

@@ -24,6 +24,7 @@
  * found none. */
 
 #include "node/node.h"
+#include "sim/disk.h"
 #include "sim/engine.h"
 #include "sim/wire.h"
 
@@ -70,6 +71,7 @@ struct world_settings {
      * seed and watcher are the world's to fill in. */
     struct node_config node;
     struct wire_settings wire;
+    struct disk_settings disk; /* of each server; size 0: none has one */
     uint64_t seed;
     size_t packet_memory;                  /* bytes of packets at the most; 0: any */
     bool settled;                          /* it starts as if it had been up for long */
@@ -99,7 +101,8 @@ psec world_now(const struct world *world);
 
 /* ---- what happens to servers ----
  *
- * A crash drops the node with all it holds (its packets: dropped, STOPPED). Frames that it sent
+ * A crash drops the node with all it holds (its packets: dropped, STOPPED), and its disk keeps what
+ * was synced, and of the rest what chance leaves. Frames that it sent
  * still arrive; those on their way to it are lost when they arrive, unless it lives again by then.
  * Its neighbours learn of it by silence alone. */
 void world_crash(struct world *world, node_id id);
@@ -124,6 +127,7 @@ bool world_is_paused(const struct world *world, node_id id);
 uint64_t world_incarnation(const struct world *world, node_id id); /* of its last life; 0: none */
 /* The direction that leaves there; wire_set_faults, wire_set, wire_count. NULL: no cable. */
 struct wire *world_wire(struct world *world, node_id id, unsigned port);
+struct disk *world_disk(struct world *world, node_id id); /* NULL: it has none */
 struct slab_pool *world_pool(struct world *world);
 const struct plan *world_plan(const struct world *world);
 

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "node/self.h"
 
 #define CHATTER   300
+#define KEEPER    301
 #define SECOND    PSEC_PER_SECOND
 #define MILLI     (PSEC_PER_SECOND / 1000)
 #define WHOLE_MAX (10 * SECOND)
@@ -78,7 +80,51 @@ static const struct weft_service chatter_service = {
         },
 };
 
-static const struct weft_service *const services[] = {&chatter_service, NULL};
+/* ---- keeper: writes a word to its disk and reads it again; asked "w", "s" and "r" ---- */
+
+struct keeper {
+    struct disk_operation operation;
+    uint64_t client;
+    char word[8];
+};
+
+static void keeper_done(struct disk_operation *operation)
+{
+    struct weft_self *self = operation->owner;
+    struct keeper *keeper = weft_memory(self);
+    const char *answer = operation->result < 0 ? "refused" : keeper->word;
+    weft_answer(self, keeper->client, answer, (uint32_t)strlen(answer));
+}
+
+static void keeper_request(struct weft_self *self, uint64_t client, const void *bytes,
+                           uint32_t size)
+{
+    struct keeper *keeper = weft_memory(self);
+    char what = *(const char *)bytes;
+    keeper->client = client;
+    memcpy(keeper->word, what == 'w' ? "durable" : "", 8 * (what == 'w'));
+    keeper->operation = (struct disk_operation){
+        .kind = what == 'w'   ? DISK_WRITE
+                : what == 'r' ? DISK_READ
+                              : DISK_SYNC,
+        .bytes = what == 's' ? NULL : keeper->word,
+        .size = what == 's' ? 0 : sizeof keeper->word,
+        .done = keeper_done,
+        .owner = self,
+    };
+    if (node_disk(self, &keeper->operation) < 0)
+        weft_answer(self, client, "no disk", 7);
+}
+
+static const struct weft_service keeper_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "keeper",
+    .id = KEEPER,
+    .size = sizeof(struct keeper),
+    .ops = &(const struct weft_service_ops){.request = keeper_request},
+};
+
+static const struct weft_service *const services[] = {&chatter_service, &keeper_service, NULL};
 
 /* ---- a witness: counts, and knows each packet by its trail ---- */
 
@@ -178,6 +224,8 @@ static void answered(void *context, node_id at, uint64_t client, const void *byt
     scene->answers += client;
 }
 
+static struct disk_settings scene_disk; /* of servers in the next scene */
+
 static struct scene *scene_open(const char *spec, uint64_t seed, bool settled)
 {
     struct scene *scene = calloc(1, sizeof *scene);
@@ -190,6 +238,7 @@ static struct scene *scene_open(const char *spec, uint64_t seed, bool settled)
     settings.plan = &scene->plan;
     settings.node.services = services;
     settings.seed = seed;
+    settings.disk = scene_disk;
     settings.settled = settled;
     settings.watchers = scene->watchers;
     settings.answer = answered;
@@ -372,7 +421,59 @@ static void a_busy_wire_is_full_and_says_when_it_is_not(void **state)
     scene_close(scene);
 }
 
-TEST_MAIN(TEST(servers_find_each_other_on_any_wiring),
+/* Asks the keeper of server 4 and returns what it answers within a while, or "". */
+static const char *keeper_ask(struct scene *scene, const char *what)
+{
+    scene->answer[0] = 0;
+    assert_int_equal(world_request(scene->world, 4, KEEPER, 1, what, 1), 0);
+    assert_string_equal(scene->answer, ""); /* a disk takes its time */
+    world_run(scene->world, world_now(scene->world) + 10 * MILLI);
+    return scene->answer;
+}
+
+static void life_again(struct scene *scene)
+{
+    struct why why;
+    world_crash(scene->world, 4);
+    assert_int_equal(world_restart(scene->world, 4, &why), OK);
+}
+
+static void what_was_synced_outlives_its_server(void **state)
+{
+    scene_disk = (struct disk_settings){.size = 1 << 20, .delay = MILLI, .lost = DISK_PARTS};
+    struct scene *scene = scene_open("torus:3x3", 15, true);
+    assert_string_equal(keeper_ask(scene, "w"), "durable");
+    life_again(scene); /* before a sync: this disk loses all of that */
+    assert_string_equal(keeper_ask(scene, "r"), "");
+    assert_string_equal(keeper_ask(scene, "w"), "durable");
+    (void)keeper_ask(scene, "s");
+    life_again(scene);
+    assert_string_equal(keeper_ask(scene, "r"), "durable");
+    /* What it waits for when it dies never comes; while it is paused it waits, too. */
+    assert_int_equal(world_request(scene->world, 4, KEEPER, 1, "r", 1), 0);
+    scene->answer[0] = 0;
+    world_pause(scene->world, 4, true);
+    world_run(scene->world, world_now(scene->world) + 10 * MILLI);
+    assert_string_equal(scene->answer, "");
+    world_pause(scene->world, 4, false);
+    assert_string_equal(scene->answer, "durable");
+    assert_int_equal(world_request(scene->world, 4, KEEPER, 1, "r", 1), 0);
+    scene->answer[0] = 0;
+    life_again(scene);
+    world_run(scene->world, world_now(scene->world) + 10 * MILLI);
+    assert_string_equal(scene->answer, "");
+    struct disk_counts counts;
+    disk_count(world_disk(scene->world, 4), &counts);
+    assert_true(counts.lost == 1 && counts.writes == 2 && counts.syncs == 1);
+    scene_close(scene);
+    scene_disk = (struct disk_settings){0};
+    scene = scene_open("torus:3x3", 15, true);
+    assert_int_equal(world_request(scene->world, 4, KEEPER, 1, "r", 1), 0);
+    assert_string_equal(scene->answer, "no disk");
+    scene_close(scene);
+}
+
+TEST_MAIN(TEST(servers_find_each_other_on_any_wiring), TEST(what_was_synced_outlives_its_server),
           TEST(a_settled_world_delivers_from_the_start), TEST(a_seed_is_a_run),
           TEST(a_crash_is_noticed_and_a_new_life_welcome), TEST(a_pause_is_a_silence_that_ends),
           TEST(a_slow_clock_reads_less_and_still_wakes_its_node), TEST(a_local_program_is_answered),
