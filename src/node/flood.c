@@ -26,6 +26,43 @@ static void row_spread(struct flood *flood, node_id server, unsigned from)
     }
 }
 
+static bool is_in_batch(const struct flood *flood)
+{
+    for (unsigned port = 0; port < flood->state->plan->port_count; port++)
+        if (flood->ports[port].in_batch)
+            return true;
+    return false;
+}
+
+static bool is_coming(const struct flood *flood, node_id server)
+{
+    struct link_report report;
+    return link_state_report(flood->state, server, &report) && report.near != report.up;
+}
+
+/* Nobody is told of our own row, though somebody was about to be. */
+static void own_withhold(struct flood *flood)
+{
+    for (unsigned port = 0; port < flood->state->plan->port_count; port++)
+        if (flood->ports[port].pending)
+            set_remove(flood->ports[port].pending, flood->state->self);
+}
+
+/* The batch of that port has ended, or will never: what was held goes on. */
+static void batch_end(struct flood *flood, unsigned port)
+{
+    struct flood_port *at = &flood->ports[port];
+    at->in_batch = false;
+    for (size_t word = 0; at->is_held && word < flood->words; word++)
+        for (; at->held[word]; at->held[word] &= at->held[word] - 1)
+            row_spread(flood, (node_id)(word * 64 + (size_t)__builtin_ctzll(at->held[word])), port);
+    at->is_held = false;
+    if (flood->own_held && !is_in_batch(flood)) {
+        flood->own_held = false;
+        row_spread(flood, flood->state->self, PORT_NONE);
+    }
+}
+
 /* ---- as the spread of a table ---- */
 
 static void flood_change(struct spread *spread, const struct change *change,
@@ -33,7 +70,11 @@ static void flood_change(struct spread *spread, const struct change *change,
 {
     struct flood *flood = (struct flood *)spread;
     assert(!to);
-    row_spread(flood, flood->state->self, PORT_NONE);
+    flood->own_held = is_coming(flood, flood->state->self) && is_in_batch(flood);
+    if (flood->own_held)
+        own_withhold(flood);
+    else
+        row_spread(flood, flood->state->self, PORT_NONE);
 }
 
 static void flood_set(struct spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
@@ -80,7 +121,8 @@ bool flood_init(struct flood *flood, struct link_state *state, struct arena *are
             continue;
         flood->ports[port].pending = arena_take_array(arena, flood->words, sizeof(uint64_t));
         flood->ports[port].told = arena_take_array(arena, flood->words, sizeof(uint64_t));
-        have = flood->ports[port].pending && flood->ports[port].told;
+        flood->ports[port].held = arena_take_array(arena, flood->words, sizeof(uint64_t));
+        have = flood->ports[port].pending && flood->ports[port].told && flood->ports[port].held;
     }
     return have;
 }
@@ -88,9 +130,11 @@ bool flood_init(struct flood *flood, struct link_state *state, struct arena *are
 void flood_unlink(struct flood *flood, unsigned port)
 {
     struct flood_port *at = &flood->ports[port];
+    at->linked = false;
+    batch_end(flood, port);
     memset(at->pending, 0, flood->words * sizeof *at->pending);
     memset(at->told, 0, flood->words * sizeof *at->told);
-    *at = (struct flood_port){.pending = at->pending, .told = at->told};
+    *at = (struct flood_port){.pending = at->pending, .told = at->told, .held = at->held};
 }
 
 void flood_link(struct flood *flood, unsigned port)
@@ -103,12 +147,15 @@ void flood_link(struct flood *flood, unsigned port)
         if (link_state_report(flood->state, server, &report))
             set_add(at->pending, server);
     }
-    at->is_pending = true; /* our own row at least */
+    if (flood->own_held)
+        own_withhold(flood);
+    at->is_pending = true; /* one message at least, if only to say that there is nothing */
 }
 
 /* ---- taking ---- */
 
-static void row_take(struct flood *flood, unsigned port, const struct link_report *report)
+static void row_take(struct flood *flood, unsigned port, const struct link_report *report,
+                     bool more)
 {
     bool news = flood->takes_stale ? link_state_take_stale(flood->state, report)
                                    : link_state_take(flood->state, report);
@@ -123,8 +170,14 @@ static void row_take(struct flood *flood, unsigned port, const struct link_repor
     }
     if (flood->news)
         flood->news(flood->context, report);
-    row_spread(flood, report->server, port);
-    set_remove(flood->ports[port].pending, report->server);
+    struct flood_port *at = &flood->ports[port];
+    if (more && report->near != report->up) {
+        set_add(at->held, report->server);
+        at->is_held = true;
+    } else {
+        row_spread(flood, report->server, port);
+    }
+    set_remove(at->pending, report->server);
     if (report->near != report->up) {
         set_add(flood->owed, report->server);
         flood->owes_seen = true;
@@ -157,27 +210,28 @@ void flood_take(struct flood *flood, unsigned port, const struct hello_rows *row
     for (uint32_t i = 0; i < rows->count; i++) {
         struct link_report report;
         hello_row_read(bytes, i, &report);
-        row_take(flood, port, &report);
+        row_take(flood, port, &report, rows->more);
     }
     at->in_batch = rows->more;
+    if (!rows->more)
+        batch_end(flood, port);
     at->synced_in |= !rows->more;
 }
 
 /* ---- telling ---- */
 
-/* Moves what is pending into the message under way, as much as fits. */
-static uint32_t rows_gather(struct flood *flood, struct flood_port *at,
+/* Moves what is pending, of rows that are coming or of the others, into the message under way, as
+ * much as fits; returns how many are in it then. */
+static uint32_t rows_gather(struct flood *flood, struct flood_port *at, bool coming, uint32_t count,
                             struct link_report reports[HELLO_ROWS_MAX])
 {
-    uint32_t count = 0;
-    at->is_pending = false;
     for (size_t word = 0; word < flood->words; word++)
-        while (at->pending[word]) {
-            node_id server = (node_id)(word * 64 + (size_t)__builtin_ctzll(at->pending[word]));
-            if (count == HELLO_ROWS_MAX) {
-                at->is_pending = true;
+        for (uint64_t left = at->pending[word]; left; left &= left - 1) {
+            node_id server = (node_id)(word * 64 + (size_t)__builtin_ctzll(left));
+            if (is_coming(flood, server) != coming)
+                continue;
+            if (count == HELLO_ROWS_MAX)
                 return count;
-            }
             set_remove(at->pending, server);
             set_add(at->told, server);
             bool known = link_state_report(flood->state, server, &reports[count]);
@@ -187,12 +241,22 @@ static uint32_t rows_gather(struct flood *flood, struct flood_port *at,
     return count;
 }
 
+static bool is_pending(const struct flood *flood, const struct flood_port *at)
+{
+    for (size_t word = 0; word < flood->words; word++)
+        if (at->pending[word])
+            return true;
+    return false;
+}
+
 static void take_back(struct flood *flood, struct flood_port *at)
 {
     for (size_t word = 0; word < flood->words; word++) {
         at->pending[word] |= at->told[word];
         at->told[word] = 0;
     }
+    if (flood->own_held)
+        own_withhold(flood);
     at->is_pending = true;
     at->is_under_way = false;
 }
@@ -208,7 +272,9 @@ bool flood_next(struct flood *flood, unsigned port, env_nsec now, struct hello_r
     *rows = (struct hello_rows){.acknowledged = at->received};
     bool tells = at->is_pending && !at->is_under_way;
     if (tells) {
-        rows->count = rows_gather(flood, at, reports);
+        rows->count = rows_gather(flood, at, false, 0, reports);
+        rows->count = rows_gather(flood, at, true, rows->count, reports);
+        at->is_pending = is_pending(flood, at);
         rows->more = at->is_pending;
     }
     /* The other end waits for one message at least, also where it told us all rows itself. */
@@ -234,9 +300,8 @@ node_id flood_owed(struct flood *flood)
 {
     if (!flood->owes_seen)
         return NODE_NONE;
-    for (unsigned port = 0; port < flood->state->plan->port_count; port++)
-        if (flood->ports[port].in_batch)
-            return NODE_NONE;
+    if (is_in_batch(flood))
+        return NODE_NONE;
     for (size_t word = 0; word < flood->words; word++)
         if (flood->owed[word]) {
             node_id server = (node_id)(word * 64 + (size_t)__builtin_ctzll(flood->owed[word]));

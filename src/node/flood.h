@@ -7,6 +7,11 @@
  * message of a batch (`more` is false) was taken, the receiver knows everything that the sender
  * knew when it wrote it. The admission of links (link_state.h) rests on that.
  *
+ * Where a batch takes several messages (beyond some 300 servers), rows whose links are coming up
+ * are told last, and whoever is in the middle of a batch keeps them, and its own, to itself until
+ * the batch ends. So also those behind it learn of a link that comes only after everything that its
+ * end knew when it said so.
+ *
  * A row is passed on only if it was news, so flooding ends by itself. Pure. */
 
 #include "node/hello.h"
@@ -17,7 +22,9 @@
 struct flood_port {
     uint64_t *pending; /* rows to be told */
     uint64_t *told;    /* rows in the message under way */
-    bool linked;       /* both ends hear each other: rows flow */
+    uint64_t *held;    /* rows of a batch that has not ended, for the others to be told then */
+    bool is_held;
+    bool linked; /* both ends hear each other: rows flow */
     bool is_pending;
     bool is_under_way;
     bool owes;          /* an acknowledgement */
@@ -37,6 +44,7 @@ struct flood {
     struct flood_port ports[PORT_MAX];
     uint64_t *owed; /* whose links wait for us to say "seen" */
     bool owes_seen;
+    bool own_held;    /* our own row is kept until all batches have ended */
     bool takes_stale; /* the planted fault */
     /* NULL, or who is told of each row that was news. */
     void (*news)(void *context, const struct link_report *report);

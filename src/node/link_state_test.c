@@ -287,7 +287,53 @@ static void rows_arrive_in_causal_order(void **state)
     stage_close(&other);
 }
 
-TEST_MAIN(TEST(routes_are_never_stale), TEST(the_newest_row_wins),
-          TEST(a_link_is_up_when_all_have_seen_it_near),
+static bool is_to_be_told(const struct stage *stage, unsigned port, node_id server)
+{
+    return stage->flood.ports[port].pending[server / 64] >> server % 64 & 1;
+}
+
+static void batch_take(struct stage *stage, uint32_t sequence, bool more,
+                       const struct link_report *report)
+{
+    uint8_t bytes[HELLO_ROWS_HEAD + HELLO_ROW_SIZE + HELLO_TAIL];
+    struct hello_rows rows = {.sequence = sequence, .more = more, .count = 1};
+    hello_rows_write(&rows, report, bytes);
+    flood_take(&stage->flood, 0, &rows, bytes);
+    link_state_settle(&stage->state);
+}
+
+/* In the middle of a batch links that are coming, others' and our own, are kept back. */
+static void links_that_come_wait_for_the_end_of_a_batch(void **state)
+{
+    struct stage stage;
+    stage_open(&stage, "torus:3x3", 0);
+    flood_link(&stage.flood, 0);
+    flood_link(&stage.flood, 1);
+    struct hello_rows rows;
+    static struct link_report reports[HELLO_ROWS_MAX];
+    assert_true(flood_next(&stage.flood, 1, 0, &rows, reports)); /* our own row */
+    batch_take(&stage, 1, true, &(struct link_report){4, 1, 1, 3, 1});
+    batch_take(&stage, 2, true, &(struct link_report){5, 1, 1, 3, 3});
+    assert_false(is_to_be_told(&stage, 1, 4));
+    assert_true(is_to_be_told(&stage, 1, 5));
+    assert_int_equal(flood_owed(&stage.flood), NODE_NONE);
+    link_state_near(&stage.state, 1, true);
+    link_state_put(&stage.state, false);
+    assert_false(is_to_be_told(&stage, 1, 0));
+    batch_take(&stage, 3, false, &(struct link_report){6, 1, 1, 1, 1});
+    assert_true(is_to_be_told(&stage, 1, 4) && is_to_be_told(&stage, 1, 6));
+    assert_true(is_to_be_told(&stage, 1, 0) && is_to_be_told(&stage, 0, 0));
+    assert_false(is_to_be_told(&stage, 0, 4)); /* we have it from there */
+    assert_int_equal(flood_owed(&stage.flood), 4);
+    /* A batch that breaks off is one that ended. */
+    batch_take(&stage, 4, true, &(struct link_report){7, 1, 1, 3, 1});
+    assert_false(is_to_be_told(&stage, 1, 7));
+    flood_unlink(&stage.flood, 0);
+    assert_true(is_to_be_told(&stage, 1, 7));
+    stage_close(&stage);
+}
+
+TEST_MAIN(TEST(routes_are_never_stale), TEST(links_that_come_wait_for_the_end_of_a_batch),
+          TEST(the_newest_row_wins), TEST(a_link_is_up_when_all_have_seen_it_near),
           TEST(the_dead_and_the_reborn_have_not_seen_it),
           TEST(messages_are_read_as_they_were_written), TEST(rows_arrive_in_causal_order))
