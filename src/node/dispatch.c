@@ -182,7 +182,8 @@ static void forward(struct node *node, struct packet *packet)
         return;
     }
     packet->hops_left--;
-    (void)enqueue(node, packet); /* it counts what it drops */
+    if (!node_send_straight(node, packet))
+        (void)enqueue(node, packet); /* it counts what it drops */
 }
 
 void dispatch_received(struct node *node, unsigned port, struct packet *packet)

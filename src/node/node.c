@@ -248,11 +248,52 @@ void node_settle(struct node *node, const uint64_t *incarnations)
 
 /* ---- the step ---- */
 
+/* Hands a frame to the world, and counts it. */
+static void frame_send(struct node *node, unsigned port, struct packet **frame, unsigned count)
+{
+    struct node_port *at = &node->ports[port];
+    for (unsigned i = 0; i < count; i++) {
+        at->bytes_out += frame[i]->size;
+        if (node->config.watcher && node->config.watcher->transmitted)
+            node->config.watcher->transmitted(node->config.watcher, node->self, port, frame[i]);
+    }
+    at->packets_out += count;
+    at->frames_out++;
+    node->counts.packets_out += count;
+    node->env->ops->transmit(node->env, port, frame, count, false);
+}
+
+/* Bytes that the next frame may have: of one whole packet, or none, and then the port is blocked
+ * until node_room. */
+static uint32_t frame_room(struct node *node, unsigned port)
+{
+    if (node->env->ops->room(node->env, port) >= PACKET_SIZE_MAX)
+        return PACKET_SIZE_MAX;
+    node->blocked |= (port_set)1 << port;
+    node->ports[port].busy++;
+    return 0;
+}
+
+bool node_send_straight(struct node *node, struct packet *packet)
+{
+    if (!node->lone || egress_ports(node->egress))
+        return false;
+    for (port_set left = packet->ports & node->carriers & ~node->blocked; left; left &= left - 1) {
+        unsigned port = (unsigned)__builtin_ctz(left);
+        if (!frame_room(node, port))
+            continue;
+        frame_send(node, port, &packet, 1);
+        return true;
+    }
+    return false;
+}
+
 /* True: there may be more. */
 static bool receive(struct node *node, unsigned port)
 {
     struct packet *burst[RECEIVE_BURST];
     unsigned count = node->env->ops->receive(node->env, port, burst, RECEIVE_BURST);
+    node->lone = count == 1;
     for (unsigned i = 0; i < count; i++) {
         if (i + 1 < count)
             __builtin_prefetch(burst[i + 1]->bytes);
@@ -276,28 +317,12 @@ static void timers_fire(struct node *node)
 static bool transmit(struct node *node, unsigned port)
 {
     struct packet *frame[EGRESS_FRAME_MAX];
-    struct node_port *at = &node->ports[port];
     for (unsigned frames = 0; frames < FRAMES_PER_PORT; frames++) {
-        uint32_t room = node->env->ops->room(node->env, port);
-        if (room < PACKET_SIZE_MAX) {
-            node->blocked |= (port_set)1 << port;
-            at->busy++;
-            return false;
-        }
-        if (room > PACKET_SIZE_MAX)
-            room = PACKET_SIZE_MAX; /* a frame is no larger than its largest packet */
-        unsigned count = egress_frame(node->egress, port, room, frame);
+        uint32_t room = frame_room(node, port);
+        unsigned count = room ? egress_frame(node->egress, port, room, frame) : 0;
         if (!count)
             return false;
-        for (unsigned i = 0; i < count; i++) {
-            at->bytes_out += frame[i]->size;
-            if (node->config.watcher && node->config.watcher->transmitted)
-                node->config.watcher->transmitted(node->config.watcher, node->self, port, frame[i]);
-        }
-        at->packets_out += count;
-        at->frames_out++;
-        node->counts.packets_out += count;
-        node->env->ops->transmit(node->env, port, frame, count, false);
+        frame_send(node, port, frame, count);
         if (!(egress_ports(node->egress) >> port & 1))
             return false;
     }
@@ -318,6 +343,7 @@ env_nsec node_step(struct node *node)
             more = true;
         }
     }
+    node->lone = false;
     if (timers_next(&node->timers) <= now)
         timers_fire(node);
     if (node->loop)

@@ -62,6 +62,7 @@ struct node {
     env_nsec opened_at;
     port_set inputs;   /* have something to receive */
     port_set blocked;  /* room() was 0 */
+    bool lone;         /* one packet came, and nobody behind it could share its frame */
     port_set planned;  /* have a cable */
     port_set carriers; /* of those: nobody said that the other end is gone, nor cut it */
     struct node_port ports[PORT_MAX];
@@ -109,6 +110,10 @@ port_set dispatch_ports(struct node *node, struct packet *packet);
 /* What waits in the loop is delivered. */
 void dispatch_loop(struct node *node);
 void dispatch_fini(struct node *node);
+
+/* A packet that came alone while nothing waits goes out at once, past queue and round: nobody is
+ * there to be fair to. False: it has to wait like the others. */
+bool node_send_straight(struct node *node, struct packet *packet);
 
 /* The slot of a service, or SERVICES_MAX. */
 unsigned node_slot(const struct node *node, uint16_t service);
