@@ -7,13 +7,7 @@
 #include "base/hash.h"
 #include "keyspace/keyspace.h"
 
-enum {
-    AT_KIND = 1,
-    AT_SIZE = 6,
-    AT_DESTINATION = 12,
-    AT_IDENTITY = 32,
-    AT_CHECK = 36
-};
+enum { AT_KIND = 1, AT_SIZE = 6, AT_DESTINATION = 12, AT_IDENTITY = 32, AT_CHECK = 36 };
 
 /* The header as five words, lowest byte first: read once, then taken apart in registers. */
 struct header {
@@ -28,17 +22,15 @@ static struct header header_load(const uint8_t *bytes)
     return header;
 }
 
-/* Of the header without its two hop bytes and the check itself. */
+/* Of the header without its two hop bytes and the check itself. The products do not wait for each
+ * other; as the factors are odd, a word that changed always changes the sum. */
 static uint32_t header_check(const struct header *header)
 {
     const uint64_t *words = header->words;
-    uint64_t hash = 0x9e3779b97f4a7c15u;
-    hash = (hash ^ (words[0] & 0xffff0000ffffffffu)) * 0xbf58476d1ce4e5b9u;
-    hash = (hash ^ hash >> 32 ^ words[1]) * 0x94d049bb133111ebu;
-    hash = (hash ^ hash >> 32 ^ words[2]) * 0xbf58476d1ce4e5b9u;
-    hash = (hash ^ hash >> 32 ^ words[3]) * 0x94d049bb133111ebu;
-    hash = (hash ^ hash >> 32 ^ (words[4] & 0xffffffffu)) * 0xbf58476d1ce4e5b9u;
-    return (uint32_t)(hash_mix(hash) >> 32);
+    uint64_t sum = (words[0] & 0xffff0000ffffffffu) * 0x9e3779b97f4a7c15u +
+                   words[1] * 0xbf58476d1ce4e5b9u + words[2] * 0x94d049bb133111ebu +
+                   words[3] * 0xd6e8feb86659fd93u + (words[4] & 0xffffffffu) * 0xa0761d6478bd642fu;
+    return (uint32_t)(hash_mix(sum) >> 32);
 }
 
 /* The number that stands highest byte first at that place of a word. */
