@@ -24,6 +24,7 @@ enum {
     SLOTS_MAX = 1024,       /* that a node gives room to ... */
     BYTES_MAX = 1024 * 1024 /* ... for one program */
 };
+static_assert(CHANNEL_MESSAGE_MAX == FRAME_BODY_MAX, "a message is a frame");
 static_assert(BELL_SPACE >= DOORBELL_PLACED_SIZE, "a bell has room");
 
 struct channel {

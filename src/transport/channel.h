@@ -16,10 +16,9 @@
 #include <sys/uio.h>
 
 #include "base/err.h"
-#include "transport/transport.h"
 #include "wire/attach.h"
 
-#define CHANNEL_MESSAGE_MAX FRAME_BODY_MAX
+#define CHANNEL_MESSAGE_MAX 8940 /* FRAME_BODY_MAX */
 
 struct channel;
 
