@@ -14,11 +14,14 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/check.h"
+#include "transport/channel.h"
+#include "wire/attach.h"
 
 enum {
     BACKLOG = 64,
     ACCEPT_MAX = 16,
-    REQUESTS_MAX = 16, /* of one readiness, so that one program cannot starve the rest */
+    REQUESTS_MAX = 16,              /* of one look, so that one program cannot starve the rest */
+    LOOKS_MAX = 64,                 /* at the channel of a program that is gone: it holds no more */
     SEND_BUFFER_BYTES = 1024 * 1024 /* asked for: answers wait there until they are taken */
 };
 
@@ -27,9 +30,14 @@ struct desk_client {
     struct poller_watch *watch;
     int fd; /* -1: free */
     uint32_t turn;
+    bool broken;             /* its channel holds nonsense */
+    struct channel *channel; /* NULL: it uses the socket */
+    struct list node;        /* in desks->channels if it has one */
 };
+static_assert(DESK_REQUEST_MAX >= CHANNEL_MESSAGE_MAX, "a channel's message is a request");
 
 struct desk {
+    struct desks *desks;
     struct poller *poller;
     struct desk_events events;
     uint64_t dropped;
@@ -50,24 +58,113 @@ static void client_end(struct desk_client *client)
     const struct desk_events *events = &client->desk->events;
     uint64_t number = client_number(client);
     poller_remove(client->desk->poller, client->watch);
+    list_remove(&client->node);
+    channel_close(client->channel);
     close(client->fd);
     client->watch = NULL;
+    client->channel = NULL;
     client->fd = -1;
     client->turn++;
     events->gone(events->owner, number);
 }
 
+/* ---- by memory ---- */
+
+/* The answer goes by the socket, and says where the next one goes. */
+static int client_share(struct desk_client *client, size_t size, int file)
+{
+    struct desk *desk = client->desk;
+    struct attach_ask ask;
+    uint8_t answer[ATTACH_ANSWER_SIZE];
+    int result = attach_ask_read(&ask, desk->bytes, size);
+    if (client->channel)
+        result = -EPROTO; /* again */
+    if (!result && file < 0)
+        result = -EOPNOTSUPP; /* descriptors do not pass here */
+    if (!result)
+        result = channel_map(&client->channel, file, &ask, client->fd); /* takes the file */
+    else if (file >= 0)
+        close(file);
+    if (result == -EPROTO)
+        return result;
+    if (!result)
+        list_append(&desk->desks->channels, &client->node);
+    attach_answer_write((uint16_t)-result, answer);
+    if (desk->events.shared)
+        desk->events.shared(desk->events.owner, client_number(client), result);
+    return send(client->fd, answer, sizeof answer, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 1;
+}
+
 /* 1: another may follow; 0: none now; negative: the end. */
+static int channel_request(struct desk_client *client)
+{
+    struct desk *desk = client->desk;
+    struct channel_message message;
+    int result = client->broken ? -EPROTO : channel_take(client->channel, &message, desk->bytes);
+    if (result <= 0)
+        return result;
+    result = desk->events.request(desk->events.owner, message.kind, client_number(client),
+                                  desk->bytes, message.size);
+    return result < 0 ? result : 1;
+}
+
+static int client_look(struct desk_client *client)
+{
+    int result = 1;
+    for (unsigned i = 0; i < REQUESTS_MAX && result > 0; i++)
+        result = channel_request(client);
+    return result;
+}
+
+void desks_init(struct desks *desks)
+{
+    list_init(&desks->channels);
+}
+
+void desks_look(struct desks *desks)
+{
+    list_each(&desks->channels, node)
+    {
+        struct desk_client *client = container_of(node, struct desk_client, node);
+        if (client_look(client) < 0)
+            client_end(client);
+    }
+}
+
+void desks_arm(struct desks *desks)
+{
+    list_each(&desks->channels, node)
+        channel_arm(container_of(node, struct desk_client, node)->channel);
+}
+
+void desks_disarm(struct desks *desks)
+{
+    list_each(&desks->channels, node)
+        channel_disarm(container_of(node, struct desk_client, node)->channel);
+}
+
+/* ---- by the socket ---- */
+
+/* As channel_request. A ring of its bell says only that we are awake, and shall look. */
 static int client_take(struct desk_client *client)
 {
     struct desk *desk = client->desk;
-    ssize_t size = recv(client->fd, desk->bytes, sizeof desk->bytes, MSG_DONTWAIT);
+    int file;
+    ssize_t size = channel_recv(client->fd, desk->bytes, sizeof desk->bytes, &file);
     if (size < 0)
         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
-    if (size < 2 || size > DESK_REQUEST_MAX)
-        return -EPROTO;
     struct reader in = reader_make(desk->bytes, (size_t)size);
     uint16_t service = read_u16(&in);
+    if (!in.failed && service == ATTACH_SERVICE)
+        return client_share(client, (size_t)size, file);
+    if (file >= 0)
+        close(file);
+    if (size == 1 && client->channel)
+        return 0;
+    if (!size)
+        return -EPIPE;
+    if (in.failed || size > DESK_REQUEST_MAX)
+        return -EPROTO;
     int result = desk->events.request(desk->events.owner, service, client_number(client), in.next,
                                       (uint32_t)in.left);
     return result < 0 ? result : 1;
@@ -79,8 +176,13 @@ static void client_ready(void *owner, uint32_t events)
     int result = 1;
     for (unsigned i = 0; i < REQUESTS_MAX && result > 0; i++)
         result = client_take(client);
-    if (result < 0)
-        client_end(client);
+    if (result >= 0)
+        return;
+    /* What it said before it went is heard. */
+    for (unsigned i = 0; client->channel && result != -EPROTO && i < LOOKS_MAX; i++)
+        if (client_look(client) <= 0)
+            break;
+    client_end(client);
 }
 
 static void client_begin(struct desk *desk, int fd)
@@ -95,6 +197,7 @@ static void client_begin(struct desk *desk, int fd)
                        &client->watch))
             break;
         client->fd = fd;
+        client->broken = false;
         return;
     }
     close(fd); /* too many */
@@ -119,8 +222,12 @@ void desk_answer(struct desk *desk, uint64_t number, const void *bytes, uint32_t
     struct desk_client *client = &desk->clients[place];
     if (client->fd < 0 || client_number(client) != number)
         return;
-    if (send(client->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-        desk->dropped++; /* if it is gone, its end is noticed by itself */
+    const struct iovec piece = {(void *)(uintptr_t)bytes, size};
+    int result = client->channel ? channel_say(client->channel, 0, &piece, 1) : -EMSGSIZE;
+    client->broken |= result == -EPROTO; /* and it ends when it is looked at */
+    if (result == -EMSGSIZE)
+        result = send(client->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
+    desk->dropped += result < 0; /* if it is gone, its end is noticed by itself */
 }
 
 static int desk_listen(struct desk *desk)
@@ -133,12 +240,13 @@ static int desk_listen(struct desk *desk)
     return poller_add(desk->poller, desk->fd, EPOLLIN, desk_ready, desk, &desk->watch);
 }
 
-int desk_open(struct desk **out, struct poller *poller, const char *folder, uint32_t server,
-              const struct desk_events *events, struct why *why)
+int desk_open(struct desk **out, struct desks *desks, struct poller *poller, const char *folder,
+              uint32_t server, const struct desk_events *events, struct why *why)
 {
     struct desk *desk = array_new(1, sizeof *desk);
     if (!desk)
         return why_fail(why, -ENOMEM, "not enough memory");
+    desk->desks = desks;
     desk->poller = poller;
     desk->events = *events;
     desk->fd = -1;
@@ -146,6 +254,7 @@ int desk_open(struct desk **out, struct poller *poller, const char *folder, uint
     for (unsigned i = 0; i < DESK_CLIENTS_MAX; i++) {
         desk->clients[i].desk = desk;
         desk->clients[i].fd = -1;
+        list_init(&desk->clients[i].node);
     }
     int size = snprintf(desk->address.sun_path, sizeof desk->address.sun_path, "%s/node-%u.socket",
                         folder, server);

@@ -60,6 +60,7 @@ struct host {
     struct doorbell bell;
     struct poller_watch *bell_watch;
     struct packets *packets;
+    struct desks desks;
     struct cables *cables;         /* NULL: all neighbours live here */
     struct commission *commission; /* NULL: the servers know their places */
     struct host_node *nodes;
@@ -233,6 +234,15 @@ static void on_gone(void *owner, uint64_t client)
     node_ready(node);
 }
 
+static void on_shared(void *owner, uint64_t client, int result)
+{
+    struct host_node *node = owner;
+    char text[120];
+    snprintf(text, sizeof text, "program %u attached through %s%s", (unsigned)(uint32_t)client,
+             result ? "its socket: " : "shared memory", result ? strerror(-result) : "");
+    host_say(node->host, node->server, text);
+}
+
 static void on_bell(void *owner, uint32_t events)
 {
     struct host *host = owner;
@@ -333,6 +343,7 @@ static bool host_look(struct host *host)
     host->counts.passes++;
     host->now = clock_now();
     pass_links(host);
+    desks_look(&host->desks);
     if (host->starved_count)
         pass_starved(host);
     if (host->now >= host->due)
@@ -378,6 +389,7 @@ static nsec host_due(const struct host *host)
  * more look at it would take it back. */
 static void host_sleep(struct host *host, nsec until)
 {
+    desks_arm(&host->desks);
     doorbell_prepare(&host->bell, DOORBELL_FD);
     int moved = host->cables ? cables_arm(host->cables) : 0;
     if (!host_look(host) && !moved) {
@@ -386,6 +398,7 @@ static void host_sleep(struct host *host, nsec until)
         poller_step(host->poller, due < until ? due : until);
     }
     doorbell_cancel(&host->bell);
+    desks_disarm(&host->desks);
 }
 
 /* How host_run waits. */
@@ -493,6 +506,7 @@ static enum err err_of(int result)
 static enum err host_open_parts(struct host *host, struct why *why)
 {
     const struct host_config *config = &host->config;
+    desks_init(&host->desks);
     int result = poller_open(&host->poller, &host->lock);
     if (!result)
         result = doorbell_open(&host->bell);
@@ -545,8 +559,10 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
     if (err)
         return err;
     node_ready(node);
-    const struct desk_events desk = {.request = on_request, .gone = on_gone, .owner = node};
-    int result = desk_open(&node->desk, host->poller, config->folder, node->server, &desk, why);
+    const struct desk_events desk = {
+        .request = on_request, .gone = on_gone, .shared = on_shared, .owner = node};
+    int result = desk_open(&node->desk, &host->desks, host->poller, config->folder, node->server,
+                           &desk, why);
     return result ? err_of(result) : OK;
 }
 

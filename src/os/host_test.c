@@ -2,13 +2,17 @@
 #include "os/host.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
 #include "os/host_scene.h"
 #include "os/shaper.h"
+#include "transport/channel.h"
+#include "transport/memfile.h"
 
 /* ---- a service that echoes ---- */
 
@@ -112,6 +116,7 @@ static pid_t scene_child(struct scene *scene, uint32_t servers)
     if (pid > 0)
         return pid;
     static const volatile sig_atomic_t never = 0;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves nobody behind */
     host_run(scene_host(scene, servers), &never, NSEC_NEVER);
     _exit(1);
 }
@@ -161,7 +166,9 @@ static int client_open(const struct scene *scene, node_id server)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s/node-%u.socket", scene->folder, server);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof address), 0);
+    nsec end = clock_after(SCENE_NSEC); /* its process may have just begun */
+    while (connect(fd, (struct sockaddr *)&address, sizeof address))
+        assert_true((errno == ENOENT || errno == ECONNREFUSED) && clock_now() < end);
     return fd;
 }
 
@@ -217,6 +224,211 @@ static void too_many_programs_are_refused(void **state)
     }
     assert_int_equal(served + refused, CLIENTS);
     assert_int_equal(served, 64);
+    scene_close(&scene);
+}
+
+/* ---- requests through shared memory ---- */
+
+static struct channel *memory_open(struct scene *scene, int fd)
+{
+    struct channel *channel;
+    uint8_t answer[64];
+    uint16_t status;
+    ssize_t size;
+    assert_int_equal(channel_open(&channel, fd), 0);
+    assert_int_equal(channel_offer(channel), 0);
+    scene_until(scene, (size = recv(fd, answer, sizeof answer, 0)) >= 0);
+    assert_int_equal(attach_answer_read(&status, answer, (size_t)size), 0);
+    assert_int_equal(status, 0);
+    channel_agree(channel);
+    return channel;
+}
+
+static void memory_echo(struct scene *scene, struct channel *channel, uint8_t value, uint32_t size)
+{
+    static uint8_t bytes[CHANNEL_MESSAGE_MAX], back[CHANNEL_MESSAGE_MAX];
+    const struct iovec piece = {bytes, size};
+    struct channel_message message;
+    memset(bytes, value, size);
+    assert_int_equal(channel_say(channel, ECHO_ID, &piece, 1), 0);
+    scene_until(scene, channel_take(channel, &message, back) == 1);
+    assert_int_equal(message.size, size);
+    assert_memory_equal(back, bytes, size);
+}
+
+static void programs_ask_through_memory(void **state)
+{
+    struct scene scene;
+    unsigned gone = seen.gone;
+    const uint8_t request[] = {ECHO_ID >> 8, ECHO_ID & 0xff, 0x7e, 0x7f};
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    int fd = client_open(&scene, 2);
+    struct channel *channel = memory_open(&scene, fd);
+    for (unsigned i = 0; i < 500; i++)
+        memory_echo(&scene, channel, (uint8_t)i, i % 7 ? 2 + i : CHANNEL_MESSAGE_MAX);
+    /* What comes by the socket still is a request; the answer comes through memory. */
+    uint8_t back[CHANNEL_MESSAGE_MAX];
+    struct channel_message message;
+    assert_int_equal(send(fd, request, sizeof request, 0), sizeof request);
+    scene_until(&scene, channel_take(channel, &message, back) == 1);
+    assert_int_equal(message.size, 2);
+    assert_memory_equal(back, request + 2, 2);
+    /* There is one memory to a program. */
+    struct channel *second;
+    assert_int_equal(channel_open(&second, fd), 0);
+    assert_int_equal(channel_offer(second), 0);
+    scene_until(&scene, seen.gone == gone + 1);
+    channel_close(second);
+    channel_close(channel);
+    close(fd);
+    scene_close(&scene);
+}
+
+/* Nothing but its bell wakes the host: its servers have nobody but each other, and are in no hurry.
+ */
+static void a_sleeping_host_is_woken_through_memory(void **state)
+{
+    static uint8_t back[CHANNEL_MESSAGE_MAX];
+    struct scene scene;
+    scene_open(&scene, "torus:2", echo_services);
+    scene.config.hello_nsec = 1000 * NSEC_PER_SEC;
+    scene.config.silence_nsec = 4000 * NSEC_PER_SEC;
+    pid_t pid = scene_child(&scene, 1 << 0 | 1 << 1);
+    int fd = client_open(&scene, 0);
+    struct channel *channel = memory_open(&scene, fd);
+    for (unsigned i = 0; i < 2000; i++) {
+        const struct iovec piece = {&i, sizeof i};
+        struct channel_message message;
+        int taken = 0;
+        assert_int_equal(channel_say(channel, ECHO_ID, &piece, 1), 0);
+        while (!taken) {
+            struct pollfd ready = {.fd = fd, .events = POLLIN};
+            uint8_t ring[2];
+            channel_arm(channel);
+            channel_fence(channel);
+            taken = channel_take(channel, &message, back);
+            if (taken)
+                continue;
+            if (poll(&ready, 1, (int)(SCENE_NSEC / (1000 * 1000))) != 1)
+                fail_msg("round %u: nobody rang", i);
+            assert_int_equal(recv(fd, ring, sizeof ring, 0), 1);
+        }
+        assert_int_equal(taken, 1);
+        assert_int_equal(message.size, sizeof i);
+        assert_memory_equal(back, &i, sizeof i);
+    }
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    channel_close(channel);
+    close(fd);
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 1); /* cleans up what the dead left */
+    scene_close(&scene);
+}
+
+static void a_killed_program_is_noticed(void **state)
+{
+    struct scene scene;
+    unsigned gone = seen.gone, echoes = seen.echoes;
+    const uint8_t to = 3;
+    const struct iovec piece = {(void *)(uintptr_t)&to, 1};
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    scene_until(&scene, scene_reaches(&scene, 0, 0, 4));
+    int fd = client_open(&scene, 0);
+    struct channel *channel = memory_open(&scene, fd);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) { /* it says something, and is gone before anybody looks */
+        _exit(channel_say(channel, ECHO_ID, &piece, 1) || raise(SIGKILL));
+    }
+    channel_close(channel);
+    close(fd);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    scene_until(&scene, seen.gone == gone + 1);
+    scene_until(&scene, seen.echoes == echoes + 1); /* its last words were heard */
+    scene_close(&scene);
+}
+
+/* A file of two small rings in which the test writes what it likes. */
+static void memory_offer(int fd, const struct memfile *file)
+{
+    uint8_t ask[ATTACH_ASK_SIZE];
+    union {
+        struct cmsghdr header;
+        uint8_t bytes[CMSG_SPACE(sizeof(int))];
+    } room = {.header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+    struct iovec piece = {ask, sizeof ask};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = room.bytes,
+                             .msg_controllen = sizeof room.bytes};
+    memcpy(CMSG_DATA(&room.header), &file->fd, sizeof(int));
+    attach_ask_write(&(struct attach_ask){8, 32 << 10}, ask);
+    assert_int_equal(sendmsg(fd, &message, 0), sizeof ask);
+}
+
+/* Whoever writes nonsense is hung up on, and the others do not notice. */
+static void nonsense_ends_one_program(void **state)
+{
+    enum { ANSWERS = 16 * 32, SLOTS = 8 * 128, BELLS = 256 };
+    enum { RING = 128 + ANSWERS + SLOTS + (32 << 10), SLOT = BELLS + 128 + ANSWERS };
+    /* A stamp of a message that is too large, a head behind the tail, a service nobody has. */
+    const struct {
+        size_t at;
+        uint64_t value;
+    } nonsense[] = {{SLOT, (uint64_t)60000 << 32 | 1}, {BELLS + RING, 1000}, {SLOT, 1}};
+    struct scene scene;
+    unsigned gone = seen.gone;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    int good = client_open(&scene, 1);
+    struct channel *channel = memory_open(&scene, good);
+    for (unsigned i = 0; i < 3; i++) {
+        struct memfile file;
+        uint8_t bytes[64];
+        int fd = client_open(&scene, 1);
+        const uint8_t request[] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1, 2};
+        assert_int_equal(memfile_open(&file, "weft-test", BELLS + 2 * RING), 0);
+        memory_offer(fd, &file);
+        scene_until(&scene, recv(fd, bytes, sizeof bytes, 0) == ATTACH_ANSWER_SIZE);
+        memcpy((uint8_t *)file.base + nonsense[i].at, &nonsense[i].value, sizeof(uint64_t));
+        /* The answers fill a ring of which the head is looked at when it is full. */
+        for (unsigned k = 0; k < 12; k++)
+            (void)!send(fd, request, sizeof request, MSG_NOSIGNAL);
+        scene_until(&scene, recv(fd, bytes, sizeof bytes, 0) == 0 || seen.gone == gone + 1 + i);
+        memory_echo(&scene, channel, (uint8_t)i, 1000);
+        scene_until(&scene, seen.gone == gone + 1 + i);
+        memfile_close(&file);
+        close(fd);
+    }
+    channel_close(channel);
+    close(good);
+    scene_until(&scene, seen.gone == gone + 4);
+    scene_close(&scene);
+}
+
+/* Memory that the node cannot use: it says so, and the socket serves. */
+static void without_memory_the_socket_serves(void **state)
+{
+    struct scene scene;
+    uint8_t ask[ATTACH_ASK_SIZE], bytes[64];
+    const uint8_t request[] = {ECHO_ID >> 8, ECHO_ID & 0xff, 5, 6};
+    uint16_t status;
+    ssize_t size;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    int fd = client_open(&scene, 1);
+    attach_ask_write(&(struct attach_ask){512, 1 << 19}, ask);
+    assert_int_equal(send(fd, ask, sizeof ask, 0), sizeof ask); /* with no descriptor */
+    scene_until(&scene, (size = recv(fd, bytes, sizeof bytes, 0)) >= 0);
+    assert_int_equal(attach_answer_read(&status, bytes, (size_t)size), 0);
+    assert_int_equal(status, EOPNOTSUPP);
+    assert_int_equal(send(fd, request, sizeof request, 0), sizeof request);
+    scene_until(&scene, (size = recv(fd, bytes, sizeof bytes, 0)) >= 0);
+    assert_int_equal(size, 2);
+    assert_memory_equal(bytes, request + 2, 2);
+    close(fd);
     scene_close(&scene);
 }
 
@@ -299,4 +511,7 @@ static void a_shaped_link_is_shared_by_weights(void **state)
 TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_meet_again_over_shm),
           TEST(hosts_meet_again_over_udp), TEST(the_killed_return_over_shm),
           TEST(the_killed_return_over_udp), TEST(programs_ask_and_hang_up),
-          TEST(too_many_programs_are_refused), TEST(a_shaped_link_is_shared_by_weights))
+          TEST(too_many_programs_are_refused), TEST(programs_ask_through_memory),
+          TEST(a_sleeping_host_is_woken_through_memory), TEST(a_killed_program_is_noticed),
+          TEST(nonsense_ends_one_program), TEST(without_memory_the_socket_serves),
+          TEST(a_shaped_link_is_shared_by_weights))

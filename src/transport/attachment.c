@@ -1,44 +1,60 @@
-/* attachment: see attachment.h. One socket of sequenced packets: a request is the service's number
- * and a message of wire/relay.h, what comes back is such a message. */
+/* attachment: see attachment.h. What goes to the node is a message of wire/relay.h, what comes back
+ * is such a message: through shared memory (transport/channel.h), or where the two cannot share any
+ * by the socket, behind the service's number.
+ *
+ * With a channel the socket only rings. Invariant while `watched`: the bell is armed and the
+ * channel was empty after that, or a ring waits in the socket, or `again` is set. */
 #include "transport/attachment.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include "base/array.h"
-#include "base/bytes.h"
 #include "base/check.h"
 #include "transport/attachment_impl.h"
 
-#define ANSWER_NSEC (5 * NSEC_PER_SEC) /* a node that does not answer for so long is no node */
-
-enum { BUFFER_BYTES = 1024 * 1024 /* asked for */, SERVICE_SIZE = 2 };
+enum { MESSAGES_MAX = 512 /* taken at once: a channel full of them */ };
 
 /* ---- out ---- */
+
+static bool socket_say(struct attachment *attachment, struct iovec *pieces, unsigned count)
+{
+    static const uint8_t service[] = {RELAY_SERVICE >> 8, RELAY_SERVICE & 0xff};
+    pieces[0] = (struct iovec){(void *)(uintptr_t)service, sizeof service};
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
+    return sendmsg(attachment->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+static void look_again(struct attachment *attachment)
+{
+    int result = poller_set(attachment->poller, &attachment->again, clock_now());
+    assert(result == 0); /* it is always set */
+}
+
+static bool memory_say(struct attachment *attachment, const struct iovec *pieces, unsigned count)
+{
+    int result = channel_say(attachment->channel, RELAY_SERVICE, pieces, count);
+    if (result == -EPROTO) { /* whoever says something does not expect all to end meanwhile */
+        attachment->broken = true;
+        look_again(attachment);
+    }
+    return !result;
+}
 
 bool attachment_say(struct attachment *attachment, const struct relay_address *to, uint8_t kind,
                     const struct iovec *pieces, unsigned count)
 {
-    uint8_t head[SERVICE_SIZE + RELAY_HEAD_SIZE] = {RELAY_SERVICE >> 8, RELAY_SERVICE & 0xff};
-    struct iovec all[1 + ATTACHMENT_PIECES_MAX];
+    uint8_t head[RELAY_HEAD_SIZE];
+    struct iovec all[2 + ATTACHMENT_PIECES_MAX]; /* the first is the service's number */
     assert(count <= ATTACHMENT_PIECES_MAX);
     if (attachment->lost)
         return false;
-    relay_write(&(struct relay_message){.operation = RELAY_DATA, .kind = kind, .to = *to},
-                head + SERVICE_SIZE);
-    all[0] = (struct iovec){head, sizeof head};
+    relay_write(&(struct relay_message){.operation = RELAY_DATA, .kind = kind, .to = *to}, head);
+    all[1] = (struct iovec){head, sizeof head};
     for (unsigned i = 0; i < count; i++)
-        all[1 + i] = pieces[i];
-    struct msghdr message = {.msg_iov = all, .msg_iovlen = 1 + count};
-    if (sendmsg(attachment->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0)
+        all[2 + i] = pieces[i];
+    if (attachment->channel ? memory_say(attachment, all + 1, 1 + count)
+                            : socket_say(attachment, all, 2 + count))
         return true;
     attachment->counts.refused++;
     return false;
@@ -82,21 +98,51 @@ static void message_handle(struct attachment *attachment, const uint8_t *bytes, 
     }
 }
 
+/* At most so many messages of the channel; returns how many, or an error. */
+static int memory_take(struct attachment *attachment, unsigned most)
+{
+    struct channel_message message;
+    for (unsigned i = 0; i < most; i++) {
+        int result = channel_take(attachment->channel, &message, attachment->buffers);
+        if (result <= 0)
+            return result ? result : (int)i;
+        message_handle(attachment, attachment->buffers, message.size);
+    }
+    return (int)most;
+}
+
 /* The node is gone, and with it every way to others. */
 static void attachment_lose(struct attachment *attachment)
 {
+    if (attachment->channel && !attachment->broken)
+        (void)memory_take(attachment, MESSAGES_MAX); /* what it said before */
     attachment->lost = true;
     poller_remove(attachment->poller, attachment->watch);
     attachment->watch = NULL;
     lines_lost(attachment);
 }
 
-int attachment_receive(struct attachment *attachment)
+/* Nobody rings for what is here already: while the poller has the channel, all is taken. */
+static int memory_receive(struct attachment *attachment)
+{
+    unsigned most = attachment->watched ? MESSAGES_MAX : ATTACHMENT_BATCH;
+    int count = attachment->broken ? -EPROTO : memory_take(attachment, most);
+    if (count < 0) {
+        attachment->broken = true;
+        (void)shutdown(attachment->fd, SHUT_RDWR); /* so that it knows, too */
+        attachment_lose(attachment);
+        return 0;
+    }
+    if (attachment->watched && count == MESSAGES_MAX)
+        look_again(attachment);
+    return count;
+}
+
+/* With a channel there are only rings, of one byte, and the end. */
+static int socket_receive(struct attachment *attachment)
 {
     struct mmsghdr messages[ATTACHMENT_BATCH];
     struct iovec pieces[ATTACHMENT_BATCH];
-    if (attachment->lost)
-        return 0;
     for (unsigned i = 0; i < ATTACHMENT_BATCH; i++) {
         pieces[i] = (struct iovec){attachment->buffers + i * RELAY_SIZE_MAX, RELAY_SIZE_MAX};
         messages[i] = (struct mmsghdr){.msg_hdr = {.msg_iov = &pieces[i], .msg_iovlen = 1}};
@@ -112,6 +158,8 @@ int attachment_receive(struct attachment *attachment)
             attachment_lose(attachment);
             return count;
         }
+        if (attachment->channel && messages[i].msg_len == 1)
+            continue;
         if (messages[i].msg_hdr.msg_flags & MSG_TRUNC)
             attachment->counts.garbage++;
         else
@@ -120,128 +168,61 @@ int attachment_receive(struct attachment *attachment)
     return count;
 }
 
-static void attachment_ready(void *owner, uint32_t events)
+int attachment_receive(struct attachment *attachment)
 {
-    attachment_receive(owner);
+    if (attachment->lost)
+        return 0;
+    return attachment->channel ? memory_receive(attachment) : socket_receive(attachment);
+}
+
+static void memory_arm(struct attachment *attachment)
+{
+    channel_arm(attachment->channel);
+    channel_fence(attachment->channel);
+}
+
+void attachment_ready(void *owner, uint32_t events)
+{
+    struct attachment *attachment = owner;
+    socket_receive(attachment);
+    if (attachment->lost || !attachment->channel)
+        return;
+    if (attachment->watched)
+        memory_arm(attachment); /* behind the ring that was taken, before the look */
+    memory_receive(attachment);
+}
+
+void attachment_again(void *owner)
+{
+    struct attachment *attachment = owner;
+    int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
+    assert(result == 0); /* its place is free still */
+    if (!attachment->lost)
+        memory_receive(attachment);
+}
+
+static void memory_watch(struct attachment *attachment, bool on)
+{
+    if (!on) {
+        channel_disarm(attachment->channel);
+        return;
+    }
+    memory_arm(attachment);
+    if (channel_waiting(attachment->channel))
+        look_again(attachment);
 }
 
 void attachment_watch(struct attachment *attachment, bool on)
 {
     if (attachment->lost || attachment->watched == on)
         return;
+    attachment->watched = on;
+    if (attachment->channel) {
+        memory_watch(attachment, on); /* the socket is quiet, and its end concerns the poller */
+        return;
+    }
     int result = poller_change(attachment->poller, attachment->watch, on ? EPOLLIN : 0);
     assert(result == 0); /* it is in the set */
-    attachment->watched = on;
-}
-
-/* ---- opening ---- */
-
-/* A path may be longer than an address holds: then its folder is opened, and the address is by way
- * of that. */
-static int path_address(const char *path, struct sockaddr_un *address, int *folder_fd)
-{
-    const char *slash = strrchr(path, '/');
-    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-    *folder_fd = -1;
-    if (strlen(path) < sizeof address->sun_path) {
-        memcpy(address->sun_path, path, strlen(path));
-        return 0;
-    }
-    char *folder = slash ? strndup(path, (size_t)(slash - path)) : NULL;
-    if (!folder)
-        return -ENAMETOOLONG;
-    *folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int result = *folder_fd < 0 ? -errno : 0;
-    free(folder);
-    if (!result && snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d%s",
-                            *folder_fd, slash) >= (int)sizeof address->sun_path)
-        result = -ENAMETOOLONG;
-    return result;
-}
-
-int node_connect(const char *path)
-{
-    struct sockaddr_un address;
-    int bytes = BUFFER_BYTES, folder;
-    int result = path_address(path, &address, &folder);
-    int fd = result ? -1 : socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (!result && (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address)))
-        result = -errno;
-    if (folder >= 0)
-        close(folder);
-    if (!result) {
-        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
-        return fd;
-    }
-    if (fd >= 0)
-        close(fd);
-    return result;
-}
-
-/* The one exchange that waits. */
-static int address_get(struct attachment *attachment)
-{
-    uint8_t request[SERVICE_SIZE + RELAY_HEAD_SIZE] = {RELAY_SERVICE >> 8, RELAY_SERVICE & 0xff};
-    uint8_t answer[RELAY_SIZE_MAX];
-    struct relay_message message;
-    relay_write(&(struct relay_message){.operation = RELAY_ATTACH}, request + SERVICE_SIZE);
-    if (send(attachment->fd, request, sizeof request, MSG_NOSIGNAL) < 0)
-        return -errno;
-    for (nsec end = clock_after(ANSWER_NSEC); clock_now() < end;) {
-        struct pollfd ready = {.fd = attachment->fd, .events = POLLIN};
-        if (poll(&ready, 1, 100) <= 0)
-            continue;
-        ssize_t size = recv(attachment->fd, answer, sizeof answer, 0);
-        if (size <= 0)
-            return size ? -errno : -ECONNREFUSED;
-        if (relay_read(&message, answer, (size_t)size))
-            return -EPROTO;
-        if (message.operation != RELAY_ATTACHED)
-            continue; /* a server went or came */
-        attachment->address = message.to;
-        return message.to.program ? 0 : -EUSERS;
-    }
-    return -ETIMEDOUT;
-}
-
-int attachment_open(struct attachment **out, struct poller *poller, const char *path,
-                    struct why *why)
-{
-    struct attachment *attachment = array_new(1, sizeof *attachment);
-    if (!attachment)
-        return why_fail(why, -ENOMEM, "not enough memory");
-    attachment->poller = poller;
-    attachment->fd = -1;
-    list_init(&attachment->lines);
-    attachment->buffers = array_new(ATTACHMENT_BATCH, RELAY_SIZE_MAX);
-    int result = attachment->buffers ? lines_open(attachment) : -ENOMEM;
-    if (!result) {
-        attachment->fd = node_connect(path);
-        result = attachment->fd < 0 ? attachment->fd : address_get(attachment);
-    }
-    if (!result)
-        result = poller_add(poller, attachment->fd, EPOLLIN, attachment_ready, attachment,
-                            &attachment->watch);
-    if (result) {
-        attachment_close(attachment);
-        return why_fail(why, result, "cannot attach to the node at %s: %s", path,
-                        result == -EUSERS ? "too many programs" : strerror(-result));
-    }
-    attachment->watched = true;
-    *out = attachment;
-    return 0;
-}
-
-void attachment_close(struct attachment *attachment)
-{
-    if (!attachment)
-        return;
-    lines_close(attachment);
-    poller_remove(attachment->poller, attachment->watch);
-    if (attachment->fd >= 0)
-        close(attachment->fd);
-    free(attachment->buffers);
-    free(attachment);
 }
 
 /* ---- the rest ---- */
@@ -266,4 +247,5 @@ struct relay_address attachment_address(const struct attachment *attachment)
 void attachment_count(const struct attachment *attachment, struct attachment_counts *counts)
 {
     *counts = attachment->counts;
+    counts->memory = attachment->channel;
 }

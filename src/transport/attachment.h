@@ -28,8 +28,9 @@ struct attachment;
 struct attachment_counts {
     uint64_t received; /* messages from the node */
     uint64_t garbage;  /* of those, that did not parse */
-    uint64_t refused;  /* datagrams that the node's socket did not take */
+    uint64_t refused;  /* datagrams that the node had no room for */
     uint64_t lines;    /* that were opened, in either direction */
+    bool memory;       /* it is shared with the node; else all goes by the socket */
 };
 
 /* A frame for us: the bytes are valid until it returns. */
@@ -49,7 +50,7 @@ void attachment_on_line(struct attachment *attachment, attachment_accepted *acce
 
 struct relay_address attachment_address(const struct attachment *attachment);
 
-/* One frame in pieces, at most ATTACHMENT_PIECES_MAX. What the socket refuses is lost. */
+/* One frame in pieces, at most ATTACHMENT_PIECES_MAX. What the node has no room for is lost. */
 void attachment_send(struct attachment *attachment, const struct relay_address *to,
                      const struct iovec *pieces, unsigned count);
 

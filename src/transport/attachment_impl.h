@@ -1,18 +1,26 @@
 #pragma once
-/* attachment_impl: what the two files of the attachment share.
- *   attachment.c        the socket to the node, frames
+/* attachment_impl: what the files of the attachment share.
+ *   attachment.c        the way to the node and back, frames
+ *   attachment_open.c   how it begins and ends
  *   attachment_lines.c  lines: streams between descriptors of ours and programs elsewhere */
 
 #include "base/list.h"
 #include "transport/attachment.h"
+#include "transport/channel.h"
 
 #define ATTACHMENT_BATCH 16
+#define ATTACHMENT_FAR   (NSEC_NEVER - 1) /* of timers: set, and never due */
+
+static_assert(ATTACHMENT_BATCH * RELAY_SIZE_MAX >= CHANNEL_MESSAGE_MAX, "one fits the buffers");
 
 struct attachment {
     struct poller *poller;
     int fd;
-    bool lost; /* the node hung up */
+    struct channel *channel; /* NULL: all goes by the socket */
+    bool lost;               /* the node hung up */
+    bool broken;             /* the node wrote nonsense into the channel */
     bool watched;
+    struct poller_timer again; /* there may be more in the channel; always set */
     struct poller_watch *watch;
     struct relay_address address;
     attachment_frame *frame;
@@ -26,9 +34,12 @@ struct attachment {
     struct attachment_counts counts;
 };
 
-/* Sends; false: the socket did not take it. */
+/* Sends; false: the node has no room for it now. */
 bool attachment_say(struct attachment *attachment, const struct relay_address *to, uint8_t kind,
                     const struct iovec *pieces, unsigned count);
+
+void attachment_ready(void *owner, uint32_t events); /* of the socket */
+void attachment_again(void *owner);
 
 /* attachment_lines.c */
 MUST_CHECK int lines_open(struct attachment *attachment);

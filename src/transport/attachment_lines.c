@@ -25,7 +25,6 @@
 #define GRACE_NSEC (3 * NSEC_PER_SEC) /* for a server that cannot be reached */
 #define DRAIN_NSEC (2 * NSEC_PER_SEC) /* for the last bytes of a line that was closed here */
 #define LINES_MAX  1024               /* that we accept */
-#define FAR        (NSEC_NEVER - 1)   /* set, and never due */
 
 struct line {
     struct list node;
@@ -300,7 +299,7 @@ static void lines_fired(void *owner)
 {
     struct attachment *attachment = owner;
     nsec now = clock_now();
-    int result = poller_set(attachment->poller, &attachment->timer, FAR);
+    int result = poller_set(attachment->poller, &attachment->timer, ATTACHMENT_FAR);
     assert(result == 0); /* its place is free still */
     list_each(&attachment->lines, node)
     {
@@ -319,7 +318,7 @@ static void lines_fired(void *owner)
 int lines_open(struct attachment *attachment)
 {
     attachment->timer = (struct poller_timer){.fired = lines_fired, .owner = attachment};
-    return poller_set(attachment->poller, &attachment->timer, FAR);
+    return poller_set(attachment->poller, &attachment->timer, ATTACHMENT_FAR);
 }
 
 void lines_close(struct attachment *attachment)

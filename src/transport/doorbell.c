@@ -169,9 +169,24 @@ void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how)
     nap.rings = WORD_RINGS(before);
     nap.how = how;
     nap.bell = bell;
+    doorbell_fence(bell);
+}
+
+void doorbell_fence(const struct doorbell *bell)
+{
     full_fence(); /* for ringers that fence, too */
     if (bell->has_membarrier)
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
+void doorbell_arm(struct doorbell *bell)
+{
+    atomic_fetch_or_explicit(&bell->page->word, WORD_EVENT, memory_order_acq_rel);
+}
+
+void doorbell_disarm(struct doorbell *bell)
+{
+    atomic_fetch_and_explicit(&bell->page->word, ~WORD_EVENT, memory_order_acq_rel);
 }
 
 /* Takes this thread out of the word, unless a ringer has done so. */

@@ -63,6 +63,14 @@ void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline);
 /* Empties the descriptor after an event loop woke. */
 void doorbell_clear(struct doorbell *bell);
 
+/* For an event loop that watches a descriptor of its own, which whoever rings makes readable: it
+ * sleeps from arm until it is rung or disarmed, whatever this thread does meanwhile. Arm, fence,
+ * look at everything that could have rung; one fence, or one prepare, serves all bells that were
+ * armed before it. */
+void doorbell_arm(struct doorbell *bell);
+void doorbell_fence(const struct doorbell *bell);
+void doorbell_disarm(struct doorbell *bell);
+
 /* Rings our own bell: a thread of ours has something for the service. */
 void doorbell_ring(struct doorbell *bell);
 

@@ -348,6 +348,21 @@ static bool slot_read(const struct ring_receiver *receiver, const struct ring_sl
     return true;
 }
 
+/* A slot that is still held has its old stamp: the sender did not pass it. */
+static bool slot_is_filled(const struct ring_receiver *receiver, uint64_t stamp)
+{
+    return (uint32_t)stamp == (uint32_t)(receiver->next + 1) &&
+           receiver->next - receiver->head <= receiver->slot_mask;
+}
+
+bool ring_waiting(const struct ring_receiver *receiver)
+{
+    const struct ring_slot *slot = &receiver->slots[receiver->next & receiver->slot_mask];
+    /* Relaxed: it is only a look; the pull that follows acquires. */
+    return receiver->broken ||
+           slot_is_filled(receiver, atomic_load_explicit(&slot->stamp, memory_order_relaxed));
+}
+
 int ring_pull(struct ring_receiver *receiver, struct frame *out, unsigned max, bool *credit)
 {
     *credit = false;
@@ -364,11 +379,9 @@ int ring_pull(struct ring_receiver *receiver, struct frame *out, unsigned max, b
          * from the sender that it is about to write (43 M/s instead of 65). */
         if (receiver->idle)
             __builtin_prefetch((const uint8_t *)slot + LINE);
-        /* Acquire pairs with the sender's release of the same stamp. A slot
-         * that is still held has its old stamp: the sender did not pass it. */
+        /* Acquire pairs with the sender's release of the same stamp. */
         uint64_t stamp = atomic_load_explicit(&slot->stamp, memory_order_acquire);
-        if ((uint32_t)stamp != (uint32_t)(receiver->next + 1) ||
-            receiver->next - receiver->head > receiver->slot_mask) {
+        if (!slot_is_filled(receiver, stamp)) {
             receiver->dry = true;
             break;
         }

@@ -101,6 +101,9 @@ void ring_receiver_fini(struct ring_receiver *receiver);
  * sender was told of released frames that it may wait for: ring its bell. */
 int ring_pull(struct ring_receiver *receiver, struct frame *out, unsigned max, bool *credit);
 
+/* Would a pull find a frame, or nonsense? */
+bool ring_waiting(const struct ring_receiver *receiver);
+
 /* In any order; what is not held is ignored. True: ring the sender's bell, as above. */
 bool ring_release(struct ring_receiver *receiver, const struct frame *frame);
 
