@@ -21,11 +21,13 @@
 static struct {
     unsigned echoes; /* that came back, to servers of this process */
     unsigned gone;
+    unsigned requests;
 } seen;
 
 static void echo_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
 {
     const uint8_t *to = bytes;
+    seen.requests++;
     if (size == 1) {
         struct weft_packet *packet = weft_packet(self, 100);
         assert_non_null(packet);
@@ -328,25 +330,29 @@ static void a_sleeping_host_is_woken_through_memory(void **state)
 
 static void a_killed_program_is_noticed(void **state)
 {
+    enum { WORDS = 400 };
     struct scene scene;
-    unsigned gone = seen.gone, echoes = seen.echoes;
-    const uint8_t to = 3;
-    const struct iovec piece = {(void *)(uintptr_t)&to, 1};
+    unsigned gone = seen.gone, requests = seen.requests;
+    const struct iovec piece = {"words", 5};
     scene_open(&scene, "torus:2x2", echo_services);
     scene.hosts[0] = scene_host(&scene, 0xf);
-    scene_until(&scene, scene_reaches(&scene, 0, 0, 4));
     int fd = client_open(&scene, 0);
     struct channel *channel = memory_open(&scene, fd);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (!pid) { /* it says something, and is gone before anybody looks */
-        _exit(channel_say(channel, ECHO_ID, &piece, 1) || raise(SIGKILL));
+        for (unsigned i = 0; i < WORDS; i++)
+            if (channel_say(channel, ECHO_ID, &piece, 1))
+                _exit(1);
+        _exit(raise(SIGKILL));
     }
     channel_close(channel);
     close(fd);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     scene_until(&scene, seen.gone == gone + 1);
-    scene_until(&scene, seen.echoes == echoes + 1); /* its last words were heard */
+    assert_int_equal(seen.requests - requests, WORDS); /* its last words were heard */
     scene_close(&scene);
 }
 

@@ -76,6 +76,14 @@ class Talk(Fabric):
         self.assertEqual((done.code, done.err), (0, ""))
         self.assertIn("5 answered", done.out)
 
+    def test_programs_share_memory_with_their_server(self):
+        server, number = 6, 67  # nobody else is there
+        self.serve(server, number)
+        self.assertIn("over routed", self.ping(1, number, "--count", 5).out)
+        log = (self.folder / f"node-{server}.log").read_text()
+        self.assertRegex(log, rf"node {server}: program \d+ attached through shared memory")
+        self.assertNotIn("attached through its socket", log)
+
     def test_long_messages(self):
         self.serve(0, 87)
         for size in (16, 8192, 3000000):
