@@ -82,8 +82,8 @@ class Daemon(unittest.TestCase):
     def test_bad_words_are_refused(self):
         self.make()
         weftd = os.environ["WEFTD"]
-        self.refuse([weftd], 2, "--dir and --node are needed")
-        self.refuse([weftd, "--dir", str(self.folder)], 2, "--dir and --node are needed")
+        self.refuse([weftd], 2, "--dir and one of --node and --serial are needed")
+        self.refuse([weftd, "--dir", str(self.folder)], 2, "--dir and one of --node and --serial are needed")
         self.refuse([weftd, "--moon"], 2, "--moon")
         self.refuse([weftd, "--moon", "1"], 2, "no such word")
         for nodes in ("", "x", "1,", ",1", "1x", "-1", "1,,2", "99999999999"):

@@ -47,7 +47,7 @@ static int send_check(const struct ripc_send *send, size_t *short_size)
         .long_count = (uint8_t)send->long_count,
         .return_count = (uint8_t)send->return_count,
     };
-    if (*short_size + message_table_size(&head) > FRAME_BODY_MAX)
+    if (*short_size + message_table_size(&head) > RIPC_SHORT_MAX)
         return -EMSGSIZE;
     return 0;
 }
