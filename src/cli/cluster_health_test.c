@@ -135,9 +135,9 @@ static void a_miswired_cable_is_named_from_both_ends(void **state)
     example_open(&example, "torus:4x4");
     struct port_look *one = &example.seen[0].look.ports[0];
     struct port_look *other = &example.seen[5].look.ports[2];
-    *one = (struct port_look){PORT_MISWIRED, one->peer, one->peer_port, 5, 2, 0, 0, 0, 0, 0, 0, 0};
+    *one = (struct port_look){PORT_MISWIRED, one->peer, one->peer_port, 5, 2, 0, 0, 0, 0, 0, 0};
     *other =
-        (struct port_look){PORT_MISWIRED, other->peer, other->peer_port, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+        (struct port_look){PORT_MISWIRED, other->peer, other->peer_port, 0, 0, 0, 0, 0, 0, 0, 0};
     judge();
     assert_int_equal(health.health, HEALTH_WARN);
     expect(HEALTH_LINKS_MISWIRED, true,

@@ -146,7 +146,6 @@ static void port_json(struct json *json, uint32_t number, const struct port_look
     json_put_uint(json, "frames_out", port->frames_out);
     json_put_uint(json, "packets_in", port->packets_in);
     json_put_uint(json, "bytes_in", port->bytes_in);
-    json_put_uint(json, "frames_in", port->frames_in);
     json_put_uint(json, "busy", port->busy);
     json_end(json, '}');
 }

@@ -49,9 +49,8 @@ static bool paths_changed(const struct sst *sst, void *argument)
 {
     const struct link_state *state = argument;
     for (uint32_t i = 0; i < state->changed_count; i++)
-        for (unsigned port = 0; port < state->plan->port_count; port++)
-            if (plan_end(state->plan, state->changed[i], port)->server != NODE_NONE &&
-                port_matters(state, state->changed[i], port))
+        for (port_set left = state->plan->ports[state->changed[i]]; left; left &= left - 1)
+            if (port_matters(state, state->changed[i], (unsigned)__builtin_ctz(left)))
                 return true;
     return false;
 }
@@ -190,15 +189,6 @@ static void row_changed(struct link_state *state, node_id server)
     state->told[server] = hash;
 }
 
-static port_set planned_ports(const struct link_state *state, node_id server)
-{
-    port_set ports = 0;
-    for (unsigned port = 0; port < state->plan->port_count; port++)
-        if (plan_end(state->plan, server, port)->server != NODE_NONE)
-            ports |= (port_set)1 << port;
-    return ports;
-}
-
 /* Somebody remembers a later life of ours: the clock went back. Ours is later still. */
 static void outlive(struct link_state *state, uint64_t incarnation)
 {
@@ -214,7 +204,7 @@ static void row_take(struct link_state *state, const struct link_report *report)
     node_id server = report->server;
     struct link_row row;
     link_state_row(state, server, &row);
-    port_set near = report->near & planned_ports(state, server);
+    port_set near = report->near & state->plan->ports[server];
     port_set up = report->up & near;
     if (row.incarnation != report->incarnation)
         cell_set(state, server, SEEN, 0); /* whoever begins anew has seen nothing */
@@ -324,10 +314,9 @@ static void changes_apply(struct link_state *state)
     for (uint32_t i = 0; i < state->changed_count; i++) {
         node_id server = state->changed[i];
         uint64_t near = cell_get(state, server, NEAR), up = cell_get(state, server, UP);
-        for (unsigned port = 0; port < state->plan->port_count; port++) {
+        for (port_set left = state->plan->ports[server]; left; left &= left - 1) {
+            unsigned port = (unsigned)__builtin_ctz(left);
             const struct plan_end *end = plan_end(state->plan, server, port);
-            if (end->server == NODE_NONE)
-                continue;
             bool both = near >> port & 1 && cell_get(state, end->server, NEAR) >> end->port & 1;
             link_apply(state->near, server, port, end, both);
             link_apply(state->up, server, port, end,
@@ -421,7 +410,7 @@ bool link_state_is_waiting(const struct link_state *state)
 void link_state_fill(struct link_state *state, const uint64_t *incarnations)
 {
     for (node_id server = 0; server < state->plan->server_count; server++) {
-        port_set ports = planned_ports(state, server);
+        port_set ports = state->plan->ports[server];
         if (server != state->self)
             row_take(state, &(struct link_report){server, incarnations[server], 1, ports, ports});
         else

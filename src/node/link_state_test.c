@@ -36,14 +36,6 @@ static void stage_close(struct stage *stage)
     place_close(&stage->place);
 }
 
-static port_set ports_of(const struct plan *plan, node_id server)
-{
-    port_set ports = 0;
-    for (unsigned port = 0; port < plan->port_count; port++)
-        ports |= (port_set)(plan_end(plan, server, port)->server != NODE_NONE) << port;
-    return ports;
-}
-
 /* The predicate leaves out changes that change nothing, and no others: after every change the
  * routes are what a search from nothing finds. */
 static void routes_are_never_stale(void **state)
@@ -61,7 +53,7 @@ static void routes_are_never_stale(void **state)
         assert_true(routes_init(&fresh, &stage.place.plan, 4, &stage.arena));
         for (unsigned turn = 0; turn < 3000; turn++) {
             node_id server = (node_id)rng_below(&rng, stage.place.plan.server_count);
-            port_set near = ports_of(&stage.place.plan, server), up;
+            port_set near = stage.place.plan.ports[server], up;
             for (unsigned cuts = (unsigned)rng_below(&rng, 3); cuts--;)
                 near &= ~((port_set)1 << rng_below(&rng, stage.place.plan.port_count));
             up = near & ~(rng_below(&rng, 2) ? (port_set)1 << rng_below(&rng, 7) : 0);
@@ -120,7 +112,7 @@ static void others_come(struct stage *stage, node_id self)
 {
     for (node_id v = 0; v < stage->place.plan.server_count; v++)
         if (v != self) {
-            port_set all = ports_of(&stage->place.plan, v);
+            port_set all = stage->place.plan.ports[v];
             assert_true(link_state_take(&stage->state, &(struct link_report){v, 1, 1, all, all}));
         }
 }
@@ -151,7 +143,7 @@ static void a_link_is_up_when_all_have_seen_it_near(void **state)
                         &(struct link_seen){own.incarnation, own.version, 1, v == 8 ? 2 : 1});
     }
     assert_int_equal(link_state_admit(links), 0);
-    port_set all = ports_of(&stage.place.plan, 8);
+    port_set all = stage.place.plan.ports[8];
     assert_true(link_state_take(links, &(struct link_report){8, 1, 2, all, all}));
     link_state_settle(links);
     assert_int_equal(link_state_admit(links), 1);
@@ -177,7 +169,7 @@ static void the_dead_and_the_reborn_have_not_seen_it(void **state)
     struct link_seen seen = {own.incarnation, own.version, 1, 1};
     link_state_seen(links, 1, &seen);
     link_state_seen(links, 2, &seen);
-    port_set all = ports_of(&stage.place.plan, 2);
+    port_set all = stage.place.plan.ports[2];
     assert_true(link_state_take(links, &(struct link_report){2, 2, 1, all, all}));
     link_state_settle(links);
     assert_int_equal(link_state_admit(links), 0);
@@ -187,8 +179,7 @@ static void the_dead_and_the_reborn_have_not_seen_it(void **state)
     /* Server 1 still says that it hears 2, whose row may be older than that: it is waited for ...
      */
     assert_int_equal(link_state_admit(links), 0);
-    port_set but =
-        ports_of(&stage.place.plan, 1) & ~((port_set)1 << plan_port(&stage.place.plan, 1, 2));
+    port_set but = stage.place.plan.ports[1] & ~((port_set)1 << plan_port(&stage.place.plan, 1, 2));
     assert_true(link_state_take(links, &(struct link_report){1, 1, 2, but, but}));
     link_state_settle(links);
     /* ... until 1 has given it up, too. */

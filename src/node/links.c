@@ -403,21 +403,28 @@ static void row_news(void *context, const struct link_report *report)
                               report->version);
 }
 
+/* A number of this server's own: those that start together do not all speak at one moment. */
+static env_nsec phase(const struct node *node, env_nsec period)
+{
+    uint64_t number = hash_mix(node->config.seed ^ hash_mix(node->self + 1));
+    return (env_nsec)(number % (uint64_t)period);
+}
+
 void links_open(struct node *node)
 {
+    node->planned = node->plan->ports[node->self];
     if (node->config.watcher && node->config.watcher->row) {
         node->flood.news = row_news;
         node->flood.context = node;
     }
     for (unsigned port = 0; port < node->plan->port_count; port++) {
         struct node_port *at = &node->ports[port];
-        bool planned = plan_end(node->plan, node->self, port)->server != NODE_NONE;
+        bool planned = node->planned >> port & 1;
         at->state = planned ? PORT_DOWN : PORT_ABSENT;
         at->carrier = planned;
         at->session = 1;
         at->found = NODE_NONE;
         at->found_port = PORT_NONE;
-        node->planned |= (port_set)planned << port;
         carrier_note(node, port);
     }
     node->opened_at = node->env->now;
@@ -425,9 +432,7 @@ void links_open(struct node *node)
     node->seen_at = ENV_NEVER;
     node->seen_wait = SEEN_AGAIN_NSEC;
     node->links_due = true;
-    /* Servers that start together do not say hello in one moment ever after. */
-    uint64_t phase = hash_mix(node->config.seed ^ hash_mix(node->self + 1));
-    node->hello_at = node->env->now + (env_nsec)(phase % 1000) * 1000;
+    node->hello_at = node->env->now + phase(node, 1000) * 1000;
 }
 
 void links_fill(struct node *node, const uint64_t *incarnations)
@@ -448,8 +453,7 @@ void links_fill(struct node *node, const uint64_t *incarnations)
     node->put_at = ENV_NEVER;
     node->settled = true;
     /* Spread over a whole period, or everybody would be silent and then all speak at once. */
-    uint64_t phase = hash_mix(node->config.seed ^ hash_mix(node->self + 1));
-    node->hello_at = node->env->now + (env_nsec)(phase % (uint64_t)node->config.hello_nsec);
+    node->hello_at = node->env->now + phase(node, node->config.hello_nsec);
     notices(node);
 }
 

@@ -41,7 +41,6 @@ void node_look_port(const struct node *node, unsigned port, struct port_look *lo
         .frames_out = at->frames_out,
         .packets_in = at->packets_in,
         .bytes_in = at->bytes_in,
-        .frames_in = at->frames_in,
         .busy = at->busy,
     };
 }

@@ -13,9 +13,7 @@
 #include "node/node_impl.h"
 
 enum {
-    LINKS_WEIGHT = 8,    /* hellos and rows are few, and must not be late */
-    QUEUE_PACKETS = 256, /* of a service that does not say */
-    LIMBO_PACKETS = 256,
+    LINKS_WEIGHT = 8,     /* hellos and rows are few, and must not be late */
     FRAMES_PER_PORT = 16, /* in one step */
 };
 
@@ -62,7 +60,7 @@ static enum queue_kind queue_kind(enum weft_queue queue)
 
 static struct queue *service_queue(struct node *node, const struct weft_service *service)
 {
-    uint32_t packets = service->queue_packets ? service->queue_packets : QUEUE_PACKETS;
+    uint32_t packets = service->queue_packets ? service->queue_packets : NODE_QUEUE_PACKETS;
     struct queue_limits limits = {
         .kind = queue_kind(service->queue),
         .packets = packets,
@@ -216,7 +214,7 @@ enum err node_open(struct node **out, const struct node_config *config, struct w
     if (!node->config.silence_nsec)
         node->config.silence_nsec = HELLOS_MISSED * node->config.hello_nsec;
     if (!node->config.limbo_packets)
-        node->config.limbo_packets = LIMBO_PACKETS;
+        node->config.limbo_packets = NODE_LIMBO_PACKETS;
     enum err err = node_fill(node, why);
     if (err) {
         node_close(node);

@@ -14,6 +14,10 @@
 #include "node/packet.h"
 #include "node/plan.h"
 
+#define NODE_SERVICES_MAX  32  /* that a server runs, its own too */
+#define NODE_QUEUE_PACKETS 256 /* of a service that does not say */
+#define NODE_LIMBO_PACKETS 256
+
 struct node;
 
 struct node_config {
@@ -130,7 +134,7 @@ struct port_look {
     node_id found;      /* who is there, as its hello says; NODE_NONE */
     uint32_t found_port;
     uint64_t packets_out, bytes_out, frames_out;
-    uint64_t packets_in, bytes_in, frames_in;
+    uint64_t packets_in, bytes_in;
     uint64_t busy; /* times that something waited and there was no room */
 };
 

@@ -15,7 +15,8 @@
 #include "node/node.h"
 #include "node/timers.h"
 
-#define SERVICES_MAX     EGRESS_SERVICES_MAX
+#define SERVICES_MAX NODE_SERVICES_MAX
+static_assert(SERVICES_MAX <= EGRESS_SERVICES_MAX, "each has a place in the round");
 #define SLOT_LINKS       0 /* the node's own service: hellos, rows, seen */
 #define RECEIVE_BURST    32
 #define SERVICE_TIMERS   64
@@ -35,7 +36,7 @@ struct node_port {
     uint32_t found_port;
     bool hello_now; /* something changed that the other end waits for */
     uint64_t packets_out, bytes_out, frames_out;
-    uint64_t packets_in, bytes_in, frames_in;
+    uint64_t packets_in, bytes_in;
     uint64_t busy;
 };
 

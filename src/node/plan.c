@@ -6,7 +6,8 @@ static enum err ends_make(struct plan *plan, struct why *why)
 {
     const struct graph *graph = &plan->topology->graph;
     plan->ends = calloc((size_t)plan->server_count * plan->port_count + 1, sizeof *plan->ends);
-    if (!plan->ends)
+    plan->ports = calloc((size_t)plan->server_count + 1, sizeof *plan->ports);
+    if (!plan->ends || !plan->ports)
         return why_memory(why);
     for (size_t i = 0; i < (size_t)plan->server_count * plan->port_count; i++)
         plan->ends[i].server = NODE_NONE;
@@ -16,6 +17,8 @@ static enum err ends_make(struct plan *plan, struct why *why)
             (struct plan_end){link->b, link->b_port, i};
         plan->ends[(size_t)link->b * plan->port_count + link->b_port] =
             (struct plan_end){link->a, link->a_port, i};
+        plan->ports[link->a] |= (port_set)1 << link->a_port;
+        plan->ports[link->b] |= (port_set)1 << link->b_port;
     }
     return OK;
 }
@@ -80,13 +83,14 @@ enum err plan_init(struct plan *plan, const struct topology *topology, struct wh
             plan->port_count = port + 1;
     }
     enum err err = ends_make(plan, why);
-    if (err)
-        return err;
-    err = hops_limit(plan, why);
+    if (!err)
+        err = hops_limit(plan, why);
     if (!err)
         err = keyspace_init(&plan->keyspace, topology, why);
-    if (err)
+    if (err) {
         free(plan->ends);
+        free(plan->ports);
+    }
     return err;
 }
 
@@ -94,6 +98,7 @@ void plan_fini(struct plan *plan)
 {
     keyspace_fini(&plan->keyspace);
     free(plan->ends);
+    free(plan->ports);
     *plan = (struct plan){0};
 }
 

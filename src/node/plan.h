@@ -18,6 +18,7 @@ struct plan {
     uint32_t server_count;
     uint32_t port_count;   /* of the server that has most; at most PORT_MAX */
     uint8_t hop_limit;     /* of a packet: room for long ways round failures, and then it is lost */
+    port_set *ports;       /* of each server: those with a cable */
     struct plan_end *ends; /* server_count times port_count: the other end of each port */
 };
 

@@ -54,6 +54,3 @@ void cables_call(struct cables *cables);
 int cables_progress(struct cables *cables);
 /* We are about to sleep: from now on the poller notices what arrives. Likewise. */
 int cables_arm(struct cables *cables);
-
-/* Peers that slept and had to be woken. */
-uint64_t cables_wakes(const struct cables *cables);

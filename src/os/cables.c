@@ -501,8 +501,3 @@ int cables_arm(struct cables *cables)
     const struct transport_ops *ops = cables->transport->ops;
     return ops->arm ? ops->arm(cables->transport) : 0;
 }
-
-uint64_t cables_wakes(const struct cables *cables)
-{
-    return cables->transport->wakes;
-}

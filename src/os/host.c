@@ -31,9 +31,7 @@
 #define YIELD_REST_NSEC_MAX (640 * 1000 * 1000LL) /* ... twice as long, and so on */
 
 enum {
-    STEPS_PER_NODE = 4,  /* in one pass, on average: then the links are looked at again */
-    QUEUE_PACKETS = 256, /* as node.h has them ... */
-    LIMBO_PACKETS = 256, /* ... where nothing is said */
+    STEPS_PER_NODE = 4, /* in one pass, on average: then the links are looked at again */
     SPARE_PACKETS = 512,
     YIELDS_VAIN_MAX = 8,
 };
@@ -76,7 +74,6 @@ struct host {
     nsec yield_again; /* not before this moment ... */
     nsec yield_rest;  /* ... and how long not, the next time */
     bool eager;       /* somebody may answer soon: do not sleep yet */
-    struct host_counts counts;
 };
 
 static struct host_node *host_node_of(struct env *env)
@@ -330,7 +327,6 @@ static void pass_step(struct host *host, struct host_node *node)
         nsec next = pass_commission(host, node);
         node->due = next < node->due ? next : node->due;
     }
-    host->counts.steps++;
     if (node->due <= host->now)
         node_ready(node);
     else if (node->due < host->due)
@@ -340,7 +336,6 @@ static void pass_step(struct host *host, struct host_node *node)
 /* Looks at all but a wire that moves nothing by itself. */
 static bool host_look(struct host *host)
 {
-    host->counts.passes++;
     host->now = clock_now();
     pass_links(host);
     desks_look(&host->desks);
@@ -394,7 +389,6 @@ static void host_sleep(struct host *host, nsec until)
     int moved = host->cables ? cables_arm(host->cables) : 0;
     if (!host_look(host) && !moved) {
         nsec due = host_due(host);
-        host->counts.sleeps++;
         poller_step(host->poller, due < until ? due : until);
     }
     doorbell_cancel(&host->bell);
@@ -486,11 +480,12 @@ void host_wake(struct host *host)
  * left to receive into. */
 static uint32_t packets_most(const struct host_config *config)
 {
-    uint32_t per_node = QUEUE_PACKETS + LIMBO_PACKETS; /* rows and hellos; keys between two roots */
+    uint32_t per_node =
+        NODE_QUEUE_PACKETS + NODE_LIMBO_PACKETS; /* rows and hellos; keys between two roots */
     for (unsigned i = 0; config->services && config->services[i]; i++) {
         uint32_t queue = config->services[i]->queue_packets;
-        per_node += queue ? queue : QUEUE_PACKETS; /* waiting for a link */
-        per_node += EGRESS_FRAME_MAX;              /* in the service's own hands */
+        per_node += queue ? queue : NODE_QUEUE_PACKETS; /* waiting for a link */
+        per_node += EGRESS_FRAME_MAX;                   /* in the service's own hands */
     }
     per_node +=
         config->plan->port_count * INSIDE_PACKETS_MAX;      /* handed to a node of this process */
@@ -770,12 +765,6 @@ struct port *host_port(struct host *host, node_id server, unsigned number)
 {
     struct host_node *node = host_find(host, server);
     return node ? node->ports[number] : NULL;
-}
-
-void host_count(const struct host *host, struct host_counts *counts)
-{
-    *counts = host->counts;
-    counts->wakes = host->cables ? cables_wakes(host->cables) : 0;
 }
 
 uint64_t host_lost(const struct host *host)

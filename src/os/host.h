@@ -56,13 +56,6 @@ struct host_config {
     void *owner;
 };
 
-struct host_counts {
-    uint64_t passes;
-    uint64_t steps;
-    uint64_t sleeps;
-    uint64_t wakes; /* of peers that slept */
-};
-
 MUST_CHECK enum err host_open(struct host **host, const struct host_config *config,
                               struct why *why);
 void host_close(struct host *host);
@@ -81,6 +74,5 @@ int host_request(struct host *host, node_id server, uint16_t service, const void
 struct node *host_node(struct host *host, node_id server); /* NULL: not here */
 struct port;
 struct port *host_port(struct host *host, node_id server, unsigned number);
-void host_count(const struct host *host, struct host_counts *counts);
 /* Packets sent to nobody, of all ports. */
 uint64_t host_lost(const struct host *host);

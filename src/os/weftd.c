@@ -32,8 +32,7 @@
 #include "services/services.h"
 #include "topology/format/format.h"
 
-#define SERVICES_MAX 32 /* as many as a node runs */
-#define FOLDER_MAX   CLUSTER_PATH_SIZE
+#define FOLDER_MAX CLUSTER_PATH_SIZE
 
 static const char usage[] =
     "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]\n"
@@ -62,7 +61,7 @@ struct daemon {
     int *locks;
     uint32_t server_count, lock_count;
     struct plugins plugins;
-    const struct weft_service *services[SERVICES_MAX + 1];
+    const struct weft_service *services[NODE_SERVICES_MAX + 1];
     struct host *host;
 };
 
@@ -323,8 +322,8 @@ static enum err daemon_services(struct daemon *daemon, struct why *why)
         if (err)
             return err;
     }
-    if (services_count + daemon->plugins.count > SERVICES_MAX)
-        return why_fail(why, ERR_USAGE, "more than %d services", SERVICES_MAX);
+    if (services_count + daemon->plugins.count > NODE_SERVICES_MAX)
+        return why_fail(why, ERR_USAGE, "more than %d services", NODE_SERVICES_MAX);
     for (unsigned i = 0; i < services_count; i++)
         daemon->services[count++] = services_all[i];
     for (unsigned i = 0; i < daemon->plugins.count; i++)

@@ -9,7 +9,7 @@
 
 /* A look's fields, its ports and its bits: see control_look_write. */
 #define LOOK_NODE_SIZE (4 + 8 + 1 + 2 * 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
-#define LOOK_PORT_SIZE (1 + 4 * 4 + 7 * 8)
+#define LOOK_PORT_SIZE (1 + 4 * 4 + 6 * 8)
 static_assert(7 + LOOK_NODE_SIZE + PORT_MAX * LOOK_PORT_SIZE + CONTROL_SERVERS_MAX / 8 <=
                   CONTROL_ANSWER_MAX,
               "every look is one answer");
@@ -126,7 +126,6 @@ static void port_write(struct writer *out, const struct port_look *port)
     write_u64(out, port->frames_out);
     write_u64(out, port->packets_in);
     write_u64(out, port->bytes_in);
-    write_u64(out, port->frames_in);
     write_u64(out, port->busy);
 }
 
@@ -144,7 +143,6 @@ static void port_read(struct reader *in, struct port_look *port)
     port->frames_out = read_u64(in);
     port->packets_in = read_u64(in);
     port->bytes_in = read_u64(in);
-    port->frames_in = read_u64(in);
     port->busy = read_u64(in);
 }
 

@@ -87,8 +87,7 @@ static void look_fill(uint32_t servers, uint32_t ports)
                                            next + 3,
                                            next + 4,
                                            next + 5,
-                                           next + 6,
-                                           next + 7};
+                                           next + 6};
     for (uint32_t v = 0; v < servers; v += 3)
         look.reach[v / 8] |= (uint8_t)(1 << v % 8);
 }

@@ -582,11 +582,6 @@ struct node *world_node(struct world *world, node_id id)
     return world->nodes[id].node;
 }
 
-bool world_is_paused(const struct world *world, node_id id)
-{
-    return world->nodes[id].paused;
-}
-
 uint64_t world_incarnation(const struct world *world, node_id id)
 {
     return world->nodes[id].incarnation;

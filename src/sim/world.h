@@ -122,8 +122,7 @@ int world_request(struct world *world, node_id id, uint16_t service, uint64_t cl
 
 /* ---- looking ---- */
 
-struct node *world_node(struct world *world, node_id id); /* NULL: it is down */
-bool world_is_paused(const struct world *world, node_id id);
+struct node *world_node(struct world *world, node_id id);          /* NULL: it is down */
 uint64_t world_incarnation(const struct world *world, node_id id); /* of its last life; 0: none */
 /* The direction that leaves there; wire_set_faults, wire_set, wire_count. NULL: no cable. */
 struct wire *world_wire(struct world *world, node_id id, unsigned port);
