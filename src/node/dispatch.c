@@ -80,7 +80,7 @@ static enum way way_to_key(struct node *node, struct packet *packet)
     packet->server = root;
     if (root == node->self)
         return node->settled ? WAY_HERE : WAY_LIMBO;
-    if (!routes_has(routes->up_set, root))
+    if (!keyspace_bit(routes->up_set, root))
         return WAY_LIMBO;
     packet->ports = routes->ports[root];
     return WAY_PORTS;

@@ -366,7 +366,7 @@ static uint64_t seen_by_all(struct link_state *state)
         uint64_t near = at == state->self ? state->own_near : cell_get(state, at, NEAR);
         for (; near; near &= near - 1) {
             node_id to = plan_end(state->plan, at, (unsigned)__builtin_ctzll(near))->server;
-            if (routes_has(state->asked, to))
+            if (keyspace_bit(state->asked, to))
                 continue;
             state->asked[to / 64] |= (uint64_t)1 << to % 64;
             queue[count++] = (uint16_t)to;

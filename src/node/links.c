@@ -114,7 +114,7 @@ static void rows_send(struct node *node, unsigned port)
 static void seen_send(struct node *node, node_id server)
 {
     struct link_report report, own;
-    if (!routes_has(node->state.routes.near_set, server) ||
+    if (!keyspace_bit(node->state.routes.near_set, server) ||
         !link_state_report(&node->state, server, &report) ||
         !link_state_report(&node->state, node->self, &own))
         return;

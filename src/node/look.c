@@ -47,12 +47,12 @@ void node_look_port(const struct node *node, unsigned port, struct port_look *lo
 
 bool node_reaches(const struct node *node, node_id server)
 {
-    return server < node->plan->server_count && routes_has(node->state.routes.up_set, server);
+    return server < node->plan->server_count && keyspace_bit(node->state.routes.up_set, server);
 }
 
 bool node_counts_on(const struct node *node, node_id server)
 {
-    return server < node->plan->server_count && routes_has(node->state.routes.near_set, server);
+    return server < node->plan->server_count && keyspace_bit(node->state.routes.near_set, server);
 }
 
 uint32_t node_distance(const struct node *node, node_id server)
@@ -85,7 +85,7 @@ bool node_is_root(struct node *node, uint64_t route)
 
 static bool is_up(const void *context, node_id server)
 {
-    return routes_has(context, server);
+    return keyspace_bit(context, server);
 }
 
 unsigned node_servers(struct node *node, const struct key *key, node_id *out, unsigned most)

@@ -34,8 +34,3 @@ MUST_CHECK bool routes_init(struct routes *routes, const struct plan *plan, node
 /* Anew from the links: near[v] and up[v] have a bit for each port of v whose link is near (up) at
  * both ends. `equal`: the two are the same, and one search does for both. */
 void routes_find(struct routes *routes, const port_set *near, const port_set *up, bool equal);
-
-static inline bool routes_has(const uint64_t *set, node_id server)
-{
-    return set[server / 64] >> server % 64 & 1;
-}
