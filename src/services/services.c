@@ -9,12 +9,7 @@
 #include "services/relay.h"
 
 const struct weft_service *const services_all[] = {
-    &service_control,
-    &service_ping,
-    &service_bench,
-    &service_directory,
-    &service_relay,
-    NULL,
+    &service_control, &service_ping, &service_bench, &service_directory, &service_relay, NULL,
 };
 
 const unsigned services_count = sizeof services_all / sizeof services_all[0] - 1;
