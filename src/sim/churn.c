@@ -386,6 +386,7 @@ enum err churn_run(const struct churn_settings *settings, struct churn_result *r
         .watcher = {.name = "churn", .ops = &watcher_ops},
         .rng = rng_make(settings->seed, STREAM),
     };
+    struct churn_result aside = {0};
     assert(settings->down <= 900000 && settings->packets && settings->length);
     *result = (struct churn_result){0};
     enum err err = churn_open(&churn, why);
@@ -399,9 +400,7 @@ enum err churn_run(const struct churn_settings *settings, struct churn_result *r
     if (!err)
         churn_end(&churn);
     if (churn.world) {
-        struct churn_result aside = {
-            0}; /* who stops now drops what it holds: it was counted as left */
-        churn.result = &aside;
+        churn.result = &aside; /* who stops now drops what it holds: it was counted as left */
         world_close(churn.world);
     }
     checker_oracle_fini(&churn.oracle);

@@ -94,7 +94,7 @@ void engine_close(struct engine *engine)
 static inline bool sooner(const struct channel *channels, uint32_t one, uint32_t other)
 {
     return channels[one].at < channels[other].at ||
-           (channels[one].at == channels[other].at && one < other);
+           (one < other && channels[one].at == channels[other].at);
 }
 
 /* Puts a channel before `next`, which is in the list; NOBODY: at its end. */
