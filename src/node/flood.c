@@ -18,8 +18,10 @@ static void set_remove(uint64_t *set, node_id server)
 static void row_spread(struct flood *flood, node_id server, unsigned from)
 {
     for (unsigned port = 0; port < flood->state->plan->port_count; port++) {
+        if (port == from)
+            continue;
         struct flood_port *at = &flood->ports[port];
-        if (port == from || !at->linked)
+        if (!at->linked)
             continue;
         set_add(at->pending, server);
         at->is_pending = true;
