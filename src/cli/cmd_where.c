@@ -47,7 +47,7 @@ static node_id next_hop(const struct where *where, node_id at, node_id to)
 {
     static uint8_t bytes[CONTROL_ANSWER_MAX];
     struct reader in;
-    struct control_route route;
+    struct control_route route = {0};
     struct control_request request = {.kind = CONTROL_ROUTE, .server = to};
     int error =
         cluster_control(where->cluster.folder, at, &request, bytes, &in, clock_after(ANSWER_NSEC));
