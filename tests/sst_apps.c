@@ -305,7 +305,7 @@ static bool is_nearer(const struct routes *routes, uint32_t to, uint32_t distanc
 /* Dijkstra's, from the definition. */
 static struct routes routes_of(const struct costs *costs, uint32_t own)
 {
-    struct routes routes;
+    struct routes routes = {0};
     bool done[MEMBERS_MAX] = {false};
     for (uint32_t i = 0; i < task.members; i++) {
         routes.distance[i] = i == own ? 0 : FAR;
@@ -316,6 +316,7 @@ static struct routes routes_of(const struct costs *costs, uint32_t own)
         for (uint32_t i = 0; i < task.members; i++)
             if (!done[i] && (at == UINT32_MAX || routes.distance[i] < routes.distance[at]))
                 at = i;
+        demand(at < task.members);
         done[at] = true;
         for (uint32_t to = 0; to < task.members; to++)
             if (costs->of[at][to] && routes.distance[at] < FAR &&
@@ -345,7 +346,7 @@ static bool routes_change(const struct routes *routes, const struct costs *costs
 static bool costs_changed(const struct sst *table, void *argument)
 {
     struct router *router = argument;
-    struct costs costs;
+    struct costs costs = {0};
     if (router->settled)
         return false; /* the others may leave: their rows are no longer what is asked about */
     bool settled = sst_sum_u64(table, 1) == task.members * task.wanted;

@@ -166,7 +166,7 @@ static void word_check(const struct row *cells, unsigned word, uint64_t guard,
 static void copies_check(const struct sst *table, uint32_t row, uint64_t guard,
                          struct findings *found)
 {
-    struct row copy;
+    struct row copy = {0};
     bool whole = true;
     if (sst_get(table, row, &(struct sst_range){.column = DATA}, copy.words) == 0) {
         for (unsigned i = 1; i < WORDS; i++)

@@ -94,6 +94,7 @@ static int columns_check(const struct schema *schema, struct why *why)
 {
     const struct schema_column *sorted[SST_COLUMNS_MAX];
     uint32_t count = schema->column_count;
+    assert(count && count <= SST_COLUMNS_MAX);
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = &schema->columns[i];
     qsort(sorted, count, sizeof sorted[0], names_compare);
