@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/rng.h"
 #include "keyspace/keyspace.h"
 #include "topology/build_test.h"
@@ -38,6 +39,7 @@ static inline void space_open_topology(struct space *space, struct topology topo
     if (keyspace_init(&space->keyspace, &space->topology, &why))
         fail_msg("%s", why.text);
     space->count = space->keyspace.server_count;
+    assert(space->count);
     space->scratch = malloc(keyspace_scratch_size(&space->keyspace));
     space->all = calloc(space->count, sizeof *space->all);
     space->found = calloc(space->count, sizeof *space->found);

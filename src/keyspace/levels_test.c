@@ -134,7 +134,8 @@ static void homes_are_uniform(void **state)
         snprintf(spec, sizeof spec, "torus:%u", counts[i]); /* a ring: the hash minds no wiring */
         struct space space;
         space_open(&space, spec);
-        uint32_t *homes = calloc(counts[i], sizeof *homes), *sequences = calloc(48, sizeof(int));
+        uint32_t *homes = calloc(counts[i], sizeof *homes);
+        uint32_t *sequences = calloc(48, sizeof *sequences);
         uint32_t *of_home = calloc(48, sizeof *of_home);
         assert_non_null(homes);
         assert_non_null(sequences);
