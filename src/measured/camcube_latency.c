@@ -102,8 +102,8 @@ static enum err ways_measure(struct ask *ask, const struct figure_call *call, st
                 return err;
             for (int size = 0; size < TRIP_SIZES; size++)
                 ask->usec[way][size][round] = usec[size];
-            figure_progress(call, (uint64_t)(round * WAYS + way + 1),
-                            (uint64_t)(ask->rounds * WAYS));
+            figure_progress(call, (uint64_t)round * WAYS + (uint64_t)way + 1,
+                            (uint64_t)ask->rounds * WAYS);
         }
     }
     return OK;

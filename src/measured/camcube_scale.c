@@ -131,7 +131,8 @@ static enum err scale_point(struct figure_result *result, struct figure_table *t
 static double torus_hops(uint32_t side)
 {
     double servers = (double)side * side * side;
-    return 3.0 * (side * side / 4) / side * servers / (servers - 1);
+    uint32_t ring = side * side / 4;
+    return 3.0 * ring / side * servers / (servers - 1);
 }
 
 /* NaN: the quick size has not so many servers. */
