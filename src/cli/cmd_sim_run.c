@@ -85,7 +85,7 @@ static enum err load_parse(struct sim_run *run, const struct call *call, struct 
     if (settings->request && load != RUN_REQUESTS)
         return why_fail(why, ERR_USAGE, "--request is for --load requests");
     bool benches = load == RUN_KEYS || load == RUN_SERVERS || load == RUN_LINKS;
-    if ((benches && strcmp(name, "bench")) || (load == RUN_PINGS && strcmp(name, "ping")))
+    if ((benches && strcmp(name, "bench") != 0) || (load == RUN_PINGS && strcmp(name, "ping") != 0))
         return why_fail(why, ERR_USAGE, "--load %s: that is for --service %s", words[load],
                         benches ? "bench" : "ping");
     settings->load = (enum run_load)load;
