@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/test.h"
 #include "node/node.h"
 
@@ -58,6 +59,7 @@ struct world {
 
 static inline struct world_wire *world_wire(const struct world *world, node_id from, unsigned port)
 {
+    assert(world->wires);
     return &world->wires[(size_t)from * world->plan.port_count + port];
 }
 
@@ -311,7 +313,7 @@ struct world_number {
 static inline void world_told(void *context, const char *service, const char *name, uint64_t value)
 {
     struct world_number *number = context;
-    if (strcmp(service, number->service) || strcmp(name, number->name))
+    if (strcmp(service, number->service) != 0 || strcmp(name, number->name) != 0)
         return;
     number->value = value;
     number->found = true;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/rng.h"
 #include "node/seating.h"
 #include "topology/build_test.h"
@@ -27,6 +28,7 @@ static inline void room_open(struct room *room, const char *spec, uint64_t seed)
     assert_int_equal(plan_init(&room->plan, &room->topology, NULL), OK);
     room->count = room->plan.server_count;
     room->cable_count = room->topology.graph.link_count;
+    assert(room->count);
     room->serials = calloc(room->count, sizeof *room->serials);
     room->cables = calloc(room->cable_count + 1, sizeof *room->cables);
     room->reports = calloc(room->count, sizeof *room->reports);
