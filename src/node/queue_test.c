@@ -113,7 +113,8 @@ static unsigned model_sets(const struct model *model)
 static port_set random_ports(struct rng *rng, unsigned port_count, bool few)
 {
     port_set all = (port_set)((1ull << port_count) - 1);
-    port_set ports = (port_set)rng_next(rng) & (port_set)rng_next(rng) & all;
+    port_set ports = (port_set)rng_next(rng) & all;
+    ports &= (port_set)rng_next(rng); /* a quarter of them */
     if (few)
         ports &= 0x0f0f0f0f;
     return ports ? ports : 1u << rng_below(rng, port_count);

@@ -104,6 +104,7 @@ static bool entry_take(struct try *try, struct entry *entry)
 {
     for (uint32_t score = SCORE_MAX + 1; score-- > 0;) {
         while (try->first[score] != ENTRY_END) {
+            assert(try->first[score] < try->entry_count && try->entries);
             *entry = try->entries[try->first[score]];
             try->first[score] = entry->next;
             if (try->seat[entry->rank] != NODE_NONE || try->taken[entry->vertex] != RANK_NONE)

@@ -89,7 +89,7 @@ const void *weft_local(struct weft_self *self, const char *name, struct weft_sel
 {
     for (unsigned slot = 0; slot < self->node->service_count; slot++) {
         struct weft_self *found = self->node->services[slot];
-        if (strcmp(found->service->name, name))
+        if (strcmp(found->service->name, name) != 0)
             continue;
         if (other)
             *other = found;
