@@ -474,8 +474,8 @@ static const struct weft_service_ops flood_ops = {
     .start = flood_start, .poll = flood_poll, .request = flood_request, .deliver = flood_deliver};
 #define FLOOD(number, share)                                                                       \
     {                                                                                              \
-        .version = WEFT_SERVICE_VERSION, .name = "flood-" #share, .id = number, .weight = share,   \
-        .queue = WEFT_QUEUE_OWN, .size = sizeof(unsigned), .ops = &flood_ops                       \
+        .version = WEFT_SERVICE_VERSION, .name = "flood-" #share, .id = (number),                  \
+        .weight = (share), .queue = WEFT_QUEUE_OWN, .size = sizeof(unsigned), .ops = &flood_ops    \
     }
 static const struct weft_service floods[] = {FLOOD(301, 1), FLOOD(302, 2), FLOOD(303, 4)};
 static const struct weft_service *const flood_services[] = {&floods[0], &floods[1], &floods[2],

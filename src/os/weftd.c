@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/check.h"
 #include "base/text.h"
 #include "node/plan.h"
 #include "node/seating.h"
@@ -222,6 +223,7 @@ static enum err daemon_load(struct daemon *daemon, struct why *why)
 
 static enum err daemon_lock(struct daemon *daemon, struct why *why)
 {
+    assert(daemon->servers && daemon->lives && daemon->locks);
     for (uint32_t i = 0; i < daemon->server_count; i++) {
         node_id server = daemon->servers[i];
         if (server == NODE_NONE)
