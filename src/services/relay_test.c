@@ -12,7 +12,7 @@ static const struct weft_service *const services[] = {&service_relay, NULL};
 static struct relay_message answer_read(const struct world *world, uint32_t index)
 {
     struct relay_message message;
-    assert_true(index < world->answer_count);
+    assert(index < world->answer_count); /* ours: the analyzer looks through it */
     assert_int_equal(relay_read(&message, world->answers[index].bytes, world->answers[index].size),
                      0);
     return message;
