@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/check.h"
 #include "sim/checker.h"
 
@@ -125,8 +126,8 @@ static void plan_search(const struct plan *plan, node_id from, uint32_t *hops, n
 static bool distances_are_right(const struct checker_view *view, struct why *why)
 {
     const struct plan *plan = view->plan;
-    uint32_t *hops = calloc(plan->server_count, sizeof *hops);
-    node_id *queue = calloc(plan->server_count, sizeof *queue);
+    uint32_t *hops = array_new(plan->server_count, sizeof *hops);
+    node_id *queue = array_new(plan->server_count, sizeof *queue);
     bool right = hops && queue;
     if (!right)
         why_set(why, "not enough memory");
