@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/check.h"
 #include "base/rng.h"
 #include "base/test.h"
 
@@ -85,7 +86,7 @@ static void the_bound_holds_and_refusals_are_counted(void **state)
     assert_true(slab_memory(pool) <= MOST);
     assert_true(slab_refused(pool) == 1);
     assert_null(packet_take(slab_packets(pool), SLAB_SMALL)); /* of the other class, too */
-    assert_non_null(all);
+    assert(all);
     packet = all->next;
     packet_done(all);
     all = packet_take(slab_packets(pool), PACKET_SIZE_MAX);
