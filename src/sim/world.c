@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/list.h"
@@ -507,7 +508,7 @@ static enum err nodes_open(struct world *world, struct why *why)
     }
     if (!world->settings.settled)
         return OK;
-    uint64_t *incarnations = calloc(count, sizeof *incarnations);
+    uint64_t *incarnations = array_new(count, sizeof *incarnations);
     if (!incarnations)
         return why_memory(why);
     for (node_id id = 0; id < count; id++)
