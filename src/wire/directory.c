@@ -12,9 +12,9 @@ enum { STATUS_COUNT = sizeof statuses / sizeof *statuses };
 
 static uint8_t status_number(int status)
 {
-    for (uint8_t i = 0; i < STATUS_COUNT; i++)
+    for (unsigned i = 0; i < STATUS_COUNT; i++)
         if (statuses[i] == status)
-            return i;
+            return (uint8_t)i;
     assert_unreachable();
 }
 

@@ -17,17 +17,18 @@ static struct relay_message message_make(void)
 
 static void what_is_written_is_read(void **state)
 {
+    static const uint8_t hello[5] = {'h', 'e', 'l', 'l', 'o'};
     uint8_t bytes[RELAY_SIZE_MAX] = {0};
     struct relay_message message = message_make(), read;
     relay_write(&message, bytes);
-    memcpy(bytes + RELAY_HEAD_SIZE, "hello", 5);
-    assert_int_equal(relay_read(&read, bytes, RELAY_HEAD_SIZE + 5), 0);
+    memcpy(bytes + RELAY_HEAD_SIZE, hello, sizeof hello);
+    assert_int_equal(relay_read(&read, bytes, RELAY_HEAD_SIZE + sizeof hello), 0);
     assert_int_equal(read.operation, RELAY_DATA);
     assert_int_equal(read.kind, RELAY_KIND_FRAME);
     assert_true(relay_address_equal(&read.from, &message.from));
     assert_true(relay_address_equal(&read.to, &message.to));
-    assert_int_equal(read.size, 5);
-    assert_memory_equal(read.body, "hello", 5);
+    assert_int_equal(read.size, sizeof hello);
+    assert_memory_equal(read.body, hello, sizeof hello);
     assert_int_equal(relay_read(&read, bytes, RELAY_SIZE_MAX), 0);
     assert_int_equal(read.size, RELAY_BODY_MAX);
 }
