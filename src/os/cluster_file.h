@@ -45,6 +45,7 @@ struct cluster_file {
     uint32_t silence_ms; /* 0: the node's own default */
     uint64_t seed;
     bool made_folder;  /* `up` made the folder, so `down` removes it */
+    bool pinned;       /* every process to a processor, in turn */
     bool commissioned; /* servers find their places by their cables: see serial_file.h */
     uint32_t service_count;
     char *services[CLUSTER_SERVICES_MAX]; /* absolute paths; owned */

@@ -22,6 +22,7 @@ static void a_cluster_is_written_and_read_again(void **state)
                                .silence_ms = 700,
                                .seed = UINT64_MAX,
                                .made_folder = true,
+                               .pinned = true,
                                .commissioned = true,
                                .service_count = 1};
     struct cluster_file other;
@@ -40,6 +41,7 @@ static void a_cluster_is_written_and_read_again(void **state)
     assert_int_equal(other.silence_ms, 700);
     assert_int_equal(other.seed, UINT64_MAX);
     assert_true(other.made_folder);
+    assert_true(other.pinned);
     assert_true(other.commissioned);
     assert_int_equal(other.service_count, 1);
     assert_string_equal(other.services[0], one.services[0]);

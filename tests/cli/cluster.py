@@ -53,6 +53,17 @@ class Life(ClusterCase):
         self.well()
         self.down()
 
+    def test_processes_can_be_bound_to_processors(self):
+        usable = sorted(os.sched_getaffinity(0))
+        self.up("torus:4", "--pin")
+        self.good("kill", 3)
+        self.pids.add(self.good("revive", 3, "--json").json["pid"])
+        self.well()
+        for node in self.good("nodes", "--json").json["nodes"]:
+            expected = {usable[node["id"] % len(usable)]}
+            self.assertEqual(os.sched_getaffinity(node["pid"]), expected, node["id"])
+        self.down()
+
     def test_over_datagrams_and_with_a_rate(self):
         self.up("torus:3", "--wire", "udp", "--rate", "100Mbps")
         status = self.well()
