@@ -414,6 +414,18 @@ int cluster_lock_take(const char *folder, node_id server, uint64_t *incarnation)
     return handle;
 }
 
+bool cluster_lock_stands(int lock, const char *folder, node_id server)
+{
+    char path[CLUSTER_PATH_SIZE];
+    struct stat held, named;
+    cluster_path(path, folder, server, "lock");
+    if (fstat(lock, &held))
+        return true; /* what cannot be told is no reason to end */
+    if (held.st_nlink == 0)
+        return false;
+    return stat(path, &named) || (named.st_dev == held.st_dev && named.st_ino == held.st_ino);
+}
+
 pid_t cluster_lock_holder(const char *folder, node_id server)
 {
     char path[CLUSTER_PATH_SIZE];

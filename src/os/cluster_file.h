@@ -84,6 +84,11 @@ void cluster_path(char path[CLUSTER_PATH_SIZE], const char *folder, node_id serv
  * (closing any descriptor of the file drops the lock). -EBUSY: a living process holds it. */
 MUST_CHECK int cluster_lock_take(const char *folder, node_id server, uint64_t *incarnation);
 
+/* Does the folder still know the lock that this process took? False: the file was removed, or
+ * another is in its place, so that somebody else can be this server. A folder that was moved as a
+ * whole keeps it. */
+bool cluster_lock_stands(int lock, const char *folder, node_id server);
+
 /* Who holds it: a pid by the kernel's word; 0: nobody; negative errno. Not for locks of this very
  * process, which the kernel does not show to it. */
 pid_t cluster_lock_holder(const char *folder, node_id server);

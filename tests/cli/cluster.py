@@ -5,6 +5,7 @@ import os
 import pathlib
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -208,6 +209,28 @@ class Troubles(ClusterCase):
         self.refused("where", "x", says="none of its servers lives; 'weft down")
         self.refused("up", "torus:3", says="holds what a cluster left that no longer lives; 'weft down")
         self.assertEqual(self.down()["servers"], 0)
+
+
+    def test_a_removed_run_directory_ends_its_servers(self):
+        """Nobody could find them any more. The next cluster need not wait for that, and is not harmed."""
+        for wire in "shm", "udp":
+            with self.subTest(wire):
+                self.up("torus:3x3", "--wire", wire)
+                orphans = set(self.pids)
+                logs = [open(path) for path in sorted(self.folder.glob("node-*.log"))]
+                shutil.rmtree(self.folder)
+                self.up("torus:3x3", "--wire", wire)
+                self.until(lambda: not any(map(lives, orphans)), "the first ones have ended")
+                for log in logs:
+                    with log:
+                        self.assertIn("the run directory was removed", log.read().splitlines()[-1])
+                self.assertEqual(len(list(self.folder.glob("node-*.socket"))), 9)
+                self.assertEqual(len(list((self.folder / "links").glob("socket.*"))), 9)
+                self.well()
+                self.good("kill", 4)
+                self.pids.add(self.good("revive", 4, "--json").json["pid"])  # its neighbours can be called
+                self.well()
+                self.down()
 
 
 class Keys(ClusterCase):
