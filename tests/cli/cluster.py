@@ -22,7 +22,8 @@ class Life(ClusterCase):
         found = self.up("torus:3x3")
         self.assertEqual((found["servers"], found["links"], found["processes"], found["wire"]), (9, 18, 9, "shm"))
         self.assertTrue(all(map(lives, self.pids)))
-        status = self.well()
+        status = self.status()  # at once: up has waited for the last link
+        self.assertEqual(status["health"], "OK", status)
         self.assertEqual((status["servers"]["live"], status["servers"]["dead"]), (9, []))
         self.assertEqual((status["links"]["up"], status["links"]["not_up"]), (18, []))
         text = self.good("status").out
