@@ -75,8 +75,17 @@ struct trip_plan {
     uint32_t here;          /* servers of this process */
     uint32_t others[LINKS]; /* of the others; 0 ends */
     nsec spin, yield;
+    bool pinned; /* as `weft up --pin` does */
     unsigned turns;
 };
+
+/* Where that server's process runs; -1: anywhere. */
+static int trip_processor(const struct trip_plan *plan, uint32_t server)
+{
+    if (plan->spin == SPIN)
+        return server > 0;
+    return plan->pinned ? (int)(server % 2) : -1;
+}
 
 static void trip_compare(struct bench *bench, const struct trip_plan *plan,
                          struct kernel_path *kernel)
@@ -87,9 +96,10 @@ static void trip_compare(struct bench *bench, const struct trip_plan *plan,
     double ours[16], theirs[16], floors[16];
     bool has_floor = plan->spin < 0;
     stage_open(&stage, plan->servers);
-    bool pinned = plan->spin == SPIN;
-    for (unsigned i = 0; i < LINKS && plan->others[i]; i++)
-        stage_spawn(&stage, plan->others[i], &trip, pinned ? 1 : -1, plan->spin, plan->yield);
+    for (uint32_t i = 0; i < LINKS && plan->others[i]; i++)
+        stage_spawn(&stage, plan->others[i], &trip, trip_processor(plan, i + 1), plan->spin,
+                    plan->yield);
+    stage_pin(trip_processor(plan, 0));
     struct host *host = stage_host(&stage, plan->here, &trip, plan->spin, plan->yield);
     weft_server last = plan->servers - 1;
     stage_settle(host, 0, last, plan->servers);
@@ -113,6 +123,7 @@ static void trip_compare(struct bench *bench, const struct trip_plan *plan,
     bench_add(bench, plan->what, "us", values, count);
     host_close(host);
     stage_close(&stage);
+    stage_unpin();
 }
 
 void trip_run(struct bench *bench)
@@ -141,8 +152,10 @@ void trip_run(struct bench *bench)
         .others = {1 << 1, 1 << 2, 1 << 3, 1 << 4, 1 << 5, 1 << 6},
         .spin = -1, /* as weftd where processors are few */
         .turns = 2000};
+    struct trip_plan pinned = each;
+    pinned.what = "6 links there and back, a process a server, pinned";
+    pinned.pinned = true;
     char why[80];
-    stage_pin(0);
     struct kernel_path *kernel = kernel_loopback();
     trip_compare(bench, &one, kernel);
     kernel_close(kernel);
@@ -150,8 +163,8 @@ void trip_run(struct bench *bench)
     if (!kernel && !bench->json)
         printf("namespaces: left out, %s\n", why);
     trip_compare(bench, &two, kernel);
-    stage_unpin();
     trip_compare(bench, &each, kernel);
+    trip_compare(bench, &pinned, kernel);
     if (kernel)
         kernel_close(kernel);
 }

@@ -137,6 +137,14 @@ class Install(unittest.TestCase):
         dynamic = run("readelf", "-d", library).stdout
         self.assertRegex(dynamic, r"soname: \[libweft\.so\.\d+\]")
 
+    @unittest.skipUnless(shutil.which("readelf"), "readelf is not installed")
+    def test_nothing_needs_libfabric_to_start(self):
+        found = [next(self.stage.rglob(name)) for name in ("libweft.so", "bin/weft", "bin/weftd")]
+        for path in found:
+            dynamic = run("readelf", "-d", path).stdout
+            self.assertIn("[libc.so", dynamic, path)
+            self.assertNotIn("fabric", dynamic, path)
+
     def test_the_version_is_the_one_of_the_program(self):
         weft = next(path for path in self.stage.rglob("bin/weft"))
         self.assertEqual(run(weft, "version").stdout.split()[1], self.flags("--modversion")[0])

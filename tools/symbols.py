@@ -15,6 +15,7 @@ import sys
 ALLOWED = re.compile(
     r"""^(
     malloc | calloc | realloc | reallocarray | free | aligned_alloc
+  | madvise      # a wish about memory we have
   | mem(cpy|move|set|cmp|chr|rchr|mem) | bcmp
   | str(len|nlen|cmp|ncmp|casecmp|ncasecmp|chr|rchr|str|spn|cspn|pbrk|dup|ndup|cpy|ncpy|cat)
   | strto(d|l|ul|ll|ull)

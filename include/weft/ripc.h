@@ -72,7 +72,8 @@ struct ripc_config {
     const char *domain;     /* WEFT_DOMAIN, "default": contexts of other domains do not exist */
     const char *names;      /* WEFT_NAMES, "host", with a node "directory": list; weft-names(5) */
     const char *transports; /* WEFT_TRANSPORTS, "shm", with an address "shm,fabric,udp", and with a
-                             * node "routed" too */
+                             * node "routed" too. fabric is left out where libfabric is not
+                             * installed; -ENOPKG if it, or a provider, was named */
     const char *address;    /* WEFT_ADDRESS, none: our IP address, for peers on other hosts */
     const char *provider;   /* WEFT_PROVIDER, "tcp": libfabric's provider for fabric */
     const void *secret; /* WEFT_SECRET_FILE's content, none: what members of the cluster share */

@@ -20,11 +20,16 @@ static struct arena_block *block_add(struct arena *arena, size_t size)
 {
     size_t whole =
         ARENA_ALIGN + (size > BLOCK_SIZE - ARENA_ALIGN ? size : BLOCK_SIZE - ARENA_ALIGN);
-    struct arena_block *block = aligned_alloc(ARENA_ALIGN, whole);
+    struct arena_block *block = arena->source ? arena->source->take(arena->source, whole)
+                                              : aligned_alloc(ARENA_ALIGN, whole);
     if (!block)
         return NULL;
-    *block = (struct arena_block){.next = arena->blocks, .size = whole, .used = ARENA_ALIGN};
-    arena->blocks = block;
+    /* Whichever has more room left stays the first. */
+    struct arena_block *first = arena->blocks;
+    bool behind = first && first->size - first->used > whole - ARENA_ALIGN - size;
+    struct arena_block **place = behind ? &first->next : &arena->blocks;
+    *block = (struct arena_block){.next = *place, .size = whole, .used = ARENA_ALIGN};
+    *place = block;
     return block;
 }
 
@@ -61,7 +66,10 @@ void arena_fini(struct arena *arena)
     while (arena->blocks) {
         struct arena_block *block = arena->blocks;
         arena->blocks = block->next;
-        free(block);
+        if (arena->source)
+            arena->source->give(arena->source, block, block->size);
+        else
+            free(block);
     }
-    *arena = (struct arena){0};
+    *arena = (struct arena){.source = arena->source};
 }

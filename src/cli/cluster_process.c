@@ -95,14 +95,20 @@ static void log_path(const struct cluster *cluster, uint32_t process, char path[
         cluster_path(path, cluster->folder, first_server(cluster, process), "log");
 }
 
-/* The processor of a process' own, if there are enough for all; -1: any. */
+/* The processor that a process is bound to; -1: any. Processes that host several servers each get
+ * one of their own, if there are enough; others only if the user asked for it, and then in turn:
+ * who stands side by side in the plan mostly does not share one. */
 static int processor_choose(const struct cluster *cluster, uint32_t process)
 {
+    const struct cluster_file *file = &cluster->file;
     cpu_set_t usable;
-    if (cluster->file.process_count == cluster->file.server_count ||
-        sched_getaffinity(0, sizeof usable, &usable) ||
-        cluster->file.process_count > (uint32_t)CPU_COUNT(&usable))
+    if (sched_getaffinity(0, sizeof usable, &usable))
         return -1;
+    uint32_t count = (uint32_t)CPU_COUNT(&usable);
+    bool hosts_several = file->process_count < file->server_count;
+    if (!file->pinned && (!hosts_several || file->process_count > count))
+        return -1;
+    process %= count;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
         if (CPU_ISSET(cpu, &usable) && process-- == 0)
             return cpu;

@@ -9,6 +9,7 @@
 
 #define LOOK_NSEC   100000000LL /* between two looks; each costs every server a little */
 #define ANSWER_NSEC 500000000LL
+#define CALM_NSEC   5000000000LL /* for the last links, once all reach each other without them */
 #define LINE_SIZE   160
 
 enum err cluster_start_init(struct cluster_start *start, const struct cluster *cluster,
@@ -99,27 +100,51 @@ static enum err late_tell(const struct cluster_start *start, double seconds, str
                         : log_end(start, first, line, sizeof line));
 }
 
+/* Nothing is under way any more that time alone will mend. */
+static enum err is_calm(const struct cluster_start *start, bool *calm, struct why *why)
+{
+    struct cluster_health health;
+    enum err err = cluster_health(&health, &start->cluster->plan, start->seen, why);
+    if (err)
+        return err;
+    *calm = !health.reasons[HEALTH_SERVERS_JOINING] && !health.reasons[HEALTH_LINKS_DOWN] &&
+            !health.reasons[HEALTH_ROUTES_DIFFER];
+    cluster_health_fini(&health);
+    return OK;
+}
+
+static bool all_ready(const struct cluster_start *start)
+{
+    uint32_t ready = 0, wanted = 0;
+    for (node_id v = 0; v < start->cluster->plan.server_count; v++) {
+        wanted += is_ours(start, v);
+        ready += is_ours(start, v) && is_ready(start, v);
+    }
+    progress_show("servers ready", ready, wanted);
+    return ready == wanted;
+}
+
 enum err cluster_start_wait(struct cluster_start *start, double seconds, struct why *why)
 {
-    int64_t deadline = clock_after((int64_t)(seconds * 1e9));
+    int64_t deadline = clock_after((int64_t)(seconds * 1e9)), calm_by = 0;
     for (;;) {
-        uint32_t ready = 0, wanted = 0;
+        bool calm = false;
         enum err err = deaths_check(start, why);
         if (!err)
             err = cluster_look(start->cluster, start->seen, ANSWER_NSEC, why);
+        bool ready = !err && all_ready(start);
+        if (ready)
+            err = is_calm(start, &calm, why);
         if (err)
             return err;
-        for (node_id v = 0; v < start->cluster->plan.server_count; v++) {
-            wanted += is_ours(start, v);
-            ready += is_ours(start, v) && is_ready(start, v);
-        }
-        progress_show("servers ready", ready, wanted);
-        if (ready == wanted)
+        if (ready && !calm_by)
+            calm_by = clock_after(CALM_NSEC);
+        if (ready && (calm || clock_now() >= calm_by))
             return OK;
         if (ripc_call_stopped())
             return why_fail(why, ERR_SYSTEM, "broken off");
         if (clock_now() >= deadline)
-            return late_tell(start, seconds, why);
+            return ready ? OK : late_tell(start, seconds, why);
         ripc_call_sleep(clock_after(LOOK_NSEC));
     }
 }

@@ -18,7 +18,7 @@ MUST_CHECK enum err cluster_start_init(struct cluster_start *start, const struct
 void cluster_start_fini(struct cluster_start *start);
 
 /* Waits until every server of every process of ours has settled and reaches all that live, shows
- * progress meanwhile. Refuses with who did not and the last line of its log; or when Ctrl-C came.
- */
+ * progress meanwhile; and a little longer, for the links that are still coming. Refuses with who
+ * did not and the last line of its log; or when Ctrl-C came. */
 MUST_CHECK enum err cluster_start_wait(struct cluster_start *start, double seconds,
                                        struct why *why);

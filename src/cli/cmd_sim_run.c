@@ -8,9 +8,11 @@
 #include "cli/bytes_text.h"
 #include "cli/call.h"
 #include "cli/commands.h"
+#include "cli/parallel.h"
 #include "cli/progress.h"
 #include "cli/rate_text.h"
 #include "cli/sim_plan.h"
+#include "cli/sim_seeds.h"
 #include "os/plugin.h"
 #include "services/services.h"
 #include "sim/run.h"
@@ -26,7 +28,9 @@ struct sim_run {
     struct plugins plugins;
     const struct weft_service *services[REALM_MAX]; /* ends with NULL */
     struct run_settings settings;
-    struct run_result *result;
+    uint64_t seeds;
+    uint32_t threads;
+    struct run_result *result; /* of one seed */
 };
 
 /* ---- what is asked for ---- */
@@ -103,13 +107,24 @@ static enum err wire_parse(struct wire_settings *wire, const struct call *call, 
     return err;
 }
 
+static enum err seeds_parse(struct sim_run *run, const struct call *call, struct why *why)
+{
+    run->settings.seed = run->seeds = 1;
+    enum err err = call_uint(call, "seed", 0, UINT64_MAX, &run->settings.seed, why);
+    if (err)
+        return err;
+    uint64_t after = UINT64_MAX - run->settings.seed; /* there are so many more */
+    err = call_uint(call, "seeds", 1, after < SIM_SEEDS_MAX ? after + 1 : SIM_SEEDS_MAX,
+                    &run->seeds, why);
+    return err ? err : parallel_threads(call, &run->threads, why);
+}
+
 static enum err settings_parse(struct sim_run *run, const struct call *call, struct why *why)
 {
     struct run_settings *settings = &run->settings;
     double seconds = 1;
     uint64_t size = 1400;
     settings->wire = (struct wire_settings)WIRE_DEFAULTS;
-    settings->seed = 1;
     settings->rate = 1000;
     settings->boot = call_has(call, "boot");
     settings->observer = &progress_observer;
@@ -125,7 +140,7 @@ static enum err settings_parse(struct sim_run *run, const struct call *call, str
     if (!err)
         err = call_uint(call, "size", 16, PACKET_PAYLOAD_MAX, &size, why);
     if (!err)
-        err = call_uint(call, "seed", 0, UINT64_MAX, &settings->seed, why);
+        err = seeds_parse(run, call, why);
     settings->length = (psec)(seconds * (double)PSEC_PER_SECOND);
     settings->size = (uint32_t)size;
     return err;
@@ -264,7 +279,55 @@ static void result_json(const struct sim_run *run, struct text *out)
     json_end(&json, '}');
 }
 
+/* ---- several seeds ---- */
+
+static void seeds_print(const struct sim_run *run, const struct sim_seeds *seeds, struct text *out)
+{
+    text_printf(out, "%s: %u servers, %s, %g s simulated, %" PRIu64 " seeds from %" PRIu64 "\n",
+                run->word, run->plan.plan.server_count, run->services[0]->name,
+                seconds_of(run->settings.length), seeds->count, run->settings.seed);
+    sim_seeds_print(seeds, out);
+    text_printf(out, "  event hash of all  %016" PRIx64 "\n", sim_seeds_hash(seeds));
+}
+
+static void seeds_json(const struct sim_run *run, const struct sim_seeds *seeds, struct text *out)
+{
+    char hash[17];
+    struct json json = json_make(out, true);
+    snprintf(hash, sizeof hash, "%016" PRIx64, sim_seeds_hash(seeds));
+    json_object(&json);
+    json_put_string(&json, "topology", run->word);
+    json_put_string(&json, "service", run->services[0]->name);
+    json_put_uint(&json, "servers", run->plan.plan.server_count);
+    json_put_uint(&json, "seed", run->settings.seed);
+    json_put_uint(&json, "seeds", seeds->count);
+    json_put_number(&json, "seconds", seconds_of(run->settings.length));
+    sim_seeds_json(seeds, &json);
+    json_put_string(&json, "hash", hash);
+    json_end(&json, '}');
+}
+
 /* ---- the command ---- */
+
+static enum err seeds_run(struct sim_run *run, struct call *call, struct why *why)
+{
+    struct sim_seeds seeds = {.settings = run->settings, .count = run->seeds};
+    enum err err = sim_seeds_run(&seeds, run->threads, why);
+    if (!err)
+        (call->json ? seeds_json : seeds_print)(run, &seeds, &call->out);
+    sim_seeds_fini(&seeds);
+    return err;
+}
+
+static enum err seed_run(struct sim_run *run, struct call *call, struct why *why)
+{
+    run->result = calloc(1, sizeof *run->result);
+    enum err err = run->result ? run_scenario(&run->settings, run->result, why) : why_memory(why);
+    if (!err)
+        (call->json ? result_json : result_print)(run, &call->out);
+    free(run->result);
+    return err;
+}
 
 static enum err sim_run_run(struct call *call, struct why *why)
 {
@@ -277,15 +340,9 @@ static enum err sim_run_run(struct call *call, struct why *why)
     if (err)
         goto unload;
     run.settings.plan = &run.plan.plan;
-    run.result = calloc(1, sizeof *run.result);
-    err = run.result ? run_scenario(&run.settings, run.result, &reason) : why_memory(&reason);
+    err = (run.seeds > 1 ? seeds_run : seed_run)(&run, call, &reason);
     if (err)
         err = why_fail(why, err, "%s: %s", run.word, reason.text);
-    else if (call->json)
-        result_json(&run, &call->out);
-    else
-        result_print(&run, &call->out);
-    free(run.result);
     sim_plan_close(&run.plan);
 unload:
     plugins_fini(&run.plugins);
@@ -302,7 +359,9 @@ static const struct option sim_run_options[] = {
     {"delay", "NSEC", "of a link, besides the time that a frame takes (default 1000)"},
     {"seconds", "S", "to simulate (default 1)"},
     {"boot", NULL, "begin with servers that know nothing; else all have been up for long"},
-    {"seed", "N", "of all randomness (default 1)"},
+    {"seed", "N", "of all randomness; of several the first (default 1)"},
+    {"seeds", "K", "run so many, from N on: a line for each, and their spread (default 1)"},
+    {"threads", "N", "run so many seeds at once (default all cores)"},
     {0},
 };
 
@@ -326,10 +385,19 @@ const struct command command_sim_run = {
         "intercepted, dropped, drops (by reason), asked, answered, delivery_nsec and answer_nsec "
         "(count, median, percentile_99, least, most), hops, frames, events, link_busy_mean and "
         "link_busy_most (1 is all the time), memory, hash, numbers (what the services count, all "
-        "servers together).",
+        "servers together).\n\n"
+        "With --seeds it runs once for each of the seeds N to N + K - 1 and prints a line for "
+        "each, "
+        "then the least, the median and the most of each column; --seed of a line tells the rest. "
+        "What is printed is the same for any number of threads. With --json: topology, service, "
+        "servers, seed, seeds, seconds, runs (seed, boot_seconds, sent, delivered, intercepted, "
+        "dropped, asked, answered, delivery_nsec_median, delivery_nsec_percentile_99, "
+        "answer_nsec_median, answer_nsec_percentile_99, link_busy_mean, link_busy_most, hash of "
+        "each), spread (least, median and most of each of these), hash (of all).",
     .options = sim_run_options,
     .examples = "  weft sim run torus:8x8x8 --service bench --packets 20000 --seconds 0.1\n"
                 "  weft sim run novacube:6x6 --service ping --boot\n"
+                "  weft sim run torus:4x4x4 --service bench --seeds 20 --seconds 0.1\n"
                 "  weft sim run torus:3x3x3 --service ./counter.so --request '+apples-#'",
     .run = sim_run_run,
 };

@@ -3,7 +3,6 @@
  * main finds the command in the table, lets it work, prints its result or its
  * one line of refusal, and turns the outcome into an exit code: 0 success,
  * 1 failure, 2 bad usage. */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,22 +94,9 @@ static int run_group(const char *group, int count, char **words)
                   &why);
 }
 
-/* Libraries that libfabric brings along (libinfinipath, on some machines) catch these before
- * main begins, and make of Ctrl-C, and of our own assertions, an exit with 1. */
-static void signals_restore(void)
-{
-    static const int caught[] = {SIGABRT, SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof caught / sizeof caught[0]; i++) {
-        struct sigaction action;
-        if (!sigaction(caught[i], NULL, &action) && action.sa_handler != SIG_IGN)
-            signal(caught[i], SIG_DFL);
-    }
-}
-
 int main(int argc, char **argv)
 {
     int used;
-    signals_restore();
     if (argc > 1 && strcmp(argv[1], "--version") == 0)
         argv[1] = "version";
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))

@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "measured/crowd.h"
+#include "transport/fabric_library.h"
 
 #define PROVIDER     "tcp;ofi_rxm"
 #define ADDRESS_SIZE 200
@@ -44,6 +45,7 @@ struct sst_node {
 struct port {
     struct crowd *crowd;
     const struct bare_job *job;
+    const struct fabric_library *library;
     struct fi_info *info;
     struct fid_fabric *fabric;
     struct fid_domain *domain;
@@ -57,12 +59,12 @@ struct port {
 static void check(struct port *port, ssize_t result, const char *what)
 {
     if (result < 0)
-        crowd_fail(port->crowd, "%s: %s", what, fi_strerror((int)-result));
+        crowd_fail(port->crowd, "%s: %s", what, port->library->strerror((int)-result));
 }
 
 static void info_find(struct port *port)
 {
-    struct fi_info *hints = fi_allocinfo();
+    struct fi_info *hints = port->library->dupinfo(NULL);
     if (!hints)
         crowd_fail(port->crowd, "not enough memory");
     hints->caps = FI_RMA;
@@ -74,9 +76,9 @@ static void info_find(struct port *port)
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->fabric_attr->prov_name = strdup(PROVIDER);
-    if (fi_getinfo(FI_VERSION(1, 11), "127.0.0.1", NULL, FI_SOURCE, hints, &port->info))
+    if (port->library->getinfo(FI_VERSION(1, 11), "127.0.0.1", NULL, FI_SOURCE, hints, &port->info))
         crowd_missing(port->crowd, "libfabric has no provider \"%s\" here", PROVIDER);
-    fi_freeinfo(hints);
+    port->library->freeinfo(hints);
 }
 
 static void sst_node_open(struct port *port, struct sst_node *node, uint32_t index)
@@ -113,13 +115,17 @@ static void port_open(struct port *port, struct crowd *crowd, const struct bare_
                       struct bare_board *board)
 {
     struct fi_cq_attr attributes = {.format = FI_CQ_FORMAT_CONTEXT, .size = 256};
+    struct why why;
     *port = (struct port){.crowd = crowd, .job = job, .node_count = job->rows ? job->rows : 1};
+    port->library = fabric_library_get(&why);
+    if (!port->library)
+        crowd_missing(crowd, "%s", why.text);
     port->memory = aligned_alloc(4096, sizeof board->rows);
     if (!port->memory)
         crowd_fail(crowd, "not enough memory");
     memset(port->memory, 0, sizeof board->rows);
     info_find(port);
-    check(port, fi_fabric(port->info->fabric_attr, &port->fabric, NULL), "fi_fabric");
+    check(port, port->library->fabric(port->info->fabric_attr, &port->fabric, NULL), "fi_fabric");
     check(port, fi_domain(port->fabric, port->info, &port->domain, NULL), "fi_domain");
     check(port, fi_cq_open(port->domain, &attributes, &port->queue, NULL), "fi_cq_open");
     for (uint32_t i = 0; i < port->node_count; i++) {
@@ -141,7 +147,7 @@ static void port_close(struct port *port)
     fi_close(&port->queue->fid);
     fi_close(&port->domain->fid);
     fi_close(&port->fabric->fid);
-    fi_freeinfo(port->info);
+    port->library->freeinfo(port->info);
     free(port->memory);
 }
 

@@ -200,9 +200,13 @@ static enum err node_fill(struct node *node, struct why *why)
 enum err node_open(struct node **out, const struct node_config *config, struct why *why)
 {
     assert(config->self < config->plan->server_count && config->incarnation);
-    struct node *node = calloc(1, sizeof *node);
-    if (!node)
+    struct arena arena = {.source = config->memory};
+    struct node *node = arena_take(&arena, sizeof *node);
+    if (!node) {
+        arena_fini(&arena);
         return why_memory(why);
+    }
+    node->arena = arena;
     node->config = *config;
     node->plan = config->plan;
     node->env = config->env;
@@ -235,8 +239,8 @@ void node_close(struct node *node)
         dispatch_fini(node);
     if (node->has_state)
         link_state_fini(&node->state);
-    arena_fini(&node->arena);
-    free(node);
+    struct arena arena = node->arena; /* the node is in it */
+    arena_fini(&arena);
 }
 
 void node_settle(struct node *node, const uint64_t *incarnations)

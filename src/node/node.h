@@ -9,6 +9,7 @@
 
 #include <weft/service.h>
 
+#include "base/arena.h"
 #include "base/env.h"
 #include "base/err.h"
 #include "node/packet.h"
@@ -33,6 +34,7 @@ struct node_config {
     uint32_t limbo_packets;       /* that may wait for their key's root to settle; 0: 256 */
     uint32_t faults;              /* bugs planted for the checkers' own test: enum node_fault */
     struct node_watcher *watcher; /* NULL, or who is told of everything: the simulator */
+    struct arena_source *memory;  /* NULL, or where all its memory comes from; borrowed */
 };
 
 /* Bugs that a test plants, each of which the simulator must find. */

@@ -92,6 +92,7 @@ void cluster_file_write(const struct cluster_file *file, struct text *out)
     json_put_uint(&json, "silence_ms", file->silence_ms);
     json_put_uint(&json, "seed", file->seed);
     json_put_bool(&json, "made_folder", file->made_folder);
+    json_put_bool(&json, "pinned", file->pinned);
     json_put_bool(&json, "commissioned", file->commissioned);
     json_key(&json, "services");
     json_array(&json);
@@ -269,6 +270,8 @@ static enum err parse_field(struct parse *parse)
         return parse_uint(parse, "seed", UINT64_MAX, &file->seed);
     if (json_reader_is(reader, "made_folder"))
         return json_reader_bool(reader, "made_folder", &file->made_folder);
+    if (json_reader_is(reader, "pinned"))
+        return json_reader_bool(reader, "pinned", &file->pinned);
     if (json_reader_is(reader, "commissioned"))
         return json_reader_bool(reader, "commissioned", &file->commissioned);
     if (json_reader_is(reader, "services"))
@@ -409,6 +412,18 @@ int cluster_lock_take(const char *folder, node_id server, uint64_t *incarnation)
         return -error;
     }
     return handle;
+}
+
+bool cluster_lock_stands(int lock, const char *folder, node_id server)
+{
+    char path[CLUSTER_PATH_SIZE];
+    struct stat held, named;
+    cluster_path(path, folder, server, "lock");
+    if (fstat(lock, &held))
+        return true; /* what cannot be told is no reason to end */
+    if (held.st_nlink == 0)
+        return false;
+    return stat(path, &named) || (named.st_dev == held.st_dev && named.st_ino == held.st_ino);
 }
 
 pid_t cluster_lock_holder(const char *folder, node_id server)

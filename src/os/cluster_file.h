@@ -45,6 +45,7 @@ struct cluster_file {
     uint32_t silence_ms; /* 0: the node's own default */
     uint64_t seed;
     bool made_folder;  /* `up` made the folder, so `down` removes it */
+    bool pinned;       /* every process to a processor, in turn */
     bool commissioned; /* servers find their places by their cables: see serial_file.h */
     uint32_t service_count;
     char *services[CLUSTER_SERVICES_MAX]; /* absolute paths; owned */
@@ -82,6 +83,11 @@ void cluster_path(char path[CLUSTER_PATH_SIZE], const char *folder, node_id serv
  * later than all before. Returns the descriptor, to be kept open and never opened a second time
  * (closing any descriptor of the file drops the lock). -EBUSY: a living process holds it. */
 MUST_CHECK int cluster_lock_take(const char *folder, node_id server, uint64_t *incarnation);
+
+/* Does the folder still know the lock that this process took? False: the file was removed, or
+ * another is in its place, so that somebody else can be this server. A folder that was moved as a
+ * whole keeps it. */
+bool cluster_lock_stands(int lock, const char *folder, node_id server);
 
 /* Who holds it: a pid by the kernel's word; 0: nobody; negative errno. Not for locks of this very
  * process, which the kernel does not show to it. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ static void a_cluster_is_written_and_read_again(void **state)
                                .silence_ms = 700,
                                .seed = UINT64_MAX,
                                .made_folder = true,
+                               .pinned = true,
                                .commissioned = true,
                                .service_count = 1};
     struct cluster_file other;
@@ -40,6 +42,7 @@ static void a_cluster_is_written_and_read_again(void **state)
     assert_int_equal(other.silence_ms, 700);
     assert_int_equal(other.seed, UINT64_MAX);
     assert_true(other.made_folder);
+    assert_true(other.pinned);
     assert_true(other.commissioned);
     assert_int_equal(other.service_count, 1);
     assert_string_equal(other.services[0], one.services[0]);
@@ -175,9 +178,41 @@ static void a_lock_tells_who_lives_and_ends_with_its_process(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void a_lock_stands_until_its_file_is_removed_or_another(void **state)
+{
+    char folder[] = "/tmp/weft-test-XXXXXX", moved[sizeof folder + 2], path[CLUSTER_PATH_SIZE];
+    uint64_t life;
+    assert_non_null(mkdtemp(folder));
+    snprintf(moved, sizeof moved, "%s-2", folder);
+    int lock = cluster_lock_take(folder, 5, &life);
+    assert_true(lock >= 0);
+    assert_true(cluster_lock_stands(lock, folder, 5));
+
+    assert_int_equal(rename(folder, moved), 0);
+    assert_true(cluster_lock_stands(lock, folder, 5)); /* it is whole, elsewhere */
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_true(cluster_lock_stands(lock, folder, 5));
+    int other = cluster_lock_take(folder, 5, &life);
+    assert_true(other >= 0);
+    assert_false(cluster_lock_stands(lock, folder, 5)); /* but its place is taken */
+    assert_true(cluster_lock_stands(other, folder, 5));
+
+    cluster_path(path, folder, 5, "lock");
+    unlink(path);
+    assert_false(cluster_lock_stands(other, folder, 5));
+    cluster_path(path, moved, 5, "lock");
+    unlink(path);
+    assert_false(cluster_lock_stands(lock, folder, 5));
+    close(lock);
+    close(other);
+    assert_int_equal(rmdir(folder), 0);
+    assert_int_equal(rmdir(moved), 0);
+}
+
 TEST_MAIN(TEST(a_cluster_is_written_and_read_again),
           TEST(servers_are_dealt_in_blocks_of_nearly_equal_size),
           TEST(what_is_no_cluster_is_refused_in_one_line),
           TEST(a_field_of_a_later_version_is_passed_over),
           TEST(a_folder_whose_sockets_find_no_room_is_refused),
-          TEST(a_lock_tells_who_lives_and_ends_with_its_process))
+          TEST(a_lock_tells_who_lives_and_ends_with_its_process),
+          TEST(a_lock_stands_until_its_file_is_removed_or_another))

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -44,6 +45,7 @@ struct desk {
     int fd;
     struct poller_watch *watch;
     struct sockaddr_un address;
+    struct stat made; /* the socket under that name, as we made it */
     struct desk_client clients[DESK_CLIENTS_MAX];
     uint8_t bytes[DESK_REQUEST_MAX + 1];
 };
@@ -235,7 +237,7 @@ static int desk_listen(struct desk *desk)
     (void)unlink(desk->address.sun_path);
     desk->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (desk->fd < 0 || bind(desk->fd, (struct sockaddr *)&desk->address, sizeof desk->address) ||
-        listen(desk->fd, BACKLOG))
+        listen(desk->fd, BACKLOG) || stat(desk->address.sun_path, &desk->made))
         return -errno;
     return poller_add(desk->poller, desk->fd, EPOLLIN, desk_ready, desk, &desk->watch);
 }
@@ -268,6 +270,16 @@ int desk_open(struct desk **out, struct desks *desks, struct poller *poller, con
     return 0;
 }
 
+/* Not the socket of another who took our name after the folder was removed. Ours is still open, so
+ * that nobody has its number. */
+static void name_remove(const struct desk *desk)
+{
+    struct stat named;
+    if (!stat(desk->address.sun_path, &named) && named.st_dev == desk->made.st_dev &&
+        named.st_ino == desk->made.st_ino)
+        (void)unlink(desk->address.sun_path);
+}
+
 uint64_t desk_dropped(const struct desk *desk)
 {
     return desk->dropped;
@@ -282,7 +294,7 @@ void desk_close(struct desk *desk)
             client_end(&desk->clients[i]);
     if (desk->watch) {
         poller_remove(desk->poller, desk->watch);
-        (void)unlink(desk->address.sun_path);
+        name_remove(desk);
     }
     if (desk->fd >= 0)
         close(desk->fd);

@@ -1,9 +1,5 @@
-/* host: nodes, their ports, and the loop.
- *
- * A node is stepped when it is in the ready queue, which it enters when something came for it, when
- * a port that was busy is so no longer, when its timer is due, when a request came, and when its
- * last step left something to do. Invariants: a node is in the queue iff `ready`; `due` is no later
- * than the earliest timer of a node; starved_count is the number of nodes with starved ports. */
+/* host: the nodes of one process and their ports: how they begin, what happens to them, how they
+ * end. */
 #include "os/host.h"
 
 #include <errno.h>
@@ -19,67 +15,14 @@
 #include "node/egress.h"
 #include "os/cable.h"
 #include "os/commission.h"
-#include "os/desk.h"
+#include "os/host_impl.h"
 #include "os/inside.h"
 #include "os/packets.h"
 #include "transport/wait.h"
 
-#define LOOK_NSEC           (50 * 1000LL) /* between two looks at sockets while there are packets */
-#define YIELD_VAIN_NSEC     1000          /* less than a switch to another process and back */
-#define YIELD_LONG_NSEC     (200 * 1000LL)        /* a yield that takes so long was a mistake */
-#define YIELD_REST_NSEC     (20 * 1000 * 1000LL)  /* until the next, then ... */
-#define YIELD_REST_NSEC_MAX (640 * 1000 * 1000LL) /* ... twice as long, and so on */
-
 enum {
-    STEPS_PER_NODE = 4, /* in one pass, on average: then the links are looked at again */
     SPARE_PACKETS = 512,
-    YIELDS_VAIN_MAX = 8,
 };
-
-struct host_node {
-    struct env env;
-    struct node_watcher watcher; /* for the log */
-    struct host *host;
-    node_id server;
-    uint32_t index;
-    struct node *node;            /* NULL: it does not know its place yet */
-    struct port *ports[PORT_MAX]; /* NULL: no cable */
-    port_set carriers;            /* of cables */
-    port_set starved;             /* were told that there is no room */
-    nsec due;
-    bool ready;
-    struct desk *desk;
-};
-
-struct host {
-    struct host_config config;
-    struct lock lock;
-    struct poller *poller;
-    struct doorbell bell;
-    struct poller_watch *bell_watch;
-    struct packets *packets;
-    struct desks desks;
-    struct cables *cables;         /* NULL: all neighbours live here */
-    struct commission *commission; /* NULL: the servers know their places */
-    struct host_node *nodes;
-    uint32_t *index_of;    /* of the plan's servers; UINT32_MAX: not here */
-    struct port **outside; /* the cables ... */
-    uint32_t outside_count;
-    uint32_t *queue; /* ready nodes, a ring */
-    uint32_t queue_head, queue_tail;
-    uint32_t starved_count;
-    nsec now;
-    nsec due;
-    nsec look_at;
-    nsec yield_again; /* not before this moment ... */
-    nsec yield_rest;  /* ... and how long not, the next time */
-    bool eager;       /* somebody may answer soon: do not sleep yet */
-};
-
-static struct host_node *host_node_of(struct env *env)
-{
-    return container_of(env, struct host_node, env);
-}
 
 static void host_say(struct host *host, node_id server, const char *text)
 {
@@ -87,85 +30,7 @@ static void host_say(struct host *host, node_id server, const char *text)
         host->config.said(host->config.owner, server, text);
 }
 
-static void node_ready(struct host_node *node)
-{
-    struct host *host = node->host;
-    if (node->ready)
-        return;
-    node->ready = true;
-    host->queue[host->queue_tail++ % host->config.server_count] = node->index;
-}
-
-static struct host_node *host_find(struct host *host, node_id server)
-{
-    if (host->config.machine)
-        return &host->nodes[0];
-    uint32_t index = host->index_of[server];
-    return index == UINT32_MAX ? NULL : &host->nodes[index];
-}
-
-/* ---- the world as a node sees it ---- */
-
-static unsigned env_receive(struct env *env, unsigned number, struct packet **out, unsigned most)
-{
-    struct host_node *node = host_node_of(env);
-    struct commission *commission = node->host->commission;
-    struct port *port = node->ports[number];
-    unsigned count = port ? port->ops->receive(port, out, most) : 0;
-    return commission ? commission_filter(commission, number, out, count, env->now) : count;
-}
-
-static uint32_t env_room(struct env *env, unsigned number)
-{
-    struct host_node *node = host_node_of(env);
-    struct port *port = node->ports[number];
-    uint32_t room = 0;
-    if (!port)
-        return PACKET_SIZE_MAX; /* planned, and not plugged in */
-    if (!shaper_busy_until(&port->shaper, env->now))
-        room = port->ops->room(port);
-    if (!room) {
-        node->host->starved_count += !node->starved;
-        node->starved |= (port_set)1 << number;
-    }
-    return room;
-}
-
-static void env_transmit(struct env *env, unsigned number, struct packet **packets, unsigned count,
-                         bool lazy)
-{
-    struct host_node *node = host_node_of(env);
-    struct port *port = node->ports[number];
-    for (unsigned i = 0; !port && i < count; i++)
-        packet_done(packets[i]);
-    if (!port)
-        return;
-    if (port->shaper.bits_per_sec)
-        shaper_take(&port->shaper, env->now, packets_bytes(packets, count));
-    node->host->eager |= !lazy;
-    port->ops->transmit(port, packets, count, lazy);
-}
-
-static void env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
-{
-    desk_answer(host_node_of(env)->desk, client, bytes, size);
-}
-
-/* No service asks for a disk yet. */
-static const struct env_ops host_ops = {
-    .receive = env_receive,
-    .room = env_room,
-    .transmit = env_transmit,
-    .local = env_local,
-};
-
 /* ---- what happens to it ---- */
-
-/* A cable may be in a port that the plan does not have. */
-static bool node_has(const struct host_node *node, unsigned number)
-{
-    return node->node && number < node->host->config.plan->port_count;
-}
 
 static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
 {
@@ -246,232 +111,6 @@ static void on_bell(void *owner, uint32_t events)
     uint8_t byte;
     /* One ring, one byte; if there are more we are called again. */
     (void)!recv(host->bell.event_fd, &byte, sizeof byte, MSG_DONTWAIT);
-}
-
-/* ---- the pass ---- */
-
-static void pass_links(struct host *host)
-{
-    for (uint32_t i = 0; i < host->outside_count; i++) {
-        struct port *port = host->outside[i];
-        enum port_news news = port->ops->look(port);
-        if (news == PORT_SILENT)
-            continue;
-        struct host_node *node = host_find(host, port->server);
-        if (node_has(node, port->number))
-            node_input(node->node, port->number);
-        if (news == PORT_LAZY)
-            continue; /* until it has its own to send */
-        host->eager = true;
-        node_ready(node);
-    }
-}
-
-static void pass_starved(struct host *host)
-{
-    for (uint32_t i = 0; host->starved_count && i < host->config.server_count; i++) {
-        struct host_node *node = &host->nodes[i];
-        if (!node->starved)
-            continue;
-        for (port_set left = node->starved; left; left &= left - 1) {
-            unsigned number = (unsigned)__builtin_ctz(left);
-            struct port *port = node->ports[number];
-            if (shaper_busy_until(&port->shaper, host->now) || !port->ops->room(port))
-                continue;
-            node->starved &= ~((port_set)1 << number);
-            node_room(node->node, number);
-            node_ready(node);
-        }
-        host->starved_count -= !node->starved;
-    }
-}
-
-static void pass_timers(struct host *host)
-{
-    nsec next = NSEC_NEVER;
-    for (uint32_t i = 0; i < host->config.server_count; i++) {
-        struct host_node *node = &host->nodes[i];
-        if (node->due <= host->now)
-            node_ready(node);
-        else if (node->due < next)
-            next = node->due;
-    }
-    host->due = next;
-}
-
-static void node_seated(struct host *host, struct host_node *node, node_id vertex,
-                        const struct seating *seating);
-
-/* Listens at the cables of a machine; beside its node, where that reads the ports. */
-static nsec pass_commission(struct host *host, struct host_node *node)
-{
-    node_id vertex;
-    const struct seating *seating;
-    for (unsigned number = 0; number < PORT_MAX; number++)
-        if (node->ports[number] && !node_has(node, number))
-            commission_drain(host->commission, number, host->now);
-    nsec next = commission_step(host->commission, host->now);
-    if (commission_news(host->commission, &vertex, &seating)) {
-        node_seated(host, node, vertex, seating);
-        return host->now;
-    }
-    return next;
-}
-
-static void pass_step(struct host *host, struct host_node *node)
-{
-    node->ready = false;
-    node->env.now = host->now;
-    node->due = node->node ? node_step(node->node) : NSEC_NEVER;
-    if (host->commission) {
-        nsec next = pass_commission(host, node);
-        node->due = next < node->due ? next : node->due;
-    }
-    if (node->due <= host->now)
-        node_ready(node);
-    else if (node->due < host->due)
-        host->due = node->due;
-}
-
-/* Looks at all but a wire that moves nothing by itself. */
-static bool host_look(struct host *host)
-{
-    host->now = clock_now();
-    pass_links(host);
-    desks_look(&host->desks);
-    if (host->starved_count)
-        pass_starved(host);
-    if (host->now >= host->due)
-        pass_timers(host);
-    if (host->queue_head == host->queue_tail)
-        return false;
-    uint32_t count = host->config.server_count, most = STEPS_PER_NODE * count;
-    for (uint32_t steps = 0; host->queue_head != host->queue_tail && steps < most; steps++) {
-        if (steps)
-            host->now = clock_now(); /* what one did took time, as the next shall see */
-        pass_step(host, &host->nodes[host->queue[host->queue_head++ % count]]);
-    }
-    for (uint32_t i = 0; i < host->outside_count; i++)
-        host->outside[i]->ops->settle(host->outside[i]);
-    return true;
-}
-
-bool host_pass(struct host *host)
-{
-    if (host->cables)
-        cables_progress(host->cables);
-    return host_look(host);
-}
-
-/* ---- the loop ---- */
-
-/* When something is due if nothing comes: a timer, or a shaped link's next byte. */
-static nsec host_due(const struct host *host)
-{
-    nsec due = host->due;
-    for (uint32_t i = 0; host->starved_count && i < host->config.server_count; i++) {
-        const struct host_node *node = &host->nodes[i];
-        for (port_set left = node->starved; left; left &= left - 1) {
-            const struct port *port = node->ports[__builtin_ctz(left)];
-            nsec busy = shaper_busy_until(&port->shaper, host->now);
-            due = busy && busy < due ? busy : due;
-        }
-    }
-    return due;
-}
-
-/* Says that it sleeps, looks once more, and does. The wire is left to the poller from here on: one
- * more look at it would take it back. */
-static void host_sleep(struct host *host, nsec until)
-{
-    desks_arm(&host->desks);
-    doorbell_prepare(&host->bell, DOORBELL_FD);
-    int moved = host->cables ? cables_arm(host->cables) : 0;
-    if (!host_look(host) && !moved) {
-        nsec due = host_due(host);
-        poller_step(host->poller, due < until ? due : until);
-    }
-    doorbell_cancel(&host->bell);
-    desks_disarm(&host->desks);
-}
-
-/* How host_run waits. */
-struct patience {
-    struct wait wait;
-    bool waiting;  /* before it sleeps */
-    bool yielded;  /* since the last pass */
-    unsigned vain; /* yields in a row that nobody took */
-};
-
-static void patience_begin(struct patience *patience, const struct host *host)
-{
-    bool yields = host->now >= host->yield_again;
-    wait_start(&patience->wait, host->config.spin, yields ? host->config.yield : -1);
-    patience->waiting = true;
-    patience->vain = 0;
-}
-
-/* Yielding is the fastest way to wait for a process that shares our processor. It is the slowest if
- * somebody else does who computes: he keeps it for milliseconds, and nobody can wake who is not
- * asleep; whoever finds that out sleeps instead, for a while. And it is no way at all where the
- * scheduler keeps the processes of a cluster apart: there it only spins, and whoever we wait for
- * may wait for our processor. */
-static void patience_judge(struct patience *patience, struct host *host, nsec before)
-{
-    if (!patience->yielded)
-        return;
-    patience->yielded = false;
-    nsec took = host->now - before;
-    patience->vain = took < YIELD_VAIN_NSEC ? patience->vain + 1 : 0;
-    if (took < YIELD_LONG_NSEC) {
-        host->yield_rest = YIELD_REST_NSEC;
-        return;
-    }
-    host->yield_again = host->now + host->yield_rest;
-    if (host->yield_rest < YIELD_REST_NSEC_MAX)
-        host->yield_rest *= 2;
-}
-
-/* Waits a little; true: it is time to sleep. */
-static bool patience_ends(struct patience *patience, const struct host *host)
-{
-    if (!patience->waiting || (host->config.apart && patience->vain >= YIELDS_VAIN_MAX) ||
-        wait_turn(&patience->wait, NSEC_NEVER) == WAIT_BLOCK) {
-        patience->waiting = false;
-        return true;
-    }
-    patience->yielded = patience->wait.spin < 0;
-    return false;
-}
-
-void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
-{
-    struct patience patience = {0};
-    host->look_at = 0;
-    while (!*stop) {
-        nsec before = host->now;
-        /* A wire is polled only while somebody may answer soon; else the poller has it. */
-        bool happened = patience.waiting ? host_pass(host) : host_look(host);
-        patience_judge(&patience, host, before);
-        if (host->now >= until)
-            return;
-        if (host->now >= host->look_at) {
-            poller_step(host->poller, 0);
-            host->look_at = host->now + LOOK_NSEC;
-        }
-        if (host->eager)
-            patience_begin(&patience, host);
-        host->eager = false;
-        if (!happened && patience_ends(&patience, host)) {
-            host_sleep(host, until);
-            host->look_at = clock_now() + LOOK_NSEC;
-        }
-    }
-}
-
-void host_wake(struct host *host)
-{
-    poller_wake(host->poller);
 }
 
 /* ---- beginning ---- */
@@ -563,8 +202,8 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
 
 /* Its place is found. A node at a place that it cannot have is not opened: whoever was told ends
  * the host. */
-static void node_seated(struct host *host, struct host_node *node, node_id vertex,
-                        const struct seating *seating)
+void host_seated(struct host *host, struct host_node *node, node_id vertex,
+                 const struct seating *seating)
 {
     const struct host_config *config = &host->config;
     struct why why = {0};

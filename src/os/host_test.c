@@ -1,6 +1,7 @@
 /* Hosts in one process, and one that is killed: over shm, udp and inside. */
 #include "os/host.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -172,6 +173,37 @@ static int client_open(const struct scene *scene, node_id server)
     while (connect(fd, (struct sockaddr *)&address, sizeof address))
         assert_true((errno == ENOENT || errno == ECONNREFUSED) && clock_now() < end);
     return fd;
+}
+
+static void folder_empty(const struct scene *scene)
+{
+    char path[sizeof scene->folder + sizeof((struct dirent *)0)->d_name];
+    const struct dirent *entry;
+    DIR *entries = opendir(scene->folder);
+    assert_non_null(entries);
+    while ((entry = readdir(entries))) {
+        snprintf(path, sizeof path, "%s/%s", scene->folder, entry->d_name);
+        if (entry->d_name[0] != '.')
+            assert_int_equal(unlink(path), 0);
+    }
+    closedir(entries);
+}
+
+/* Somebody removed the files of living hosts, and others came who have the same names. */
+static void a_host_removes_no_names_but_its_own(void **state)
+{
+    struct scene first, scene;
+    scene_open(&first, "torus:2x2", echo_services);
+    first.hosts[0] = scene_host(&first, 1 << 0 | 1 << 3);
+    folder_empty(&first);
+    scene = first;
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 3);
+    scene_close_host(&first, 0);
+    scene.hosts[1] = scene_host(&scene, 1 << 1 | 1 << 2); /* finds the others by their names */
+    scene_until(&scene, scene_reaches(&scene, 0, 0, 4) && scene_reaches(&scene, 1, 1, 4));
+    int program = client_open(&scene, 0);
+    close(program);
+    scene_close(&scene);
 }
 
 static void programs_ask_and_hang_up(void **state)
@@ -515,9 +547,9 @@ static void a_shaped_link_is_shared_by_weights(void **state)
 }
 
 TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_meet_again_over_shm),
-          TEST(hosts_meet_again_over_udp), TEST(the_killed_return_over_shm),
-          TEST(the_killed_return_over_udp), TEST(programs_ask_and_hang_up),
-          TEST(too_many_programs_are_refused), TEST(programs_ask_through_memory),
-          TEST(a_sleeping_host_is_woken_through_memory), TEST(a_killed_program_is_noticed),
-          TEST(nonsense_ends_one_program), TEST(without_memory_the_socket_serves),
-          TEST(a_shaped_link_is_shared_by_weights))
+          TEST(hosts_meet_again_over_udp), TEST(a_host_removes_no_names_but_its_own),
+          TEST(the_killed_return_over_shm), TEST(the_killed_return_over_udp),
+          TEST(programs_ask_and_hang_up), TEST(too_many_programs_are_refused),
+          TEST(programs_ask_through_memory), TEST(a_sleeping_host_is_woken_through_memory),
+          TEST(a_killed_program_is_noticed), TEST(nonsense_ends_one_program),
+          TEST(without_memory_the_socket_serves), TEST(a_shaped_link_is_shared_by_weights))

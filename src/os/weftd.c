@@ -8,7 +8,7 @@
  *
  * It stays in the foreground and prints a line for each event; `weft up` sends that to
  * D/node-ID.log and lets it run apart. SIGTERM and SIGINT end it, and its neighbours notice at
- * once. */
+ * once. So does the removal of D: nobody could find it any more, nor end it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <sched.h>
@@ -33,7 +33,8 @@
 #include "services/services.h"
 #include "topology/format/format.h"
 
-#define FOLDER_MAX CLUSTER_PATH_SIZE
+#define FOLDER_MAX  CLUSTER_PATH_SIZE
+#define FOLDER_NSEC NSEC_PER_SEC /* between two looks whether it is still there */
 
 static const char usage[] =
     "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]\n"
@@ -51,6 +52,7 @@ struct daemon {
     const char *nodes; /* as given; NULL: it is a machine that has a serial number */
     struct host_machine machine;
     bool refused;   /* its place cannot be; was said */
+    bool deserted;  /* its folder is gone; was said */
     long processor; /* -1: any */
     struct cluster_file cluster;
     struct topology topology;
@@ -294,6 +296,16 @@ static bool on_seated(void *owner, node_id vertex, const struct seating *seating
 
 /* ---- beginning and end ---- */
 
+/* A machine without a place has no lock yet. */
+static bool folder_stands(const struct daemon *daemon)
+{
+    char path[FOLDER_MAX + sizeof CLUSTER_FILE_NAME];
+    if (daemon->lock_count)
+        return cluster_lock_stands(daemon->locks[0], daemon->folder, daemon->servers[0]);
+    snprintf(path, sizeof path, "%s/%s", daemon->folder, CLUSTER_FILE_NAME);
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
 static enum err daemon_pin(const struct daemon *daemon, struct why *why)
 {
     cpu_set_t set;
@@ -388,8 +400,13 @@ static void daemon_run(struct daemon *daemon)
                  cluster_wire_words[daemon->cluster.wire]);
         daemon_log(line);
     }
-    host_run(daemon->host, &stopping, NSEC_NEVER);
-    if (!daemon->refused)
+    while (!stopping && !daemon->deserted) {
+        host_run(daemon->host, &stopping, clock_after(FOLDER_NSEC));
+        daemon->deserted = !stopping && !folder_stands(daemon);
+    }
+    if (daemon->deserted)
+        daemon_log("the run directory was removed, or is another cluster's by now; ends");
+    else if (!daemon->refused)
         daemon_log("told to end");
     action.sa_handler = SIG_IGN;
     sigaction(SIGTERM, &action, NULL);
@@ -431,7 +448,7 @@ int main(int argc, char **argv)
     daemon_close(&daemon);
     if (err)
         fprintf(stderr, "weftd: %s\n", why.text[0] ? why.text : err_text(err));
-    if (daemon.refused)
+    if (daemon.refused || daemon.deserted)
         return 1;
     return err == OK ? 0 : err == ERR_USAGE ? 2 : 1;
 }

@@ -114,7 +114,8 @@ static int context_describe(struct ripc *ripc, struct transport *transport)
     return 0;
 }
 
-/* In the table's order, which is by cost. */
+/* In the table's order, which is by cost. One whose library is not on this host is as one that
+ * was not built in: left out, unless it, or a provider of it, was asked for by name. */
 static int context_open_transports(struct ripc *ripc, const struct settings *settings,
                                    struct why *why)
 {
@@ -133,6 +134,10 @@ static int context_open_transports(struct ripc *ripc, const struct settings *set
         assert(ripc->transport_count < CONTEXT_TRANSPORT_MAX);
         struct transport **transport = &ripc->transports[ripc->transport_count];
         int result = transports[i]->open(transport, &config, why);
+        if (result == -ENOPKG && !settings->transports && !settings->provider) {
+            why->text[0] = '\0';
+            continue;
+        }
         if (result)
             return result;
         ripc->transport_count++;

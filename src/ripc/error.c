@@ -29,6 +29,7 @@ static const struct {
     {EPROTO, "the peer does not speak our protocol"},
     {EKEYREJECTED, "the peer does not know the cluster's secret"},
     {EPROTONOSUPPORT, "the peer speaks another version"},
+    {ENOPKG, "a library that the transport needs is not installed"},
     {EEXIST, "overlaps what is there already"},
 };
 

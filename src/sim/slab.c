@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/list.h"
+#include "sim/pages.h"
 
 #define SLAB_SIZE  (256u * 1024)
 #define CLASSES    2
@@ -34,6 +35,7 @@ struct slab_class {
 
 struct slab_pool {
     struct packet_pool packets;
+    struct pages pages;
     size_t most, memory, peak;
     uint64_t taken, refused;
     struct slab_watcher watcher;
@@ -53,7 +55,7 @@ static struct slab *slab_make(struct slab_class *class)
     struct slab_pool *pool = class->pool;
     if (pool->most && pool->memory + SLAB_SIZE > pool->most)
         return NULL;
-    struct slab *slab = aligned_alloc(SLAB_SIZE, SLAB_SIZE);
+    struct slab *slab = pages_take(&pool->pages, SLAB_SIZE, SLAB_SIZE);
     if (!slab)
         return NULL;
     *slab = (struct slab){.class = class};
@@ -69,9 +71,10 @@ static struct slab *slab_make(struct slab_class *class)
 
 static void slab_free(struct slab *slab)
 {
+    struct slab_pool *pool = slab->class->pool;
     list_remove(&slab->link);
-    slab->class->pool->memory -= SLAB_SIZE;
-    free(slab);
+    pool->memory -= SLAB_SIZE;
+    pages_give(&pool->pages, slab, SLAB_SIZE);
 }
 
 static bool slab_is_full(const struct slab *slab)
@@ -151,6 +154,7 @@ enum err slab_pool_open(struct slab_pool **out, size_t most, struct why *why)
     if (!pool)
         return why_memory(why);
     pool->packets.ops = &slab_ops;
+    pages_init(&pool->pages);
     pool->most = most;
     pool->memory = pool->peak = sizeof *pool;
     for (unsigned i = 0; i < CLASSES; i++) {
@@ -172,6 +176,7 @@ void slab_pool_close(struct slab_pool *pool)
     for (unsigned i = 0; i < CLASSES; i++)
         list_each(&pool->classes[i].slabs, link) slab_free(container_of(link, struct slab, link));
     assert(pool->memory == sizeof *pool);
+    pages_fini(&pool->pages);
     free(pool);
 }
 

@@ -2,8 +2,8 @@
 /* slab: the packets of a simulated world, in slabs.
  *
  * Two classes of buffers: small ones, since most packets are small or hollow (packet.h), and ones
- * for a whole jumbo frame. Slabs are taken as they are needed, up to a bound, and given back to the
- * system when all their packets are back, but for a few that are kept warm.
+ * for a whole jumbo frame. Slabs are taken as they are needed, up to a bound, and left to the other
+ * class when all their packets are back, but for a few that are kept warm.
  *
  * Each packet that is taken gets a number that no other has, in `trail`: by that the checkers know
  * it again wherever it turns up. One thread. */

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/wide.h"
+#include "sim/pages.h"
 #include "sim/world_watch.h"
 
 #define CLOCK_RIGHT 1000000u
@@ -48,6 +49,8 @@ struct world {
     const struct plan *plan;
     struct engine *engine;
     struct slab_pool *pool;
+    struct pages pages; /* all memory of the nodes, and ... */
+    struct arena arena; /* ... of wires and what stands around nodes */
     struct wire_pace pace;
     struct wire *wires; /* by server and port: the direction that leaves there */
     struct world_node *nodes;
@@ -337,6 +340,7 @@ static enum err node_begin(struct world *world, node_id id, struct why *why)
     config.seed =
         hash_mix(world->settings.seed ^ hash_mix((uint64_t)id << 32 ^ config.incarnation));
     config.watcher = world_watch_node(&world->watch);
+    config.memory = &world->pages.source;
     at->env.now = clock_read(at);
     enum err err = node_open(&at->node, &config, why);
     if (err) {
@@ -478,8 +482,8 @@ static enum err parts_open(struct world *world, struct why *why)
         err = engine_open(&world->engine, 2 * world->wire_count + 2 * plan->server_count, why);
     if (err)
         return err;
-    world->wires = calloc(world->wire_count, sizeof *world->wires);
-    world->nodes = calloc(plan->server_count, sizeof *world->nodes);
+    world->wires = arena_take_array(&world->arena, world->wire_count, sizeof *world->wires);
+    world->nodes = arena_take_array(&world->arena, plan->server_count, sizeof *world->nodes);
     if (!world->wires || !world->nodes)
         return why_memory(why);
     slab_watch(world->pool, world_watch_slab(&world->watch));
@@ -527,6 +531,8 @@ enum err world_open(struct world **out, const struct world_settings *settings, s
     world->settings = *settings;
     world->plan = settings->plan;
     world->pace = wire_pace_make(&settings->wire);
+    pages_init(&world->pages);
+    world->arena.source = &world->pages.source;
     for (unsigned i = 0; i < 4; i++)
         world->ahead[i] = ENGINE_NOBODY;
     world->wire_count = world->plan->server_count * world->plan->port_count;
@@ -564,10 +570,10 @@ void world_close(struct world *world)
         wire_fini(&world->wires[i]);
     for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
         disk_close(world->nodes[id].disk);
-    free(world->nodes);
-    free(world->wires);
     engine_close(world->engine);
     slab_pool_close(world->pool);
+    arena_fini(&world->arena);
+    pages_fini(&world->pages);
     free(world);
 }
 

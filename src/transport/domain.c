@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +188,15 @@ int domain_file_lock(const char *folder, const char *name)
     }
     close(folder_fd);
     return result == -EAGAIN ? -EBUSY : result;
+}
+
+bool domain_file_named(const char *folder, const char *name, int fd)
+{
+    int folder_fd = folder_reopen(folder);
+    bool named = folder_fd >= 0 && file_is_named(folder_fd, name, fd);
+    if (folder_fd >= 0)
+        close(folder_fd);
+    return named;
 }
 
 int domain_file_alive(const char *folder, const char *name)

@@ -13,6 +13,7 @@
  * calls domain_clean. The lock is of the open file (F_OFD_SETLK, first byte,
  * for writing; not flock): only files locked by domain_file_lock are safe. */
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -36,6 +37,9 @@ int domain_clean(const char *folder);
 /* Opens FOLDER/NAME, made if needed, locked for us as long as the descriptor
  * is open. -EBUSY: somebody alive has it. Its owner removes it before closing. */
 MUST_CHECK int domain_file_lock(const char *folder, const char *name);
+
+/* Is FOLDER/NAME the file that is open as `fd`? Not if somebody removed it, lock or not. */
+bool domain_file_named(const char *folder, const char *name, int fd);
 
 /* Is FOLDER/NAME locked by somebody alive? Negative if that cannot be told. */
 int domain_file_alive(const char *folder, const char *name);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/id_map.h"
+#include "transport/fabric_library.h"
 #include "transport/fabric_wire.h"
 #include "transport/transport.h"
 
@@ -155,6 +156,7 @@ struct fabric_region {
 struct fabric {
     struct transport transport;
     struct poller *poller;
+    const struct fabric_library *library;
     struct fi_info *info;
     struct fid_fabric *fabric;
     struct fid_domain *domain;

@@ -47,9 +47,10 @@ bool fabric_wants(const struct fabric *fabric, int mr_mode)
     return (fabric->info->domain_attr->mr_mode & mr_mode) != 0;
 }
 
-static struct fi_info *hints_make(const struct provider *provider, uint64_t flags)
+static struct fi_info *hints_make(const struct fabric_library *library,
+                                  const struct provider *provider, uint64_t flags)
 {
-    struct fi_info *hints = fi_allocinfo();
+    struct fi_info *hints = library->dupinfo(NULL);
     if (!hints)
         return NULL;
     hints->caps = FI_MSG | FI_RMA;
@@ -64,7 +65,7 @@ static struct fi_info *hints_make(const struct provider *provider, uint64_t flag
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->fabric_attr->prov_name = strdup(provider->name);
     if (!hints->fabric_attr->prov_name) {
-        fi_freeinfo(hints);
+        library->freeinfo(hints);
         return NULL;
     }
     return hints;
@@ -107,23 +108,24 @@ static int shm_name(struct fi_info *info)
 /* ---- choosing ---- */
 
 /* The first offer of exactly this provider, or NULL; the caller's to free. */
-static struct fi_info *provider_find(const struct provider *provider, const char *address,
+static struct fi_info *provider_find(const struct fabric_library *library,
+                                     const struct provider *provider, const char *address,
                                      uint64_t flags)
 {
-    struct fi_info *hints = hints_make(provider, flags);
+    struct fi_info *hints = hints_make(library, provider, flags);
     if (!hints)
         return NULL;
     const char *node = provider->networked ? address : NULL;
     if (!node && provider->loopback)
         node = "127.0.0.1";
     struct fi_info *offers = NULL, *found = NULL;
-    if (fi_getinfo(FABRIC_VERSION, node, NULL, node ? FI_SOURCE : 0, hints, &offers) == 0) {
+    if (library->getinfo(FABRIC_VERSION, node, NULL, node ? FI_SOURCE : 0, hints, &offers) == 0) {
         for (struct fi_info *offer = offers; offer && !found; offer = offer->next)
             if (!strcmp(offer->fabric_attr->prov_name, provider->name))
-                found = fi_dupinfo(offer);
-        fi_freeinfo(offers);
+                found = library->dupinfo(offer);
+        library->freeinfo(offers);
     }
-    fi_freeinfo(hints);
+    library->freeinfo(hints);
     return found;
 }
 
@@ -151,7 +153,7 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
                              : i >= PROVIDER_DEFAULT_COUNT)
             continue;
         known = true;
-        fabric->info = provider_find(chosen, config->address, 0);
+        fabric->info = provider_find(fabric->library, chosen, config->address, 0);
     }
     if (!known)
         return why_fail(why, -EINVAL,
@@ -165,10 +167,11 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
     /* With it a write is done when the target has the bytes. Without it (verbs)
      * a write is done when they reached the target's adapter, and whatever
      * message we send afterwards is received after them. */
-    struct fi_info *delivering = provider_find(chosen, config->address, FI_DELIVERY_COMPLETE);
+    struct fi_info *delivering =
+        provider_find(fabric->library, chosen, config->address, FI_DELIVERY_COMPLETE);
     fabric->delivers = delivering != NULL;
     fabric->transport.unseen = chosen->places;
-    fi_freeinfo(delivering);
+    fabric->library->freeinfo(delivering);
     if (fabric->info->addr_format != FI_ADDR_STR)
         return 0;
     shm_clean();
@@ -192,7 +195,7 @@ static int queue_open(struct fabric *fabric)
 
 static int endpoint_open(struct fabric *fabric)
 {
-    int result = fi_fabric(fabric->info->fabric_attr, &fabric->fabric, NULL);
+    int result = fabric->library->fabric(fabric->info->fabric_attr, &fabric->fabric, NULL);
     if (!result)
         result = fi_domain(fabric->fabric, fabric->info, &fabric->domain, NULL);
     struct fi_av_attr attr = {.type = FI_AV_UNSPEC, .count = 64};
@@ -218,6 +221,9 @@ static int endpoint_open(struct fabric *fabric)
 int fabric_provider_open(struct fabric *fabric, const struct transport_config *config,
                          struct why *why)
 {
+    fabric->library = fabric_library_get(why);
+    if (!fabric->library)
+        return -ENOPKG;
     settings_make(config->provider);
     int result = provider_choose(fabric, config, why);
     if (result)
@@ -226,7 +232,7 @@ int fabric_provider_open(struct fabric *fabric, const struct transport_config *c
     if (result)
         return why_fail(why, fabric_error(result), "fabric: provider %s%s%s: %s",
                         fabric->info->fabric_attr->prov_name, config->address ? " at " : "",
-                        config->address ? config->address : "", fi_strerror(-result));
+                        config->address ? config->address : "", fabric->library->strerror(-result));
     return 0;
 }
 
@@ -248,6 +254,6 @@ void fabric_provider_close(struct fabric *fabric)
     if (fabric->fabric)
         fi_close(&fabric->fabric->fid);
     if (fabric->info)
-        fi_freeinfo(fabric->info);
+        fabric->library->freeinfo(fabric->info);
     fabric->info = NULL;
 }

@@ -373,11 +373,16 @@ static void fabric_listen(struct lifelines *lines)
     relay_address_write(&address, lines->place.address);
 }
 
+static void context_name(const struct lifelines *lines, char name[DOMAIN_FILE_MAX])
+{
+    snprintf(name, DOMAIN_FILE_MAX, "context.%016llx", (unsigned long long)lines->place.context);
+}
+
 static int unix_listen(struct lifelines *lines, struct why *why)
 {
     struct sockaddr_un address;
     char name[DOMAIN_FILE_MAX];
-    snprintf(name, sizeof name, "context.%016llx", (unsigned long long)lines->place.context);
+    context_name(lines, name);
     lines->lock_fd = domain_file_lock(lines->folder, name);
     if (lines->lock_fd < 0)
         return why_fail(why, lines->lock_fd, "cannot lock %s/%s: %s", lines->folder, name,
@@ -478,18 +483,21 @@ static void socket_end(struct poller *poller, struct poller_watch *watch, int fd
         close(fd);
 }
 
-/* The socket's name goes before its owner's file, and that before the lock. */
+/* The socket's name goes before its owner's file, and that before the lock. If the folder was
+ * removed under us both names may be another's by now, with the same number. */
 static void names_remove(struct lifelines *lines)
 {
     struct sockaddr_un address;
-    char path[sizeof lines->folder + DOMAIN_FILE_MAX];
+    char name[DOMAIN_FILE_MAX], path[sizeof lines->folder + DOMAIN_FILE_MAX];
     if (lines->lock_fd < 0)
         return;
-    if (!unix_address(lines, lines->place.context, &address))
-        (void)unlink(address.sun_path);
-    snprintf(path, sizeof path, "%s/context.%016llx", lines->folder,
-             (unsigned long long)lines->place.context);
-    (void)unlink(path);
+    context_name(lines, name);
+    if (domain_file_named(lines->folder, name, lines->lock_fd)) {
+        if (!unix_address(lines, lines->place.context, &address))
+            (void)unlink(address.sun_path);
+        snprintf(path, sizeof path, "%s/%s", lines->folder, name);
+        (void)unlink(path);
+    }
     close(lines->lock_fd);
 }
 

@@ -136,6 +136,7 @@ struct transport_ops {
     uint32_t abilities;
     uint32_t cost_nsec; /* of one short message, about: the cheapest way is taken */
 
+    /* -ENOPKG: a library that it needs is not on this host. */
     int (*open)(struct transport **transport, const struct transport_config *config,
                 struct why *why);
     void (*close)(struct transport *transport); /* after all links and regions */

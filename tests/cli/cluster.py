@@ -5,6 +5,7 @@ import os
 import pathlib
 import pty
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +22,8 @@ class Life(ClusterCase):
         found = self.up("torus:3x3")
         self.assertEqual((found["servers"], found["links"], found["processes"], found["wire"]), (9, 18, 9, "shm"))
         self.assertTrue(all(map(lives, self.pids)))
-        status = self.well()
+        status = self.status()  # at once: up has waited for the last link
+        self.assertEqual(status["health"], "OK", status)
         self.assertEqual((status["servers"]["live"], status["servers"]["dead"]), (9, []))
         self.assertEqual((status["links"]["up"], status["links"]["not_up"]), (18, []))
         text = self.good("status").out
@@ -51,6 +53,17 @@ class Life(ClusterCase):
         self.pids.add(revived["pid"])
         self.assertEqual(revived["servers"], [5, 6, 7, 8])
         self.well()
+        self.down()
+
+    def test_processes_can_be_bound_to_processors(self):
+        usable = sorted(os.sched_getaffinity(0))
+        self.up("torus:4", "--pin")
+        self.good("kill", 3)
+        self.pids.add(self.good("revive", 3, "--json").json["pid"])
+        self.well()
+        for node in self.good("nodes", "--json").json["nodes"]:
+            expected = {usable[node["id"] % len(usable)]}
+            self.assertEqual(os.sched_getaffinity(node["pid"]), expected, node["id"])
         self.down()
 
     def test_over_datagrams_and_with_a_rate(self):
@@ -197,6 +210,28 @@ class Troubles(ClusterCase):
         self.refused("where", "x", says="none of its servers lives; 'weft down")
         self.refused("up", "torus:3", says="holds what a cluster left that no longer lives; 'weft down")
         self.assertEqual(self.down()["servers"], 0)
+
+
+    def test_a_removed_run_directory_ends_its_servers(self):
+        """Nobody could find them any more. The next cluster need not wait for that, and is not harmed."""
+        for wire in "shm", "udp":
+            with self.subTest(wire):
+                self.up("torus:3x3", "--wire", wire)
+                orphans = set(self.pids)
+                logs = [open(path) for path in sorted(self.folder.glob("node-*.log"))]
+                shutil.rmtree(self.folder)
+                self.up("torus:3x3", "--wire", wire)
+                self.until(lambda: not any(map(lives, orphans)), "the first ones have ended")
+                for log in logs:
+                    with log:
+                        self.assertIn("the run directory was removed", log.read().splitlines()[-1])
+                self.assertEqual(len(list(self.folder.glob("node-*.socket"))), 9)
+                self.assertEqual(len(list((self.folder / "links").glob("socket.*"))), 9)
+                self.well()
+                self.good("kill", 4)
+                self.pids.add(self.good("revive", 4, "--json").json["pid"])  # its neighbours can be called
+                self.well()
+                self.down()
 
 
 class Keys(ClusterCase):

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -143,6 +144,25 @@ class Commission(ClusterCase):
         self.refused("up", "torus:4", "--commission", "--wiring", path, "--wait", 14,
                      says="after 14 s 4 of 4 servers are not ready: server 0 does not answer; see the machines' logs")
         self.assertFalse(self.folder.exists())
+
+    def test_one_that_still_looks_ends_with_its_run_directory(self):
+        self.up("torus:3", "--commission")
+        serial = min(self.wiring())[0]
+        alone = pathlib.Path(self.above.name) / "alone"
+        alone.mkdir(mode=0o700)
+        for name in "cluster.json", "topology.json", "wiring.json":
+            shutil.copy(self.folder / name, alone)
+        weftd = os.environ.get("WEFTD") or pathlib.Path(os.environ["WEFT"]).with_name("weftd")
+        process = subprocess.Popen([weftd, "--dir", alone, "--serial", str(serial)], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertIn(f"serial {serial}: looks for its place", process.stderr.readline())
+        shutil.rmtree(alone)
+        self.assertIn("the run directory was removed", process.communicate(timeout=PATIENCE)[1].splitlines()[-1])
+        self.assertEqual(process.returncode, 1)
+        self.well()  # the others have theirs
+        self.down()
 
     def test_what_cannot_be_is_refused(self):
         path, _ = self.room("torus:4")

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, sys.path[0] + "/..")
@@ -72,6 +73,12 @@ class ClusterCase(unittest.TestCase):
         status = self.status("--wait", PATIENCE)
         self.assertEqual((status["health"], status["reasons"]), ("OK", []))
         return status
+
+    def until(self, condition, what):
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"never: {what}")
+            time.sleep(0.02)
 
     def codes(self, status):
         return {reason["code"] for reason in status["reasons"]}

@@ -1,6 +1,7 @@
 """weft sim run: loads on simulated clusters, against what cables and clocks allow."""
 
 import os
+import statistics
 import sys
 import unittest
 
@@ -78,6 +79,39 @@ class SimRun(unittest.TestCase):
         self.assertEqual(said.code, 0)
         self.assertIn(run(*words)["hash"], said.out)
 
+    def test_several_seeds_are_the_runs_of_each_and_their_spread(self):
+        words = ["torus:3x3", "--service", "bench", "--packets", "3000", "--seconds", "0.05", "--boot"]
+        found = run(*words, "--seed", "5", "--seeds", "4", "--threads", "1")
+        self.assertEqual((found["seed"], found["seeds"]), (5, 4))
+        for number, row in enumerate(found["runs"]):
+            one = run(*words, "--seed", str(5 + number))
+            self.assertEqual(row.pop("hash"), one["hash"])
+            for name in "delivery_nsec", "answer_nsec":
+                for part in "median", "percentile_99":
+                    self.assertEqual(row.pop(f"{name}_{part}"), one[name][part])
+            self.assertEqual(row, {key: one[key] for key in row})
+            self.assertEqual(row["seed"], 5 + number)
+        self.assertGreater(len({row["link_busy_mean"] for row in found["runs"]}), 1)
+        for key in row.keys() - {"seed"}:
+            values = [row[key] for row in found["runs"]]
+            self.assertEqual(found["spread"][key], {"least": min(values), "median": statistics.median(values),
+                                                    "most": max(values)})
+
+    def test_threads_change_nothing(self):
+        words = ["novacube:4x4", "--service", "ping", "--seconds", "0.05", "--seeds", "7"]
+        one, two = (weft("sim", "run", *words, "--threads", threads) for threads in ("1", "3"))
+        self.assertEqual((one.code, one.out), (0, two.out))
+        self.assertEqual(run(*words, "--threads", "1"), run(*words, "--threads", "3"))
+        lines = one.out.splitlines()
+        self.assertEqual(lines[0], "novacube:4x4: 16 servers, ping, 0.05 s simulated, 7 seeds from 1")
+        self.assertEqual([line.split()[0] for line in lines[1:]],
+                         ["seed", *"1234567", "least", "median", "most", "event"])
+        self.assertEqual(run(*words)["hash"], lines[-1].split()[-1])
+
+    def test_one_seed_is_told_in_full(self):
+        words = ["torus:3x3", "--service", "bench", "--seconds", "0.05"]
+        self.assertEqual(run(*words, "--seeds", "1", "--threads", "2"), run(*words))
+
     def refused(self, code, text, *words):
         result = weft("sim", "run", *words)
         self.assertEqual(result.code, code, result.err)
@@ -92,6 +126,9 @@ class SimRun(unittest.TestCase):
                      "keys")
         self.refused(2, "--request", "torus:3x3", "--service", "ping", "--load", "requests")
         self.refused(2, "--rate", "torus:3x3", "--service", "bench", "--rate", "fast")
+        self.refused(2, "--seeds 0", "torus:3x3", "--service", "bench", "--seeds", "0")
+        self.refused(2, "from 1 to 2", "torus:3x3", "--service", "bench", "--seeds", "3", "--seed", str(2**64 - 2))
+        self.refused(2, "--threads", "torus:3x3", "--service", "bench", "--threads", "x")
         self.refused(2, "--seconds", "torus:3x3", "--service", "bench", "--seconds", "-1")
 
 

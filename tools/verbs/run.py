@@ -117,7 +117,8 @@ def skip(reason):
 
 
 def libraries(program):
-    """The shared libraries a program loads at its start."""
+    """The shared libraries a program loads at its start. libfabric, which weft loads
+    later, is among those of the first program, which links it."""
     listing = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
     return re.findall(r"^\t(?:\S+ => )?(/\S+)", listing, re.M)
 

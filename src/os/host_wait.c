@@ -1,0 +1,130 @@
+/* host_wait: the loop, and how it waits when a pass finds nothing. */
+#include "os/cable.h"
+#include "os/host_impl.h"
+#include "transport/wait.h"
+
+#define LOOK_NSEC           (50 * 1000LL) /* between two looks at sockets while there are packets */
+#define YIELD_VAIN_NSEC     1000          /* less than a switch to another process and back */
+#define YIELD_LONG_NSEC     (200 * 1000LL)        /* a yield that takes so long was a mistake */
+#define YIELD_REST_NSEC_MAX (640 * 1000 * 1000LL) /* each rest is twice the last, up to this */
+
+enum {
+    YIELDS_VAIN_MAX = 8,
+};
+
+/* When something is due if nothing comes: a timer, or a shaped link's next byte. */
+static nsec host_due(const struct host *host)
+{
+    nsec due = host->due;
+    for (uint32_t i = 0; host->starved_count && i < host->config.server_count; i++) {
+        const struct host_node *node = &host->nodes[i];
+        for (port_set left = node->starved; left; left &= left - 1) {
+            const struct port *port = node->ports[__builtin_ctz(left)];
+            nsec busy = shaper_busy_until(&port->shaper, host->now);
+            due = busy && busy < due ? busy : due;
+        }
+    }
+    return due;
+}
+
+/* Says that it sleeps, looks once more, and does. The wire is left to the poller from here on: one
+ * more look at it would take it back. */
+static void host_sleep(struct host *host, nsec until)
+{
+    desks_arm(&host->desks);
+    doorbell_prepare(&host->bell, DOORBELL_FD);
+    int moved = host->cables ? cables_arm(host->cables) : 0;
+    if (!host_look(host) && !moved) {
+        nsec due = host_due(host);
+        poller_step(host->poller, due < until ? due : until);
+    }
+    doorbell_cancel(&host->bell);
+    desks_disarm(&host->desks);
+}
+
+/* How host_run waits. */
+struct patience {
+    struct wait wait;
+    bool waiting;  /* before it sleeps */
+    bool yielded;  /* since the last pass */
+    unsigned vain; /* yields in a row that nobody took */
+};
+
+static void patience_begin(struct patience *patience, const struct host *host)
+{
+    bool yields = host->now >= host->yield_again;
+    wait_start(&patience->wait, host->config.spin, yields ? host->config.yield : -1);
+    patience->waiting = true;
+    patience->vain = 0;
+}
+
+/* Yielding is the fastest way to wait for a process that shares our processor. It is the slowest if
+ * somebody else does who computes: he keeps it for milliseconds, and nobody can wake who is not
+ * asleep; whoever finds that out sleeps instead, for a while. And it is no way at all where the
+ * scheduler keeps the processes of a cluster apart: there it only spins, and whoever we wait for
+ * may wait for our processor. */
+static void patience_judge(struct patience *patience, struct host *host, nsec before)
+{
+    if (!patience->yielded)
+        return;
+    patience->yielded = false;
+    nsec took = host->now - before;
+    patience->vain = took < YIELD_VAIN_NSEC ? patience->vain + 1 : 0;
+    if (took < YIELD_LONG_NSEC) {
+        host->yield_rest = YIELD_REST_NSEC;
+        return;
+    }
+    host->yield_again = host->now + host->yield_rest;
+    if (host->yield_rest < YIELD_REST_NSEC_MAX)
+        host->yield_rest *= 2;
+}
+
+/* Waits a little; true: it is time to sleep. */
+static bool patience_ends(struct patience *patience, const struct host *host)
+{
+    if (!patience->waiting || (host->config.apart && patience->vain >= YIELDS_VAIN_MAX) ||
+        wait_turn(&patience->wait, NSEC_NEVER) == WAIT_BLOCK) {
+        patience->waiting = false;
+        return true;
+    }
+    patience->yielded = patience->wait.spin < 0;
+    return false;
+}
+
+/* Beside the loop, which has it inlined. */
+bool host_pass(struct host *host)
+{
+    if (host->cables)
+        cables_progress(host->cables);
+    return host_look(host);
+}
+
+void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
+{
+    struct patience patience = {0};
+    host->look_at = 0;
+    while (!*stop) {
+        nsec before = host->now;
+        /* A wire is polled only while somebody may answer soon; else the poller has it. */
+        bool happened = patience.waiting ? host_pass(host) : host_look(host);
+        patience_judge(&patience, host, before);
+        if (host->now >= until)
+            return;
+        if (host->now >= host->look_at) {
+            poller_step(host->poller, 0);
+            host->look_at = host->now + LOOK_NSEC;
+        }
+        if (host->eager)
+            patience_begin(&patience, host);
+        host->eager = false;
+        if (!happened && patience_ends(&patience, host)) {
+            host_sleep(host, until);
+            host->look_at = clock_now() + LOOK_NSEC;
+        }
+    }
+}
+
+void host_wake(struct host *host)
+{
+    poller_wake(host->poller);
+}

@@ -1,0 +1,101 @@
+/* How a program attaches to its node: what it asks and what it is answered are refused, or of the
+ * one form that writing gives. Behind a good ask stands what the program writes into the memory
+ * that comes along, each a place and a word: the node maps it, takes what is in it and answers.
+ * Nothing there leads it out of the memory or out of its own buffer (a block of its own, for a
+ * sanitizer). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "transport/channel.h"
+#include "transport/memfile.h"
+#include "transport/ring.h"
+
+/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum {
+    BELLS = 256, /* as channel.c lays it out: before the two rings */
+    TAKES_MAX = 64,
+    WRITES_MAX = 512,
+};
+
+static void message_try(const uint8_t *data, size_t size)
+{
+    uint8_t again[ATTACH_ASK_SIZE + ATTACH_ANSWER_SIZE];
+    struct attach_ask ask;
+    uint16_t status;
+    int result = attach_ask_read(&ask, data, size);
+    assert(result == 0 || result == -EPROTO || result == -EOPNOTSUPP);
+    if (!result) {
+        assert(size == ATTACH_ASK_SIZE);
+        attach_ask_write(&ask, again);
+        assert(!memcmp(again, data, size));
+    }
+    if (!attach_answer_read(&status, data, size)) {
+        assert(size == ATTACH_ANSWER_SIZE);
+        attach_answer_write(status, again);
+        assert(!memcmp(again, data, size));
+    }
+}
+
+/* As the desk does, in turn with the answers. */
+static void channel_use(struct channel *channel)
+{
+    uint8_t *bytes = malloc(CHANNEL_MESSAGE_MAX);
+    assert(bytes);
+    const struct iovec piece = {bytes, 100};
+    memset(bytes, 0, CHANNEL_MESSAGE_MAX);
+    int result = 1;
+    for (unsigned i = 0; i < TAKES_MAX && result > 0; i++) {
+        struct channel_message message = {0};
+        result = channel_take(channel, &message, bytes);
+        assert(result == 1 || result == 0 || result == -EPROTO);
+        assert(message.size <= CHANNEL_MESSAGE_MAX);
+        int said = channel_say(channel, 0, &piece, 1);
+        assert(said == 0 || said == -EAGAIN || said == -EPROTO);
+    }
+    free(bytes);
+}
+
+/* The memory as the program left it, of the size that the shape has if it is one. */
+static void memory_try(const struct attach_ask *ask, struct reader *in, int socket)
+{
+    const struct ring_shape shape = {ask->slots, ask->bytes};
+    bool small = ring_shape_valid(&shape) && ask->slots <= 1024 && ask->bytes <= 1024 * 1024;
+    struct memfile file;
+    struct channel *channel;
+    int result = memfile_open(&file, "fuzz-attach", small ? BELLS + 2 * ring_size(&shape) : 4096);
+    assert(result == 0);
+    for (unsigned i = 0; i < WRITES_MAX && in->left; i++) {
+        size_t at = read_u16(in) % (file.size / sizeof(uint64_t)) * sizeof(uint64_t);
+        uint64_t word = read_u64(in);
+        memcpy((uint8_t *)file.base + at, &word, sizeof word);
+    }
+    result = channel_map(&channel, memfile_share(&file, 1), ask, socket);
+    assert(result == (small ? 0 : -EINVAL));
+    if (small) {
+        channel_use(channel);
+        channel_close(channel);
+    }
+    memfile_close(&file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct attach_ask ask;
+    int sockets[2];
+    message_try(data, size);
+    if (size < ATTACH_ASK_SIZE || attach_ask_read(&ask, data, ATTACH_ASK_SIZE))
+        return 0;
+    struct reader in = reader_make(data + ATTACH_ASK_SIZE, size - ATTACH_ASK_SIZE);
+    assert(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, sockets));
+    memory_try(&ask, &in, sockets[0]);
+    close(sockets[0]);
+    close(sockets[1]);
+    return 0;
+}
