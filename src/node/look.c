@@ -118,8 +118,7 @@ void node_stats(struct node *node,
 
 size_t node_memory(const struct node *node)
 {
-    return node->arena.used +
-           node->plan->server_count * (3 * sizeof(uint64_t) + sizeof(void *));
+    return node->arena.used + node->plan->server_count * (3 * sizeof(uint64_t) + sizeof(void *));
 }
 
 void node_check(const struct node *node)
