@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/list.h"
 
-#define STEP ((size_t)ARENA_ALIGN) /* all sizes are multiples of it: a hole has room for its head  \
-                                    */
+/* All sizes are multiples of it: a hole has room for its head. */
+#define STEP ((size_t)ARENA_ALIGN)
 
 struct pages_region {
     struct pages_region *next;
