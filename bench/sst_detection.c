@@ -97,7 +97,8 @@ static void clock_report(struct clock *clock)
     uint32_t warm = samples->count / 10; /* pages and caches are cold at first */
     uint32_t count = samples->count - warm;
     qsort(samples->nsec + warm, count, sizeof samples->nsec[0], by_value);
-    pair_report(clock->pair, 1e-9 * samples->nsec[warm + (uint64_t)count * HIGH / 100]);
+    uint64_t high = warm + (uint64_t)count * HIGH / 100;
+    pair_report(clock->pair, 1e-9 * samples->nsec[high]);
     free(samples);
 }
 
