@@ -130,15 +130,16 @@ class Talk(Fabric):
 
     def test_a_program_that_dies_is_noticed(self):
         served = self.serve(0, 107)
-        pings = self.start(4, "ping", 107, "--interval", 20, "--timeout", 60000)
+        pings = self.start(4, "ping", 107, "--interval", 20, "--timeout", 20000)
         for _ in range(5):
             self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
         served.send_signal(signal.SIGKILL)
-        began = time.monotonic()
+        lost = 0  # only the one that was on its way may be; the next finds nobody
         for line in pings.stdout:
             if "nobody" in line or "gone" in line:
-                self.assertLess(time.monotonic() - began, PATIENCE / 2)  # not the ping's timeout
                 return
+            lost += "no answer" in line
+            self.assertLessEqual(lost, 1, line)
         self.fail(line)
 
 
