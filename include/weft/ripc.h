@@ -90,9 +90,14 @@ struct ripc_config {
 /* A NULL config is all defaults. */
 RIPC_API int ripc_open(const struct ripc_config *config, struct ripc **ripc);
 
-/* Waits until the deadline for operations under way, cancels the rest, unbinds
- * and frees everything, messages and buffers too. Always succeeds in closing;
- * -ETIMEDOUT says that something had to be cancelled. */
+/* Waits until the deadline for operations under way, and until whatever was
+ * sent is with its receivers or these are dead: what was sent over shm always
+ * is, over udp, fabric and routed it takes a moment. A receiver that takes
+ * nothing for 2 s is given up before the deadline. Then cancels the rest,
+ * unbinds and frees everything, messages and buffers too. Always succeeds in
+ * closing; -ETIMEDOUT says that something had to be cancelled, or was sent and
+ * may not have arrived. RIPC_NOW waits for nothing. A process that ends without
+ * this call, or by _exit meanwhile, may take along what it sent last. */
 RIPC_API int ripc_close(struct ripc *ripc, int64_t deadline);
 
 /* Does what is to be done now without waiting: a RIPC_MANUAL context needs it
@@ -105,8 +110,10 @@ RIPC_API int ripc_progress(struct ripc *ripc);
 RIPC_API int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags,
                        struct ripc_service **service);
 
-/* Completes what is under way with -ECANCELED and frees the service; its
- * messages not yet released become invalid. */
+/* Waits for what the service has sent as ripc_close does, at most for 2 s in
+ * which nothing moves; completes what is under way with -ECANCELED and frees the
+ * service; its messages not yet released become invalid. -ETIMEDOUT: it is
+ * unbound, and some that it sent may not have arrived. */
 RIPC_API int ripc_unbind(struct ripc_service *service);
 
 RIPC_API ripc_id ripc_service_id(const struct ripc_service *service);

@@ -306,7 +306,9 @@ int ripc_close(struct ripc *ripc, int64_t deadline)
     lock_take(&ripc->lock);
     assert(!ripc->reach_count && list_is_empty(&ripc->bells)); /* the layer above closes them */
     context_finish(ripc, deadline);
-    int result = ripc->stats.operations ? -ETIMEDOUT : 0;
+    int result = service_drain(ripc, NULL, deadline);
+    if (ripc->stats.operations)
+        result = -ETIMEDOUT;
     notices_close(ripc);
     size_t cursor = 0;
     struct ripc_service *service;

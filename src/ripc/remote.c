@@ -340,6 +340,20 @@ void remotes_collect(struct ripc_service *service)
     }
 }
 
+size_t remotes_owe(struct ripc_service *service)
+{
+    size_t cursor = 0, owed = 0;
+    const struct remote *remote;
+    while ((remote = id_map_next(&service->remotes, &cursor))) {
+        if (remote->state != REMOTE_OPEN || remote->peer->state != PEER_UP)
+            continue;
+        owed += lifeline_queued(remote->peer->line);
+        if (remote->outlet->ops->outlet_owes)
+            owed += remote->outlet->ops->outlet_owes(remote->outlet);
+    }
+    return owed;
+}
+
 void remote_free(struct remote *remote)
 {
     struct ripc_service *service = remote->service;

@@ -181,6 +181,13 @@ struct transport_ops {
      * pulled, at any time until the inlet closes; never lacks room. */
     int (*acknowledge)(struct inlet *inlet, uint64_t token, int64_t status);
 
+    /* What would be lost if we ended now: frames that were pushed, or acknowledgements that were
+     * made, of which we do not know that the peer has them. It gets less by itself while the peer
+     * lives; none once it is lost. NULL: there never is any, for the peer finds all of it though
+     * we die. */
+    size_t (*outlet_owes)(struct outlet *outlet);
+    size_t (*inlet_owes)(struct inlet *inlet);
+
     /* Memory. `file` is the memory file it lies in, or NULL for foreign memory. */
     int (*region_open)(struct transport *transport, void *base, size_t size,
                        const struct memfile *file, struct region **region);
