@@ -127,7 +127,7 @@ static inline void *relay_run(void *argument)
 static inline void relay_open(struct relay *relay, const char *folder)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    *relay = (struct relay){.rng = rng_make(1, 0)};
+    *relay = (struct relay){.rng = rng_make(1, 0), .life = relay->life}; /* no life comes twice */
     print_message("# seed 1\n");
     for (unsigned i = 0; i < RELAY_PROGRAMS; i++)
         relay->programs[i] = -1;

@@ -24,6 +24,7 @@ struct end {
     struct link *link;
     struct doorbell bell;
     uint8_t card[32];
+    unsigned gone, back; /* how often the node was */
     bool down;
     int reason;
 };
@@ -58,12 +59,24 @@ static void end_down(void *owner, struct lifeline *line, int reason)
 
 static const struct lifeline_events end_events = {end_up, end_control, end_down};
 
+static void end_turned(void *owner, bool up)
+{
+    struct end *end = owner;
+    end->gone += !up;
+    end->back += up;
+    if (!up)
+        return;
+    assert_int_equal(OPS->describe(end->transport, end->card, sizeof end->card), 16);
+    lifelines_renew(end->lines, &end->place);
+}
+
 static void end_open(struct pair *pair, struct end *end, uint64_t context)
 {
     struct why why = {""};
     assert_int_equal(poller_open(&end->poller, &end->lock), 0);
     assert_int_equal(doorbell_open(&end->bell), 0);
-    struct transport_config config = {.poller = end->poller, .node = pair->relay.path};
+    struct transport_config config = {
+        .poller = end->poller, .node = pair->relay.path, .turned = end_turned, .owner = end};
     if (OPS->open(&end->transport, &config, &why))
         fail_msg("%s", why.text);
     int size = OPS->describe(end->transport, end->card, sizeof end->card);
@@ -315,6 +328,51 @@ static void the_death_of_the_own_node_is_noticed(void **state)
     scratch_close(&pair.scratch);
 }
 
+/* Everything begins anew at other addresses, and nobody hears what was said to the old ones. */
+static void a_node_that_comes_back_is_found(void **state)
+{
+    static struct pair pair;
+    struct pipe pipe;
+    struct lifeline *line;
+    struct frame frame = {0};
+    struct frame_head head = {.token = 1};
+    struct iovec piece = {"words", 5};
+    pair_open(&pair, 0, 0);
+    pipe_open(&pair, &pipe);
+    for (unsigned round = 1; round <= 2; round++) {
+        struct place before = pair.ends[1].place;
+        relay_end(&pair.relay);
+        AWAIT(&pair, pair.ends[0].down && pair.ends[1].down);
+        assert_int_equal(OPS->push(pipe.outlet, &head, &piece, 1), -EPIPE);
+        OPS->outlet_close(pipe.outlet);
+        OPS->inlet_close(pipe.inlet);
+        for (unsigned i = 0; i < 2; i++) {
+            OPS->link_close(pair.ends[i].link);
+            pair.ends[i].link = NULL;
+            pair.ends[i].down = false;
+        }
+        assert_false(lifelines_reach(pair.ends[0].lines, &before));
+        relay_open(&pair.relay, pair.scratch.folder);
+        AWAIT(&pair, pair.ends[0].back == round && pair.ends[1].back == round);
+        assert_int_equal(pair.ends[0].gone, round);
+        assert_memory_not_equal(before.address, pair.ends[1].place.address, 16);
+        assert_int_equal(lifeline_connect(pair.ends[0].lines, &before, &line), 0);
+        AWAIT(&pair, pair.ends[0].down); /* nobody is there any more */
+        pair.ends[0].down = false;
+        assert_int_equal(lifeline_connect(pair.ends[0].lines, &pair.ends[1].place, &line), 0);
+        AWAIT(&pair, pair.ends[0].link && pair.ends[1].link);
+        pipe_open(&pair, &pipe);
+        assert_int_equal(OPS->push(pipe.outlet, &head, &piece, 1), 0);
+        AWAIT(&pair, OPS->pull(pipe.inlet, &frame, 1) == 1 || frame.size == 5);
+        assert_memory_equal(frame.body, "words", 5);
+        OPS->release(pipe.inlet, &frame);
+        frame.size = 0;
+    }
+    OPS->outlet_close(pipe.outlet);
+    OPS->inlet_close(pipe.inlet);
+    pair_close(&pair);
+}
+
 static void nobody_is_there(void **state)
 {
     static struct pair pair;
@@ -347,5 +405,5 @@ static void who_is_not_a_node_is_told(void **state)
 
 TEST_MAIN(TEST(frames_come_in_order_and_once), TEST(memory_is_read_and_written),
           TEST(writes_are_placed_in_order), TEST(a_peer_that_goes_is_noticed),
-          TEST(the_death_of_the_own_node_is_noticed), TEST(nobody_is_there),
-          TEST(who_is_not_a_node_is_told))
+          TEST(the_death_of_the_own_node_is_noticed), TEST(a_node_that_comes_back_is_found),
+          TEST(nobody_is_there), TEST(who_is_not_a_node_is_told))

@@ -99,6 +99,10 @@ struct transport_config {
     uint32_t ring_slots;
     uint32_t ring_bytes;
     struct list *bells; /* struct doorbell.polled; see struct transport */
+    /* Of routed, or NULL: its node has gone (false) and is called again, or is back (true), and
+     * describe() says something else: links that were open carry nothing any more. */
+    void (*turned)(void *owner, bool up);
+    void *owner;
 };
 
 struct transport;
@@ -183,8 +187,7 @@ struct transport_ops {
 
     /* What would be lost if we ended now: frames that were pushed, or acknowledgements that were
      * made, of which we do not know that the peer has them. It gets less by itself while the peer
-     * lives; none once it is lost. NULL: there never is any, for the peer finds all of it though
-     * we die. */
+     * lives. NULL: there never is any, for the peer finds all of it though we die. */
     size_t (*outlet_owes)(struct outlet *outlet);
     size_t (*inlet_owes)(struct inlet *inlet);
 

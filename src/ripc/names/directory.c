@@ -271,7 +271,7 @@ static int directory_open(struct name_service **service, struct names *names, co
     directory->poller = config->poller;
     directory->domain = domain_hash(config->domain);
     directory->timer = (struct poller_timer){.fired = questions_repeat, .owner = directory};
-    directory->fd = node_connect(config->node);
+    directory->fd = node_connect(config->node, true);
     int result = directory->fd < 0 ? directory->fd : seal_init(&directory->seal, config->key);
     if (!result)
         result = poller_add(config->poller, directory->fd, EPOLLIN, directory_ready, directory,
