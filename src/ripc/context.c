@@ -114,6 +114,35 @@ static int context_describe(struct ripc *ripc, struct transport *transport)
     return 0;
 }
 
+static int context_describe_all(struct ripc *ripc)
+{
+    int result = 0;
+    ripc->card_size = 0;
+    for (unsigned i = 0; i < ripc->transport_count && !result; i++)
+        result = context_describe(ripc, ripc->transports[i]);
+    return result;
+}
+
+/* Our server's node has gone, or is back and we have another address there. Who reached us by the
+ * old one, or may come to try, has to begin anew. */
+static void context_turned(void *owner, bool up)
+{
+    struct ripc *ripc = owner;
+    unsigned index = 0;
+    while (ripc->transports[index]->ops != &transport_routed)
+        index++;
+    ripc->adrift = !up;
+    peers_part(ripc, index);
+    if (up) {
+        size_t size = ripc->card_size;
+        int result = context_describe_all(ripc);
+        assert(result == 0 && ripc->card_size == size); /* the same words, another address */
+        lifelines_renew(ripc->lines, &ripc->place);
+    }
+    names_move(ripc->names, up ? &ripc->place : NULL);
+    context_wake(ripc);
+}
+
 /* In the table's order, which is by cost. */
 static int context_open_transports(struct ripc *ripc, const struct settings *settings,
                                    struct why *why)
@@ -126,6 +155,8 @@ static int context_open_transports(struct ripc *ripc, const struct settings *set
         .ring_slots = settings->ring_slots,
         .ring_bytes = settings->ring_bytes,
         .bells = &ripc->bells,
+        .turned = context_turned,
+        .owner = ripc,
     };
     for (unsigned i = 0; transports[i]; i++) {
         if (!settings_has_transport(settings, transports[i]->name))
@@ -136,11 +167,8 @@ static int context_open_transports(struct ripc *ripc, const struct settings *set
         if (result)
             return result;
         ripc->transport_count++;
-        result = context_describe(ripc, *transport);
-        if (result)
-            return result;
     }
-    return 0;
+    return context_describe_all(ripc);
 }
 
 static int context_open_parts(struct ripc *ripc, const struct settings *settings, struct why *why)

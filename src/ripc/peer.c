@@ -156,6 +156,19 @@ void peer_condemn(struct peer *peer)
     lifeline_cut(peer->line, -EPROTO);
 }
 
+void peers_part(struct ripc *ripc, unsigned transport)
+{
+    list_each(&ripc->peers, node)
+    {
+        const struct peer *peer = container_of(node, struct peer, node);
+        bool other = false;
+        for (unsigned i = 0; i < ripc->transport_count; i++)
+            other |= peer->links[i] && i != transport;
+        if (peer->line && (peer->links[transport] || !other))
+            lifeline_cut(peer->line, -EPIPE);
+    }
+}
+
 /* ---- what the lifeline says ---- */
 
 static void peer_on_up(void *owner, struct lifeline *line, const struct place *place,
