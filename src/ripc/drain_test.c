@@ -139,16 +139,33 @@ static void many_arrive(struct program *program, const struct ripc_config *confi
     scene_close(ripc);
 }
 
+/* Those who send few, few before they unbind, and many. */
+struct senders {
+    struct program few, unbinding, many;
+};
+
+static struct senders senders_start(const struct ripc_config *config)
+{
+    return (struct senders){
+        .few = program_start(send_few, config),
+        .unbinding = program_start(send_few_and_unbind, config),
+        .many = program_start(send_many, config),
+    };
+}
+
+static void all_arrive(struct senders *senders, const struct ripc_config *config)
+{
+    few_arrive(&senders->few, config);
+    few_arrive(&senders->unbinding, config);
+    many_arrive(&senders->many, config);
+}
+
 static const struct ripc_config datagrams = {.transports = "udp", .address = "127.0.0.1"};
 
 static void datagrams_arrive_after_the_end(void **state)
 {
-    struct program few = program_start(send_few, &datagrams);
-    struct program unbinding = program_start(send_few_and_unbind, &datagrams);
-    struct program many = program_start(send_many, &datagrams);
-    few_arrive(&few, &datagrams);
-    few_arrive(&unbinding, &datagrams);
-    many_arrive(&many, &datagrams);
+    struct senders senders = senders_start(&datagrams);
+    all_arrive(&senders, &datagrams);
 }
 
 static void datagrams_arrive_at_who_is_late(void **state)
@@ -177,12 +194,8 @@ static void fabric_messages_arrive_after_the_end(void **state)
         print_message("# no libfabric, or no provider tcp\n");
         skip();
     }
-    struct program few = program_start(send_few, &fabric);
-    struct program unbinding = program_start(send_few_and_unbind, &fabric);
-    struct program many = program_start(send_many, &fabric);
-    few_arrive(&few, &fabric);
-    few_arrive(&unbinding, &fabric);
-    many_arrive(&many, &fabric);
+    struct senders senders = senders_start(&fabric);
+    all_arrive(&senders, &fabric);
 }
 
 /* Through nodes that lose and double what they carry. */
@@ -192,14 +205,10 @@ static void routed_messages_arrive_after_the_end(void **state)
     char path[sizeof relay.path];
     snprintf(path, sizeof path, "%s/" RELAY_SOCKET, (const char *)*state);
     struct ripc_config config = {.transports = "routed", .names = "host", .node = path};
-    struct program few = program_start(send_few, &config);
-    struct program unbinding = program_start(send_few_and_unbind, &config);
-    struct program many = program_start(send_many, &config);
+    struct senders senders = senders_start(&config);
     relay_open(&relay, *state);
     relay.lose = relay.twice = 15;
-    few_arrive(&few, &config);
-    few_arrive(&unbinding, &config);
-    many_arrive(&many, &config);
+    all_arrive(&senders, &config);
     relay_end(&relay);
 }
 
