@@ -208,6 +208,9 @@ class Revival(Fabric):
         while member.poll() is None and time.monotonic() < deadline:
             weft("ripc", "send", 151, "to all of you", env=self.env(5), timeout=PATIENCE)
         self.assertIn("to all of you", member.communicate(timeout=PATIENCE)[0])
+        log = (self.folder / "node-0.log").read_text()
+        self.assertGreaterEqual(log.count("attached through shared memory"), 6)  # both, thrice
+        self.assertNotIn("attached through its socket", log)
 
     def test_a_client_finds_its_way_again(self):
         self.serve(3, 160)
