@@ -88,12 +88,28 @@ struct ripc_config {
                           * cluster */
 };
 
-/* A NULL config is all defaults. */
+/* A NULL config is all defaults.
+ *
+ * With a node: when it dies, all ways that lead through it break. Operations
+ * under way there complete with -EPIPE; short messages that were under way are
+ * lost (ripc_stats counts those of which we do not know) and never come later
+ * or twice. The library calls the node again, after 50 ms and then ever later
+ * up to 1 s, until it is back, takes a new address there and claims its services
+ * and groups anew. Meanwhile sends wait, as those without a way do, until their
+ * deadline; ripc_bind and ripc_join wait for 5 s; peers of this host that are
+ * reached without the node stay. Peers elsewhere see the services go and come
+ * (RIPC_DOWN and RIPC_UP, or RIPC_MOVED), and for a moment may get errors of
+ * sends to who is not back yet. An id that another has taken meanwhile is his. */
 RIPC_API int ripc_open(const struct ripc_config *config, struct ripc **ripc);
 
-/* Waits until the deadline for operations under way, cancels the rest, unbinds
- * and frees everything, messages and buffers too. Always succeeds in closing;
- * -ETIMEDOUT says that something had to be cancelled. */
+/* Waits until the deadline for operations under way, and until whatever was
+ * sent is with its receivers or these are dead: what was sent over shm always
+ * is, over udp, fabric and routed it takes a moment. A receiver that takes
+ * nothing for 2 s is given up before the deadline. Then cancels the rest,
+ * unbinds and frees everything, messages and buffers too. Always succeeds in
+ * closing; -ETIMEDOUT says that something had to be cancelled, or was sent and
+ * may not have arrived. RIPC_NOW waits for nothing. A process that ends without
+ * this call, or by _exit meanwhile, may take along what it sent last. */
 RIPC_API int ripc_close(struct ripc *ripc, int64_t deadline);
 
 /* Does what is to be done now without waiting: a RIPC_MANUAL context needs it
@@ -102,12 +118,15 @@ RIPC_API int ripc_progress(struct ripc *ripc);
 
 /* ---- services ---- */
 
-/* Id 0 chooses a random one. -EADDRINUSE: somebody alive has it. */
+/* Id 0 chooses a random one. -EADDRINUSE: somebody alive has it; -ETIMEDOUT:
+ * those who keep the names have not answered for 5 s. */
 RIPC_API int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags,
                        struct ripc_service **service);
 
-/* Completes what is under way with -ECANCELED and frees the service; its
- * messages not yet released become invalid. */
+/* Waits for what the service has sent as ripc_close does, at most for 2 s in
+ * which nothing moves; completes what is under way with -ECANCELED and frees the
+ * service; its messages not yet released become invalid. -ETIMEDOUT: it is
+ * unbound, and some that it sent may not have arrived. */
 RIPC_API int ripc_unbind(struct ripc_service *service);
 
 RIPC_API ripc_id ripc_service_id(const struct ripc_service *service);
@@ -146,6 +165,7 @@ struct ripc_send {
  *   -ECONNREFUSED  nobody listens where the id is said to be, or its process refuses us
  *                  (it has enough pipes from ours, or closes)
  *   -EHOSTUNREACH  we have no transport in common with its process
+ *   -EPIPE         its process, or the way to it, is gone; nothing was sent
  * To a group: each member gets it or, with -EAGAIN, none does. */
 RIPC_API int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *send);
 
@@ -168,7 +188,7 @@ enum ripc_event_kind {
     RIPC_DONE = 1, /* an operation completed: operation, user, status */
     RIPC_CREDIT,   /* a send to `id` that got -EAGAIN may be tried again */
     RIPC_UP,       /* a watched id: somebody has it now */
-    RIPC_MOVED,    /* a watched id: another process has it now */
+    RIPC_MOVED,    /* a watched id: another process has it now, or it is elsewhere in the cluster */
     RIPC_DOWN,     /* a watched id: nobody has it any more */
 };
 
@@ -341,6 +361,8 @@ struct ripc_stats {
     uint64_t wakes;                 /* peers that had to be woken */
     uint64_t buffers, buffer_bytes; /* from ripc_alloc, now */
     uint64_t operations;            /* under way, now */
+    uint64_t doubtful; /* messages over udp and routed whose receiver was lost before it was known
+                        * to have them */
 };
 
 RIPC_API int ripc_stats(struct ripc *ripc, struct ripc_stats *stats);

@@ -181,6 +181,17 @@ static enum err sender_run(struct sender *sender, struct call *call, struct why 
     return err;
 }
 
+/* What has left us is not what has arrived. */
+static enum err sender_close(struct sender *sender, enum err err, struct why *why)
+{
+    int64_t deadline = err ? RIPC_NOW : ripc_after((int64_t)sender->timeout_ms * NSEC_PER_MS);
+    int result = ripc_close(sender->ripc, deadline);
+    if (err || result >= 0)
+        return err;
+    return why_fail(why, ERR_SYSTEM, "sent, but the receiver may not have all of it: %s",
+                    ripc_strerror(result));
+}
+
 static enum err send_run(struct call *call, struct why *why)
 {
     struct sender sender;
@@ -197,8 +208,7 @@ static enum err send_run(struct call *call, struct why *why)
     if (!err)
         err = sender_run(&sender, call, why);
     if (sender.ripc)
-        ripc_close(sender.ripc,
-                   err ? RIPC_NOW : ripc_after((int64_t)sender.timeout_ms * NSEC_PER_MS));
+        err = sender_close(&sender, err, why);
     free(sender.data);
     return err;
 }

@@ -378,6 +378,18 @@ bool arrivals_wait(struct ripc_service *service)
     return false;
 }
 
+size_t arrivals_owe(const struct ripc_service *service)
+{
+    size_t owed = 0;
+    list_each(&service->arrivals, node)
+    {
+        const struct arrival *arrival = container_of(node, struct arrival, service_node);
+        if (!arrival->ended && arrival->inlet->ops->inlet_owes)
+            owed += arrival->inlet->ops->inlet_owes(arrival->inlet);
+    }
+    return owed;
+}
+
 void ripc_release(struct ripc_message *message)
 {
     struct arrival *arrival = message->internal[0];

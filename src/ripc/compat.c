@@ -62,7 +62,7 @@ static void compat_end(void)
     pthread_mutex_lock(&compat.mutex);
     compat.ended = true;
     if (!compat.inside)
-        ripc_close(compat.ripc, RIPC_NOW);
+        ripc_close(compat.ripc, deadline);
     pthread_mutex_unlock(&compat.mutex);
 }
 

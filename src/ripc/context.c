@@ -114,6 +114,35 @@ static int context_describe(struct ripc *ripc, struct transport *transport)
     return 0;
 }
 
+static int context_describe_all(struct ripc *ripc)
+{
+    int result = 0;
+    ripc->card_size = 0;
+    for (unsigned i = 0; i < ripc->transport_count && !result; i++)
+        result = context_describe(ripc, ripc->transports[i]);
+    return result;
+}
+
+/* Our server's node has gone, or is back and we have another address there. Who reached us by the
+ * old one, or may come to try, has to begin anew. */
+static void context_turned(void *owner, bool up)
+{
+    struct ripc *ripc = owner;
+    unsigned index = 0;
+    while (ripc->transports[index]->ops != &transport_routed)
+        index++;
+    ripc->adrift = !up;
+    peers_part(ripc, index);
+    if (up) {
+        size_t size = ripc->card_size;
+        int result = context_describe_all(ripc);
+        assert(result == 0 && ripc->card_size == size); /* the same words, another address */
+        lifelines_renew(ripc->lines, &ripc->place);
+    }
+    names_move(ripc->names, up ? &ripc->place : NULL);
+    context_wake(ripc);
+}
+
 /* In the table's order, which is by cost. One whose library is not on this host is as one that
  * was not built in: left out, unless it, or a provider of it, was asked for by name. */
 static int context_open_transports(struct ripc *ripc, const struct settings *settings,
@@ -127,6 +156,8 @@ static int context_open_transports(struct ripc *ripc, const struct settings *set
         .ring_slots = settings->ring_slots,
         .ring_bytes = settings->ring_bytes,
         .bells = &ripc->bells,
+        .turned = context_turned,
+        .owner = ripc,
     };
     for (unsigned i = 0; transports[i]; i++) {
         if (!settings_has_transport(settings, transports[i]->name))
@@ -141,11 +172,8 @@ static int context_open_transports(struct ripc *ripc, const struct settings *set
         if (result)
             return result;
         ripc->transport_count++;
-        result = context_describe(ripc, *transport);
-        if (result)
-            return result;
     }
-    return 0;
+    return context_describe_all(ripc);
 }
 
 static int context_open_parts(struct ripc *ripc, const struct settings *settings, struct why *why)
@@ -311,7 +339,9 @@ int ripc_close(struct ripc *ripc, int64_t deadline)
     lock_take(&ripc->lock);
     assert(!ripc->reach_count && list_is_empty(&ripc->bells)); /* the layer above closes them */
     context_finish(ripc, deadline);
-    int result = ripc->stats.operations ? -ETIMEDOUT : 0;
+    int result = service_drain(ripc, NULL, deadline);
+    if (ripc->stats.operations)
+        result = -ETIMEDOUT;
     notices_close(ripc);
     size_t cursor = 0;
     struct ripc_service *service;

@@ -36,6 +36,7 @@ struct ripc {
     struct thread keeper;
     bool manual;
     bool closing;            /* under the lock; the keeper ends when it sees it */
+    bool adrift;             /* our server's node is gone, and called again */
     bool names_answer_later; /* a name service may know what it does not know at once */
 
     struct place place;

@@ -14,6 +14,8 @@
 #include "ripc/remote.h"
 #include "ripc/service.h"
 
+#define HEAR_OUT_TURNS 64 /* more than a window of frames; others may send meanwhile */
+
 static struct peer *peer_new(struct ripc *ripc, const struct place *place, struct lifeline *line)
 {
     struct peer *peer = calloc(1, sizeof *peer);
@@ -154,6 +156,19 @@ void peer_condemn(struct peer *peer)
     lifeline_cut(peer->line, -EPROTO);
 }
 
+void peers_part(struct ripc *ripc, unsigned transport)
+{
+    list_each(&ripc->peers, node)
+    {
+        const struct peer *peer = container_of(node, struct peer, node);
+        bool other = false;
+        for (unsigned i = 0; i < ripc->transport_count; i++)
+            other |= peer->links[i] && i != transport;
+        if (peer->line && (peer->links[transport] || !other))
+            lifeline_cut(peer->line, -EPIPE);
+    }
+}
+
 /* ---- what the lifeline says ---- */
 
 static void peer_on_up(void *owner, struct lifeline *line, const struct place *place,
@@ -193,6 +208,17 @@ static int peer_to_links(struct peer *peer, struct control *control)
     return -EPROTO;
 }
 
+/* The peer has said its last word, and what it sent before may wait to be looked at. */
+static void peer_hear_out(struct peer *peer)
+{
+    for (unsigned i = 0; i < peer->ripc->transport_count; i++) {
+        struct transport *transport = peer->ripc->transports[i];
+        unsigned turns = peer->links[i] && transport->ops->progress ? HEAR_OUT_TURNS : 0;
+        while (turns-- > 0 && transport->ops->progress(transport) > 0)
+            ;
+    }
+}
+
 static int peer_obey(struct peer *peer, struct control_words *words)
 {
     switch (words->kind) {
@@ -203,6 +229,7 @@ static int peer_obey(struct peer *peer, struct control_words *words)
         remote_answer(peer, words);
         return 0;
     case CONTROL_CLOSE:
+        peer_hear_out(peer);
         arrival_end(peer, words->pipe);
         return 0;
     case CONTROL_GONE:
@@ -268,6 +295,7 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
     bool was_up = peer->state == PEER_UP;
     peer->state = PEER_DEAD;
     peer->users++; /* until the end of this function */
+    peer_hear_out(peer);
     ripc->stats.peers_lost += was_up;
     trace_event(ripc->trace, TRACE_DOWN, 0, peer->place.context, reason);
     for (unsigned i = 0; i < CONTEXT_TRANSPORT_MAX; i++)

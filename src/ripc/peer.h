@@ -48,6 +48,10 @@ void peer_answer(struct peer *peer, const struct control_words *words);
 /* It broke the protocol: counted, once, and its lifeline cut. */
 void peer_condemn(struct peer *peer);
 
+/* Cuts the lifelines of all that the transport reaches or may come to: its links carry nothing any
+ * more, and what peers know of it is no longer true. Those that are reached by others stay. */
+void peers_part(struct ripc *ripc, unsigned transport);
+
 /* Frees it if it is dead and nothing of it is needed any more. */
 void peer_settle(struct peer *peer);
 

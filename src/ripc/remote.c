@@ -113,7 +113,8 @@ static int remote_resolve(struct remote *remote)
         remote->asked_at = now;
         names_ask(ripc->names, remote->id);
     }
-    if (remote_choose(remote, &remote->claim)) {
+    bool found = remote_choose(remote, &remote->claim);
+    if (found && lifelines_reach(ripc->lines, &remote->claim.place)) {
         int result = peer_get(ripc, &remote->claim.place, &remote->peer);
         if (result) {
             remote->state = REMOTE_RESTING;
@@ -124,7 +125,9 @@ static int remote_resolve(struct remote *remote)
         remote->transport = 0;
         return 0;
     }
-    if (!ripc->names_answer_later || now >= remote->ask_until) {
+    if (ripc->adrift) /* those who may know cannot be asked now */
+        remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
+    if (!found && (!ripc->names_answer_later || now >= remote->ask_until)) {
         remote->state = REMOTE_RESTING;
         return -ENOENT;
     }
@@ -252,6 +255,8 @@ void remote_lost(struct remote *remote, int reason)
     trace_event(service->ripc->trace, TRACE_CLOSE, service->id, remote->id, reason);
     if (remote->outlet) {
         remote_collect(remote);
+        if (remote->outlet->ops->outlet_owes)
+            service->ripc->stats.doubtful += remote->outlet->ops->outlet_owes(remote->outlet);
         remote->outlet->ops->outlet_close(remote->outlet);
         remote->outlet = NULL;
     }
@@ -338,6 +343,20 @@ void remotes_collect(struct ripc_service *service)
             service->starved--;
         }
     }
+}
+
+size_t remotes_owe(struct ripc_service *service)
+{
+    size_t cursor = 0, owed = 0;
+    const struct remote *remote;
+    while ((remote = id_map_next(&service->remotes, &cursor))) {
+        if (remote->state != REMOTE_OPEN || remote->peer->state != PEER_UP)
+            continue;
+        owed += lifeline_queued(remote->peer->line);
+        if (remote->outlet->ops->outlet_owes)
+            owed += remote->outlet->ops->outlet_owes(remote->outlet);
+    }
+    return owed;
 }
 
 void remote_free(struct remote *remote)

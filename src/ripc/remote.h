@@ -69,4 +69,8 @@ void remote_gone(struct peer *peer, uint64_t pipe, int reason);
 /* Takes acknowledgements of all remotes; tells of credit where it was missed. */
 void remotes_collect(struct ripc_service *service);
 
+/* How much of what was sent to them may not have arrived: frames, and bytes of the lifelines on
+ * which their pipes are opened. */
+size_t remotes_owe(struct ripc_service *service);
+
 void remote_free(struct remote *remote);

@@ -14,6 +14,7 @@
 
 /* Name services that ask around have answered by then, whatever happens. */
 #define CLAIM_PATIENCE_NSEC (5 * NSEC_PER_SEC)
+#define DRAIN_NSEC          (2 * NSEC_PER_SEC) /* for a peer that takes nothing of what was sent */
 #define NEWS_MAX            4096 /* that nobody has taken: others can make us produce them */
 
 struct service_waiting {
@@ -127,6 +128,36 @@ const struct names_events service_names_events = {
 };
 
 /* ---- opening and closing ---- */
+
+static size_t service_owes(struct ripc *ripc, struct ripc_service *only)
+{
+    size_t cursor = 0, owed = 0;
+    struct ripc_service *service;
+    if (only)
+        return remotes_owe(only) + arrivals_owe(only);
+    while ((service = id_map_next(&ripc->services, &cursor)))
+        owed += remotes_owe(service) + arrivals_owe(service);
+    return owed;
+}
+
+int service_drain(struct ripc *ripc, struct ripc_service *service, int64_t deadline)
+{
+    size_t least = SIZE_MAX;
+    nsec until = 0;
+    for (;;) {
+        size_t owed = service_owes(ripc, service);
+        nsec now = clock_now();
+        if (owed == 0)
+            return 0;
+        if (owed < least)
+            until = now + DRAIN_NSEC;
+        least = owed < least ? owed : least;
+        if (now >= deadline || now >= until)
+            return -ETIMEDOUT;
+        waiting_progress(ripc);
+        waiting_pause(ripc);
+    }
+}
 
 static void service_free(struct ripc_service *service)
 {
@@ -274,9 +305,10 @@ int ripc_unbind(struct ripc_service *service)
 {
     struct ripc *ripc = service->ripc;
     lock_take(&ripc->lock);
+    int result = service_drain(ripc, service, RIPC_FOREVER);
     service_close(service);
     lock_drop(&ripc->lock);
-    return 0;
+    return result;
 }
 
 ripc_id ripc_service_id(const struct ripc_service *service)

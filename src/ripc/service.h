@@ -74,6 +74,11 @@ struct ripc_service {
 int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service **service);
 void service_close(struct ripc_service *service); /* with the lock held; waits for waiters */
 
+/* Waits until what the service (NULL: any of the context) has sent, and what it has acknowledged,
+ * is with its peers or these are dead; as long as it gets less, and no longer than the deadline.
+ * -ETIMEDOUT: some may not have arrived. With the lock held, and given up meanwhile. */
+int service_drain(struct ripc *ripc, struct ripc_service *service, int64_t deadline);
+
 /* Puts news into the list and rings the bell. False: it is lost, without memory
  * or because nobody takes any. Completions are not: they have their memory from
  * the start. */
@@ -106,6 +111,9 @@ void arrivals_orphan(struct peer *peer);
 /* Closes it if it has ended, is empty, and nothing taken from it is held. */
 void arrival_settle(struct arrival *arrival);
 void arrival_close(struct arrival *arrival);
+
+/* How many acknowledgements may not have arrived. */
+size_t arrivals_owe(const struct ripc_service *service);
 
 /* Takes messages of all pipes. Returns how many. */
 int arrivals_take(struct ripc_service *service, struct ripc_message *out, unsigned max);

@@ -111,15 +111,16 @@ static int memory_take(struct attachment *attachment, unsigned most)
     return (int)most;
 }
 
-/* The node is gone, and with it every way to others. */
+/* The node is gone, and with it every way to others until it is back. */
 static void attachment_lose(struct attachment *attachment)
 {
     if (attachment->channel && !attachment->broken)
         (void)memory_take(attachment, MESSAGES_MAX); /* what it said before */
     attachment->lost = true;
-    poller_remove(attachment->poller, attachment->watch);
-    attachment->watch = NULL;
+    attachment_call_again(attachment);
     lines_lost(attachment);
+    if (attachment->turned)
+        attachment->turned(attachment->turned_owner, false);
 }
 
 /* Nobody rings for what is here already: while the poller has the channel, all is taken. */
@@ -184,6 +185,10 @@ static void memory_arm(struct attachment *attachment)
 void attachment_ready(void *owner, uint32_t events)
 {
     struct attachment *attachment = owner;
+    if (attachment->lost) {
+        attachment_attempt(attachment);
+        return;
+    }
     socket_receive(attachment);
     if (attachment->lost || !attachment->channel)
         return;
@@ -197,7 +202,7 @@ void attachment_again(void *owner)
     struct attachment *attachment = owner;
     int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
     assert(result == 0); /* its place is free still */
-    if (!attachment->lost)
+    if (!attachment->lost && attachment->channel)
         memory_receive(attachment);
 }
 
@@ -214,9 +219,11 @@ static void memory_watch(struct attachment *attachment, bool on)
 
 void attachment_watch(struct attachment *attachment, bool on)
 {
-    if (attachment->lost || attachment->watched == on)
+    if (attachment->watched == on)
         return;
     attachment->watched = on;
+    if (attachment->lost)
+        return; /* until it is back */
     if (attachment->channel) {
         memory_watch(attachment, on); /* the socket is quiet, and its end concerns the poller */
         return;
@@ -237,6 +244,17 @@ void attachment_on_line(struct attachment *attachment, attachment_accepted *acce
 {
     attachment->accepted = accepted;
     attachment->accepted_owner = owner;
+}
+
+void attachment_on_turn(struct attachment *attachment, attachment_turned *turned, void *owner)
+{
+    attachment->turned = turned;
+    attachment->turned_owner = owner;
+}
+
+bool attachment_is_up(const struct attachment *attachment)
+{
+    return !attachment->lost;
 }
 
 struct relay_address attachment_address(const struct attachment *attachment)

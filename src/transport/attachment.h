@@ -7,6 +7,10 @@
  * closes when the other program ends, however it ends, when its server can no longer be reached, or
  * when our own node dies. Who has the other end of that descriptor is this file.
  *
+ * A node that dies is called again, by the poller, until it is back: after 50 ms, then ever later
+ * up to a second. Lines do not outlive it and frames on their way are lost, but everything can be
+ * begun anew, at the address that we have from then on, which is another.
+ *
  * All calls and callbacks run under the poller's lock. */
 
 #include <stdbool.h>
@@ -20,8 +24,12 @@
 #define ATTACHMENT_PIECES_MAX 4
 
 /* A connection to the node whose socket that is, on which its services can be asked (os/desk.h): a
- * descriptor of sequenced packets, or a negative errno. */
-MUST_CHECK int node_connect(const char *path);
+ * descriptor of sequenced packets, or a negative errno. -EAGAIN: many call it just now, unless we
+ * may wait for it. */
+MUST_CHECK int node_connect(const char *path, bool wait);
+
+/* When to call a node again that has gone; `wait`, 0 at first, is how long that is, and grows. */
+nsec node_again(nsec *wait);
 
 struct attachment;
 
@@ -39,6 +47,9 @@ typedef void attachment_frame(void *owner, const struct relay_address *from, con
 /* Somebody opened a line to us: the descriptor is the callee's. */
 typedef void attachment_accepted(void *owner, int fd);
 
+/* The node has gone (false), or is back (true): the address is another. */
+typedef void attachment_turned(void *owner, bool up);
+
 /* `path` is the node's socket; it must answer within a few seconds. */
 MUST_CHECK int attachment_open(struct attachment **attachment, struct poller *poller,
                                const char *path, struct why *why);
@@ -48,6 +59,10 @@ void attachment_on_frame(struct attachment *attachment, attachment_frame *frame,
 /* NULL: lines to us are refused, from now on. */
 void attachment_on_line(struct attachment *attachment, attachment_accepted *accepted, void *owner);
 
+void attachment_on_turn(struct attachment *attachment, attachment_turned *turned, void *owner);
+bool attachment_is_up(const struct attachment *attachment);
+
+/* The last one, if the node is gone. */
 struct relay_address attachment_address(const struct attachment *attachment);
 
 /* One frame in pieces, at most ATTACHMENT_PIECES_MAX. What the node has no room for is lost. */

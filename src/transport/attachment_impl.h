@@ -13,11 +13,22 @@
 
 static_assert(ATTACHMENT_BATCH * RELAY_SIZE_MAX >= CHANNEL_MESSAGE_MAX, "one fits the buffers");
 
+/* See attachment_open.c. */
+enum attachment_stage { ATTACHMENT_GONE, ATTACHMENT_OFFERING, ATTACHMENT_ASKING, ATTACHMENT_UP };
+
 struct attachment {
     struct poller *poller;
+    char *path; /* the node's socket; owned */
+    enum attachment_stage stage;
+    bool waits;                /* in attachment_open; else nothing may block */
+    struct poller_timer retry; /* the next attempt, or the end of this one; always set */
+    nsec retry_wait;           /* before it; 0: it is up */
+    attachment_turned *turned;
+    void *turned_owner;
     int fd;
     struct channel *channel; /* NULL: all goes by the socket */
-    bool lost;               /* the node hung up */
+    struct channel *offered; /* one that the node has not taken yet */
+    bool lost;               /* the node hung up, and is not back yet */
     bool broken;             /* the node wrote nonsense into the channel */
     bool watched;
     struct poller_timer again; /* there may be more in the channel; always set */
@@ -40,6 +51,12 @@ bool attachment_say(struct attachment *attachment, const struct relay_address *t
 
 void attachment_ready(void *owner, uint32_t events); /* of the socket */
 void attachment_again(void *owner);
+
+/* attachment_open.c */
+void attachment_attempt(struct attachment *attachment); /* something came while it is lost */
+void attachment_rise(struct attachment *attachment);
+void attachment_hang_up(struct attachment *attachment);
+void attachment_call_again(struct attachment *attachment); /* hangs up, and tries anew in a while */
 
 /* attachment_lines.c */
 MUST_CHECK int lines_open(struct attachment *attachment);

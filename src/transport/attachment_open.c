@@ -1,5 +1,13 @@
-/* attachment_open: how an attachment begins and ends. A program offers its node shared memory; if
- * the node does not take it, all goes by the socket. */
+/* attachment_open: how an attachment begins, ends, and begins again.
+ *
+ *   GONE --connect, offer memory--> OFFERING --taken--> ask --> ASKING --address--> UP
+ *    ^                                 |                 ^                          |
+ *    |                                 +--refused: connect                          |
+ *    +---- refused, silent, hung up: once more after a while, which doubles --------+
+ *
+ * A program offers its node shared memory; if the node does not take it, all goes by the socket.
+ * attachment_open waits until it is UP; from then on the poller does all of it, and the program
+ * goes on meanwhile without a way to others. `lost` in all states but UP. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +23,9 @@
 #include "base/check.h"
 #include "transport/attachment_impl.h"
 
-#define ANSWER_NSEC (5 * NSEC_PER_SEC) /* a node that does not answer for so long is no node */
+#define ANSWER_NSEC    (5 * NSEC_PER_SEC)   /* a node that does not answer for so long is no node */
+#define RETRY_NSEC     (50 * 1000 * 1000LL) /* until a node that has gone is called again ... */
+#define RETRY_NSEC_MAX (1 * NSEC_PER_SEC)   /* ... and between two calls at last */
 
 enum { BUFFER_BYTES = 1024 * 1024 /* asked for */, SERVICE_SIZE = 2 };
 
@@ -42,12 +52,13 @@ static int path_address(const char *path, struct sockaddr_un *address, int *fold
     return result;
 }
 
-int node_connect(const char *path)
+int node_connect(const char *path, bool wait)
 {
     struct sockaddr_un address;
     int bytes = BUFFER_BYTES, folder;
     int result = path_address(path, &address, &folder);
-    int fd = result ? -1 : socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    int type = SOCK_SEQPACKET | SOCK_CLOEXEC | (wait ? 0 : SOCK_NONBLOCK);
+    int fd = result ? -1 : socket(AF_UNIX, type, 0);
     if (!result && (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address)))
         result = -errno;
     if (folder >= 0)
@@ -61,111 +72,205 @@ int node_connect(const char *path)
     return result;
 }
 
-/* ---- exchanges that wait ---- */
-
-/* The next message of the node. */
-static ssize_t message_wait(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
+nsec node_again(nsec *wait)
 {
-    for (nsec end = clock_after(ANSWER_NSEC); clock_now() < end;) {
-        struct pollfd ready = {.fd = attachment->fd, .events = POLLIN};
-        struct channel_message message;
-        if (attachment->channel) {
-            channel_arm(attachment->channel);
-            channel_fence(attachment->channel);
-            int result = channel_take(attachment->channel, &message, bytes);
-            if (result)
-                return result < 0 ? result : (ssize_t)message.size;
-        }
-        if (poll(&ready, 1, 100) <= 0)
-            continue;
-        ssize_t size = recv(attachment->fd, bytes, CHANNEL_MESSAGE_MAX, 0);
-        if (size <= 0)
-            return size ? -errno : -ECONNREFUSED;
-        if (size > 1) /* else the bell */
-            return size;
-    }
-    return -ETIMEDOUT;
+    nsec doubled = 2 * *wait < RETRY_NSEC_MAX ? 2 * *wait : RETRY_NSEC_MAX;
+    *wait = *wait ? doubled : RETRY_NSEC;
+    return clock_after(*wait);
 }
 
-static int memory_offer(struct attachment *attachment, struct channel *channel)
-{
-    uint8_t answer[CHANNEL_MESSAGE_MAX];
-    uint16_t status;
-    int result = channel_offer(channel);
-    ssize_t size = result ? result : message_wait(attachment, answer);
-    if (size < 0)
-        return (int)size;
-    result = attach_answer_read(&status, answer, (size_t)size);
-    return result ? result : -status;
-}
-
-/* Memory where it can be had. A node that refuses may also have hung up: it is called once more. */
-static int memory_get(struct attachment *attachment, const char *path)
-{
-    struct channel *channel;
-    if (channel_open(&channel, attachment->fd))
-        return 0;
-    int result = memory_offer(attachment, channel);
-    if (!result) {
-        channel_agree(channel);
-        attachment->channel = channel;
-        return 0;
-    }
-    channel_close(channel);
-    close(attachment->fd);
-    attachment->fd = node_connect(path);
-    return attachment->fd < 0 ? attachment->fd : 0;
-}
+/* ---- one attempt: 0 under way, 1 done, else why not ---- */
 
 static int address_ask(struct attachment *attachment)
 {
     uint8_t request[SERVICE_SIZE + RELAY_HEAD_SIZE] = {RELAY_SERVICE >> 8, RELAY_SERVICE & 0xff};
     const struct iovec piece = {request + SERVICE_SIZE, RELAY_HEAD_SIZE};
     relay_write(&(struct relay_message){.operation = RELAY_ATTACH}, request + SERVICE_SIZE);
-    if (attachment->channel)
-        return channel_say(attachment->channel, RELAY_SERVICE, &piece, 1);
-    return send(attachment->fd, request, sizeof request, MSG_NOSIGNAL) < 0 ? -errno : 0;
+    attachment->stage = ATTACHMENT_ASKING;
+    if (!attachment->channel)
+        return send(attachment->fd, request, sizeof request, MSG_NOSIGNAL) < 0 ? -errno : 0;
+    channel_arm(attachment->channel); /* first, so that the answer rings */
+    channel_fence(attachment->channel);
+    return channel_say(attachment->channel, RELAY_SERVICE, &piece, 1);
 }
 
-static int address_get(struct attachment *attachment)
+static int attempt_begin(struct attachment *attachment, bool memory)
+{
+    int result = node_connect(attachment->path, attachment->waits);
+    if (result < 0)
+        return result;
+    attachment->fd = result;
+    result = poller_set(attachment->poller, &attachment->retry, clock_after(ANSWER_NSEC));
+    assert(result == 0); /* it is set, or is being called */
+    result = poller_add(attachment->poller, attachment->fd, EPOLLIN, attachment_ready, attachment,
+                        &attachment->watch);
+    if (result)
+        return result;
+    if (!memory || channel_open(&attachment->offered, attachment->fd) ||
+        channel_offer(attachment->offered))
+        return address_ask(attachment);
+    attachment->stage = ATTACHMENT_OFFERING;
+    return 0;
+}
+
+void attachment_hang_up(struct attachment *attachment)
+{
+    poller_remove(attachment->poller, attachment->watch);
+    channel_close(attachment->offered);
+    channel_close(attachment->channel);
+    if (attachment->fd >= 0)
+        close(attachment->fd);
+    attachment->watch = NULL;
+    attachment->offered = attachment->channel = NULL;
+    attachment->fd = -1;
+    attachment->stage = ATTACHMENT_GONE;
+}
+
+/* It may also have hung up, or say nothing at all. */
+static int memory_refused(struct attachment *attachment)
+{
+    attachment_hang_up(attachment);
+    return attempt_begin(attachment, false);
+}
+
+/* The next message by the socket: its size, -EAGAIN there is none, or why there will be none. */
+static ssize_t socket_next(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
+{
+    for (;;) {
+        ssize_t size = recv(attachment->fd, bytes, CHANNEL_MESSAGE_MAX, MSG_DONTWAIT);
+        if (size > 1)
+            return size;
+        if (size == 0)
+            return -ECONNREFUSED;
+        if (size < 0 && errno != EINTR)
+            return -errno; /* else a ring */
+    }
+}
+
+static int offer_step(struct attachment *attachment)
+{
+    uint8_t answer[CHANNEL_MESSAGE_MAX];
+    uint16_t status;
+    ssize_t size = socket_next(attachment, answer);
+    if (size == -EAGAIN)
+        return 0;
+    if (size < 0 || attach_answer_read(&status, answer, (size_t)size) || status)
+        return memory_refused(attachment);
+    channel_agree(attachment->offered);
+    attachment->channel = attachment->offered;
+    attachment->offered = NULL;
+    return address_ask(attachment);
+}
+
+/* By either way; as socket_next. */
+static ssize_t message_next(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
+{
+    struct channel_message message;
+    ssize_t size = socket_next(attachment, bytes);
+    if (size != -EAGAIN || !attachment->channel)
+        return size;
+    channel_arm(attachment->channel); /* behind the rings that were taken, before the look */
+    channel_fence(attachment->channel);
+    int result = channel_take(attachment->channel, &message, bytes);
+    return result <= 0 ? (result ? result : -EAGAIN) : (ssize_t)message.size;
+}
+
+static int ask_step(struct attachment *attachment)
 {
     uint8_t answer[CHANNEL_MESSAGE_MAX];
     struct relay_message message;
-    int result = address_ask(attachment);
-    if (result)
-        return result;
     for (;;) {
-        ssize_t size = message_wait(attachment, answer);
+        ssize_t size = message_next(attachment, answer);
         if (size < 0)
-            return (int)size;
+            return size == -EAGAIN ? 0 : (int)size;
         if (relay_read(&message, answer, (size_t)size))
             return -EPROTO;
         if (message.operation != RELAY_ATTACHED)
             continue; /* a server went or came */
         attachment->address = message.to;
-        return message.to.program ? 0 : -EUSERS;
+        return message.to.program ? 1 : -EUSERS;
     }
+}
+
+static int attempt_step(struct attachment *attachment)
+{
+    return attachment->stage == ATTACHMENT_OFFERING ? offer_step(attachment) : ask_step(attachment);
+}
+
+/* No answer. */
+static int attempt_late(struct attachment *attachment)
+{
+    return attachment->stage == ATTACHMENT_OFFERING ? memory_refused(attachment) : -ETIMEDOUT;
+}
+
+/* ---- again and again ---- */
+
+void attachment_call_again(struct attachment *attachment)
+{
+    attachment_hang_up(attachment);
+    int result =
+        poller_set(attachment->poller, &attachment->retry, node_again(&attachment->retry_wait));
+    assert(result == 0); /* it is set, or is being called */
+}
+
+static void attempt_settle(struct attachment *attachment, int result)
+{
+    if (result < 0)
+        attachment_call_again(attachment);
+    if (result <= 0)
+        return;
+    attachment_rise(attachment);
+    if (attachment->turned)
+        attachment->turned(attachment->turned_owner, true);
+}
+
+void attachment_attempt(struct attachment *attachment)
+{
+    attempt_settle(attachment, attempt_step(attachment));
+}
+
+static void attachment_retry(void *owner)
+{
+    struct attachment *attachment = owner;
+    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    assert(result == 0); /* its place is free still */
+    attempt_settle(attachment, attachment->stage == ATTACHMENT_GONE
+                                   ? attempt_begin(attachment, true)
+                                   : attempt_late(attachment));
+}
+
+void attachment_rise(struct attachment *attachment)
+{
+    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    assert(result == 0); /* it is set already */
+    attachment->stage = ATTACHMENT_UP;
+    attachment->retry_wait = 0;
+    attachment->lost = attachment->broken = false;
+    bool watched = attachment->watched; /* by the last who said so; the descriptor is another */
+    attachment->watched = !watched;
+    attachment_watch(attachment, watched);
 }
 
 /* ---- beginning and end ---- */
 
-static int attachment_begin(struct attachment *attachment, const char *path)
+static int attachment_begin(struct attachment *attachment)
 {
     attachment->again = (struct poller_timer){.fired = attachment_again, .owner = attachment};
+    attachment->retry = (struct poller_timer){.fired = attachment_retry, .owner = attachment};
     int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
     if (!result)
+        result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    if (!result)
         result = lines_open(attachment);
-    if (result)
-        return result;
-    attachment->fd = node_connect(path);
-    result = attachment->fd < 0 ? attachment->fd : memory_get(attachment, path);
     if (!result)
-        result = address_get(attachment);
-    if (!result)
-        result = poller_add(attachment->poller, attachment->fd, EPOLLIN, attachment_ready,
-                            attachment, &attachment->watch);
-    if (!result)
-        attachment_watch(attachment, true);
+        result = attempt_begin(attachment, true);
+    while (!result) {
+        struct pollfd ready = {.fd = attachment->fd, .events = POLLIN};
+        (void)poll(&ready, 1, 100);
+        result = attempt_step(attachment);
+        if (!result && clock_now() >= attachment->retry.at)
+            result = attempt_late(attachment);
+    }
     return result;
 }
 
@@ -177,14 +282,19 @@ int attachment_open(struct attachment **out, struct poller *poller, const char *
         return why_fail(why, -ENOMEM, "not enough memory");
     attachment->poller = poller;
     attachment->fd = -1;
+    attachment->lost = attachment->watched = attachment->waits = true;
     list_init(&attachment->lines);
+    attachment->path = strdup(path);
     attachment->buffers = array_new(ATTACHMENT_BATCH, RELAY_SIZE_MAX);
-    int result = attachment->buffers ? attachment_begin(attachment, path) : -ENOMEM;
-    if (result) {
+    bool room = attachment->path && attachment->buffers;
+    int result = room ? attachment_begin(attachment) : -ENOMEM;
+    if (result < 0) {
         attachment_close(attachment);
         return why_fail(why, result, "cannot attach to the node at %s: %s", path,
                         result == -EUSERS ? "too many programs" : strerror(-result));
     }
+    attachment->waits = false;
+    attachment_rise(attachment);
     *out = attachment;
     return 0;
 }
@@ -195,10 +305,9 @@ void attachment_close(struct attachment *attachment)
         return;
     lines_close(attachment);
     poller_unset(attachment->poller, &attachment->again);
-    poller_remove(attachment->poller, attachment->watch);
-    channel_close(attachment->channel);
-    if (attachment->fd >= 0)
-        close(attachment->fd);
+    poller_unset(attachment->poller, &attachment->retry);
+    attachment_hang_up(attachment);
+    free(attachment->path);
     free(attachment->buffers);
     free(attachment);
 }

@@ -226,6 +226,8 @@ void fabric_link_break(struct fabric_link *link, int reason);
 void fabric_link_send(struct fabric_link *link, struct fabric_buffer *buffer);
 void fabric_link_sent(struct fabric_buffer *buffer, int status);
 void fabric_link_flush(struct fabric_link *link);
+/* Messages of any of its pipes that have not left; none if nothing goes any more. */
+size_t fabric_link_owes(const struct fabric_link *link);
 /* Frees closed links that nothing is under way for. */
 void fabric_links_reap(struct fabric *fabric);
 void fabric_links_fini(struct fabric *fabric);
@@ -245,6 +247,8 @@ void fabric_inlet_close(struct inlet *inlet);
 int fabric_pull(struct inlet *inlet, struct frame *out, unsigned max);
 void fabric_release(struct inlet *inlet, const struct frame *frame);
 int fabric_acknowledge(struct inlet *inlet, uint64_t token, int64_t status);
+size_t fabric_outlet_owes(struct outlet *outlet);
+size_t fabric_inlet_owes(struct inlet *inlet);
 /* A message came in. */
 void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t size);
 

@@ -207,6 +207,13 @@ void fabric_link_flush(struct fabric_link *link)
     }
 }
 
+size_t fabric_link_owes(const struct fabric_link *link)
+{
+    size_t owed = link->sends_under_way;
+    list_each(&link->unsent, node) owed++;
+    return link->broken ? 0 : owed;
+}
+
 /* ---- the end ---- */
 
 void fabric_links_reap(struct fabric *fabric)

@@ -187,6 +187,14 @@ int fabric_collect(struct outlet *base, struct acknowledgement *out, unsigned ma
     return (int)count;
 }
 
+size_t fabric_outlet_owes(struct outlet *base)
+{
+    const struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
+    size_t owed = fabric_link_owes(outlet->pipe.link);
+    list_each(&outlet->unanswered, node) owed++;
+    return outlet->pipe.link->broken ? 0 : owed;
+}
+
 static bool acks_grow(struct fabric_outlet *outlet)
 {
     assert(outlet->acks || !outlet->ack_count);
@@ -391,6 +399,11 @@ int fabric_acknowledge(struct inlet *base, uint64_t token, int64_t status)
     return_add(inlet, message, &ack);
     return_send(inlet, message);
     return 0;
+}
+
+size_t fabric_inlet_owes(struct inlet *base)
+{
+    return fabric_link_owes(container_of(base, struct fabric_inlet, inlet)->pipe.link);
 }
 
 /* ---- what comes in ---- */

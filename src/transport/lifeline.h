@@ -87,6 +87,9 @@ struct lifelines_config {
 /* Listens. `place` gets where. */
 MUST_CHECK int lifelines_open(struct lifelines **lines, const struct lifelines_config *config,
                               struct place *place, struct why *why);
+/* The attachment is up again, at another address, and the card says so: `place` gets where we
+ * listen now. Lines that were being made are cut. */
+void lifelines_renew(struct lifelines *lines, struct place *place);
 /* Closes all, no callbacks; removes its socket. Not from inside a callback. */
 void lifelines_close(struct lifelines *lines);
 
@@ -104,6 +107,9 @@ uint64_t lifelines_garbage(const struct lifelines *lines);
  * and the place has an address, TCP. */
 MUST_CHECK int lifeline_connect(struct lifelines *lines, const struct place *to,
                                 struct lifeline **line);
+
+/* False: not before the attachment is up again. */
+bool lifelines_reach(const struct lifelines *lines, const struct place *place);
 
 /* Sends, or queues what the socket does not take. Descriptors are duplicated;
  * they stay the caller's. -ENOBUFS: too much is queued already; -ENOTCONN: not

@@ -265,6 +265,13 @@ int lifeline_connect(struct lifelines *lines, const struct place *to, struct lif
     return 0;
 }
 
+bool lifelines_reach(const struct lifelines *lines, const struct place *place)
+{
+    bool straight = place_is_here(place) && !lines->fabric_only;
+    return straight || place->family != PLACE_FABRIC || !lines->attachment ||
+           attachment_is_up(lines->attachment);
+}
+
 /* The line's timer: another try, room for descriptors, or too late. */
 static void lifeline_late(void *owner)
 {
@@ -367,10 +374,21 @@ static void fabric_listen(struct lifelines *lines)
 {
     struct relay_address address = attachment_address(lines->attachment);
     attachment_on_line(lines->attachment, fabric_accepted, lines);
-    if (lines->place.family)
+    if (lines->place.family && lines->place.family != PLACE_FABRIC)
         return;
     lines->place.family = PLACE_FABRIC;
     relay_address_write(&address, lines->place.address);
+}
+
+void lifelines_renew(struct lifelines *lines, struct place *place)
+{
+    fabric_listen(lines);
+    *place = lines->place;
+    for (struct lifeline *line = lines->live, *next; line; line = next) {
+        next = line->next;
+        if (line->state != LIFELINE_UP)
+            lifeline_cut(line, -EPIPE); /* it may have said what is not true any more */
+    }
 }
 
 static void context_name(const struct lifelines *lines, char name[DOMAIN_FILE_MAX])

@@ -224,6 +224,7 @@ static int routed_open(struct transport **out, const struct transport_config *co
         return result;
     }
     attachment_on_frame(routed->attachment, frame_came, routed);
+    attachment_on_turn(routed->attachment, config->turned, config->owner);
     routed->udp.window = WINDOW;
     *out = &routed->udp.transport;
     return 0;
@@ -251,6 +252,8 @@ static int routed_link_open(struct transport *transport, struct lifeline *line,
     struct routed *routed = container_of(transport, struct routed, udp.transport);
     if (size != DESCRIPTION_SIZE)
         return -EPROTO;
+    if (!attachment_is_up(routed->attachment))
+        return -EHOSTUNREACH;
     struct routed_link *link = array_new(1, sizeof *link);
     if (!link)
         return -ENOMEM;
@@ -306,6 +309,8 @@ const struct transport_ops transport_routed = {
     .pull = udp_pull,
     .release = udp_release,
     .acknowledge = udp_acknowledge,
+    .outlet_owes = udp_outlet_owes,
+    .inlet_owes = udp_inlet_owes,
     .region_open = routed_region_open,
     .region_close = routed_region_close,
     .share = routed_share,

@@ -1,156 +1,16 @@
-/* routed: two programs, and between them a relay that loses and doubles what it carries. The relay
- * is a thread of the test's, in place of a cluster. */
+/* routed: two programs, and between them a relay that loses and doubles what it carries. */
 #include "transport/routed.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include "base/rng.h"
 #include "base/test.h"
+#include "transport/relay_scene.h"
 #include "transport/scratch.h"
-#include "transport/thread.h"
 
 #define OPS      (&transport_routed)
 #define PATIENCE (20 * NSEC_PER_SEC) /* of a test that would fail */
-#define PROGRAMS 3
-
-/* ---- the relay ---- */
-
-struct relay {
-    char path[128];
-    int fd;
-    int programs[PROGRAMS];
-    uint64_t lives[PROGRAMS];
-    uint64_t life;
-    struct rng rng;
-    struct thread thread;
-    atomic_uint lose,
-        twice;        /* of 100; the test's to set, relaxed: when it takes effect is all one */
-    atomic_bool stop; /* likewise; the thread looks every few milliseconds */
-};
-
-static struct relay_address relay_address(const struct relay *relay, unsigned i)
-{
-    return (struct relay_address){.server = i, .program = 1, .life = relay->lives[i]};
-}
-
-static void relay_say(struct relay *relay, unsigned to, const struct relay_message *message)
-{
-    uint8_t bytes[RELAY_SIZE_MAX];
-    relay_write(message, bytes);
-    if (message->size)
-        memcpy(bytes + RELAY_HEAD_SIZE, message->body, message->size);
-    (void)!send(relay->programs[to], bytes, RELAY_HEAD_SIZE + message->size,
-                MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static void relay_gone(struct relay *relay, unsigned i)
-{
-    struct relay_address absent = relay_address(relay, i);
-    close(relay->programs[i]);
-    relay->programs[i] = -1;
-    for (unsigned other = 0; other < PROGRAMS; other++)
-        if (relay->programs[other] >= 0)
-            relay_say(relay, other,
-                      &(struct relay_message){.operation = RELAY_ABSENT, .from = absent});
-}
-
-static void relay_carry(struct relay *relay, unsigned from, struct relay_message *message)
-{
-    unsigned to = message->to.server;
-    message->from = relay_address(relay, from);
-    if (to >= PROGRAMS || relay->programs[to] < 0 || relay->lives[to] != message->to.life) {
-        relay_say(relay, from,
-                  &(struct relay_message){.operation = RELAY_ABSENT, .from = message->to});
-        return;
-    }
-    if (rng_below(&relay->rng, 100) >= relay->lose)
-        relay_say(relay, to, message);
-    if (rng_below(&relay->rng, 100) < relay->twice)
-        relay_say(relay, to, message);
-}
-
-static void relay_hear(struct relay *relay, unsigned from)
-{
-    uint8_t bytes[2 + RELAY_SIZE_MAX];
-    struct relay_message message;
-    ssize_t size = recv(relay->programs[from], bytes, sizeof bytes, MSG_DONTWAIT);
-    if (size < 0 && errno == EAGAIN)
-        return;
-    if (size <= 2 || relay_read(&message, bytes + 2, (size_t)size - 2)) {
-        relay_gone(relay, from);
-    } else if (message.operation == RELAY_ATTACH) {
-        relay->lives[from] = ++relay->life;
-        relay_say(
-            relay, from,
-            &(struct relay_message){.operation = RELAY_ATTACHED, .to = relay_address(relay, from)});
-    } else if (message.operation == RELAY_DATA) {
-        relay_carry(relay, from, &message);
-    }
-}
-
-static void relay_accept(struct relay *relay)
-{
-    int fd = accept4(relay->fd, NULL, NULL, SOCK_CLOEXEC);
-    for (unsigned i = 0; i < PROGRAMS && fd >= 0; i++)
-        if (relay->programs[i] < 0) {
-            relay->programs[i] = fd;
-            return;
-        }
-}
-
-static void *relay_run(void *argument)
-{
-    struct relay *relay = argument;
-    while (!relay->stop) {
-        struct pollfd polled[1 + PROGRAMS] = {{.fd = relay->fd, .events = POLLIN}};
-        for (unsigned i = 0; i < PROGRAMS; i++)
-            polled[1 + i] = (struct pollfd){.fd = relay->programs[i], .events = POLLIN};
-        if (poll(polled, 1 + PROGRAMS, 5) <= 0)
-            continue;
-        for (unsigned i = 0; i < PROGRAMS; i++)
-            if (polled[1 + i].revents && relay->programs[i] >= 0)
-                relay_hear(relay, i);
-        if (polled[0].revents)
-            relay_accept(relay);
-    }
-    for (unsigned i = 0; i < PROGRAMS; i++)
-        if (relay->programs[i] >= 0)
-            close(relay->programs[i]);
-    close(relay->fd);
-    return NULL;
-}
-
-static void relay_open(struct relay *relay, const char *folder)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    *relay = (struct relay){.rng = rng_make(1, 0)};
-    print_message("# seed 1\n");
-    for (unsigned i = 0; i < PROGRAMS; i++)
-        relay->programs[i] = -1;
-    snprintf(relay->path, sizeof relay->path, "%s/node-0.socket", folder);
-    assert_true(strlen(relay->path) < sizeof address.sun_path);
-    strcpy(address.sun_path, relay->path);
-    relay->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    assert_true(relay->fd >= 0);
-    assert_int_equal(bind(relay->fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(listen(relay->fd, 8), 0);
-    assert_int_equal(thread_start(&relay->thread, "relay", relay_run, relay), 0);
-}
-
-static void relay_end(struct relay *relay)
-{
-    relay->stop = true;
-    thread_join(&relay->thread);
-    (void)unlink(relay->path);
-}
 
 /* ---- two programs ---- */
 
@@ -164,6 +24,7 @@ struct end {
     struct link *link;
     struct doorbell bell;
     uint8_t card[32];
+    unsigned gone, back; /* how often the node was */
     bool down;
     int reason;
 };
@@ -198,12 +59,24 @@ static void end_down(void *owner, struct lifeline *line, int reason)
 
 static const struct lifeline_events end_events = {end_up, end_control, end_down};
 
+static void end_turned(void *owner, bool up)
+{
+    struct end *end = owner;
+    end->gone += !up;
+    end->back += up;
+    if (!up)
+        return;
+    assert_int_equal(OPS->describe(end->transport, end->card, sizeof end->card), 16);
+    lifelines_renew(end->lines, &end->place);
+}
+
 static void end_open(struct pair *pair, struct end *end, uint64_t context)
 {
     struct why why = {""};
     assert_int_equal(poller_open(&end->poller, &end->lock), 0);
     assert_int_equal(doorbell_open(&end->bell), 0);
-    struct transport_config config = {.poller = end->poller, .node = pair->relay.path};
+    struct transport_config config = {
+        .poller = end->poller, .node = pair->relay.path, .turned = end_turned, .owner = end};
     if (OPS->open(&end->transport, &config, &why))
         fail_msg("%s", why.text);
     int size = OPS->describe(end->transport, end->card, sizeof end->card);
@@ -455,6 +328,51 @@ static void the_death_of_the_own_node_is_noticed(void **state)
     scratch_close(&pair.scratch);
 }
 
+/* Everything begins anew at other addresses, and nobody hears what was said to the old ones. */
+static void a_node_that_comes_back_is_found(void **state)
+{
+    static struct pair pair;
+    struct pipe pipe;
+    struct lifeline *line;
+    struct frame frame = {0};
+    struct frame_head head = {.token = 1};
+    struct iovec piece = {"words", 5};
+    pair_open(&pair, 0, 0);
+    pipe_open(&pair, &pipe);
+    for (unsigned round = 1; round <= 2; round++) {
+        struct place before = pair.ends[1].place;
+        relay_end(&pair.relay);
+        AWAIT(&pair, pair.ends[0].down && pair.ends[1].down);
+        assert_int_equal(OPS->push(pipe.outlet, &head, &piece, 1), -EPIPE);
+        OPS->outlet_close(pipe.outlet);
+        OPS->inlet_close(pipe.inlet);
+        for (unsigned i = 0; i < 2; i++) {
+            OPS->link_close(pair.ends[i].link);
+            pair.ends[i].link = NULL;
+            pair.ends[i].down = false;
+        }
+        assert_false(lifelines_reach(pair.ends[0].lines, &before));
+        relay_open(&pair.relay, pair.scratch.folder);
+        AWAIT(&pair, pair.ends[0].back == round && pair.ends[1].back == round);
+        assert_int_equal(pair.ends[0].gone, round);
+        assert_memory_not_equal(before.address, pair.ends[1].place.address, 16);
+        assert_int_equal(lifeline_connect(pair.ends[0].lines, &before, &line), 0);
+        AWAIT(&pair, pair.ends[0].down); /* nobody is there any more */
+        pair.ends[0].down = false;
+        assert_int_equal(lifeline_connect(pair.ends[0].lines, &pair.ends[1].place, &line), 0);
+        AWAIT(&pair, pair.ends[0].link && pair.ends[1].link);
+        pipe_open(&pair, &pipe);
+        assert_int_equal(OPS->push(pipe.outlet, &head, &piece, 1), 0);
+        AWAIT(&pair, OPS->pull(pipe.inlet, &frame, 1) == 1 || frame.size == 5);
+        assert_memory_equal(frame.body, "words", 5);
+        OPS->release(pipe.inlet, &frame);
+        frame.size = 0;
+    }
+    OPS->outlet_close(pipe.outlet);
+    OPS->inlet_close(pipe.inlet);
+    pair_close(&pair);
+}
+
 static void nobody_is_there(void **state)
 {
     static struct pair pair;
@@ -487,5 +405,5 @@ static void who_is_not_a_node_is_told(void **state)
 
 TEST_MAIN(TEST(frames_come_in_order_and_once), TEST(memory_is_read_and_written),
           TEST(writes_are_placed_in_order), TEST(a_peer_that_goes_is_noticed),
-          TEST(the_death_of_the_own_node_is_noticed), TEST(nobody_is_there),
-          TEST(who_is_not_a_node_is_told))
+          TEST(the_death_of_the_own_node_is_noticed), TEST(a_node_that_comes_back_is_found),
+          TEST(nobody_is_there), TEST(who_is_not_a_node_is_told))

@@ -99,6 +99,10 @@ struct transport_config {
     uint32_t ring_slots;
     uint32_t ring_bytes;
     struct list *bells; /* struct doorbell.polled; see struct transport */
+    /* Of routed, or NULL: its node has gone (false) and is called again, or is back (true), and
+     * describe() says something else: links that were open carry nothing any more. */
+    void (*turned)(void *owner, bool up);
+    void *owner;
 };
 
 struct transport;
@@ -181,6 +185,12 @@ struct transport_ops {
     /* To the sender of a frame with that token. At most one for each frame
      * pulled, at any time until the inlet closes; never lacks room. */
     int (*acknowledge)(struct inlet *inlet, uint64_t token, int64_t status);
+
+    /* What would be lost if we ended now: frames that were pushed, or acknowledgements that were
+     * made, of which we do not know that the peer has them. It gets less by itself while the peer
+     * lives. NULL: there never is any, for the peer finds all of it though we die. */
+    size_t (*outlet_owes)(struct outlet *outlet);
+    size_t (*inlet_owes)(struct inlet *inlet);
 
     /* Memory. `file` is the memory file it lies in, or NULL for foreign memory. */
     int (*region_open)(struct transport *transport, void *base, size_t size,

@@ -159,6 +159,7 @@ int udp_push(struct outlet *outlet, const struct frame_head *head, const struct 
              unsigned piece_count);
 bool udp_room(struct outlet *outlet, size_t size);
 int udp_collect(struct outlet *outlet, struct acknowledgement *out, unsigned max);
+size_t udp_outlet_owes(struct outlet *outlet);
 
 int udp_inlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
                    struct parcel *answer, struct inlet **inlet);
@@ -167,3 +168,4 @@ int udp_pull(struct inlet *inlet, struct frame *out, unsigned max);
 bool udp_waits(struct inlet *inlet); /* would udp_pull return a frame? */
 void udp_release(struct inlet *inlet, const struct frame *frame);
 int udp_acknowledge(struct inlet *inlet, uint64_t token, int64_t status);
+size_t udp_inlet_owes(struct inlet *inlet);

@@ -352,3 +352,9 @@ int udp_acknowledge(struct inlet *base, uint64_t token, int64_t status)
         inlet_tell(inlet, clock_now());
     return 0;
 }
+
+size_t udp_inlet_owes(struct inlet *base)
+{
+    const struct udp_inlet *inlet = inlet_of(base);
+    return (size_t)(inlet->ack_next - inlet->ack_base);
+}

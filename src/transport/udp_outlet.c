@@ -327,3 +327,9 @@ int udp_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
     }
     return count || !max || !outlet->pipe.link->lost ? (int)count : -EPIPE;
 }
+
+size_t udp_outlet_owes(struct outlet *base)
+{
+    const struct udp_outlet *outlet = outlet_of(base);
+    return (size_t)(outlet->next - outlet->base);
+}

@@ -1,8 +1,10 @@
 """Programs that are attached to different servers of a cluster talk through the servers between,
 survive the death of one of those, and notice each other's."""
 
+import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -119,14 +121,22 @@ class Talk(Fabric):
         members = [self.start(server, "recv", 500, "--group", "--count", 1) for server in (2, 6, 7)]
         deadline = time.monotonic() + PATIENCE
         while any(member.poll() is None for member in members) and time.monotonic() < deadline:
-            # Several, since one who ends at once may take along what no receiver has yet.
-            done = weft("ripc", "send", 500, "to all of you", "--count", 30, env=self.env(4),
-                        timeout=PATIENCE)
+            done = weft("ripc", "send", 500, "to all of you", env=self.env(4), timeout=PATIENCE)
             self.assertIn(done.code, (0, 1), done.err)  # 1: nobody, or one who has just ended
             time.sleep(0.1)
         for member in members:
             out, _ = member.communicate(timeout=PATIENCE)
             self.assertIn("to all of you", out)
+
+    def test_what_was_sent_before_the_end_arrives(self):
+        for number in range(130, 134):
+            taker = self.start(6, "recv", number, "--count", 20, "--json")
+            done = weft("ripc", "send", number, "x", "--count", 20, "--wait", "--timeout", 60000,
+                        env=self.env(2), timeout=PATIENCE)
+            self.assertEqual((done.code, done.err), (0, ""))
+            out, _ = taker.communicate(timeout=PATIENCE)
+            self.assertEqual(taker.returncode, 0, out)
+            self.assertEqual(json.loads(out)["received"], 20)
 
     def test_a_program_that_dies_is_noticed(self):
         served = self.serve(0, 107)
@@ -166,6 +176,57 @@ class Death(Fabric):
             if "nobody" in line or "gone" in line:
                 return
         self.fail(line)
+
+
+class Revival(Fabric):
+    """Programs whose server dies and comes back go on."""
+
+    def cluster(self, word, server):
+        done = weft(word, server, "--dir", self.folder, timeout=PATIENCE)
+        self.assertEqual((done.code, done.err), (0, ""))
+
+    def ping_until_answered(self, server, number):
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            done = weft("ripc", "ping", number, "--count", 3, "--timeout", 2000,
+                        env=self.env(server), timeout=PATIENCE)
+            if "3 answered, 0 lost" in done.out:
+                return done
+        self.fail(done)
+
+    def test_a_service_is_found_again(self):
+        served = self.serve(0, 150)
+        member = self.start(0, "recv", 151, "--group", "--count", 1)
+        self.assertIn("3 answered", self.ping(4, 150, "--count", 3).out)
+        for _ in range(2):  # and once more
+            self.cluster("kill", 0)
+            self.cluster("revive", 0)
+            done = self.ping_until_answered(4, 150)
+            self.assertRegex(done.out, r"server 0/\d+\) over routed")
+        self.assertIsNone(served.poll())
+        self.assertIn("3 answered", self.ping(0, 150, "--count", 3).out)  # beside it
+        deadline = time.monotonic() + PATIENCE
+        while member.poll() is None and time.monotonic() < deadline:
+            weft("ripc", "send", 151, "to all of you", env=self.env(5), timeout=PATIENCE)
+        self.assertIn("to all of you", member.communicate(timeout=PATIENCE)[0])
+        log = (self.folder / "node-0.log").read_text()
+        self.assertGreaterEqual(log.count("attached through shared memory"), 6)  # both, thrice
+        self.assertNotIn("attached through its socket", log)
+
+    def test_a_client_finds_its_way_again(self):
+        self.serve(3, 160)
+        pings = self.start(7, "ping", 160, "--interval", 20, "--timeout", 1000)
+        for _ in range(5):
+            self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
+        self.cluster("kill", 7)
+        cut = next(line for line in pings.stdout if not re.match(r"^\d+: [\d.]+ .?s$", line))
+        self.cluster("revive", 7)
+        answered = 0
+        for line in pings.stdout:
+            answered += bool(re.match(r"^\d+: [\d.]+ .?s$", line))
+            if answered == 10:
+                return
+        self.fail(cut)
 
 
 main()

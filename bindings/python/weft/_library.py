@@ -81,7 +81,8 @@ class Stats(Structure):
         "sent", "sent_bytes", "received", "received_bytes", "long_sent", "long_sent_bytes",
         "long_received", "long_received_bytes", "no_credit", "pending", "rejected",
         "dropped_unknown", "protocol_errors", "peers_lost", "claims_forged", "claims_conflict",
-        "garbage", "blocks", "wakes", "buffers", "buffer_bytes", "operations")]
+        "garbage", "blocks", "wakes", "buffers", "buffer_bytes", "operations",
+        "doubtful")]
 
 
 # The structures by their names in C, for the test of their layout.

@@ -154,8 +154,9 @@ class Context(_Closing):
         self._callbacks = []  # that the library may call: they live until it no longer can
 
     def close(self, timeout=1):
-        """Waits for operations under way, then ends everything of this context.
-        False says that something had to be cancelled. Closing twice is harmless."""
+        """Waits for operations under way and for what was sent to arrive, then ends
+        everything of this context. False says that something had to be cancelled, or
+        may not have arrived. Closing twice is harmless."""
         if self._handle is None:
             return True
         handle, self._handle = self._handle, None
@@ -293,11 +294,13 @@ class Service(_Closing):
         context._children.add(self)
 
     def close(self):
-        """Unbinds. Messages not yet released become invalid."""
-        if self._handle is not None:
-            handle, self._handle = self._handle, None
-            self._memory.clear()
-            _check(lib.ripc_unbind(handle))
+        """Waits for what was sent to arrive, and unbinds. Messages not yet released
+        become invalid. False says that some may not have arrived."""
+        if self._handle is None:
+            return True
+        handle, self._handle = self._handle, None
+        self._memory.clear()
+        return lib.ripc_unbind(handle) >= 0
 
     def _orphan(self):
         self._handle = None

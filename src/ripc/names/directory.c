@@ -5,8 +5,11 @@
  * is known of an id, perhaps in several parts, and whoever we were told of and is in none of them
  * has gone. It forgets questions after a while, so those that stand are asked again.
  *
- * Claims travel as sealed records: the nodes need not be trusted with more than losing them. When
- * the node dies, so does every way to the programs that it told of. */
+ * Claims travel as sealed records: the nodes need not be trusted with more than losing them.
+ *
+ * When the node dies it is called again until it is back, and told everything anew: what we claim,
+ * as soon as we have a place again where that is true, and what we ask. What is claimed meanwhile
+ * waits. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +25,8 @@
 #include "wire/directory.h"
 
 #define REPEAT_NSEC (10 * NSEC_PER_SEC) /* questions; a node remembers them for 30 s */
+
+#define FAR (NSEC_NEVER - 1) /* of the timer: set, and never due */
 
 enum { MESSAGES_MAX = 32 /* of one readiness */, SERVICE_SIZE = 2, TOLD_MAX = 1024 };
 
@@ -44,8 +49,11 @@ struct directory {
     struct poller *poller;
     struct seal seal;
     uint64_t domain;
-    int fd; /* -1: the node is gone */
+    char *path; /* the node's socket; owned */
+    int fd;     /* -1: the node is gone */
     struct poller_watch *watch;
+    struct poller_timer retry; /* when it is called again; always set */
+    nsec retry_wait;           /* before that; 0: it is there and has said something */
     struct poller_timer timer;
     struct assembly assembly;
     struct directory_message message; /* that was read */
@@ -92,8 +100,25 @@ static int claim_send(struct directory *directory, enum directory_operation oper
 
 static int directory_announce(struct name_service *service, const struct claim *claim)
 {
-    int result = claim_send(directory_of(service), DIRECTORY_CLAIM, claim);
+    struct directory *directory = directory_of(service);
+    int result = directory->fd < 0 ? 0 : claim_send(directory, DIRECTORY_CLAIM, claim);
     return result ? result : NAME_SERVICE_LATER;
+}
+
+/* What does not get through is claimed when the node is back. */
+static void claim_again(void *owner, const struct claim *claim)
+{
+    (void)claim_send(owner, DIRECTORY_CLAIM, claim);
+}
+
+static void directory_renew(struct name_service *service, const struct claim *claim)
+{
+    struct directory *directory = directory_of(service);
+    claim_again(directory, claim);
+    if (directory->fd >= 0)
+        return;
+    int result = poller_set(directory->poller, &directory->retry, clock_now());
+    assert(result == 0); /* it is set already; the node is there, if we have a place by it */
 }
 
 static void directory_withdraw(struct name_service *service, const struct claim *claim)
@@ -209,6 +234,7 @@ static void answer_handle(struct directory *directory)
 static void message_handle(struct directory *directory, const uint8_t *bytes, size_t size)
 {
     struct directory_message *message = &directory->message;
+    directory->retry_wait = 0;
     names_counts(directory->names)->datagrams++;
     if (directory_read(message, bytes, size) || message->domain != directory->domain)
         names_counts(directory->names)->garbage++;
@@ -221,12 +247,21 @@ static void message_handle(struct directory *directory, const uint8_t *bytes, si
         names_counts(directory->names)->garbage++;
 }
 
-static void directory_lose(struct directory *directory)
+static void directory_hang_up(struct directory *directory)
 {
     poller_remove(directory->poller, directory->watch);
-    close(directory->fd);
+    if (directory->fd >= 0)
+        close(directory->fd);
     directory->watch = NULL;
     directory->fd = -1;
+}
+
+static void directory_lose(struct directory *directory)
+{
+    directory_hang_up(directory);
+    int result =
+        poller_set(directory->poller, &directory->retry, node_again(&directory->retry_wait));
+    assert(result == 0); /* it is set, or is being called */
 }
 
 static void directory_ready(void *owner, uint32_t events)
@@ -246,14 +281,40 @@ static void directory_ready(void *owner, uint32_t events)
 
 /* ---- opening ---- */
 
+static int directory_connect(struct directory *directory, bool wait)
+{
+    int result = node_connect(directory->path, wait);
+    if (result < 0)
+        return result;
+    directory->fd = result;
+    return poller_add(directory->poller, directory->fd, EPOLLIN, directory_ready, directory,
+                      &directory->watch);
+}
+
+static void directory_retry(void *owner)
+{
+    struct directory *directory = owner;
+    int result = poller_set(directory->poller, &directory->retry, FAR);
+    assert(result == 0); /* its place is free still */
+    if (directory->fd >= 0)
+        return;
+    if (directory_connect(directory, false)) {
+        directory_lose(directory);
+        return;
+    }
+    names_each_mine(directory->names, &directory->service, claim_again, directory);
+    names_each_wanted(directory->names, question_send, directory);
+}
+
 static void directory_close(struct name_service *service)
 {
     struct directory *directory = directory_of(service);
-    if (directory->fd >= 0)
-        directory_lose(directory);
+    directory_hang_up(directory);
     poller_unset(directory->poller, &directory->timer);
+    poller_unset(directory->poller, &directory->retry);
     seal_fini(&directory->seal);
     free(directory->assembly.members);
+    free(directory->path);
     free(directory);
 }
 
@@ -271,11 +332,14 @@ static int directory_open(struct name_service **service, struct names *names, co
     directory->poller = config->poller;
     directory->domain = domain_hash(config->domain);
     directory->timer = (struct poller_timer){.fired = questions_repeat, .owner = directory};
-    directory->fd = node_connect(config->node);
-    int result = directory->fd < 0 ? directory->fd : seal_init(&directory->seal, config->key);
+    directory->retry = (struct poller_timer){.fired = directory_retry, .owner = directory};
+    directory->path = strdup(config->node);
+    directory->fd = -1;
+    int result = directory->path ? seal_init(&directory->seal, config->key) : -ENOMEM;
     if (!result)
-        result = poller_add(config->poller, directory->fd, EPOLLIN, directory_ready, directory,
-                            &directory->watch);
+        result = directory_connect(directory, true);
+    if (!result)
+        result = poller_set(config->poller, &directory->retry, FAR);
     if (!result)
         result = poller_set(config->poller, &directory->timer, clock_after(REPEAT_NSEC));
     if (result) {
@@ -303,6 +367,7 @@ const struct name_service_ops name_service_directory = {
     .close = directory_close,
     .announce = directory_announce,
     .withdraw = directory_withdraw,
+    .renew = directory_renew,
     .ask = directory_ask,
     .list = directory_list,
     .alive = directory_alive,

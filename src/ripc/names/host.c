@@ -443,6 +443,17 @@ static void host_withdraw(struct name_service *service, const struct claim *clai
     held_free(host, held);
 }
 
+static void host_renew(struct name_service *service, const struct claim *claim)
+{
+    struct host *host = host_of(service);
+    const struct held *held = id_map_get(&host->held, claim->id);
+    while (held && held->member != claim->member)
+        held = held->next;
+    /* Without room for the record nobody finds us by it: as long as that lasts, by none of ours. */
+    if (held)
+        (void)!record_write(host, held->fd, claim);
+}
+
 static void host_ask(struct name_service *service, uint64_t id)
 {
     struct host *host = host_of(service);
@@ -475,6 +486,7 @@ const struct name_service_ops name_service_host = {
     .close = host_close,
     .announce = host_announce,
     .withdraw = host_withdraw,
+    .renew = host_renew,
     .ask = host_ask,
     .list = host_list,
     .alive = host_alive,

@@ -496,6 +496,16 @@ static void multicast_withdraw(struct name_service *service, const struct claim 
     holding_free(multicast, holding);
 }
 
+static void multicast_renew(struct name_service *service, const struct claim *claim)
+{
+    struct holding *holding = holding_find(multicast_of(service), claim->id, claim->member);
+    if (!holding)
+        return;
+    holding->claim = *claim;
+    if (!holding->probing)
+        holding_claim(holding);
+}
+
 static void multicast_list(struct name_service *service)
 {
     struct multicast *multicast = multicast_of(service);
@@ -597,6 +607,7 @@ const struct name_service_ops name_service_multicast = {
     .close = multicast_close,
     .announce = multicast_announce,
     .withdraw = multicast_withdraw,
+    .renew = multicast_renew,
     .ask = multicast_ask,
     .list = multicast_list,
     .alive = multicast_alive,

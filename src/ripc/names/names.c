@@ -27,6 +27,7 @@ struct names {
     struct names_counts counts;
     struct cache cache;
     struct poller_timer sweep; /* rests while nothing in the cache grows old */
+    bool adrift;               /* the fabric does not know us at the place of our claims */
     unsigned service_count;
     struct name_service *services[NAMES_SERVICE_MAX];
 };
@@ -441,6 +442,45 @@ void names_withdraw(struct names *names, uint64_t id, uint64_t member)
     mine_free(names, mine);
     if (told)
         names->events->gone(names->owner, &claim);
+}
+
+static void mine_move(struct names *names, struct name *name, struct mine *mine,
+                      const struct place *place)
+{
+    uint64_t now = (uint64_t)clock_wall();
+    uint64_t least = mine->claim.incarnation + 1;
+    struct known *known = name_known(name, mine->claim.member);
+    mine->claim.place = *place;
+    mine->claim.incarnation = now > least ? now : least;
+    if (known && known->own)
+        known->claim = mine->claim;
+    for (unsigned i = 0; i < names->service_count; i++) {
+        struct name_service *service = names->services[i];
+        if (mine->held & 1u << i && service->ops->renew)
+            service->ops->renew(service, &mine->claim);
+    }
+}
+
+void names_move(struct names *names, const struct place *place)
+{
+    struct name *name;
+    size_t cursor = 0;
+    names->adrift = !place;
+    while (place && (name = id_map_next(&names->cache.names, &cursor)))
+        for (struct mine *mine = name->mines; mine; mine = mine->next)
+            mine_move(names, name, mine, place);
+}
+
+void names_each_mine(struct names *names, const struct name_service *service,
+                     void (*each)(void *owner, const struct claim *claim), void *owner)
+{
+    const struct name *name;
+    size_t cursor = 0;
+    while ((name = id_map_next(&names->cache.names, &cursor)))
+        for (const struct mine *mine = name->mines; mine; mine = mine->next)
+            if (mine->held & 1u << service->index &&
+                !(names->adrift && mine->claim.place.family == PLACE_FABRIC))
+                each(owner, &mine->claim);
 }
 
 /* ---- asking ---- */

@@ -69,6 +69,10 @@ void names_close(struct names *names); /* withdraws what is ours */
 MUST_CHECK int names_announce(struct names *names, const struct claim *claim);
 void names_withdraw(struct names *names, uint64_t id, uint64_t member);
 
+/* We can be reached at another place from now on: all that is ours is claimed anew, as a newer
+ * incarnation. NULL: at none for now, if the fabric is where our claims say we are. */
+void names_move(struct names *names, const struct place *place);
+
 /* Asks for an id: `found` is called, perhaps from inside the call, for every
  * claim known or heard of. Asking again asks again. Returns how many are known now. */
 int names_ask(struct names *names, uint64_t id);
@@ -106,6 +110,8 @@ struct name_service_ops {
     /* 0, 1 (names_settled follows), or why not; then it holds nothing. */
     int (*announce)(struct name_service *service, const struct claim *claim);
     void (*withdraw)(struct name_service *service, const struct claim *claim);
+    /* What we hold there is at another place now. NULL: places are nothing to it. */
+    void (*renew)(struct name_service *service, const struct claim *claim);
     void (*ask)(struct name_service *service, uint64_t id);
     /* Calls names_learn for everything it can list. */
     void (*list)(struct name_service *service);

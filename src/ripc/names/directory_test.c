@@ -1,0 +1,198 @@
+/* directory: a node that the test plays dies and comes back, and is told everything anew. */
+#include <sys/un.h>
+
+#include "ripc/names/names_world.h"
+#include "wire/directory.h"
+#include "wire/relay.h"
+
+enum { SERVICE_SIZE = 2 };
+
+struct node {
+    struct world world;
+    char path[64];
+    int listener, program; /* -1: none */
+    struct directory_message message;
+};
+
+static void node_revive(struct node *node)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", node->path);
+    node->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert_int_equal(bind(node->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(node->listener, 8), 0);
+    node->program = -1;
+}
+
+static void node_die(struct node *node)
+{
+    close(node->listener);
+    if (node->program >= 0)
+        close(node->program);
+    assert_int_equal(unlink(node->path), 0);
+}
+
+static void node_open(struct node *node, struct side *side)
+{
+    struct why why = {""};
+    world_open(&node->world);
+    snprintf(node->path, sizeof node->path, "%s/node", node->world.scratch.above);
+    node_revive(node);
+    *side = (struct side){.world = &node->world, .context = 5};
+    struct names_config config = {.poller = node->world.poller,
+                                  .services = "directory",
+                                  .folder = node->world.scratch.folder,
+                                  .domain = SCRATCH_DOMAIN,
+                                  .node = node->path,
+                                  .events = &side_events,
+                                  .owner = side};
+    if (names_open(&side->names, &config, &why) != 0)
+        fail_msg("names_open: %s", why.text);
+}
+
+static void node_close(struct node *node, struct side *side)
+{
+    side_close(side);
+    node_die(node);
+    world_close(&node->world);
+}
+
+/* One step of both; true if the program said something, which is in `message`. */
+static bool node_hears(struct node *node)
+{
+    uint8_t bytes[SERVICE_SIZE + DIRECTORY_MESSAGE_MAX];
+    poller_step(node->world.poller, clock_after(1000 * 1000));
+    if (node->program < 0)
+        node->program = accept4(node->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    ssize_t size = node->program < 0 ? -1 : recv(node->program, bytes, sizeof bytes, 0);
+    if (size < 0)
+        return false;
+    assert_true(size > SERVICE_SIZE);
+    assert_int_equal(bytes[1], DIRECTORY_SERVICE);
+    assert_int_equal(
+        directory_read(&node->message, bytes + SERVICE_SIZE, (size_t)size - SERVICE_SIZE), 0);
+    return true;
+}
+
+/* The program may ask for what is its own, too: that is skipped. */
+static void node_await(struct node *node, enum directory_operation operation, uint64_t id)
+{
+    nsec end = clock_after(WORLD_PATIENCE);
+    while (!node_hears(node) || (node->message.operation == DIRECTORY_ASK && node->message.id < 50))
+        assert_true(clock_now() < end);
+    assert_int_equal(node->message.operation, operation);
+    assert_int_equal(node->message.id, id);
+}
+
+/* Whoever of the two comes first. */
+static void node_await_claims(struct node *node, uint64_t one, uint64_t other, struct claim *out)
+{
+    bool heard[2] = {false};
+    struct seal seal;
+    assert_int_equal(seal_init(&seal, NULL), 0);
+    for (nsec end = clock_after(WORLD_PATIENCE); !heard[0] || !heard[1];) {
+        assert_true(clock_now() < end);
+        if (!node_hears(node) || node->message.operation == DIRECTORY_ASK)
+            continue;
+        unsigned which = node->message.id == other;
+        assert_int_equal(node->message.operation, DIRECTORY_CLAIM);
+        assert_int_equal(node->message.id, which ? other : one);
+        assert_false(heard[which]); /* once */
+        heard[which] = true;
+        const struct directory_claim *claim = &node->message.claims[0];
+        assert_int_equal(claim_record_read(&out[which], &seal, claim->record, claim->size), 0);
+        assert_int_equal(out[which].incarnation, claim->incarnation);
+    }
+}
+
+static void node_agrees(struct node *node, struct side *side, uint64_t id)
+{
+    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    unsigned before = side_count(side, NOTE_ANNOUNCED, id);
+    node->message.operation = DIRECTORY_CLAIMED;
+    node->message.id = id;
+    node->message.claims[0].member = id;
+    size_t size = directory_write(&node->message, bytes);
+    assert_int_equal(send(node->program, bytes, size, MSG_NOSIGNAL), size);
+    assert_int_equal(side_await(side, NOTE_ANNOUNCED, id, before + 1)->status, 0);
+}
+
+static struct place place_of_life(uint64_t life)
+{
+    struct place place = {.context = 5, .family = PLACE_FABRIC};
+    relay_address_write(&(struct relay_address){.server = 3, .program = 1, .life = life},
+                        place.address);
+    return place;
+}
+
+static void announce(struct side *side, uint64_t id, uint64_t life)
+{
+    struct claim claim = side_claim(side, id, id, 1000);
+    claim.place = place_of_life(life);
+    assert_int_equal(names_announce(side->names, &claim), 0);
+}
+
+/* One claim that holds, one question, and one claim of the time without a node, which is now. */
+static void node_open_and_die(struct node *node, struct side *side)
+{
+    node_open(node, side);
+    announce(side, 42, 1);
+    node_await(node, DIRECTORY_CLAIM, 42);
+    node_agrees(node, side, 42);
+    assert_int_equal(names_ask(side->names, 50), 0);
+    node_await(node, DIRECTORY_ASK, 50);
+    node_die(node);
+    names_move(side->names, NULL);
+    world_run(&node->world, 10 * 1000 * 1000);
+    announce(side, 43, 1);
+    assert_int_equal(side_count(side, NOTE_ANNOUNCED, 43), 0);
+}
+
+static void moved_check(const struct claim claims[2], uint64_t life)
+{
+    struct place place = place_of_life(life);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_memory_equal(claims[i].place.address, place.address, 16);
+        assert_true(claims[i].incarnation > 1000);
+    }
+}
+
+static void a_node_is_back_before_our_place(void **state)
+{
+    static struct node node;
+    static struct side side;
+    struct claim claims[2];
+    struct place place = place_of_life(2);
+    node_open_and_die(&node, &side);
+    node_revive(&node);
+    node_await(&node, DIRECTORY_ASK, 50); /* and no word of where we are not */
+    names_move(side.names, &place);
+    node_await_claims(&node, 42, 43, claims);
+    moved_check(claims, 2);
+    node_agrees(&node, &side, 43);
+    assert_int_equal(side_count(&side, NOTE_ANNOUNCED, 42), 1); /* it was ours all the time */
+    node_close(&node, &side);
+}
+
+static void our_place_is_back_before_the_node(void **state)
+{
+    static struct node node;
+    static struct side side;
+    struct claim claims[2];
+    struct place place = place_of_life(2);
+    node_open_and_die(&node, &side);
+    names_move(side.names, &place);
+    world_run(&node.world, 10 * 1000 * 1000);
+    node_revive(&node);
+    node_await_claims(&node, 42, 43, claims);
+    moved_check(claims, 2);
+    node_await(&node, DIRECTORY_ASK, 50);
+    while (node_hears(&node))
+        assert_int_equal(node.message.operation, DIRECTORY_ASK);
+    names_withdraw(side.names, 42, 42);
+    node_await(&node, DIRECTORY_WITHDRAW, 42);
+    assert_true(node.message.claims[0].incarnation == claims[0].incarnation);
+    node_close(&node, &side);
+}
+
+TEST_MAIN(TEST(a_node_is_back_before_our_place), TEST(our_place_is_back_before_the_node))
