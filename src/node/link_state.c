@@ -115,7 +115,7 @@ enum err link_state_init(struct link_state *state, const struct plan *plan, node
                          struct why *why)
 {
     assert(incarnation);
-    *state = (struct link_state){.plan = plan, .self = self, .flood = flood};
+    *state = (struct link_state){.plan = plan, .self = self, .flood = flood, .lagging = NODE_NONE};
     struct schema schema;
     int result = schema_make(&schema, columns, COLUMNS, sizeof(struct link_row), why);
     assert(result == 0);
@@ -178,6 +178,7 @@ bool link_state_report(const struct link_state *state, node_id server, struct li
 
 static void row_changed(struct link_state *state, node_id server)
 {
+    state->lagging = NODE_NONE;
     if (!(state->changed_set[server / 64] >> server % 64 & 1)) {
         state->changed_set[server / 64] |= (uint64_t)1 << server % 64;
         state->changed[state->changed_count++] = server;
@@ -272,6 +273,7 @@ void link_state_near(struct link_state *state, unsigned port, bool near)
     port_set bit = (port_set)1 << port;
     if (near == !!(state->own_near & bit))
         return;
+    state->lagging = NODE_NONE;
     state->own_near ^= bit;
     state->own_up &= state->own_near;
     state->since[port] = 0; /* known when it is put */
@@ -348,10 +350,11 @@ static uint64_t seen_by(const struct link_state *state, node_id server)
     return known ? cell_get(state, server, SEEN) : 0;
 }
 
-/* The least version of our row that everybody within reach has seen. Reach goes here by one word:
- * whoever is reached names its neighbours, though we may not know yet that they say the same. Else
- * of two links that come at once, each could be admitted without those behind the other. */
-static uint64_t seen_by_all(struct link_state *state)
+/* The least version of our row that everybody within reach has seen, or one that is less than
+ * `wanted`. Reach goes here by one word: whoever is reached names its neighbours, though we may not
+ * know yet that they say the same. Else of two links that come at once, each could be admitted
+ * without those behind the other. */
+static uint64_t seen_by_all(struct link_state *state, uint64_t wanted)
 {
     uint64_t least = cell_get(state, state->self, VERSION);
     uint16_t *queue = state->routes.order; /* free outside its own search */
@@ -359,10 +362,14 @@ static uint64_t seen_by_all(struct link_state *state)
     memset(state->asked, 0, (state->plan->server_count + 63) / 64 * sizeof *state->asked);
     queue[count++] = (uint16_t)state->self;
     state->asked[state->self / 64] |= (uint64_t)1 << state->self % 64;
-    for (uint32_t i = 0; i < count && least; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         node_id at = queue[i];
         uint64_t seen = at == state->self ? least : seen_by(state, at);
         least = seen < least ? seen : least;
+        if (least < wanted) {
+            state->lagging = at;
+            break;
+        }
         uint64_t near = at == state->self ? state->own_near : cell_get(state, at, NEAR);
         for (; near; near &= near - 1) {
             node_id to = plan_end(state->plan, at, (unsigned)__builtin_ctzll(near))->server;
@@ -375,20 +382,40 @@ static uint64_t seen_by_all(struct link_state *state)
     return least;
 }
 
+/* Which of these links wait for nothing but that everybody has seen that version of our row. Only
+ * once a link is within our own reach are those behind it among the asked. */
+static port_set waiting_for(const struct link_state *state, port_set coming, uint64_t version)
+{
+    port_set waiting = 0;
+    for (port_set left = coming & state->near[state->self]; left; left &= left - 1) {
+        uint64_t since = state->since[__builtin_ctz(left)];
+        if (since && since <= version)
+            waiting |= left & -left;
+    }
+    return waiting;
+}
+
+static uint64_t first_since(const struct link_state *state, port_set ports)
+{
+    uint64_t first = UINT64_MAX;
+    for (; ports; ports &= ports - 1) {
+        uint64_t since = state->since[__builtin_ctz(ports)];
+        first = since < first ? since : first;
+    }
+    return first;
+}
+
 port_set link_state_admit(struct link_state *state)
 {
-    port_set coming = state->own_near & ~state->own_up, admitted = 0;
+    port_set coming = state->own_near & ~state->own_up;
     if (!coming || !state->seen_changed)
         return 0;
     state->seen_changed = false;
-    uint64_t seen = seen_by_all(state);
-    for (port_set left = coming; left; left &= left - 1) {
-        unsigned port = (unsigned)__builtin_ctz(left);
-        /* Only once the link is within our own reach are those behind it among the asked. */
-        if (state->since[port] && state->since[port] <= seen &&
-            state->near[state->self] >> port & 1)
-            admitted |= (port_set)1 << port;
-    }
+    uint64_t wanted = first_since(state, waiting_for(state, coming, UINT64_MAX));
+    if (wanted == UINT64_MAX ||
+        (state->lagging != NODE_NONE && seen_by(state, state->lagging) < wanted))
+        return 0;
+    port_set admitted = waiting_for(state, coming, seen_by_all(state, wanted));
     state->own_up |= admitted;
     state->announced |= admitted != 0;
     return admitted;

@@ -73,6 +73,8 @@ struct link_state {
     uint64_t *needs;          /* a server's "seen" counts once we have this version of its row */
     uint64_t *asked;          /* scratch: who has to have seen our row */
     bool seen_changed;
+    node_id lagging; /* within reach, and its "seen" is what our links wait for: while no row
+                      * changes, nobody else need be asked. NODE_NONE: not known */
     uint64_t recomputations, taken, refused;
 };
 

@@ -7,7 +7,9 @@ static enum err ends_make(struct plan *plan, struct why *why)
     const struct graph *graph = &plan->topology->graph;
     plan->ends = calloc((size_t)plan->server_count * plan->port_count + 1, sizeof *plan->ends);
     plan->ports = calloc((size_t)plan->server_count + 1, sizeof *plan->ports);
-    if (!plan->ends || !plan->ports)
+    plan->neighbours =
+        calloc((size_t)plan->server_count * plan->port_count + 1, sizeof *plan->neighbours);
+    if (!plan->ends || !plan->ports || !plan->neighbours)
         return why_memory(why);
     for (size_t i = 0; i < (size_t)plan->server_count * plan->port_count; i++)
         plan->ends[i].server = NODE_NONE;
@@ -17,6 +19,8 @@ static enum err ends_make(struct plan *plan, struct why *why)
             (struct plan_end){link->b, link->b_port, i};
         plan->ends[(size_t)link->b * plan->port_count + link->b_port] =
             (struct plan_end){link->a, link->a_port, i};
+        plan->neighbours[(size_t)link->a * plan->port_count + link->a_port] = (uint16_t)link->b;
+        plan->neighbours[(size_t)link->b * plan->port_count + link->b_port] = (uint16_t)link->a;
         plan->ports[link->a] |= (port_set)1 << link->a_port;
         plan->ports[link->b] |= (port_set)1 << link->b_port;
     }
@@ -89,6 +93,7 @@ enum err plan_init(struct plan *plan, const struct topology *topology, struct wh
         err = keyspace_init(&plan->keyspace, topology, why);
     if (err) {
         free(plan->ends);
+        free(plan->neighbours);
         free(plan->ports);
     }
     return err;

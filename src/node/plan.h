@@ -20,6 +20,7 @@ struct plan {
     uint8_t hop_limit;     /* of a packet: room for long ways round failures, and then it is lost */
     port_set *ports;       /* of each server: those with a cable */
     struct plan_end *ends; /* server_count times port_count: the other end of each port */
+    uint16_t *neighbours;  /* just their servers, small enough for a cache to hold a large plan */
 };
 
 /* Refuses what is not direct, and more than PORT_MAX ports. */

@@ -17,7 +17,7 @@ bool routes_init(struct routes *routes, const struct plan *plan, node_id self, s
     routes->near_hops = arena_take_array(arena, count, sizeof *routes->near_hops);
     routes->up_hops = arena_take_array(arena, count, sizeof *routes->up_hops);
     routes->ports = arena_take_array(arena, count, sizeof *routes->ports);
-    routes->order = arena_take_array(arena, count, sizeof *routes->order);
+    routes->order = arena_take_array(arena, (size_t)count + 1, sizeof *routes->order);
     routes->near_set = arena_take_array(arena, set_words(plan), sizeof *routes->near_set);
     routes->up_set = arena_take_array(arena, set_words(plan), sizeof *routes->up_set);
     return routes->near_hops && routes->up_hops && routes->ports && routes->order &&
@@ -25,33 +25,37 @@ bool routes_init(struct routes *routes, const struct plan *plan, node_id self, s
 }
 
 /* Breadth first. A server's ports are complete when its turn comes: all that are nearer had theirs
- * before. Servers out of reach keep the ports they have. */
+ * before. Servers out of reach keep the ports they have.
+ *
+ * Whether a neighbour is new, as far, or nearer is anybody's guess, the processor's too: so nothing
+ * branches on it. A neighbour that is not new is written behind the end of the queue, where the
+ * next one overwrites it; the queue has a place more than there are servers. */
 static uint32_t search(struct routes *routes, const port_set *links, uint16_t *hops, uint64_t *set)
 {
     const struct plan *plan = routes->plan;
+    uint16_t *order = routes->order;
+    port_set *all_ports = routes->ports;
     memset(hops, 0xff, plan->server_count * sizeof *hops);
     memset(set, 0, set_words(plan) * sizeof *set);
     uint32_t count = 0;
-    routes->order[count++] = (uint16_t)routes->self;
+    order[count++] = (uint16_t)routes->self;
     hops[routes->self] = 0;
-    set[routes->self / 64] |= (uint64_t)1 << routes->self % 64;
     for (uint32_t i = 0; i < count; i++) {
-        node_id at = routes->order[i];
-        const struct plan_end *ends = plan_end(plan, at, 0);
+        node_id at = order[i];
+        const uint16_t *neighbours = plan->neighbours + (size_t)at * plan->port_count;
         uint16_t next = (uint16_t)(hops[at] + 1);
+        port_set at_ports = all_ports[at];
+        set[at / 64] |= (uint64_t)1 << at % 64;
         for (port_set left = links[at]; left; left &= left - 1) {
-            unsigned port = (unsigned)__builtin_ctz(left);
-            node_id to = ends[port].server;
-            if (hops[to] < next)
-                continue;
-            bool fresh = hops[to] == HOPS_NEVER;
-            if (fresh) {
-                hops[to] = next;
-                set[to / 64] |= (uint64_t)1 << to % 64;
-                routes->order[count++] = (uint16_t)to;
-            }
-            port_set ports = i == 0 ? (port_set)1 << port : routes->ports[at];
-            routes->ports[to] = fresh ? ports : routes->ports[to] | ports;
+            node_id to = neighbours[__builtin_ctz(left)];
+            uint16_t before = hops[to];
+            bool fresh = before == HOPS_NEVER;
+            port_set ports = i == 0 ? left & -left : at_ports;
+            order[count] = (uint16_t)to;
+            count += fresh;
+            hops[to] = fresh ? next : before;
+            all_ports[to] =
+                (all_ports[to] & ((port_set)fresh - 1)) | (ports & -(port_set)(before >= next));
         }
     }
     return count;

@@ -25,7 +25,7 @@ struct routes {
     uint64_t *near_set; /* a bit for each server within reach, itself too */
     uint64_t *up_set;
     uint32_t near_count, up_count; /* bits in them */
-    uint16_t *order;               /* scratch of the search */
+    uint16_t *order;               /* scratch of the search; one more than there are servers */
 };
 
 MUST_CHECK bool routes_init(struct routes *routes, const struct plan *plan, node_id self,
