@@ -387,18 +387,27 @@ static void who_comes_again_is_read_anew(void **state)
     pair_close(pair);
 }
 
-/* Another process that is a member, until it is killed. */
+/* Another process that is a member when this returns, until it is killed. */
 static pid_t member_fork(ripc_id id)
 {
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
     pid_t pid = fork();
     assert_true(pid >= 0);
-    if (pid)
+    if (pid) {
+        close(ready[1]);
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        close(ready[0]);
         return pid;
+    }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     struct member member;
     member_open(&member, id);
     put_all(&member, 77);
     view_show(&member, 1, 1, (int64_t[]){101, (int64_t)id}, 2);
+    if (write(ready[1], "", 1) != 1)
+        _exit(1);
     for (;;)
         pause();
 }
