@@ -29,7 +29,8 @@ class Fabric(unittest.TestCase):
         cls.folder = cls.above / "run"
         (cls.above / "shared").mkdir(mode=0o700)
         cls.addClassCleanup(weft, "down", "--dir", cls.folder, "--grace", 0, timeout=PATIENCE)
-        done = weft("up", "torus:3x3", "--dir", cls.folder, "--silence", 2000,
+        # Nobody hangs here, and the dead are noticed at once: silence is only a busy machine's.
+        done = weft("up", "torus:3x3", "--dir", cls.folder, "--silence", 20000,
                     "--wait", PATIENCE, timeout=PATIENCE)
         if done.code:
             raise RuntimeError(done.err)
