@@ -583,10 +583,12 @@ static bool has_more(const struct report *now, const struct report *most)
            now->buffers > most->buffers || now->heap > most->heap + HEAP_SLACK;
 }
 
+/* Survivors are alike: what one has needed once, each may need. */
 static void most_note(struct killer *killer)
 {
-    for (unsigned i = 0; i < SURVIVORS; i++) {
-        struct report *most = &killer->most[i], *now = &shared->reports[i];
+    for (unsigned i = 0; i < SURVIVORS * SURVIVORS; i++) {
+        struct report *most = &killer->most[i / SURVIVORS];
+        const struct report *now = &shared->reports[i % SURVIVORS];
         if (most->descriptors < now->descriptors)
             most->descriptors = now->descriptors;
         if (most->mappings < now->mappings)
