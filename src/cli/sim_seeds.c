@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "cli/parallel.h"
+#include "measured/sst_sample.h"
 
 enum figure {
     BOOT,
@@ -95,12 +96,6 @@ static enum err seeds_work(void *context, uint32_t thread, uint32_t first, uint3
     return err;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double one = *(const double *)left, other = *(const double *)right;
-    return (one > other) - (one < other);
-}
-
 static enum err spreads_make(struct sim_seeds *seeds, struct why *why)
 {
     uint64_t count = seeds->count;
@@ -110,8 +105,7 @@ static enum err spreads_make(struct sim_seeds *seeds, struct why *why)
     for (unsigned figure = 0; figure < SIM_SEEDS_FIGURES; figure++) {
         for (uint64_t i = 0; i < count; i++)
             values[i] = seeds->rows[i].figures[figure];
-        qsort(values, count, sizeof *values, by_value);
-        double median = (values[(count - 1) / 2] + values[count / 2]) / 2;
+        double median = sample_median(values, count); /* they are in order now */
         seeds->spreads[figure] = (struct sim_spread){values[0], median, values[count - 1]};
     }
     free(values);
