@@ -182,7 +182,7 @@ static void forward(struct node *node, struct packet *packet)
         return;
     }
     packet->hops_left--;
-    if (!node_send_straight(node, packet))
+    if (!frames_straight(node, packet))
         (void)enqueue(node, packet); /* it counts what it drops */
 }
 

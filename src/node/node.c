@@ -1,7 +1,8 @@
 /* node: beginning, end, and the step.
  *
  * A step takes what the links have, does what is due, and lets services send, in that order, each
- * in bounded portions. Where a packet goes is dispatch.c; whether a port is of use is links.c. */
+ * in bounded portions. Where a packet goes is dispatch.c; in which frame it leaves is frames.c;
+ * whether a port is of use is links.c. */
 
 #include "node/node.h"
 
@@ -13,8 +14,7 @@
 #include "node/node_impl.h"
 
 enum {
-    LINKS_WEIGHT = 8,     /* hellos and rows are few, and must not be late */
-    FRAMES_PER_PORT = 16, /* in one step */
+    LINKS_WEIGHT = 8, /* hellos and rows are few, and must not be late */
 };
 
 #define DROP_NAME(reason, name, text) name,
@@ -250,46 +250,6 @@ void node_settle(struct node *node, const uint64_t *incarnations)
 
 /* ---- the step ---- */
 
-/* Hands a frame to the world, and counts it. */
-static void frame_send(struct node *node, unsigned port, struct packet **frame, unsigned count)
-{
-    struct node_port *at = &node->ports[port];
-    for (unsigned i = 0; i < count; i++) {
-        at->bytes_out += frame[i]->size;
-        if (node->config.watcher && node->config.watcher->transmitted)
-            node->config.watcher->transmitted(node->config.watcher, node->self, port, frame[i]);
-    }
-    at->packets_out += count;
-    at->frames_out++;
-    node->counts.packets_out += count;
-    node->env->ops->transmit(node->env, port, frame, count, false);
-}
-
-/* Bytes that the next frame may have: of one whole packet, or none, and then the port is blocked
- * until node_room. */
-static uint32_t frame_room(struct node *node, unsigned port)
-{
-    if (node->env->ops->room(node->env, port) >= PACKET_SIZE_MAX)
-        return PACKET_SIZE_MAX;
-    node->blocked |= (port_set)1 << port;
-    node->ports[port].busy++;
-    return 0;
-}
-
-bool node_send_straight(struct node *node, struct packet *packet)
-{
-    if (!node->lone || egress_ports(node->egress))
-        return false;
-    for (port_set left = packet->ports & node->carriers & ~node->blocked; left; left &= left - 1) {
-        unsigned port = (unsigned)__builtin_ctz(left);
-        if (!frame_room(node, port))
-            continue;
-        frame_send(node, port, &packet, 1);
-        return true;
-    }
-    return false;
-}
-
 /* True: there may be more. */
 static bool receive(struct node *node, unsigned port)
 {
@@ -313,22 +273,6 @@ static void timers_fire(struct node *node)
         if (self->service->ops->timer)
             self->service->ops->timer(self, timer.cookie);
     }
-}
-
-/* True: there is more to send, and room. */
-static bool transmit(struct node *node, unsigned port)
-{
-    struct packet *frame[EGRESS_FRAME_MAX];
-    for (unsigned frames = 0; frames < FRAMES_PER_PORT; frames++) {
-        uint32_t room = frame_room(node, port);
-        unsigned count = room ? egress_frame(node->egress, port, room, frame) : 0;
-        if (!count)
-            return false;
-        frame_send(node, port, frame, count);
-        if (!(egress_ports(node->egress) >> port & 1))
-            return false;
-    }
-    return true;
 }
 
 env_nsec node_step(struct node *node)
@@ -356,7 +300,7 @@ env_nsec node_step(struct node *node)
     port_set open = node->carriers & ~node->blocked, wanted;
     while ((wanted = egress_ports(node->egress) & open)) {
         open &= ~(wanted & -wanted);
-        more |= transmit(node, (unsigned)__builtin_ctz(wanted));
+        more |= frames_send(node, (unsigned)__builtin_ctz(wanted));
     }
     if (more || node->loop || node->links_due)
         return now;

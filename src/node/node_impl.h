@@ -3,12 +3,14 @@
  *
  *   links.c     the ports: hellos, what floods over them, which of them are up
  *   dispatch.c  a packet's fate: intercept, deliver, forward, wait, drop
+ *   frames.c    what leaves over a port together
  *   node.c      beginning, end and step
  *   service.c   what services may ask (weft/service.h)
  *   look.c      what others may see of it
  *
  * One thread; nothing here is shared. */
 
+#include "base/check.h"
 #include "base/rng.h"
 #include "node/egress.h"
 #include "node/flood.h"
@@ -112,9 +114,12 @@ port_set dispatch_ports(struct node *node, struct packet *packet);
 void dispatch_loop(struct node *node);
 void dispatch_fini(struct node *node);
 
+/* frames.c */
 /* A packet that came alone while nothing waits goes out at once, past queue and round: nobody is
  * there to be fair to. False: it has to wait like the others. */
-bool node_send_straight(struct node *node, struct packet *packet);
+bool frames_straight(struct node *node, struct packet *packet);
+/* What waits for that port, as far as there is room. True: there is more, and room. */
+bool frames_send(struct node *node, unsigned port);
 
 /* The slot of a service, or SERVICES_MAX. */
 unsigned node_slot(const struct node *node, uint16_t service);
