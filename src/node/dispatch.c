@@ -109,7 +109,7 @@ port_set dispatch_ports(struct node *node, struct packet *packet)
 
 /* ---- waiting ---- */
 
-static int enqueue(struct node *node, struct packet *packet)
+int dispatch_wait(struct node *node, struct packet *packet)
 {
     int result = 0;
     struct packet *next;
@@ -149,7 +149,7 @@ static int place(struct node *node, struct packet *packet)
         loop_add(node, packet);
         return 0;
     case WAY_PORTS:
-        return enqueue(node, packet);
+        return dispatch_wait(node, packet);
     case WAY_LIMBO:
         return limbo_add(node, packet);
     case WAY_NONE:
@@ -182,8 +182,8 @@ static void forward(struct node *node, struct packet *packet)
         return;
     }
     packet->hops_left--;
-    if (!frames_straight(node, packet))
-        (void)enqueue(node, packet); /* it counts what it drops */
+    if (!frames_join(node, packet))
+        (void)dispatch_wait(node, packet); /* it counts what it drops */
 }
 
 void dispatch_received(struct node *node, unsigned port, struct packet *packet)

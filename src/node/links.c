@@ -155,6 +155,7 @@ static void port_down(struct node *node, unsigned port, enum port_state state)
     at->session++;
     at->peer = (struct hello_end){0};
     flood_unlink(&node->flood, port);
+    frames_recall(node, port);
     queue_purge(node, port);
     link_state_near(&node->state, port, false);
     if (node->state.announced)

@@ -255,7 +255,6 @@ static bool receive(struct node *node, unsigned port)
 {
     struct packet *burst[RECEIVE_BURST];
     unsigned count = node->env->ops->receive(node->env, port, burst, RECEIVE_BURST);
-    node->lone = count == 1;
     for (unsigned i = 0; i < count; i++) {
         if (i + 1 < count)
             __builtin_prefetch(burst[i + 1]->bytes);
@@ -289,7 +288,7 @@ env_nsec node_step(struct node *node)
             more = true;
         }
     }
-    node->lone = false;
+    frames_leave(node);
     if (timers_next(&node->timers) <= now)
         timers_fire(node);
     if (node->loop)

@@ -42,6 +42,14 @@ struct node_port {
     uint64_t busy;
 };
 
+/* A frame that is filled while its node receives. */
+struct open_frame {
+    struct packet *first; /* in the order in which they came ... */
+    struct packet **end;  /* ... and where the next goes */
+    uint32_t room;        /* bytes */
+    uint32_t packets_left;
+};
+
 /* A service on this server. */
 struct weft_self {
     struct node *node;
@@ -65,10 +73,11 @@ struct node {
     env_nsec opened_at;
     port_set inputs;   /* have something to receive */
     port_set blocked;  /* room() was 0 */
-    bool lone;         /* one packet came, and nobody behind it could share its frame */
+    port_set open;     /* have an open frame */
     port_set planned;  /* have a cable */
     port_set carriers; /* of those: nobody said that the other end is gone, nor cut it */
     struct node_port ports[PORT_MAX];
+    struct open_frame open_frames[PORT_MAX];
     struct link_state state;
     struct flood flood;
     env_nsec hello_at;  /* the next on all ports */
@@ -105,6 +114,8 @@ void links_cut(struct node *node, unsigned port, bool cut);
 void dispatch_received(struct node *node, unsigned port, struct packet *packet); /* from a link */
 /* From a service here, addressed and sealed; takes it. 0 or a negative errno if it was dropped. */
 int dispatch_sent(struct node *node, struct packet *packet);
+/* In its service's queue, for packet->ports; takes it. 0 or -ENOBUFS if it was dropped. */
+int dispatch_wait(struct node *node, struct packet *packet);
 void dispatch_again(struct node *node); /* the routes changed: whatever waits is looked at again */
 void dispatch_drop(struct node *node, struct packet *packet, enum drop_reason reason);
 /* Over which ports a packet may leave; sets packet->server of one to a key. 0: none, or it stays.
@@ -115,9 +126,12 @@ void dispatch_loop(struct node *node);
 void dispatch_fini(struct node *node);
 
 /* frames.c */
-/* A packet that came alone while nothing waits goes out at once, past queue and round: nobody is
- * there to be fair to. False: it has to wait like the others. */
-bool frames_straight(struct node *node, struct packet *packet);
+/* A packet that passes joins the open frame of a port for which nobody waits. False: there is none
+ * with room, it has to wait. */
+bool frames_join(struct node *node, struct packet *packet);
+void frames_leave(struct node *node); /* the open ones */
+/* The port goes down: what is in its open frame waits, and will be looked at again. */
+void frames_recall(struct node *node, unsigned port);
 /* What waits for that port, as far as there is room. True: there is more, and room. */
 bool frames_send(struct node *node, unsigned port);
 
