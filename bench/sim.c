@@ -45,9 +45,14 @@ static uint64_t draw(struct bare *bare)
     return bare->random >> 32;
 }
 
-static void forward(struct bare *bare, uint32_t node, struct packet *packet)
+/* The wire over which a node sends next. */
+static uint32_t choose(struct bare *bare, uint32_t node)
 {
-    uint32_t channel = node * bare->ports + (uint32_t)(draw(bare) * bare->ports >> 32);
+    return node * bare->ports + (uint32_t)(draw(bare) * bare->ports >> 32);
+}
+
+static void forward(struct bare *bare, uint32_t channel, struct packet *packet)
+{
     struct wire *wire = &bare->wires[channel];
     wire_send(wire, engine_now(bare->engine), &packet, 1);
     if (wire->first == packet)
@@ -67,7 +72,8 @@ static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_
     const struct graph *graph = &bare->topology.graph;
     bare->ports = graph_degree(graph, 0);
     bare->ends = graph->to; /* slots are by node and port */
-    bare->wires = calloc(graph_channel_count(graph), sizeof *bare->wires);
+    bare->wires =
+        aligned_alloc(alignof(struct wire), graph_channel_count(graph) * sizeof *bare->wires);
     if (!bare->wires)
         bench_fail("not enough memory");
     for (uint32_t i = 0; i < graph_channel_count(graph); i++)
@@ -77,7 +83,7 @@ static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_
         for (uint32_t i = 0; i < packets_per_node; i++) {
             struct packet *packet = packet_take(slab_packets(bare->pool), PACKET_HEADER_SIZE);
             packet->size = 64 + (uint32_t)(draw(bare) % 1437); /* to 1,500 */
-            forward(bare, node, packet);
+            forward(bare, choose(bare, node), packet);
         }
     }
 }
@@ -85,18 +91,24 @@ static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_
 static void bare_run(void *context)
 {
     struct bare *bare = context;
-    uint32_t channel;
+    uint32_t channel, near = 0, nearer = 0;
     struct packet *packet;
     for (uint64_t hops = 0; hops < bare->hops; hops++) {
         if (!engine_next(bare->engine, PSEC_NEVER, &channel))
             bench_fail("all packets are gone");
+        uint32_t out = choose(bare, bare->ends[channel]);
+        __builtin_prefetch(&bare->wires[out]);
+        if (bare->wires[nearer].first)
+            __builtin_prefetch(bare->wires[nearer].first->next);
+        nearer = near;
+        __builtin_prefetch(bare->wires[nearer].first);
         uint32_t ahead = engine_ahead(bare->engine);
-        if (ahead != ENGINE_NOBODY)
-            __builtin_prefetch(bare->wires[ahead].first);
+        near = ahead != ENGINE_NOBODY ? ahead : 0;
+        __builtin_prefetch(&bare->wires[near]);
         struct wire *wire = &bare->wires[channel];
         wire_receive(wire, engine_now(bare->engine), &packet, 1);
         engine_set(bare->engine, channel, wire_next(wire));
-        forward(bare, bare->ends[channel], packet);
+        forward(bare, out, packet);
     }
 }
 

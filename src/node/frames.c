@@ -2,8 +2,8 @@
  *
  * A packet that passes, and for whose port nobody waits, joins that port's open frame: nobody is
  * there to be fair to, so it needs no queue and no round. Open frames leave when all that came is
- * received, or when they are full. Whatever finds no room, or somebody waiting, waits for the
- * round.
+ * received, or when they are full; a packet that came alone, at once. Whatever finds no room, or
+ * somebody waiting, waits for the round.
  *
  * Invariant: a port has an open frame only within a step, while its node receives. */
 
@@ -86,9 +86,12 @@ bool frames_join(struct node *node, struct packet *packet)
                      ~egress_ports(node->egress);
     for (; ports; ports &= ports - 1) {
         unsigned port = (unsigned)__builtin_ctz(ports);
-        if (!open_frame_fits(node, port, packet->size))
+        if (node->alone ? !frame_room(node, port) : !open_frame_fits(node, port, packet->size))
             continue;
-        open_frame_add(node, port, packet);
+        if (node->alone)
+            frame_send(node, port, &packet, 1);
+        else
+            open_frame_add(node, port, packet);
         return true;
     }
     return false;

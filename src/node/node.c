@@ -250,11 +250,12 @@ void node_settle(struct node *node, const uint64_t *incarnations)
 
 /* ---- the step ---- */
 
-/* True: there may be more. */
-static bool receive(struct node *node, unsigned port)
+/* True: there may be more. `only`: no other port has anything. */
+static bool receive(struct node *node, unsigned port, bool only)
 {
     struct packet *burst[RECEIVE_BURST];
     unsigned count = node->env->ops->receive(node->env, port, burst, RECEIVE_BURST);
+    node->alone = only && count == 1;
     for (unsigned i = 0; i < count; i++) {
         if (i + 1 < count)
             __builtin_prefetch(burst[i + 1]->bytes);
@@ -283,7 +284,7 @@ env_nsec node_step(struct node *node)
     node->inputs = 0;
     for (port_set left = inputs; left; left &= left - 1) {
         unsigned port = (unsigned)__builtin_ctz(left);
-        if (receive(node, port)) {
+        if (receive(node, port, inputs == (port_set)1 << port)) {
             node->inputs |= (port_set)1 << port;
             more = true;
         }

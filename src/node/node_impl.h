@@ -74,6 +74,7 @@ struct node {
     port_set inputs;   /* have something to receive */
     port_set blocked;  /* room() was 0 */
     port_set open;     /* have an open frame */
+    bool alone;        /* nobody comes behind the packet that is dispatched */
     port_set planned;  /* have a cable */
     port_set carriers; /* of those: nobody said that the other end is gone, nor cut it */
     struct node_port ports[PORT_MAX];

@@ -29,6 +29,7 @@ void wire_set(struct wire *wire, const struct wire_settings *settings)
 {
     wire->own = wire_pace_make(settings);
     wire->pace = &wire->own;
+    wire->odd = true; /* what is under way may be slower */
 }
 
 void wire_fini(struct wire *wire)
@@ -42,6 +43,7 @@ void wire_set_faults(struct wire *wire, const struct wire_faults *faults)
     wire->faults = *faults;
     wire->faulty =
         faults->loss || faults->corruption || faults->duplication || faults->jitter || faults->dead;
+    wire->odd = true;
 }
 
 uint32_t wire_room(struct wire *wire, psec now)
@@ -69,20 +71,27 @@ static void drop(struct wire *wire, struct packet *const *packets, unsigned coun
     *counter += count;
 }
 
+static inline void append(struct wire *wire, struct packet *packet, psec arrival)
+{
+    packet->order = arrival;
+    packet->next = NULL;
+    wire->flying_bytes += packet->size;
+    if (wire->first)
+        wire->last->next = packet;
+    else
+        wire->first = packet;
+    wire->last = packet;
+}
+
 /* Behind all that arrive no later: the end of the list, unless a fault lets frames overtake. */
 static void enqueue(struct wire *wire, struct packet *packet, psec arrival)
 {
-    packet->order = arrival;
-    wire->flying_bytes += packet->size;
     if (!wire->first || wire->last->order <= arrival) {
-        packet->next = NULL;
-        if (wire->first)
-            wire->last->next = packet;
-        else
-            wire->first = packet;
-        wire->last = packet;
+        append(wire, packet, arrival);
         return;
     }
+    packet->order = arrival;
+    wire->flying_bytes += packet->size;
     struct packet **at = &wire->first;
     while ((*at)->order <= arrival)
         at = &(*at)->next;
@@ -90,13 +99,20 @@ static void enqueue(struct wire *wire, struct packet *packet, psec arrival)
     *at = packet;
 }
 
+/* True: what lies unread at the other end fills its buffer, and the packets are gone. */
+static inline bool overruns(struct wire *wire, struct packet *const *packets, unsigned count)
+{
+    if (!wire->pace->buffer || wire->flying_bytes <= wire->pace->buffer)
+        return false;
+    drop(wire, packets, count, &wire->overrun);
+    return true;
+}
+
 static void enqueue_frame(struct wire *wire, struct packet *const *packets, unsigned count,
                           psec arrival)
 {
-    if (wire->pace->buffer && wire->flying_bytes > wire->pace->buffer) {
-        drop(wire, packets, count, &wire->overrun);
+    if (overruns(wire, packets, count))
         return;
-    }
     for (unsigned i = 0; i < count; i++)
         enqueue(wire, packets[i], arrival);
 }
@@ -165,6 +181,16 @@ static void send_faulty(struct wire *wire, struct packet *const *packets, unsign
     enqueue_frame(wire, packets, count, late(wire, arrival));
 }
 
+/* A jitter that ended may have left something that arrives late. */
+static void send_odd(struct wire *wire, struct packet *const *packets, unsigned count, psec arrival)
+{
+    wire->odd = wire->faulty || wire->first;
+    if (wire->faulty)
+        send_faulty(wire, packets, count, arrival);
+    else
+        enqueue_frame(wire, packets, count, in_order(wire, arrival));
+}
+
 void wire_send(struct wire *wire, psec now, struct packet *const *packets, unsigned count)
 {
     assert(count > 0);
@@ -179,10 +205,12 @@ void wire_send(struct wire *wire, psec now, struct packet *const *packets, unsig
     if (count > 1)
         wire->joined += count - 1;
     psec arrival = wire->free_at + pace->delay;
-    if (wire->faulty)
-        send_faulty(wire, packets, count, arrival);
-    else /* a jitter that ended may have left something that arrives late */
-        enqueue_frame(wire, packets, count, in_order(wire, arrival));
+    if (__builtin_expect(wire->odd, 0)) {
+        send_odd(wire, packets, count, arrival);
+    } else if (!overruns(wire, packets, count)) {
+        for (unsigned i = 0; i < count; i++) /* the last is not looked at: it may be far away */
+            append(wire, packets[i], arrival);
+    }
 }
 
 /* ---- the other end ---- */

@@ -11,6 +11,8 @@
  *
  * Conservation: sent + duplicated = received + lost + dead + overrun + flushed + flying. */
 
+#include <stdalign.h>
+
 #include "base/rng.h"
 #include "sim/engine.h"
 #include "sim/slab.h"
@@ -67,14 +69,16 @@ struct wire_counts {
 
 /* A world has thousands of them: what each packet touches is one line of the cache. */
 struct wire {
-    struct packet *first, *last; /* under way */
-    psec free_at;                /* the last frame has left by then */
+    alignas(64) struct packet *first; /* under way ... */
+    struct packet *last;              /* ... and the one behind which the next goes */
+    psec free_at;                     /* the last frame has left by then */
     const struct wire_pace *pace;
     uint32_t flying_bytes; /* of packets */
     bool asked;            /* somebody waits for room */
     bool faulty;
+    bool odd;                       /* faulty, or it was: something may arrive late */
     uint64_t sent, received, bytes; /* as in wire_counts */
-    uint64_t joined;                /* packets in a frame that another began */
+    uint64_t joined;                /* packets in a frame that another began; here a line ends */
     uint64_t lost, dead, overrun, flushed, duplicated, corrupted, full;
     struct wire_faults faults;
     struct rng rng; /* of the faults */
