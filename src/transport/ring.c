@@ -24,6 +24,7 @@
 
 #define LINE         64
 #define PREFETCH_MAX 1536 /* bytes of a body that are asked for at once */
+#define COPY_AHEAD   512  /* bytes that are asked for before they are copied */
 
 struct ring_segment {
     /* Written by the receiver with release: the sender may overwrite what lies
@@ -216,11 +217,23 @@ bool ring_room(struct ring_sender *sender, size_t size)
     return sender->broken || sender_reserve(sender, size, true, &place) != -EAGAIN;
 }
 
+/* Line by line, of which some are under way: another processor wrote them, and another one read
+ * those that are overwritten. memcpy takes a string instruction for more than 2 KiB, which is a
+ * tenth to a fifth slower there. */
+static void copy(uint8_t *to, const uint8_t *from, size_t size)
+{
+    for (; size > LINE; size -= LINE, to += LINE, from += LINE) {
+        __builtin_prefetch(from + COPY_AHEAD);
+        memcpy(to, from, LINE);
+    }
+    memcpy(to, from, size);
+}
+
 static void gather(uint8_t *to, const struct iovec *pieces, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
         if (pieces[i].iov_len)
-            memcpy(to, pieces[i].iov_base, pieces[i].iov_len);
+            copy(to, pieces[i].iov_base, pieces[i].iov_len);
         to += pieces[i].iov_len;
     }
 }
