@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "base/hash.h"
 #include "cli/parallel.h"
-#include "measured/sst_sample.h"
+#include "measured/sample.h"
 
 enum figure {
     BOOT,

@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "measured/camcube_trip.h"
 #include "measured/figures.h"
+#include "measured/sample.h"
 #include "measured/sides.h"
-#include "measured/sst_sample.h"
 
 #define ROUND_MAX 5
 

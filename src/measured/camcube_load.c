@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "measured/hosts.h"
-#include "measured/sst_sample.h"
+#include "measured/sample.h"
 #include "services/bench_wire.h"
 #include "services/services.h"
 #include "sim/world.h"

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "measured/camcube_traffic.h"
 #include "measured/figures.h"
-#include "measured/sst_sample.h"
+#include "measured/sample.h"
 
 #define GIGA          1e-9
 #define SIDE_MIN      3

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "measured/sst_sample.h"
+#include "measured/sample.h"
 #include "services/bench.h"
 #include "sim/world.h"
 

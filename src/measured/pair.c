@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "measured/child.h"
 #include "measured/payload.h"
+#include "measured/sample.h"
 #include "transport/clock.h"
 
 #define PAIR_LIMIT_NSEC (120 * NSEC_PER_SEC)
@@ -218,22 +219,14 @@ static bool roles_run(const struct side *side, struct pair *pair, const int chan
     return done;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static void result_fill(struct pair_result *result, struct pair_shared *shared,
                         const struct job *job)
 {
     uint32_t count = shared->batch_count;
     double messages = (double)job->count * job->batches;
     double cpu = shared->cpu[0] + shared->cpu[1];
-    if (count > 0) {
-        qsort(shared->batches, count, sizeof *shared->batches, by_value);
-        result->value = (shared->batches[(count - 1) / 2] + shared->batches[count / 2]) / 2;
-    }
+    if (count > 0)
+        result->value = sample_median(shared->batches, count);
     result->cpu = messages > 0 ? cpu / messages : 0;
     result->share = shared->wall > 0 ? 100 * cpu / (2 * shared->wall) : 0;
     result->wall = shared->wall;

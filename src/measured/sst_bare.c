@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "measured/crowd.h"
-#include "measured/sst_sample.h"
+#include "measured/sample.h"
 
 const char *const bare_medium_names[BARE_MEDIUM_COUNT] = {
     [BARE_MEMORY] = "memory",

@@ -12,8 +12,8 @@
 
 #include "base/check.h"
 #include "measured/figures.h"
+#include "measured/sample.h"
 #include "measured/sst_node.h"
-#include "measured/sst_sample.h"
 #include "transport/clock.h"
 
 #define LAST_NEVER UINT64_MAX

@@ -10,8 +10,8 @@
 
 #include "base/check.h"
 #include "measured/figures.h"
+#include "measured/sample.h"
 #include "measured/sst_detect.h"
-#include "measured/sst_sample.h"
 
 #define TRIPS       3000
 #define TRIPS_SLOW  1000 /* over libfabric, and of many that yield */

@@ -9,8 +9,8 @@
 #include "base/check.h"
 #include "measured/crowd.h"
 #include "measured/figures.h"
+#include "measured/sample.h"
 #include "measured/sst_bare.h"
-#include "measured/sst_sample.h"
 
 #define COUNT       2000
 #define COUNT_QUICK 20

@@ -17,9 +17,9 @@
 #include "base/check.h"
 #include "base/rng.h"
 #include "measured/figures.h"
+#include "measured/sample.h"
 #include "measured/sst_node.h"
 #include "measured/sst_paths.h"
-#include "measured/sst_sample.h"
 #include "transport/clock.h"
 
 #define ROUND_MAX     100

@@ -10,9 +10,9 @@
 
 #include "base/check.h"
 #include "measured/figures.h"
+#include "measured/sample.h"
 #include "measured/sst_bare.h"
 #include "measured/sst_detect.h"
-#include "measured/sst_sample.h"
 
 #define ONE_CORE "it takes two cores, and there is one"
 

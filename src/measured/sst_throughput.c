@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "measured/figures.h"
+#include "measured/sample.h"
 #include "measured/sst_node.h"
-#include "measured/sst_sample.h"
 #include "transport/clock.h"
 
 #define ACT_MAX       8

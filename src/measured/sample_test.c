@@ -1,4 +1,4 @@
-#include "measured/sst_sample.h"
+#include "measured/sample.h"
 
 #include "base/test.h"
 
