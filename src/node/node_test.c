@@ -161,6 +161,47 @@ static void keys_reach_their_root_and_come_back(void **state)
     world_close(world);
 }
 
+/* What server 1 of a ring of five sends to 2 when 0 sends 20 packets to keys of 2 at once. */
+static struct port_look passed_on(bool separate)
+{
+    struct node_config with = config;
+    with.separate = separate;
+    struct world *world = world_open("torus:5", &with);
+    struct port_look before, after;
+    unsigned port = 0;
+    while (plan_end(&world->plan, 1, port)->server != 2)
+        port++;
+    world_run(world, 300 * MSEC);
+    world_run(world, 10 * MSEC); /* between two hellos */
+    node_look_port(world->nodes[1].node, port, &before);
+    struct rng rng = rng_make(7, 0);
+    for (unsigned count = 0; count < 20;) {
+        uint64_t route = rng_next(&rng);
+        if (keyspace_group(&world->plan.keyspace, route).home != 2)
+            continue;
+        ask(world, 0, route);
+        count++;
+    }
+    world_run(world, 1 * MSEC);
+    node_look_port(world->nodes[1].node, port, &after);
+    assert_int_equal(stat_of(world, 2, "delivered"), 20);
+    assert_int_equal(stat_of(world, 0, "delivered"), 20); /* their replies */
+    world_close(world);
+    after.packets_out -= before.packets_out;
+    after.frames_out -= before.frames_out;
+    return after;
+}
+
+static void what_comes_together_leaves_together(void **state)
+{
+    struct port_look look = passed_on(false);
+    assert_int_equal(look.packets_out, 20);
+    assert_int_equal(look.frames_out, 1);
+    look = passed_on(true);
+    assert_int_equal(look.packets_out, 20);
+    assert_int_equal(look.frames_out, 20);
+}
+
 static void a_killed_server_is_missed_and_returns(void **state)
 {
     struct world *world = world_open("torus:3x3x3", &config);
@@ -211,4 +252,5 @@ static void two_halves_part_and_meet(void **state)
 }
 
 TEST_MAIN(TEST(a_cluster_finds_itself), TEST(keys_reach_their_root_and_come_back),
-          TEST(a_killed_server_is_missed_and_returns), TEST(two_halves_part_and_meet))
+          TEST(what_comes_together_leaves_together), TEST(a_killed_server_is_missed_and_returns),
+          TEST(two_halves_part_and_meet))
