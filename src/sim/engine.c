@@ -177,6 +177,19 @@ static inline void unplace(struct engine *engine, uint32_t index)
     channel->place = NOWHERE;
 }
 
+/* unplace of the first of a bucket of wheel 0. */
+static inline void unplace_first(struct engine *engine, uint32_t bucket, struct channel *channel)
+{
+    struct wheel *wheel = &engine->wheels[0];
+    uint32_t next = channel->next;
+    wheel->first[bucket] = next;
+    if (next == NOBODY)
+        bucket_emptied(wheel, bucket);
+    else
+        engine->channels[next].previous = channel->previous;
+    channel->place = NOWHERE;
+}
+
 void engine_set(struct engine *engine, uint32_t channel, psec at)
 {
     assert(channel < engine->channel_count && at >= engine->now);
@@ -237,11 +250,11 @@ bool engine_next(struct engine *engine, psec until, uint32_t *out)
     while (wheel->summary || advance(engine, until)) {
         if (!wheel->summary)
             continue; /* a bucket of a higher wheel fell into one that is not the lowest */
-        uint32_t index = wheel->first[first_bucket(wheel)];
+        uint32_t bucket = first_bucket(wheel), index = wheel->first[bucket];
         struct channel *channel = &engine->channels[index];
         if (channel->at >= until)
             break;
-        unplace(engine, index);
+        unplace_first(engine, bucket, channel);
         engine->now = channel->at;
         channel->at = PSEC_NEVER;
         *out = index;

@@ -63,8 +63,8 @@ psec wire_room_at(const struct wire *wire)
 
 /* ---- sending ---- */
 
-static void drop(struct wire *wire, struct packet *const *packets, unsigned count,
-                 uint64_t *counter)
+__attribute__((noinline)) static void drop(struct wire *wire, struct packet *const *packets,
+                                           unsigned count, uint64_t *counter)
 {
     for (unsigned i = 0; i < count; i++)
         slab_lose(wire->pool, packets[i]);
@@ -182,7 +182,8 @@ static void send_faulty(struct wire *wire, struct packet *const *packets, unsign
 }
 
 /* A jitter that ended may have left something that arrives late. */
-static void send_odd(struct wire *wire, struct packet *const *packets, unsigned count, psec arrival)
+__attribute__((noinline)) static void send_odd(struct wire *wire, struct packet *const *packets,
+                                               unsigned count, psec arrival)
 {
     wire->odd = wire->faulty || wire->first;
     if (wire->faulty)
@@ -195,8 +196,8 @@ void wire_send(struct wire *wire, psec now, struct packet *const *packets, unsig
 {
     assert(count > 0);
     const struct wire_pace *pace = wire->pace;
-    uint64_t bytes = pace->overhead;
-    for (unsigned i = 0; i < count; i++)
+    uint64_t bytes = (uint64_t)pace->overhead + packets[0]->size;
+    for (unsigned i = 1; i < count; i++)
         bytes += packets[i]->size;
     psec start = wire->free_at > now ? wire->free_at : now;
     wire->free_at = start + (bytes * pace->byte_time >> TIME_BITS);
@@ -208,7 +209,8 @@ void wire_send(struct wire *wire, psec now, struct packet *const *packets, unsig
     if (__builtin_expect(wire->odd, 0)) {
         send_odd(wire, packets, count, arrival);
     } else if (!overruns(wire, packets, count)) {
-        for (unsigned i = 0; i < count; i++) /* the last is not looked at: it may be far away */
+        append(wire, packets[0], arrival); /* the last is not looked at: it may be far away */
+        for (unsigned i = 1; i < count; i++)
             append(wire, packets[i], arrival);
     }
 }
