@@ -98,7 +98,8 @@ class Summary(unittest.TestCase):
         self.assertEqual((code, out), (0, "2 passed, 0 failed, 1 skipped\n"))
 
     def test_a_failure_and_an_empty_log_fail(self):
-        code, out = self.summary('<testcase classname="s" name="a"><failure/></testcase>')
+        code, out = self.summary('<testcase classname="s" name="a"><failure/></testcase>'
+                                 "<system-out>a console: \x1bc\x1b[2J\x00</system-out>")
         self.assertEqual(code, 1)
         self.assertTrue(out.endswith("0 passed, 1 failed\n"))
         self.assertEqual(self.summary("")[0], 1)
