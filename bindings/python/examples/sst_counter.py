@@ -22,8 +22,9 @@ def member(number, members, last):
 
         table.predicate(everybody_is_here, count, columns=["count"], name="count on")
         table.wait(lambda table: table.all_at_least("count", last), ["count"], timeout=60)
-        table.barrier(timeout=60)  # whoever left sooner would be missing in the counts
-        return table.sum("count")
+        total = table.sum("count")
+        table.barrier(timeout=60)  # nobody leaves while others count
+        return total
 
 
 members, last = (*map(int, sys.argv[1:]), *(3, 1000)[len(sys.argv) - 1:])
