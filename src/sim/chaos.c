@@ -52,6 +52,7 @@ struct chaos {
     const struct plan *plan;
     struct chaos_result *result;
     struct world_watcher watcher;
+    struct world_watcher *watchers[2]; /* it, and NULL */
     struct world *world;
     struct checkers checkers;
     struct fault_schedule schedule;
@@ -441,13 +442,13 @@ static enum err parts_open(struct chaos *chaos, struct why *why)
         &chaos_load_service, &chaos_press_services[0], &chaos_press_services[1],
         &chaos_press_services[2], NULL};
     const struct plan *plan = chaos->plan;
-    struct world_watcher *watchers[] = {&chaos->watcher, NULL};
     struct world_settings world = WORLD_DEFAULTS;
     world.plan = plan;
     world.seed = chaos->settings->seed;
     world.node.services = services;
     world.node.faults = chaos->settings->plants;
-    world.watchers = watchers;
+    chaos->watchers[0] = &chaos->watcher;
+    world.watchers = chaos->watchers;
     settings_draw(chaos, &world);
     chaos->wires = calloc((size_t)plan->server_count * plan->port_count, sizeof *chaos->wires);
     chaos->servers = calloc(plan->server_count, sizeof *chaos->servers);
@@ -467,12 +468,7 @@ static enum err parts_open(struct chaos *chaos, struct why *why)
     if (!err)
         err = fault_schedule_make(&chaos->schedule, plan, chaos->settings->seed,
                                   &chaos->fault_settings, why);
-    if (!err)
-        err = world_open(&chaos->world, &world, why);
-    if (err)
-        return err;
-    phases_run(chaos);
-    return OK;
+    return err ? err : world_open(&chaos->world, &world, why);
 }
 
 static void result_fill(struct chaos *chaos)
@@ -505,6 +501,8 @@ enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *r
         .rng = rng_make(settings->seed, STREAM_CHAOS),
     };
     enum err err = parts_open(&chaos, why);
+    if (!err)
+        phases_run(&chaos);
     if (!err && chaos.failed) {
         if (why)
             *why = chaos.why;
