@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "os/cable.h"
 #include "topology/format/format.h"
+#include "transport/thread.h"
 
 #define SETTLE_NSEC  (20 * NSEC_PER_SEC)
 #define SILENCE_NSEC (1000 * NSEC_PER_SEC) /* a driver that is busy says no hellos */
@@ -88,6 +89,7 @@ struct host *stage_host(struct stage *stage, uint32_t servers, const struct weft
     }
     struct host *host = NULL;
     struct why why = {0};
+    thread_switch_lightly(); /* as weftd does */
     if (host_open(&host, &config, &why))
         bench_fail("%s", why.text);
     return host;

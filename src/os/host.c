@@ -335,7 +335,7 @@ enum err host_open(struct host **out, const struct host_config *config, struct w
     if (!config->spin)
         host->config.spin = WAIT_SPIN_NSEC;
     if (!config->yield)
-        host->config.yield = WAIT_YIELD_NSEC;
+        host->config.yield = YIELD_NSEC;
     host->yield_rest = YIELD_REST_NSEC;
     enum err err = host_open_parts(host, why);
     for (uint32_t i = 0; !err && i < config->server_count; i++)

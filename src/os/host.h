@@ -47,7 +47,7 @@ struct host_config {
     nsec hello_nsec, silence_nsec;    /* 0: the node's own choice */
     bool separate;
     const struct weft_service *const *services; /* ends with NULL; borrowed */
-    nsec spin, yield; /* before it sleeps; 0: as transport/wait.h has it, -1: not at all */
+    nsec spin, yield; /* before it sleeps; 0: its own choice, -1: not at all */
     /* More processes than processors, which the scheduler keeps apart (automatic groups, one for
      * each session): who yields does not give way to them, and better sleeps soon. */
     bool apart;

@@ -32,6 +32,7 @@
 #include "os/serial_file.h"
 #include "services/services.h"
 #include "topology/format/format.h"
+#include "transport/thread.h"
 
 #define FOLDER_MAX  CLUSTER_PATH_SIZE
 #define FOLDER_NSEC NSEC_PER_SEC /* between two looks whether it is still there */
@@ -400,6 +401,7 @@ static void daemon_run(struct daemon *daemon)
                  cluster_wire_words[daemon->cluster.wire]);
         daemon_log(line);
     }
+    thread_switch_lightly();
     while (!stopping && !daemon->deserted) {
         host_run(daemon->host, &stopping, clock_after(FOLDER_NSEC));
         daemon->deserted = !stopping && !folder_stands(daemon);

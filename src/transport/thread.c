@@ -1,6 +1,9 @@
 #include "transport/thread.h"
 
 #include <signal.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 int thread_start(struct thread *thread, const char *name, void *(*run)(void *), void *argument)
 {
@@ -22,4 +25,11 @@ void thread_join(struct thread *thread)
     if (thread->running)
         pthread_join(thread->handle, NULL);
     thread->running = 0;
+}
+
+void thread_switch_lightly(void)
+{
+    void *area = (char *)__builtin_thread_pointer() + __rseq_offset;
+    if (__rseq_size)
+        (void)!syscall(SYS_rseq, area, sizeof(struct rseq), RSEQ_FLAG_UNREGISTER, RSEQ_SIG);
 }
