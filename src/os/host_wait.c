@@ -3,9 +3,9 @@
 #include "os/host_impl.h"
 #include "transport/wait.h"
 
-#define LOOK_NSEC           (500 * 1000LL) /* between two looks at sockets while there are packets */
+#define LOOK_NSEC           (500 * 1000LL) /* between two looks at sockets when busy */
 #define YIELD_VAIN_NSEC     1000           /* less than a switch to another process and back */
-#define YIELD_LONG_NSEC     (200 * 1000LL)        /* a yield that takes so long was a mistake */
+#define YIELD_LONG_NSEC     (200 * 1000LL) /* a yield that takes so long was a mistake */
 #define YIELD_REST_NSEC_MAX (640 * 1000 * 1000LL) /* each rest is twice the last, up to this */
 
 enum {
