@@ -4,8 +4,8 @@
  *
  * Every member sends and every member delivers, its own messages too. A message is
  * delivered when all members have it, so that whatever one member delivered every
- * member delivers that does not fail, and at the same place of the order: also when
- * members fail, leave and join in between.
+ * member delivers that stays and does not fail, and at the same place of the order: also
+ * when members fail, leave and join in between.
  *
  *     static void deliver(struct sst_multicast *multicast,
  *                         const struct sst_multicast_message *messages, unsigned count,
@@ -84,7 +84,8 @@ struct sst_multicast_config {
 RIPC_API int sst_multicast_open(struct ripc *ripc, const struct sst_multicast_config *config,
                                 struct sst_multicast **multicast);
 
-/* Waits until all members have what we sent, leaves, and frees everything. Always closes;
+/* Waits until all members have what we sent, leaves, and frees everything: what others sent and
+ * is not delivered here by then never is. Always closes;
  * -ETIMEDOUT: some of it may be lost, or the others will see a failure. */
 RIPC_API int sst_multicast_close(struct sst_multicast *multicast, int64_t deadline);
 

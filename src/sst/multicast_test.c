@@ -2,6 +2,7 @@
 #include <weft/sst_multicast.h>
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "ripc/scene.h"
@@ -99,6 +100,17 @@ static void heard_await(struct member *member, const char *text)
     assert_string_equal(member->heard, text);
 }
 
+/* A member that has a thread, which writes what it heard: that is read when it is closed. */
+static void delivered_await(struct member *member, uint64_t count)
+{
+    struct sst_multicast_stats stats = {0};
+    for (int64_t deadline = scene_deadline(); stats.delivered < count && ripc_now() < deadline;) {
+        sched_yield();
+        assert_int_equal(sst_multicast_stats(member->multicast, &stats), 0);
+    }
+    assert_int_equal(stats.delivered, count);
+}
+
 static void one_alone_hears_itself(void **state)
 {
     struct member member = {0};
@@ -180,6 +192,7 @@ static void a_silent_member_passes_its_turns(void **state)
     assert_true(stats.nulls > 0);
     assert_int_equal(stats.sent, 0);
     assert_true(stats.nulls <= 12);
+    delivered_await(&pair[1], 12);
     pair_close(pair);
     assert_string_equal(pair[1].heard, "nnnnnnnnnnnn");
 }
