@@ -37,7 +37,7 @@ static void deliver(struct weft_self *self, struct weft_packet *packet)
     struct counter *counter = weft_memory(self);
     struct message *message = weft_payload(packet);
     if (weft_size(packet) != sizeof *message) {
-        weft_done(packet); /* nonsense */
+        weft_refuse(self, packet); /* nonsense */
     } else if (message->kind == '=') {
         char text[64];
         snprintf(text, sizeof text, "%lld %u", (long long)message->value, weft_source(packet));

@@ -10,7 +10,8 @@
  * called by the node's one thread and must return soon: no waiting, no clock, no files, no threads,
  * no randomness but weft_random. So the same service runs in the simulator, and a seed replays it.
  *
- * Packets have one owner. deliver() gives you one: send it on, answer with it, or weft_done() it.
+ * Packets have one owner. deliver() gives you one: send it on, answer with it, weft_done() it, or
+ * weft_refuse() it if it makes no sense.
  * intercept() lends you one: return WEFT_PASS and it travels on (changed if you changed it), or
  * WEFT_TAKEN and it is yours. Sending gives it away, also when sending fails.
  *
@@ -125,6 +126,8 @@ WEFT_API struct weft_packet *weft_packet(struct weft_self *self, uint32_t size);
 WEFT_API struct weft_packet *weft_packet_hollow(struct weft_self *self, uint32_t size,
                                                 uint32_t stored);
 WEFT_API void weft_done(struct weft_packet *packet);
+/* The same of one that makes no sense: counted among the drops of this server. */
+WEFT_API void weft_refuse(struct weft_self *self, struct weft_packet *packet);
 
 WEFT_API void *weft_payload(struct weft_packet *packet);
 WEFT_API uint32_t weft_size(const struct weft_packet *packet); /* of the payload, in memory */

@@ -28,6 +28,11 @@ void dispatch_drop(struct node *node, struct packet *packet, enum drop_reason re
     packet_done(packet);
 }
 
+void node_lost(struct node *node, struct packet *packet)
+{
+    dispatch_drop(node, packet, DROP_PORT_DOWN);
+}
+
 static void deliver(struct node *node, struct packet *packet)
 {
     if (packet->slot == SLOT_LINKS) {
@@ -52,8 +57,11 @@ static bool intercept(struct node *node, struct packet *packet)
     if (!self->service->ops->intercept)
         return false;
     uint64_t trail = packet->trail;
-    if (self->service->ops->intercept(self, (struct weft_packet *)packet) == WEFT_PASS)
+    if (self->service->ops->intercept(self, (struct weft_packet *)packet) == WEFT_PASS) {
+        if (packet->changed)
+            packet_seal(packet);
         return false;
+    }
     node->counts.intercepted++;
     self->intercepted++;
     if (node->config.watcher && node->config.watcher->taken)
@@ -173,16 +181,22 @@ int dispatch_sent(struct node *node, struct packet *packet)
 
 /* ---- receiving ---- */
 
-static void forward(struct node *node, struct packet *packet)
+/* Once at every server that is not its last. False: it goes no further. */
+static bool passes(struct node *node, struct packet *packet)
 {
     if (packet->slot != SLOT_LINKS && intercept(node, packet))
-        return;
+        return false;
     if (packet->hops_left == 0) {
         dispatch_drop(node, packet, DROP_HOPS);
-        return;
+        return false;
     }
     packet->hops_left--;
-    if (!frames_join(node, packet))
+    return true;
+}
+
+static void forward(struct node *node, struct packet *packet)
+{
+    if (passes(node, packet) && !frames_join(node, packet))
         (void)dispatch_wait(node, packet); /* it counts what it drops */
 }
 
@@ -220,6 +234,7 @@ void dispatch_received(struct node *node, unsigned port, struct packet *packet)
         forward(node, packet);
         return;
     case WAY_LIMBO:
+        packet->unseen = true;
         (void)limbo_add(node, packet); /* it counts what it drops */
         return;
     case WAY_NONE:
@@ -230,6 +245,17 @@ void dispatch_received(struct node *node, unsigned port, struct packet *packet)
 
 /* ---- again ---- */
 
+/* Out of limbo, if its way is known by now. */
+static void limbo_leave(struct node *node, struct packet *packet)
+{
+    if (packet->unseen && way_find(node, packet) == WAY_PORTS) {
+        packet->unseen = false;
+        if (!passes(node, packet))
+            return;
+    }
+    (void)place(node, packet); /* it counts what it drops */
+}
+
 void dispatch_again(struct node *node)
 {
     struct packet *next, *limbo = node->limbo;
@@ -238,7 +264,7 @@ void dispatch_again(struct node *node)
     node->limbo_count = 0;
     for (struct packet *packet = limbo; packet; packet = next) {
         next = packet->next;
-        (void)place(node, packet);
+        limbo_leave(node, packet);
     }
     if (node->config.faults & NODE_FAULT_DEAD_PORT)
         return;

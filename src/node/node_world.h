@@ -111,6 +111,8 @@ static inline void world_transmit(struct env *env, unsigned port, struct packet 
             packet_done(packets[i]);
             continue;
         }
+        packet_seal_hops(packets[i]);
+        packets[i]->read = false; /* it travels as bytes */
         packets[i]->order = (uint64_t)(wire->free_at + WORLD_DELAY);
         packets[i]->next = NULL;
         *wire->end = packets[i];

@@ -76,6 +76,7 @@ void packet_seal(struct packet *packet)
     struct header header = header_load(bytes);
     put_u32(bytes + AT_CHECK, header_check(&header));
     packet->read = true;
+    packet->changed = false;
 }
 
 bool packet_read(struct packet *packet, uint32_t most)
@@ -102,6 +103,7 @@ bool packet_read(struct packet *packet, uint32_t most)
     packet->route = __builtin_bswap64(words[3]);
     packet->identity = word_u32(words[4], 0);
     packet->read = true;
+    packet->changed = packet->unseen = false;
     return true;
 }
 

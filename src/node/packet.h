@@ -18,7 +18,7 @@
  *
  * A packet that stays in a process keeps its fields (`read`); one that came as bytes is parsed by
  * the node. On its way the node changes only hops and hops_left, in the struct: whoever makes bytes
- * of a packet calls packet_seal_hops first.
+ * of a packet calls packet_seal_hops first. What a service changes the node seals.
  *
  * A packet has one owner at a time. packet_done() gives it back to where it came from. */
 
@@ -68,6 +68,8 @@ struct packet {
     uint8_t port_in; /* PORT_NONE: made here */
     uint8_t slot;    /* of the service here; set by the node */
     bool read;       /* the fields are those of the header: no need to parse it again */
+    bool changed;    /* they are not any more: to be sealed before it travels on */
+    bool unseen;     /* it went to limbo as it came: its service here was not asked yet */
     node_id source;
     node_id server; /* of PACKET_TO_SERVER; of PACKET_TO_KEY who was its root when it was queued */
     port_set ports; /* it may take; set when it is queued */

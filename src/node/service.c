@@ -182,6 +182,11 @@ void weft_done(struct weft_packet *packet)
     packet_done(inside(packet));
 }
 
+void weft_refuse(struct weft_self *self, struct weft_packet *packet)
+{
+    dispatch_drop(self->node, inside(packet), DROP_REFUSED);
+}
+
 void *weft_payload(struct weft_packet *packet)
 {
     return packet_payload(inside(packet));
@@ -201,6 +206,7 @@ void weft_set_size(struct weft_packet *packet, uint32_t size)
 {
     assert(size <= inside(packet)->stored - PACKET_HEADER_SIZE);
     inside(packet)->size = inside(packet)->stored = PACKET_HEADER_SIZE + size;
+    inside(packet)->changed = true;
 }
 
 weft_server weft_source(const struct weft_packet *packet)
@@ -221,12 +227,14 @@ uint32_t weft_identity(const struct weft_packet *packet)
 void weft_set_identity(struct weft_packet *packet, uint32_t identity)
 {
     inside(packet)->identity = identity;
+    inside(packet)->changed = true;
 }
 
 void weft_set_priority(struct weft_packet *packet, unsigned priority)
 {
     inside(packet)->priority =
         (uint8_t)(priority < PACKET_PRIORITY_MAX ? priority : PACKET_PRIORITY_MAX);
+    inside(packet)->changed = true;
 }
 
 bool weft_is_for_key(const struct weft_packet *packet, struct weft_key *key)
@@ -254,6 +262,7 @@ static struct packet *claim(struct weft_self *self, struct weft_packet *packet)
     in->service = self->service->id;
     in->slot = (uint8_t)self->slot;
     in->hops_left = self->node->plan->hop_limit;
+    in->unseen = false;
     return in;
 }
 

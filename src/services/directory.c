@@ -525,7 +525,8 @@ static void directory_deliver(struct weft_self *self, struct weft_packet *packet
         break;
     case DIRECTORY_OPERATION_END:
         directory->garbage++;
-        break;
+        weft_refuse(self, packet);
+        return;
     }
     weft_done(packet);
 }

@@ -245,7 +245,7 @@ static void ping_deliver(struct weft_self *self, struct weft_packet *packet)
     void *payload = weft_payload(packet);
     if (!ping_packet_read(&read, payload, weft_size(packet))) {
         ping->strange++;
-        weft_done(packet);
+        weft_refuse(self, packet);
     } else if (read.kind == PING_BACK) {
         reply_arrived(self, packet, &read);
     } else {

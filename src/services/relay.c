@@ -187,15 +187,17 @@ static void relay_deliver(struct weft_self *self, struct weft_packet *packet)
 {
     struct relay *relay = weft_memory(self);
     struct relay_message message;
-    if (relay_read(&message, weft_payload(packet), weft_size(packet)) ||
-        message.from.server >= weft_server_count(self))
-        relay->garbage++;
-    else if (message.operation == RELAY_DATA)
+    bool good = !relay_read(&message, weft_payload(packet), weft_size(packet)) &&
+                message.from.server < weft_server_count(self);
+    if (good && message.operation == RELAY_DATA) {
         data_hand_over(self, &message, weft_payload(packet), weft_size(packet));
-    else if (message.operation == RELAY_ABSENT)
+    } else if (good && message.operation == RELAY_ABSENT) {
         absence_heard(self, &message);
-    else
+    } else {
         relay->garbage++;
+        weft_refuse(self, packet);
+        return;
+    }
     weft_done(packet);
 }
 

@@ -287,8 +287,10 @@ static void env_transmit(struct env *env, unsigned port, struct packet **packets
     uint32_t index = at->self * world->plan->port_count + port;
     struct wire *wire = &world->wires[index];
     struct packet *first = wire->first;
-    for (unsigned i = 0; i < count; i++)
-        packets[i]->read = true; /* its fields stay with it */
+    for (unsigned i = 0; i < count; i++) {
+        assert(!packets[i]->changed); /* between processes its bytes would say something else */
+        packets[i]->read = true;      /* its fields stay with it */
+    }
     wire_send(wire, engine_now(world->engine), packets, count);
     if (wire->first != first)
         arm(world, index);

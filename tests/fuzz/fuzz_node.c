@@ -66,7 +66,18 @@ static void on_deliver(struct weft_self *self, struct weft_packet *packet)
         weft_done(packet);
 }
 
-static const struct weft_service_ops echo_ops = {.deliver = on_deliver};
+static enum weft_verdict on_pass(struct weft_self *self, struct weft_packet *packet)
+{
+    if (weft_identity(packet) & 1)
+        weft_set_size(packet, weft_size(packet) / 2);
+    if (weft_identity(packet) & 2)
+        weft_set_identity(packet, weft_identity(packet) + 1);
+    if (weft_identity(packet) & 4)
+        weft_set_priority(packet, weft_hops(packet));
+    return WEFT_PASS;
+}
+
+static const struct weft_service_ops echo_ops = {.deliver = on_deliver, .intercept = on_pass};
 static const struct weft_service echo = {
     .version = WEFT_SERVICE_VERSION, .name = "echo", .id = 2, .queue_packets = 8, .ops = &echo_ops};
 static const struct weft_service *const services[] = {&echo, NULL};
@@ -92,6 +103,7 @@ static struct packet *packet_from(struct stage *stage, const uint8_t *bytes, uin
     packet->hops_left = bytes[4];
     packet->source = bytes[11] % 5;
     packet->server = bytes[15] % 6;
+    packet->identity = bytes[35];
     packet_seal(packet);
     packet->read = false;
     return packet;

@@ -1,0 +1,445 @@
+/* What becomes of packets on their way: services that see, change, stop and refuse them, queues,
+ * and a count for each that is dropped. Packets travel as bytes here, as between processes. */
+#include "base/rng.h"
+#include "node/node.h"
+#include "node/node_world.h"
+
+#define MSEC       1000000LL
+#define COURIER_ID 300
+#define RUSH_ID    301
+#define NEWEST_ID  302
+#define QUEUE_MOST 8
+#define LIMBO_MOST 16
+
+enum errand { ERRAND_PLAIN, ERRAND_CHANGE, ERRAND_NONSENSE };
+
+/* What a program asks for, and what a packet carries. */
+struct letter {
+    uint8_t errand;
+    uint8_t touched; /* by servers on its way */
+    uint8_t by_key;  /* to the root of `route`, not to a server */
+    uint8_t by_stop; /* to `stop` first */
+    uint32_t number;
+    uint32_t priority;
+    weft_server to, stop;
+    uint64_t route;
+    uint8_t rest[32];
+};
+
+#define LETTER_CUT (sizeof(struct letter) - sizeof((struct letter){0}.rest))
+
+/* What happened in all servers of the test's world. */
+static struct {
+    unsigned count;
+    uint32_t numbers[64];
+    struct letter letter; /* the last, and what came with it */
+    uint32_t size, identity, hops;
+    weft_server source, at;
+    unsigned stops, ups[27], downs[27];
+    unsigned dropped[DROP_COUNT];
+} seen;
+
+static uint8_t hop_limit; /* of the test's plan */
+
+static void courier_request(struct weft_self *self, uint64_t client, const void *bytes,
+                            uint32_t size)
+{
+    struct letter letter;
+    assert_int_equal(size, sizeof letter);
+    memcpy(&letter, bytes, sizeof letter);
+    struct weft_packet *packet = weft_packet(self, sizeof letter);
+    if (!packet)
+        return;
+    memcpy(weft_payload(packet), &letter, sizeof letter);
+    weft_set_identity(packet, letter.number);
+    weft_set_priority(packet, letter.priority);
+    if (!letter.by_key) {
+        (void)weft_send_server(self, packet, letter.by_stop ? letter.stop : letter.to);
+        return;
+    }
+    struct key made = key_make(letter.route);
+    struct weft_key key;
+    memcpy(key.bytes, made.bytes, sizeof key.bytes);
+    (void)weft_send_key(self, packet, &key);
+}
+
+static enum weft_verdict courier_intercept(struct weft_self *self, struct weft_packet *packet)
+{
+    struct letter *letter = weft_payload(packet);
+    letter->touched++;
+    if (letter->errand == ERRAND_CHANGE && weft_size(packet) == sizeof *letter) {
+        weft_set_size(packet, LETTER_CUT);
+        weft_set_identity(packet, weft_identity(packet) + 100);
+    }
+    return WEFT_PASS;
+}
+
+/* Each server that it came through has seen it once, and taken one of its hops; the last, too, if
+ * it became the root while the packet waited there. */
+static void way_check(const struct weft_packet *packet, const struct letter *letter)
+{
+    unsigned hops = weft_hops(packet);
+    assert_true(letter->touched + 1u >= hops && letter->touched <= hops);
+    assert_int_equal(((const struct packet *)packet)->hops_left, hop_limit - letter->touched);
+}
+
+static void courier_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    struct letter letter = {0};
+    memcpy(&letter, weft_payload(packet), weft_size(packet));
+    if (letter.errand == ERRAND_NONSENSE) {
+        weft_refuse(self, packet);
+        return;
+    }
+    if (letter.by_stop && letter.stop == weft_here(self)) {
+        seen.stops++;
+        (void)weft_send_server(self, packet, letter.to);
+        return;
+    }
+    if (!letter.by_stop)
+        way_check(packet, &letter);
+    seen.letter = letter;
+    seen.size = weft_size(packet);
+    seen.identity = weft_identity(packet);
+    seen.hops = weft_hops(packet);
+    seen.source = weft_source(packet);
+    seen.at = weft_here(self);
+    seen.numbers[seen.count++ % 64] = weft_identity(packet);
+    weft_done(packet);
+}
+
+static void courier_up(struct weft_self *self, weft_server server)
+{
+    seen.ups[server]++;
+}
+
+static void courier_down(struct weft_self *self, weft_server server)
+{
+    seen.downs[server]++;
+}
+
+static const struct weft_service_ops courier_ops = {
+    .deliver = courier_deliver,
+    .intercept = courier_intercept,
+    .peer_up = courier_up,
+    .peer_down = courier_down,
+    .request = courier_request,
+};
+static const struct weft_service_ops queue_ops = {
+    .deliver = courier_deliver,
+    .intercept = courier_intercept,
+    .request = courier_request,
+};
+static const struct weft_service courier = {.version = WEFT_SERVICE_VERSION,
+                                            .name = "courier",
+                                            .id = COURIER_ID,
+                                            .ops = &courier_ops,
+                                            .queue_packets = QUEUE_MOST};
+static const struct weft_service rush = {.version = WEFT_SERVICE_VERSION,
+                                         .name = "rush",
+                                         .id = RUSH_ID,
+                                         .ops = &queue_ops,
+                                         .queue = WEFT_QUEUE_PRIORITY,
+                                         .queue_packets = QUEUE_MOST};
+static const struct weft_service newest = {.version = WEFT_SERVICE_VERSION,
+                                           .name = "newest",
+                                           .id = NEWEST_ID,
+                                           .ops = &queue_ops,
+                                           .queue = WEFT_QUEUE_NEWEST,
+                                           .queue_packets = QUEUE_MOST};
+static const struct weft_service *const services[] = {&courier, &rush, &newest, NULL};
+
+static void on_dropped(struct node_watcher *watcher, node_id at, const struct packet *packet,
+                       enum drop_reason reason)
+{
+    seen.dropped[reason] += packet->service != 0; /* links say everything again */
+}
+
+static struct node_watcher watcher = {.dropped = on_dropped};
+
+static struct world *stage_open(const char *spec)
+{
+    const struct node_config config = {
+        .seed = 1, .services = services, .watcher = &watcher, .limbo_packets = LIMBO_MOST};
+    memset(&seen, 0, sizeof seen);
+    struct world *world = world_open(spec, &config);
+    hop_limit = world->plan.hop_limit;
+    return world;
+}
+
+static struct world *stage_open_settled(const char *spec)
+{
+    struct world *world = stage_open(spec);
+    world_run(world, WORLD_SETTLED);
+    memset(&seen, 0, sizeof seen);
+    return world;
+}
+
+static void post(struct world *world, node_id from, uint16_t service, const struct letter *letter)
+{
+    world_ask(world, from, service, 1, letter, sizeof *letter);
+}
+
+/* As its nodes count it, and as the watcher saw it. */
+static void assert_dropped(struct world *world, enum drop_reason reason, unsigned count)
+{
+    uint64_t sum = 0;
+    for (node_id id = 0; id < world->plan.server_count; id++) {
+        struct node_look look = {0};
+        if (world->nodes[id].node)
+            node_look(world->nodes[id].node, &look);
+        sum += look.drops[reason];
+    }
+    assert_int_equal(sum, count);
+    assert_int_equal(seen.dropped[reason], count);
+}
+
+/* ---- on the way ---- */
+
+static void what_a_service_changes_arrives_changed(void **state)
+{
+    struct world *world = stage_open_settled("torus:7");
+    const struct letter letter = {.errand = ERRAND_CHANGE, .number = 5, .to = 3};
+    for (unsigned i = 1; i <= 20; i++) { /* also many in one frame */
+        post(world, 0, COURIER_ID, &letter);
+        if (i % QUEUE_MOST == 0)
+            world_run(world, MSEC);
+    }
+    world_run(world, MSEC);
+    assert_int_equal(seen.count, 20);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(seen.numbers[i], 105);
+    assert_int_equal(seen.size, LETTER_CUT);
+    assert_int_equal(seen.letter.touched, 2);
+    assert_dropped(world, DROP_DAMAGED, 0);
+    world_close(world);
+}
+
+static void a_packet_goes_on_from_its_stop(void **state)
+{
+    struct world *world = stage_open_settled("torus:9");
+    post(world, 0, COURIER_ID,
+         &(struct letter){.number = 8, .to = 4, .stop = 8, .by_stop = 1}); /* the other way */
+    world_run(world, MSEC);
+    assert_int_equal(seen.stops, 1);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.at, 4);
+    assert_int_equal(seen.source, 0);
+    assert_int_equal(seen.identity, 8);
+    assert_int_equal(seen.hops, 1 + 4);
+    assert_int_equal(seen.letter.touched, 3);
+    world_close(world);
+}
+
+/* How many wait for a root at other servers than that one. */
+static uint32_t limbo_but_at(const struct world *world, node_id here)
+{
+    uint32_t sum = 0;
+    for (node_id id = 0; id < world->plan.server_count; id++) {
+        struct node_look look = {0};
+        if (world->nodes[id].node && id != here)
+            node_look(world->nodes[id].node, &look);
+        sum += look.limbo;
+    }
+    return sum;
+}
+
+/* A root returns while one server sends to its keys: some packets wait at a server on the way. The
+ * service there sees those once, as all others (way_check). */
+static void who_waited_for_a_root_is_seen_once_at_each_server(void **state)
+{
+    struct world *world = stage_open_settled("torus:9");
+    uint64_t route = 1;
+    uint32_t sent = 0, waited = 0;
+    while (keyspace_group(&world->plan.keyspace, route).home != 4)
+        route++;
+    for (unsigned round = 0; round < 20; round++) {
+        world_crash(world, 4);
+        world_run(world, (1500 + round) * MSEC);
+        world_start(world, 4);
+        for (; !node_is_root(world->nodes[4].node, route); sent++) {
+            post(world, 1, COURIER_ID, &(struct letter){.by_key = 1, .route = route});
+            world_run(world, 700);
+            waited += limbo_but_at(world, 1);
+        }
+        world_run(world, MSEC);
+    }
+    assert_true(waited > 0);
+    assert_int_equal(seen.count + seen.dropped[DROP_LIMBO_FULL] + seen.dropped[DROP_QUEUE_FULL],
+                     sent);
+    world_close(world);
+}
+
+static void services_hear_who_goes_and_who_comes(void **state)
+{
+    struct world *world = stage_open_settled("torus:3x3x3");
+    world_crash(world, 13);
+    world_run(world, 1500 * MSEC);
+    for (node_id id = 0; id < 27; id++) {
+        assert_int_equal(seen.downs[id], id == 13 ? 26 : 0); /* each other server's service */
+        assert_int_equal(seen.ups[id], 0);
+    }
+    world_start(world, 13);
+    world_run(world, 1500 * MSEC);
+    for (node_id id = 0; id < 27; id++) {
+        assert_int_equal(seen.downs[id], id == 13 ? 26 : 0);
+        assert_int_equal(seen.ups[id], id == 13 ? 26 : 1); /* and 13's hears of all */
+    }
+    world_close(world);
+}
+
+/* ---- queues ---- */
+
+/* Twelve letters at once over a slow link: one leaves at once, the others are more than may wait.
+ */
+static void queue_fill(struct world *world, uint16_t service)
+{
+    static const uint8_t priorities[12] = {0, 3, 1, 7, 3, 2, 6, 0, 5, 4, 1, 7};
+    world->rate = 1000 * 1000;
+    for (uint32_t i = 0; i < 12; i++) {
+        post(world, 0, service, &(struct letter){.number = i, .priority = priorities[i], .to = 1});
+        world_run(world, 1000);
+    }
+    world_run(world, 100 * MSEC);
+}
+
+static void assert_order(const uint32_t *numbers, unsigned count)
+{
+    assert_int_equal(seen.count, count);
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(seen.numbers[i], numbers[i]);
+}
+
+static void ready_made_queues_choose_who_goes_first_and_who_not_at_all(void **state)
+{
+    struct world *world = stage_open_settled("torus:5");
+    queue_fill(world, COURIER_ID);
+    assert_order((const uint32_t[]){0, 1, 2, 3, 4, 5, 6, 7, 8}, 9);
+    assert_dropped(world, DROP_QUEUE_FULL, 3);
+    world_close(world);
+
+    world = stage_open_settled("torus:5");
+    queue_fill(world, RUSH_ID); /* the least went: 7, 2, 10 */
+    assert_order((const uint32_t[]){0, 3, 11, 6, 8, 9, 1, 4, 5}, 9);
+    assert_dropped(world, DROP_QUEUE_FULL, 3);
+    world_close(world);
+
+    world = stage_open_settled("torus:5");
+    queue_fill(world, NEWEST_ID); /* the oldest went: 1, 2, 3 */
+    assert_order((const uint32_t[]){0, 11, 10, 9, 8, 7, 6, 5, 4}, 9);
+    assert_dropped(world, DROP_QUEUE_FULL, 3);
+    world_close(world);
+}
+
+/* ---- dropped ---- */
+
+/* A packet as if server 1 had sent it to server 0; the caller seals it. */
+static struct packet *forge(struct world *world, uint16_t service, weft_server to)
+{
+    struct packet *packet = packet_take(world->pool, PACKET_HEADER_SIZE);
+    packet->size = packet->stored = PACKET_HEADER_SIZE;
+    packet->service = service;
+    packet->hops_left = 9;
+    packet->source = 1;
+    packet_set_server(packet, to);
+    return packet;
+}
+
+static void arrive(struct world *world, struct packet *packet)
+{
+    struct world_wire *wire = world_wire(world, 1, plan_port(&world->plan, 1, 0));
+    packet->read = false;
+    packet->order = (uint64_t)world->now;
+    packet->next = NULL;
+    *wire->end = packet;
+    wire->end = &packet->next;
+    world_run(world, MSEC);
+}
+
+static void what_comes_and_is_of_no_use_is_counted(void **state)
+{
+    struct world *world = stage_open_settled("torus:5");
+    struct packet *packet = forge(world, COURIER_ID, 0);
+    packet_seal(packet);
+    packet->bytes[8] ^= 1;
+    arrive(world, packet);
+    assert_dropped(world, DROP_DAMAGED, 1);
+    packet = forge(world, 999, 0);
+    packet_seal(packet);
+    arrive(world, packet);
+    assert_dropped(world, DROP_NO_SERVICE, 1);
+    packet = forge(world, COURIER_ID, 77);
+    packet_seal(packet);
+    arrive(world, packet);
+    assert_dropped(world, DROP_UNREACHABLE, 1);
+    packet = forge(world, COURIER_ID, 4);
+    packet->hops_left = 0;
+    packet_seal(packet);
+    arrive(world, packet);
+    assert_dropped(world, DROP_HOPS, 1);
+    post(world, 0, COURIER_ID, &(struct letter){.errand = ERRAND_NONSENSE, .to = 2});
+    world_run(world, MSEC);
+    assert_dropped(world, DROP_REFUSED, 1);
+    world_cut(world, 0, 1, true);
+    world_run(world, 1500 * MSEC);
+    packet = forge(world, COURIER_ID, 0);
+    packet_seal(packet);
+    arrive(world, packet);
+    assert_dropped(world, DROP_STRAY, 1);
+    assert_int_equal(seen.count, 0);
+    world_close(world);
+}
+
+static void what_cannot_leave_is_counted(void **state)
+{
+    static struct packet *taken[WORLD_PACKETS];
+    struct world *world = stage_open_settled("torus:5");
+    post(world, 0, COURIER_ID, &(struct letter){.to = 77});
+    assert_dropped(world, DROP_UNREACHABLE, 1);
+
+    unsigned count = 0;
+    while ((taken[count] = packet_take(world->pool, PACKET_HEADER_SIZE)) != NULL)
+        count++;
+    post(world, 0, COURIER_ID, &(struct letter){.to = 1});
+    while (count > 0)
+        packet_done(taken[--count]);
+    struct node_look look;
+    node_look(world->nodes[0].node, &look);
+    assert_int_equal(look.drops[DROP_NO_BUFFER], 1);
+
+    struct packet *lost = forge(world, COURIER_ID, 1);
+    lost->slot = 1;
+    node_lost(world->nodes[0].node, lost);
+    assert_dropped(world, DROP_PORT_DOWN, 1);
+
+    world->rate = 1000 * 1000;
+    for (unsigned i = 0; i < 4; i++) {
+        post(world, 0, COURIER_ID, &(struct letter){.to = 1});
+        world_run(world, 1000);
+    }
+    world_crash(world, 0);
+    assert_int_equal(seen.dropped[DROP_STOPPED], 3); /* one was under way */
+    world_close(world);
+}
+
+static void too_many_for_a_key_without_a_root_are_counted(void **state)
+{
+    struct world *world = stage_open("torus:5");
+    uint64_t route = 1;
+    while (keyspace_group(&world->plan.keyspace, route).home != 0)
+        route++;
+    world_run(world, 1000);
+    for (unsigned i = 0; i < LIMBO_MOST + 3; i++)
+        post(world, 0, COURIER_ID, &(struct letter){.by_key = 1, .route = route});
+    assert_dropped(world, DROP_LIMBO_FULL, 3);
+    world_run(world, WORLD_SETTLED);
+    assert_int_equal(seen.count, LIMBO_MOST);
+    world_close(world);
+}
+
+TEST_MAIN(TEST(what_a_service_changes_arrives_changed), TEST(a_packet_goes_on_from_its_stop),
+          TEST(who_waited_for_a_root_is_seen_once_at_each_server),
+          TEST(services_hear_who_goes_and_who_comes),
+          TEST(ready_made_queues_choose_who_goes_first_and_who_not_at_all),
+          TEST(what_comes_and_is_of_no_use_is_counted), TEST(what_cannot_leave_is_counted),
+          TEST(too_many_for_a_key_without_a_root_are_counted))
