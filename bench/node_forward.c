@@ -109,7 +109,8 @@ static struct forward_round forward_round(struct host *host, pid_t forwarder, ui
     while (now < end) {
         for (unsigned i = 0; i < 8 && left->ops->room(left); i++) {
             struct packet *frame = &pump.packet;
-            left->ops->transmit(left, &frame, 1, false);
+            if (!left->ops->transmit(left, &frame, 1, false))
+                bench_fail("the link is gone");
         }
         packets += drain(right, size);
         now = clock_now();
@@ -143,7 +144,8 @@ static double forward_alone(struct host *host, struct host *middle, uint32_t siz
     for (unsigned turn = 0; turn < turns; turn++) {
         for (unsigned i = 0; i < 16 && left->ops->room(left); i++) {
             struct packet *frame = &pump.packet;
-            left->ops->transmit(left, &frame, 1, false);
+            if (!left->ops->transmit(left, &frame, 1, false))
+                bench_fail("the link is gone");
         }
         double begin = bench_seconds(&clock);
         while (host_pass(middle))

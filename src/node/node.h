@@ -97,8 +97,8 @@ void node_close(struct node *node);
 env_nsec node_step(struct node *node);
 
 /* What happened; then call node_step. */
-void node_input(struct node *node, unsigned port);            /* receive() has something */
-void node_room(struct node *node, unsigned port);             /* room() was 0 and is not any more */
+void node_input(struct node *node, unsigned port); /* receive() has something */
+void node_room(struct node *node, unsigned port);  /* room() was 0 and is not any more */
 /* From inside transmit(): it cannot be sent, the link is gone. Takes it. */
 void node_lost(struct node *node, struct packet *packet);
 void node_carrier(struct node *node, unsigned port, bool on); /* the world knows that the other end

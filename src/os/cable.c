@@ -155,38 +155,36 @@ static uint32_t cable_room(struct port *port)
     return cable->outlet->ops->room(cable->outlet, FRAME_BODY_MAX) ? PACKET_SIZE_MAX : 0;
 }
 
-/* Whatever is not in memory travels as zeroes. */
+/* At least one. Whatever is not in memory travels as zeroes. */
 static unsigned frame_gather(struct iovec *pieces, struct packet **packets, unsigned count)
 {
     static const uint8_t zeroes[PACKET_SIZE_MAX];
-    unsigned piece_count = 0;
-    for (unsigned i = 0; i < count; i++) {
+    unsigned piece_count = 0, i = 0;
+    do {
         struct packet *packet = packets[i];
         packet_seal_hops(packet);
         pieces[piece_count++] = (struct iovec){packet->bytes, packet->stored};
         if (packet->size > packet->stored)
             pieces[piece_count++] = (struct iovec){(void *)zeroes, packet->size - packet->stored};
-    }
+    } while (++i < count);
     return piece_count;
 }
 
-static void cable_transmit(struct port *port, struct packet **packets, unsigned count, bool lazy)
+static bool cable_transmit(struct port *port, struct packet **packets, unsigned count, bool lazy)
 {
     struct cable *cable = cable_of(port);
     struct iovec pieces[2 * EGRESS_FRAME_MAX];
-    assert(count <= EGRESS_FRAME_MAX);
-    int result = -EPIPE;
-    if (cable->carrier && !cable->ending) {
-        const struct frame_head head = {.kind = CABLE_KIND | (lazy ? FRAME_LAZY : 0)};
-        unsigned piece_count = frame_gather(pieces, packets, count);
-        result = cable->outlet->ops->push(cable->outlet, &head, pieces, piece_count);
-        if (result == -EPROTO)
-            cable_condemn(cable);
-    }
-    if (result)
-        port->lost += count;
-    for (unsigned i = 0; i < count; i++)
+    assert(count > 0 && count <= EGRESS_FRAME_MAX);
+    if (!cable->carrier || cable->ending)
+        return false;
+    const struct frame_head head = {.kind = CABLE_KIND | (lazy ? FRAME_LAZY : 0)};
+    unsigned piece_count = frame_gather(pieces, packets, count);
+    int result = cable->outlet->ops->push(cable->outlet, &head, pieces, piece_count);
+    if (result == -EPROTO)
+        cable_condemn(cable);
+    for (unsigned i = 0; !result && i < count; i++)
         packet_done(packets[i]);
+    return !result;
 }
 
 /* ---- beginning and end ---- */

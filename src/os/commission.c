@@ -112,7 +112,8 @@ static bool port_send(void *context, unsigned number, const void *bytes, size_t 
     memcpy(packet_payload(packet), bytes, size);
     packet_seal(packet);
     /* Who has its place wakes nobody: whoever looks for one looks at every hello of its own. */
-    port->ops->transmit(port, &packet, 1, commission->place != NODE_NONE);
+    if (!port->ops->transmit(port, &packet, 1, commission->place != NODE_NONE))
+        packet_done(packet); /* it is said again */
     return true;
 }
 

@@ -405,12 +405,3 @@ struct port *host_port(struct host *host, node_id server, unsigned number)
     struct host_node *node = host_find(host, server);
     return node ? node->ports[number] : NULL;
 }
-
-uint64_t host_lost(const struct host *host)
-{
-    uint64_t lost = 0;
-    for (uint32_t i = 0; i < host->config.server_count; i++)
-        for (unsigned number = 0; number < PORT_MAX; number++)
-            lost += host->nodes[i].ports[number] ? host->nodes[i].ports[number]->lost : 0;
-    return lost;
-}

@@ -74,5 +74,3 @@ int host_request(struct host *host, node_id server, uint16_t service, const void
 struct node *host_node(struct host *host, node_id server); /* NULL: not here */
 struct port;
 struct port *host_port(struct host *host, node_id server, unsigned number);
-/* Packets sent to nobody, of all ports. */
-uint64_t host_lost(const struct host *host);

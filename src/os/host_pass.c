@@ -45,14 +45,15 @@ static void env_transmit(struct env *env, unsigned number, struct packet **packe
 {
     struct host_node *node = host_node_of(env);
     struct port *port = node->ports[number];
-    for (unsigned i = 0; !port && i < count; i++)
-        packet_done(packets[i]);
-    if (!port)
-        return;
-    if (port->shaper.bits_per_sec)
-        shaper_take(&port->shaper, env->now, packets_bytes(packets, count));
-    node->host->eager |= !lazy;
-    port->ops->transmit(port, packets, count, lazy);
+    bool sent = false;
+    if (port) {
+        if (port->shaper.bits_per_sec)
+            shaper_take(&port->shaper, env->now, packets_bytes(packets, count));
+        node->host->eager |= !lazy;
+        sent = port->ops->transmit(port, packets, count, lazy);
+    }
+    for (unsigned i = 0; !sent && i < count; i++)
+        node_lost(node->node, packets[i]);
 }
 
 static void env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)

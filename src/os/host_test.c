@@ -76,7 +76,11 @@ static void servers_of_one_process_reach_each_other(void **state)
         scene_until(&scene, scene_reaches(&scene, 0, id, 27));
     for (uint8_t to = 1; to < 27; to++)
         ping(&scene, 0, 0, to);
-    assert_int_equal(host_lost(scene.hosts[0]), 0);
+    for (node_id id = 0; id < 27; id++) {
+        struct node_look look;
+        node_look(host_node(scene.hosts[0], id), &look);
+        assert_int_equal(look.drops[DROP_PORT_DOWN], 0);
+    }
     scene_close(&scene);
 }
 

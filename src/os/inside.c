@@ -50,16 +50,12 @@ static uint32_t inside_room(struct port *port)
     return room ? PACKET_SIZE_MAX : 0;
 }
 
-static void inside_transmit(struct port *port, struct packet **packets, unsigned count, bool lazy)
+static bool inside_transmit(struct port *port, struct packet **packets, unsigned count, bool lazy)
 {
     struct inside *inside = inside_of(port);
     struct inside *other = inside->other;
-    if (!other) {
-        port->lost += count;
-        for (unsigned i = 0; i < count; i++)
-            packet_done(packets[i]);
-        return;
-    }
+    if (!other)
+        return false;
     assert(other->tail - other->head + count <= INSIDE_PACKETS_MAX);
     bool was_empty = other->head == other->tail;
     bool told = !was_empty && (lazy || !other->lazy);
@@ -68,6 +64,7 @@ static void inside_transmit(struct port *port, struct packet **packets, unsigned
         other->inbox[other->tail++ & INBOX_MASK] = packets[i];
     if (!told)
         other->arrived(other->owner, other->port.server, other->port.number, lazy);
+    return true;
 }
 
 static void inside_close(struct port *port)

@@ -23,10 +23,11 @@ struct port_ops {
     enum port_news (*look)(struct port *port); /* is there something to receive? */
     unsigned (*receive)(struct port *port, struct packet **out, unsigned most);
     /* Bytes of the next frame: 0 (busy) or PACKET_SIZE_MAX. A link with nobody at its other end
-     * has room: what is sent there is lost. */
+     * has room: what is sent there is refused. */
     uint32_t (*room)(struct port *port);
-    /* Sends them as one frame, and is done with them. */
-    void (*transmit)(struct port *port, struct packet **packets, unsigned count, bool lazy);
+    /* Sends them as one frame, and is done with them. False: there is nobody; they are still the
+     * caller's. */
+    bool (*transmit)(struct port *port, struct packet **packets, unsigned count, bool lazy);
     void (*settle)(struct port *port); /* or NULL: nothing is ever on loan */
     void (*close)(struct port *port);  /* gives back what it holds */
 };
@@ -36,7 +37,6 @@ struct port {
     uint32_t server; /* whose port it is ... */
     uint32_t number; /* ... and which */
     struct shaper shaper;
-    uint64_t lost; /* packets sent to nobody */
 };
 
 /* What a port tells whoever steps its node. */
