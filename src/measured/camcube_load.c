@@ -17,18 +17,12 @@
 #define ANSWER_NSEC (30 * NSEC_PER_SEC)
 #define WARM_SHARE  0.25 /* of the time that is counted, before it */
 #define SPARE_NSEC  (60 * NSEC_PER_SEC)
-#define SPEC_TEXT   32
 
 const char *const load_kind_words[LOAD_KINDS] = {"jumbo", "1,500 B", "1,500 B aggregated"};
 
 /* Payloads: with weft's header 8,940 (the largest packet) and 1,500. */
 static const uint16_t kind_sizes[LOAD_KINDS] = {WEFT_PAYLOAD_MAX, 1500 - WEFT_HEADER_SIZE,
                                                 1500 - WEFT_HEADER_SIZE};
-
-static void spec_write(char spec[SPEC_TEXT], const struct load_job *job)
-{
-    snprintf(spec, SPEC_TEXT, "torus:%ux%ux%u", job->servers, job->servers, job->servers);
-}
 
 /* ---- what two looks at all servers say ---- */
 
@@ -174,16 +168,14 @@ static void measure_run(struct hosts *hosts, const void *argument)
 
 enum err load_measure(struct load_found *found, const struct load_job *job, struct why *why)
 {
-    char spec[SPEC_TEXT];
     struct measurement measurement = {.job = job, .found = crowd_memory(sizeof *found)};
     enum err err = OK;
     if (!measurement.found)
         return why_memory(why);
-    spec_write(spec, job);
     struct hosts_plan plan = {
         .name = "saturated links",
-        .spec = spec,
-        .process_count = job->servers * job->servers * job->servers,
+        .spec = job->spec,
+        .process_count = job->processes,
         .wire = "shm",
         .rate = job->rate,
         .sleeping = true, /* who polls for a while before it sleeps is busy all the time */
@@ -258,12 +250,10 @@ free_looks:
 
 enum err load_simulate(struct load_found *found, const struct load_job *job, struct why *why)
 {
-    char spec[SPEC_TEXT];
     struct topology topology;
     struct plan plan;
-    spec_write(spec, job);
     *found = (struct load_found){0};
-    enum err err = topology_build(&topology, spec, why);
+    enum err err = topology_build(&topology, job->spec, why);
     if (err)
         return err;
     err = plan_init(&plan, &topology, why);

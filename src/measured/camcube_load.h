@@ -1,5 +1,5 @@
 #pragma once
-/* camcube_load: servers of a 3x3x3 torus that saturate L of their links each, in real processes
+/* camcube_load: servers of a network that saturate L of their links each, in real processes
  * with shaped links and in the simulator, by the same service and the same count.
  *
  * Throughput is as in the paper: what a server received and what its neighbours received from it,
@@ -29,11 +29,12 @@ struct load_found {
 };
 
 struct load_job {
-    uint64_t rate;    /* bits a second of each direction of a link */
-    uint32_t links;   /* a bit for each number of links that is tried */
-    double seconds;   /* that are counted, of each */
-    uint32_t servers; /* of an axis: 3 is the paper's */
-    uint64_t seed;    /* simulated only */
+    uint64_t rate;      /* bits a second of each direction of a link */
+    uint32_t links;     /* a bit for each number of links that is tried */
+    double seconds;     /* that are counted, of each */
+    const char *spec;   /* of the network */
+    uint32_t processes; /* real only: how many host its servers */
+    uint64_t seed;      /* simulated only */
 };
 
 MUST_CHECK enum err load_measure(struct load_found *found, const struct load_job *job,

@@ -86,6 +86,7 @@ enum err trip_measure(const struct trip_job *job, double usec[TRIP_SIZES], struc
         .spec = job->spec,
         .process_count = job->process_count,
         .wire = job->wire,
+        .rate = job->rate,
         .polling = job->polling,
         .sleeping = job->sleeping,
         .run = measure_run,

@@ -21,6 +21,7 @@ struct trip_job {
     /* Real only, as in hosts.h. */
     uint32_t process_count;
     const char *wire;
+    uint64_t rate;
     bool polling, sleeping;
 };
 

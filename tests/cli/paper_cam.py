@@ -56,7 +56,8 @@ class Links(unittest.TestCase):
         figure = run("cam-fig4a")
         table = rows(figure)
         self.assertEqual([(row["world"], row["links"]) for row in table],
-                         [("real", 1), ("real", 6), ("simulated", 1), ("simulated", 6)])
+                         [(world, links) for world in ("real", "simulated", "simulated novacube",
+                                                       "simulated jellyfish") for links in (1, 6)])
         for row in table:
             for kind in ("jumbo", "standard", "aggregated"):
                 self.assertGreater(row[kind], 0)
@@ -67,6 +68,11 @@ class Links(unittest.TestCase):
             self.assertAlmostEqual(row["standard"], STANDARD / (STANDARD + ETHERNET), delta=0.001)
             frame = JUMBO // STANDARD * STANDARD
             self.assertAlmostEqual(row["aggregated"], frame / (frame + ETHERNET), delta=0.005)
+        # the first six links of a NovaCube's servers are those of its torus, a Jellyfish's all it has
+        for kind in ("jumbo", "standard"):
+            share = rows(figure, world="simulated", links=6)[0][kind]
+            for world in ("simulated novacube", "simulated jellyfish"):
+                self.assertAlmostEqual(rows(figure, world=world, links=6)[0][kind], share, delta=0.005)
         found = verdicts(figure)
         self.assertEqual(found["simulated: jumbo, lowest"], "agrees")
         self.assertEqual(found["simulated: 1,500 B, lowest up to L = 5"], "agrees")
