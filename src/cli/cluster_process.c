@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "cli/cluster_disk.h"
 #include "os/serial_file.h"
 #include "transport/clock.h"
 
@@ -179,6 +180,8 @@ enum err cluster_spawn(const struct cluster *cluster, const char *weftd, uint32_
                         "%s: %s for process %u of %u; fewer servers, or --processes %d, need less",
                         weftd, strerror(error), process + 1, cluster->file.process_count,
                         (int)sysconf(_SC_NPROCESSORS_ONLN));
+    if (cluster_disk_error(error)) /* for its log */
+        return cluster_disk_fail(cluster->folder, why);
     if (error)
         return why_fail(why, ERR_SYSTEM, "%s: %s", weftd, strerror(error));
     return OK;

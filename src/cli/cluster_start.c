@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/cluster_disk.h"
 #include "cli/progress.h"
 #include "cli/ripc_call.h"
 #include "transport/clock.h"
@@ -59,6 +60,14 @@ static const char *log_end(const struct cluster_start *start, node_id server, ch
     return text;
 }
 
+/* A disk that is full ends servers, and cuts their last words off. */
+static bool disk_ends(const struct cluster_start *start, node_id server)
+{
+    char line[LINE_SIZE];
+    cluster_log_line(start->cluster, server, line, sizeof line);
+    return line[0] ? cluster_disk_said(line) : cluster_disk_is_full(start->cluster->folder);
+}
+
 static enum err deaths_check(const struct cluster_start *start, struct why *why)
 {
     char how[64], line[LINE_SIZE + 32];
@@ -68,6 +77,8 @@ static enum err deaths_check(const struct cluster_start *start, struct why *why)
         if (!cluster_ended(*pid, how, sizeof how))
             continue;
         *pid = 0;
+        if (disk_ends(start, v))
+            return cluster_disk_fail(start->cluster->folder, why);
         bool serial = file->commissioned;
         return why_fail(why, ERR_SYSTEM, "%s %u ended (%s)%s", serial ? "serial" : "server",
                         serial ? start->cluster->serials[v] : v, how,
@@ -89,6 +100,8 @@ static enum err late_tell(const struct cluster_start *start, double seconds, str
     }
     if (first == NODE_NONE)
         return OK;
+    if (cluster_disk_is_full(start->cluster->folder))
+        return cluster_disk_fail(start->cluster->folder, why);
     const struct cluster_seen *seen = &start->seen[first];
     const char *what = seen->state != SERVER_LIVE ? "does not answer"
                        : !seen->look.node.settled ? "has not joined"

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster_commission.h"
+#include "cli/cluster_disk.h"
 #include "cli/cluster_start.h"
 #include "cli/commands.h"
 #include "cli/file.h"
@@ -194,6 +195,8 @@ static enum err folder_make(struct up *up, struct why *why)
     struct stat info;
     struct cluster *cluster = &up->cluster;
     up->made_folder = mkdir(cluster->folder, 0700) == 0;
+    if (!up->made_folder && cluster_disk_error(errno))
+        return cluster_disk_fail(cluster->folder, why);
     if (!up->made_folder && errno != EEXIST)
         return why_fail(why, ERR_SYSTEM, "%s: %s", cluster->folder, strerror(errno));
     if (stat(cluster->folder, &info) || !S_ISDIR(info.st_mode))
@@ -325,6 +328,8 @@ static enum err cluster_bring_up(struct up *up, struct why *why)
             processes_end(up, &start);
         else
             report(up, &start, &findings);
+    } else if (cluster_disk_said(why->text)) {
+        err = cluster_disk_fail(up->cluster.folder, why);
     }
     cluster_findings_fini(&findings);
     if (err)
@@ -353,6 +358,8 @@ static enum err up_run(struct call *call, struct why *why)
             err = cluster_exclude(&up.cluster, &up.exclusion, why);
         if (!err)
             err = folder_check(&up, why); /* again, now that nobody else comes between */
+        if (!err)
+            err = cluster_disk_check(&up.cluster, why);
         if (!err)
             err = cluster_bring_up(&up, why);
         if (err && up.made_folder)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -164,13 +165,44 @@ class Machine(ClusterCase):
     def weft_words(self, *words):
         return shlex.join([os.environ["WEFT"], *map(str, words), "--dir", str(self.folder)])
 
-    def test_a_full_disk(self):
+    def up_on(self, disk, *before, env=""):
+        """Starts nine servers on a tmpfs of those options; what `up` says, and nothing may be left."""
         above = shlex.quote(self.above.name)
-        done = apart(f"mount -t tmpfs -o size=16k none {above}", f"mkdir -m 700 {above}/run",
-                     f"(head -c 20000 /dev/zero > {above}/filler 2> /dev/null || true)",
-                     f"({self.weft_words('up', 'torus:3x3')}; echo $? >&2)", f"ls -A {above}/run")
-        self.assertRegex(done.stderr, r"^weft: \S+/run/\S+: No space left on device\n1\n\Z")
+        done = apart(f"mount -t tmpfs -o {disk} none {above}", f"mkdir -m 700 {above}/run", *before,
+                     f"({env} {self.weft_words('up', 'torus:3x3')}; echo $? >&2)", f"ls -A {above}/run")
         self.assertEqual(done.stdout, "")
+        return done.stderr
+
+    FULL = r"^weft: \S+/run: its disk is full%s; free some space, or take another folder with weft up --dir\n1\n\Z"
+
+    def test_a_full_disk(self):
+        filler = shlex.quote(self.above.name + "/filler")
+        said = self.up_on("size=16k", f"(head -c 20000 /dev/zero > {filler} 2> /dev/null || true)")
+        self.assertRegex(said, self.FULL % ": 0 KiB are left, and 9 servers need about \\d+")
+
+    def test_a_disk_that_is_nearly_full(self):
+        for size in (8, 16, 32, 48, 64, 80):
+            with self.subTest(size):
+                self.assertRegex(self.up_on(f"size={size}k"),
+                                 self.FULL % f": {size} KiB are left, and 9 servers need about \\d+")
+        self.assertRegex(self.up_on("size=1m,nr_inodes=30"),
+                         self.FULL % ": it takes \\d+ files more, and 9 servers need about \\d+")
+
+    def test_a_disk_that_becomes_full_while_servers_start(self):
+        """None can write into its log why it ends; or one does, and no more."""
+        with tempfile.TemporaryDirectory(prefix="weft-") as elsewhere:
+            path = pathlib.Path(elsewhere) / "weftd"
+            for script in (f"cat /dev/zero > {shlex.quote(self.above.name)}/filler 2> /dev/null\nexit 1\n",
+                           "echo weftd: $2/node-0.lock: No space left on device >&2; exit 1\n"):
+                path.write_text("#!/bin/sh\n" + script)
+                path.chmod(0o755)
+                self.assertRegex(self.up_on("size=256k", env=f"WEFTD={shlex.quote(str(path))}"), self.FULL % "")
+
+    def test_a_disk_that_is_just_large_enough(self):
+        above = shlex.quote(self.above.name)
+        done = apart(f"mount -t tmpfs -o size=112k,nr_inodes=100 none {above}",
+                     self.weft_words("up", "torus:3x3"), self.weft_words("down"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
 
     def test_more_servers_than_there_is_memory_for(self):
         little = shlex.quote(self.above.name + "/meminfo")
