@@ -16,6 +16,7 @@
 #include "cli/file.h"
 #include "cli/rate_text.h"
 #include "cli/ripc_call.h"
+#include "os/shared_memory.h"
 #include "topology/format/format.h"
 #include "transport/clock.h"
 #include "transport/memfile.h"
@@ -142,24 +143,6 @@ static enum err memory_check(const struct up *up, struct why *why)
                     "fewer servers%s",
                     file->server_count, need >> 20, available >> 20,
                     file->process_count == file->server_count ? ", or --processes 2" : "");
-}
-
-/* Links over shared memory need memory files of the kernel. */
-static enum err shared_memory_check(const struct up *up, struct why *why)
-{
-    struct memfile file;
-    if (up->cluster.file.wire != CLUSTER_SHM)
-        return OK;
-    int error = memfile_open(&file, "weft-up", 1 << 20);
-    if (!error) {
-        error = memfile_reserve(&file);
-        memfile_close(&file);
-    }
-    if (error)
-        return why_fail(why, ERR_SYSTEM,
-                        "no shared memory for links: %s; free some, or take --wire udp",
-                        strerror(-error));
-    return OK;
 }
 
 /* ---- the folder ---- */
@@ -350,7 +333,8 @@ static enum err up_run(struct call *call, struct why *why)
     if (!err)
         err = memory_check(&up, why);
     if (!err)
-        err = shared_memory_check(&up, why);
+        err = shared_memory_check(
+            up.cluster.file.wire == CLUSTER_SHM ? LINK_MEMORY : SHARED_MEMORY_PAGE, why);
     if (!err) {
         ripc_call_catch();
         err = folder_make(&up, why);

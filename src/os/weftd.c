@@ -30,6 +30,7 @@
 #include "os/host.h"
 #include "os/plugin.h"
 #include "os/serial_file.h"
+#include "os/shared_memory.h"
 #include "services/services.h"
 #include "topology/format/format.h"
 #include "transport/thread.h"
@@ -346,6 +347,17 @@ static enum err daemon_services(struct daemon *daemon, struct why *why)
     return OK;
 }
 
+/* The most likely cause has a line that says what to do; the host knows only what was refused. */
+static enum err failure_explain(enum err err, struct why *why)
+{
+    struct why cause = {0};
+    enum err found = shared_memory_check(SHARED_MEMORY_PAGE, &cause);
+    if (!found)
+        return err;
+    *why = cause;
+    return found;
+}
+
 static enum err daemon_open(struct daemon *daemon, int count, char **words, struct why *why)
 {
     enum err err = words_read(daemon, count, words, why);
@@ -381,7 +393,8 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .said = on_said,
         .owner = daemon,
     };
-    return host_open(&daemon->host, &config, why);
+    err = host_open(&daemon->host, &config, why);
+    return err ? failure_explain(err, why) : OK;
 }
 
 static void daemon_run(struct daemon *daemon)

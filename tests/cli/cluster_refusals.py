@@ -1,11 +1,15 @@
 """What goes wrong when a cluster starts: each gets one line that says what to do, and leaves
 everything as it was."""
 
+import ctypes
+import errno
 import os
 import pathlib
+import platform
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -150,6 +154,80 @@ class Refusals(ClusterCase):
         self.refused("where", "0xnonsense", code=2, says="a key is 0x and 1 to 40 hexadecimal digits")
         self.refused("where", "", code=2, says="a key or a name is expected")
         self.refused("ping", "1", "--size", 1, code=2, says="--size")
+        self.down()
+
+
+# The numbers of memfd_create and fallocate.
+CALLS = {"x86_64": (319, 285), "aarch64": (279, 47)}.get(platform.machine())
+
+
+def without(call, error):
+    """For preexec_fn: from here on the system refuses that call with that errno."""
+    load, same, give = 0x20, 0x15, 0x06  # of the classic packet filter: its three steps here
+    steps = b"".join(struct.pack("HBBI", *step) for step in (
+        (load, 0, 0, 0), (same, 0, 1, call), (give, 0, 0, 0x00050000 | error), (give, 0, 0, 0x7FFF0000)))
+    kept = ctypes.create_string_buffer(steps, len(steps))
+    program = ctypes.create_string_buffer(struct.pack("HP", len(steps) // 8, ctypes.addressof(kept)))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def apply():
+        libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+        if libc.prctl(22, 2, program, 0, 0):  # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
+            raise OSError(ctypes.get_errno(), "no filter of system calls")
+        assert kept
+
+    return apply
+
+
+def filters_work():
+    try:
+        return CALLS and subprocess.run(["true"], preexec_fn=without(CALLS[0], errno.ENOSYS)).returncode == 0
+    except subprocess.SubprocessError:
+        return False
+
+
+@unittest.skipUnless(filters_work(), "no filters of system calls here")
+class SharedMemory(ClusterCase):
+    def run_without(self, program, *words, call, error):
+        return subprocess.run([program, *words, "--dir", self.folder], capture_output=True, text=True,
+                              preexec_fn=without(call, error), timeout=PATIENCE)
+
+    def said(self, *words, call, error):
+        done = self.run_without(*words, call=call, error=error)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+        return done.stderr
+
+    def test_a_system_without_it(self):
+        for wire in ("shm", "udp"):
+            for error in (errno.ENOSYS, errno.EPERM):
+                said = self.said(os.environ["WEFT"], "up", "torus:2", "--wire", wire, call=CALLS[0], error=error)
+                self.assertRegex(said, r"^weft: no shared memory here: memfd_create: [^;]+; every server needs it, "
+                                       r"so run where it is allowed \([^\n]+\)\n\Z")
+                self.assertFalse(self.folder.exists())
+
+    def test_too_little_of_it(self):
+        said = self.said(os.environ["WEFT"], "up", "torus:2", call=CALLS[0], error=errno.ENOMEM)
+        self.assertRegex(said, r"^weft: not enough shared memory: [^;]+; end other programs, or raise the limits "
+                               r"\(ulimit -v, or the container's memory\)\n\Z")
+        said = self.said(os.environ["WEFT"], "up", "torus:2", call=CALLS[0], error=errno.EMFILE)
+        self.assertRegex(said, r"^weft: no shared memory: [^;]+; raise the limit \(ulimit -n\)\n\Z")
+        self.assertFalse(self.folder.exists())
+
+    def test_too_little_of_it_for_links(self):
+        """The advice is true: with datagrams the servers come up."""
+        said = self.said(os.environ["WEFT"], "up", "torus:2", call=CALLS[1], error=errno.ENOSPC)
+        self.assertRegex(said, r"^weft: not enough shared memory for links: [^\n]+, or take --wire udp\n\Z")
+        self.assertFalse(self.folder.exists())
+        done = self.run_without(os.environ["WEFT"], "up", "torus:2", "--wire", "udp", call=CALLS[1], error=errno.ENOSPC)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.down()
+
+    def test_a_server_says_the_same(self):
+        self.up("torus:2")
+        self.good("kill", 1)
+        weftd = os.path.join(os.path.dirname(os.environ["WEFT"]), "weftd")
+        said = self.said(weftd, "--node", "1", call=CALLS[0], error=errno.ENOSYS)
+        self.assertRegex(said, r"^weftd: no shared memory here: memfd_create: [^;]+; every server needs it, [^\n]+\n\Z")
         self.down()
 
 
