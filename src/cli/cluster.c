@@ -244,6 +244,19 @@ enum err cluster_dead(const struct cluster *cluster, node_id server, struct why 
                     cluster_name(cluster, server, name), server, cluster->hint);
 }
 
+enum err cluster_silent(const struct cluster *cluster, node_id server, int error, struct why *why)
+{
+    char name[CLUSTER_NAME_SIZE];
+    if (cluster_lock_holder(cluster->folder, server) <= 0)
+        return cluster_dead(cluster, server, why);
+    return why_fail(
+        why, ERR_SYSTEM,
+        "server %s does not answer: %s; 'weft kill %u%s' ends it and 'weft revive %u%s' "
+        "starts it again",
+        cluster_name(cluster, server, name), strerror(-error), server, cluster->hint, server,
+        cluster->hint);
+}
+
 enum err cluster_from(const struct cluster *cluster, const struct call *call, node_id *server,
                       struct why *why)
 {

@@ -65,3 +65,7 @@ MUST_CHECK enum err cluster_from(const struct cluster *cluster, const struct cal
 
 /* "13 is dead; 'weft revive 13' starts it again". */
 MUST_CHECK enum err cluster_dead(const struct cluster *cluster, node_id server, struct why *why);
+/* "13 does not answer: ...", by a negative errno, and how to start it anew. If it died meanwhile,
+ * it is dead. */
+MUST_CHECK enum err cluster_silent(const struct cluster *cluster, node_id server, int error,
+                                   struct why *why);

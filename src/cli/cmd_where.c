@@ -1,8 +1,4 @@
 /* weft where */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
@@ -37,8 +33,7 @@ static enum err where_ask(struct where *where, uint32_t replicas, struct why *wh
     if (!error)
         error = control_where_read(&in, &where->answer);
     if (error)
-        return why_fail(why, ERR_SYSTEM, "server %u does not answer: %s", where->from,
-                        strerror(-error));
+        return cluster_silent(&where->cluster, where->from, error, why);
     return OK;
 }
 

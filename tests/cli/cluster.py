@@ -183,6 +183,23 @@ class Troubles(ClusterCase):
         self.refused("cut", 0, 9, code=2, says="no server 9")
         self.down()
 
+    def test_a_link_to_a_server_that_hangs_is_left_as_it_was(self):
+        self.up("torus:3x3")
+        self.good("cut", 0, 1)
+        pid = self.good("nodes", "--json").json["nodes"][1]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        says = (rf"^weft: server 1 \(1,0\) does not answer: [^;]+; 'weft kill 1 --dir {self.folder}' ends it and "
+                rf"'weft revive 1 --dir {self.folder}' starts it again$")
+        for words in (["cut", 1, 4], ["cut", 4, 1], ["heal", 0, 1], ["heal", 1, 0]):
+            self.refused(*words, says=says)
+        os.kill(pid, signal.SIGCONT)
+        self.until(lambda: not self.status()["servers"]["silent"], "it answers again")
+        self.assertEqual([(link["a"], link["b"]) for link in self.status()["links"]["not_up"]
+                          if link["state"] == "cut"], [(0, 1)])
+        self.good("heal", 0, 1)
+        self.well()
+        self.down()
+
     def test_a_server_without_links_splits_the_cluster(self):
         self.up("torus:4")
         self.good("cut", 0, 1)
