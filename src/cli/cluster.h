@@ -11,7 +11,7 @@
 /* Of every command about a running cluster. */
 /* clang-format off */
 #define CLUSTER_OPTIONS                                                                            \
-    {"dir", "DIR", "the cluster's folder (WEFT_DIR; else weft in XDG_RUNTIME_DIR)"}
+    {"dir", "DIR", "the cluster's folder (WEFT_DIR; weft in XDG_RUNTIME_DIR; /tmp/weft-UID)"}
 /* clang-format on */
 
 #define CLUSTER_LOOK_NSEC 2000000000LL /* that servers have to answer a look */

@@ -73,9 +73,15 @@ static void path_walk(struct where *where)
 static void where_text(const struct where *where)
 {
     struct text *out = &where->call->out;
+    const char *word = where->call->arguments[0];
+    struct why ignored;
+    node_id server;
     char name[CLUSTER_NAME_SIZE], key[2 * KEY_SIZE + 1];
     key_text(&where->target.key, key);
     text_printf(out, "key       %s\n", key);
+    if (!cluster_server(&where->cluster, word, &server, &ignored)) /* weft ping would take it so */
+        text_printf(out, "          of the name \"%.40s\"; weft nodes shows server %u\n", word,
+                    server);
     text_printf(out, "home      %s\n", cluster_name(&where->cluster, where->home, name));
     if (where->answer.root == NODE_NONE) {
         text_printf(out, "root      server %u cannot tell yet%s\n", where->from,
@@ -187,7 +193,7 @@ const struct command command_where = {
         "that has it now; who comes after that if it fails; and the way from here, each server "
         "being asked for the next.\n\n"
         "KEY is 0x and up to 40 hexadecimal digits, or 40 of them; any other word is a NAME, "
-        "whose key is its SHA-1.\n\n"
+        "whose key is its SHA-1, also one that is a server's number.\n\n"
         "With --json: key, home, root (null if it cannot be told yet), from, replicas (server, "
         "hops), path, arrives.",
     .options = where_options,

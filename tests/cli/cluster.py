@@ -260,6 +260,10 @@ class Keys(ClusterCase):
         self.assertEqual((found["path"][0], found["path"][-1], found["arrives"]), (0, found["root"], True))
         self.assertEqual(self.good("where", "0x" + found["key"], "--json").json["home"], found["home"])
         self.assertEqual(self.good("where", found["key"], "--json").json["home"], found["home"])
+        note = 'of the name "4"; weft nodes shows server 4\n'
+        self.assertIn(note, self.good("where", "4").out)
+        for words in (["photo.jpg"], ["99"], ["0x4"], ["4", "--json"]):
+            self.assertNotIn("of the name", self.good("where", *words).out)
         text = self.good("where", "photo.jpg").out
         self.assertRegex(text, rf"(?m)^home      {found['home']} ")
         for server in range(9):  # everybody says the same
