@@ -97,6 +97,23 @@ class Manual(unittest.TestCase):
             for option in options(name):
                 self.assertIn("--" + option, page, name)
 
+    @unittest.skipUnless(shutil.which("groff"), "groff is not installed")
+    def test_the_page_of_weftd_has_the_words_that_it_takes(self):
+        """Both ways: its help, its page and what it refuses by name."""
+        weftd = os.path.join(os.path.dirname(os.environ["WEFT"]), "weftd")
+        with open(os.environ["MAN_FOLDER"] + "/weftd.8") as file:
+            page = formatted(file.read())
+        self.assertEqual((page.returncode, page.stderr), (0, ""))
+        synopsis, options = re.search(r"SYNOPSIS\n(.*?)DESCRIPTION\n.*?OPTIONS\n(.*?)FILES\n",
+                                      page.stdout, re.S).groups()
+        usage = run(weftd, "--help").stdout.split("\n\n")[0]
+        words = set(re.findall(r"--[a-z]+", usage))
+        self.assertEqual(set(re.findall(r"--[a-z]+", synopsis)), words)
+        self.assertEqual(set(re.findall(r"^ {7}(--[a-z]+)", options, re.M)), words | {"--help"})
+        for word in words:
+            self.assertNotIn("no such word;", run(weftd, word, "nonsense").stderr)
+        self.assertIn("no such word;", run(weftd, "--nonsense", "nonsense").stderr)
+
     def test_the_table_is_printed_as_json(self):
         table = weft("help", "--json").json["commands"]
         self.assertEqual([command["name"] for command in table], names())
