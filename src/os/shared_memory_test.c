@@ -1,0 +1,42 @@
+#include "os/shared_memory.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/test.h"
+
+#define LINK_SIZE ((size_t)1 << 20)
+
+static void what_is_there_is_not_refused(void **state)
+{
+    struct why why = {0};
+    assert_int_equal(shared_memory_check(SHARED_MEMORY_PAGE, &why), OK);
+    assert_int_equal(shared_memory_check(LINK_SIZE, &why), OK);
+    assert_string_equal(why.text, "");
+}
+
+/* A page can still be had, so links that are not made of memory help. */
+static void links_that_are_too_large_could_be_datagrams(void **state)
+{
+    struct why why = {0};
+    assert_int_equal(shared_memory_check((size_t)1 << 60, &why), ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "--wire udp"));
+}
+
+static void a_limit_that_was_met_is_named(void **state)
+{
+    struct why why = {0};
+    struct rlimit limit, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    enum err err = shared_memory_check(LINK_SIZE, &why);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(err, ERR_SYSTEM);
+    assert_non_null(strstr(why.text, "ulimit -n"));
+    assert_null(strstr(why.text, "udp")); /* every server has a doorbell */
+}
+
+TEST_MAIN(TEST(what_is_there_is_not_refused), TEST(links_that_are_too_large_could_be_datagrams),
+          TEST(a_limit_that_was_met_is_named))
