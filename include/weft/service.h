@@ -78,7 +78,7 @@ struct weft_service_ops {
 
 struct weft_service {
     uint32_t version; /* WEFT_SERVICE_VERSION */
-    const char *name; /* as in `weft status`; letters, digits, - */
+    const char *name; /* as in `weft nodes --json`; letters, digits, - */
     uint16_t id;      /* the same everywhere; 1 to 255 are weft's own, yours are from 256 on */
     uint16_t weight;  /* share of a busy link; 0: 1 */
     enum weft_queue queue;

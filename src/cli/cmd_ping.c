@@ -113,7 +113,9 @@ static enum err answer_hear(struct pinger *pinger, struct why *why)
         if (size == -EINTR || (size == -ETIMEDOUT && clock_now() < deadline))
             continue;
         if (size == -ETIMEDOUT)
-            return why_fail(why, ERR_SYSTEM, "server %u does not answer any more", pinger->from);
+            return why_fail(why, ERR_SYSTEM,
+                            "server %u does not answer any more; weft kill %u ends it",
+                            pinger->from, pinger->from);
         if (cluster_lock_holder(pinger->cluster.folder, pinger->from) <= 0)
             return why_fail(why, ERR_SYSTEM, "server %u, which sent the pings, has died",
                             pinger->from);
