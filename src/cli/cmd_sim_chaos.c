@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/commands.h"
+#include "cli/load.h"
 #include "cli/parallel.h"
 #include "cli/sim_plan.h"
 #include "sim/chaos.h"
@@ -228,7 +229,9 @@ static enum err seeds_run(struct chaos_call *chaos, uint32_t threads, struct why
         .work = seeds_work,
         .context = chaos,
     };
-    return parallel_run(&job, threads, why);
+    struct why reason = {""};
+    enum err err = parallel_run(&job, threads, &reason);
+    return err ? load_refuse(chaos->word, err, &reason, why) : OK;
 }
 
 static enum err chaos_call_run(struct call *call, struct why *why)
@@ -292,7 +295,9 @@ const struct command command_sim_chaos = {
         "  restart      a server is gone, noticed, and comes back\n"
         "  quick        a server is back before anybody noticed\n"
         "  pause        a server does nothing for a while\n"
-        "  clock        a server's clock is slow or fast\n\n"
+        "  clock        a server's clock is slow or fast\n"
+        "A server alone, torus:1, has those of servers only. A network in several pieces is "
+        "refused: not all of it could come back.\n\n"
         "Checkers:\n"
         "  roots        nobody delivers a key while a server before it in the key's list is "
         "settled and\n"

@@ -294,15 +294,27 @@ static void fault_apply(struct chaos *chaos, const struct fault *fault)
 
 /* ---- pressing ---- */
 
-/* Three services fill one port. */
-static void press(struct chaos *chaos, struct checker_press *press)
+/* The port itself or the next of that server that has a cable; false: it has none. */
+static bool cable_find(const struct plan *plan, node_id server, unsigned *port)
+{
+    for (unsigned i = 0; i < plan->port_count; i++) {
+        if (plan_end(plan, server, *port)->server != NODE_NONE)
+            return true;
+        *port = (*port + 1) % plan->port_count;
+    }
+    return false;
+}
+
+/* Three services fill one port. False: the one drawn has no cable (a server alone has none at
+ * all). */
+static bool press(struct chaos *chaos, struct checker_press *press)
 {
     const struct plan *plan = chaos->plan;
     *press = (struct checker_press){.count = CHAOS_PRESS_COUNT};
     press->server = (node_id)rng_below(&chaos->rng, plan->server_count);
     press->port = (unsigned)rng_below(&chaos->rng, plan->port_count);
-    while (plan_end(plan, press->server, press->port)->server == NODE_NONE)
-        press->port = (press->port + 1) % plan->port_count;
+    if (!cable_find(plan, press->server, &press->port))
+        return false;
     for (unsigned i = 0; i < CHAOS_PRESS_COUNT; i++) {
         struct chaos_press_order order = {
             .port = press->port,
@@ -314,6 +326,7 @@ static void press(struct chaos *chaos, struct checker_press *press)
         (void)world_request(chaos->world, press->server, press->services[i], 0, &order,
                             sizeof order);
     }
+    return true;
 }
 
 /* ---- phases ---- */
@@ -342,7 +355,7 @@ static void storm_run(struct chaos *chaos)
         while (press_at < fault->at) {
             struct checker_press unused;
             run_until(chaos, press_at);
-            press(chaos, &unused);
+            (void)press(chaos, &unused);
             press_at += pace;
         }
         run_until(chaos, fault->at);
@@ -377,7 +390,8 @@ static void steady_run(struct chaos *chaos)
     checkers_phase(&chaos->checkers, PHASE_STEADY);
     run_for(chaos, STEADY_MSEC);
     struct checker_press pressed;
-    press(chaos, &pressed);
+    if (!press(chaos, &pressed))
+        return;
     run_for(chaos, PRESS_FROM);
     CHECKERS_TELL(&chaos->checkers, pressed, &pressed);
     run_for(chaos, PRESS_TO - PRESS_FROM);
@@ -489,6 +503,17 @@ static void result_fill(struct chaos *chaos)
         result->hash = hash_mix(result->hash ^ result->dropped[reason]);
 }
 
+/* Who is never connected never comes back, and checkers would blame the nodes for it. */
+static enum err plan_is_whole(const struct plan *plan, struct why *why)
+{
+    bool connected;
+    enum err err = graph_connected(&plan->topology->graph, &connected, why);
+    if (err || connected)
+        return err;
+    return why_fail(why, ERR_USAGE,
+                    "not all servers are connected: after a storm they could never all be back");
+}
+
 enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *result,
                    struct why *why)
 {
@@ -500,7 +525,9 @@ enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *r
         .watcher = {.name = "chaos", .ops = &watcher_ops},
         .rng = rng_make(settings->seed, STREAM_CHAOS),
     };
-    enum err err = parts_open(&chaos, why);
+    enum err err = plan_is_whole(settings->plan, why);
+    if (!err)
+        err = parts_open(&chaos, why);
     if (!err)
         phases_run(&chaos);
     if (!err && chaos.failed) {

@@ -37,7 +37,8 @@ struct chaos_result {
     uint64_t events, hops;
 };
 
-/* Fails only if it could not run at all: what checkers found is in the result. */
+/* Fails only if it could not run at all: what checkers found is in the result. Refuses a plan that
+ * is in several pieces; a server alone has the faults of servers only. */
 MUST_CHECK enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *result,
                               struct why *why);
 

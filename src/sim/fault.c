@@ -295,6 +295,13 @@ static uint32_t kinds_draw(uint64_t seed, uint32_t allowed)
     return kinds & -kinds;
 }
 
+/* Without a cable only servers can fail: drawing other kinds would leave seeds without faults. */
+static uint32_t kinds_possible(const struct plan *plan, uint32_t kinds)
+{
+    const uint32_t of_links = (1u << FAULT_CRASH) - 1;
+    return kinds & FAULT_ALL & (plan->topology->graph.link_count ? FAULT_ALL : ~of_links);
+}
+
 static int fault_order(const void *one, const void *other)
 {
     const struct fault *a = one, *b = other;
@@ -309,7 +316,8 @@ enum err fault_schedule_make(struct fault_schedule *schedule, const struct plan 
                              uint64_t seed, const struct fault_settings *settings, struct why *why)
 {
     assert(settings->begin < settings->end && settings->hello > 0);
-    *schedule = (struct fault_schedule){.kinds = kinds_draw(seed, settings->kinds & FAULT_ALL)};
+    uint32_t allowed = kinds_possible(plan, settings->kinds);
+    *schedule = (struct fault_schedule){.kinds = kinds_draw(seed, allowed)};
     struct maker maker = {.schedule = schedule, .plan = plan, .settings = settings};
     for (unsigned kind = 0; kind < FAULT_COUNT; kind++) {
         if (!(schedule->kinds >> kind & 1))

@@ -57,6 +57,28 @@ static void every_fault_has_an_end_and_a_place(void **state)
     }
 }
 
+/* Every seed has a fault, and none is that of a cable, unless only those are allowed. */
+static void a_server_alone_has_the_faults_of_servers(void **state)
+{
+    struct place place;
+    place_open(&place, "torus:1");
+    struct fault_settings links = settings;
+    links.kinds = (1u << FAULT_CRASH) - 1;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct fault_schedule schedule;
+        assert_int_equal(fault_schedule_make(&schedule, &place.plan, seed, &settings, NULL), OK);
+        assert_true(schedule.count > 0);
+        assert_int_equal(schedule.kinds & links.kinds, 0);
+        schedule_is_sound(&place, &schedule);
+        fault_schedule_fini(&schedule);
+        assert_int_equal(fault_schedule_make(&schedule, &place.plan, seed, &links, NULL), OK);
+        assert_int_equal(schedule.count, 0);
+        assert_int_equal(schedule.kinds, 0);
+        fault_schedule_fini(&schedule);
+    }
+    place_close(&place);
+}
+
 static void a_seed_makes_the_same_schedule_again(void **state)
 {
     struct place place;
@@ -156,6 +178,6 @@ static void kinds_are_words(void **state)
     assert_true(strlen(text) < 12);
 }
 
-TEST_MAIN(TEST(every_fault_has_an_end_and_a_place), TEST(a_seed_makes_the_same_schedule_again),
-          TEST(kinds_do_not_disturb_each_other),
+TEST_MAIN(TEST(every_fault_has_an_end_and_a_place), TEST(a_server_alone_has_the_faults_of_servers),
+          TEST(a_seed_makes_the_same_schedule_again), TEST(kinds_do_not_disturb_each_other),
           TEST(a_plane_separates_its_servers_from_the_others), TEST(kinds_are_words))

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, sys.path[0] + "/..")
@@ -45,6 +46,24 @@ class Chaos(unittest.TestCase):
         self.assertGreater(run["lost"], 0)
         none = weft("sim", "chaos", "torus:3x3", "--seed", "3", "--faults", "none", "--json").json
         self.assertEqual((none["faults"], none["lost"]), (0, 0))
+
+    def test_a_server_alone_has_the_faults_of_servers(self):
+        run = weft("sim", "chaos", "torus:1", "--seeds", "20", "--json", timeout=60)
+        self.assertEqual((run.code, run.err), (0, ""))
+        self.assertTrue(run.json["clean"])
+        self.assertGreaterEqual(run.json["faults"], 20)
+        self.assertEqual(run.json["lost"], 0)
+        links = weft("sim", "chaos", "torus:1", "--faults", "loss,flap", "--json").json
+        self.assertEqual((links["clean"], links["faults"]), (True, 0))
+
+    def test_a_network_in_pieces_is_refused(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".dot") as file:
+            file.write("graph { 0 -- 1; 1 -- 2; 2 -- 0; 3 }\n")
+            file.flush()
+            run = weft("sim", "chaos", file.name, "--seeds", "3", timeout=60)
+            self.assertEqual((run.code, run.out), (2, ""))
+            self.assertEqual(run.err.count(file.name), 1)
+            self.assertRegex(run.err, r"^weft: [^\n]+: not all servers are connected[^\n]*\n$")
 
     def test_nonsense_is_refused_in_one_line(self):
         for words in (["--faults", "fire"], ["--plant", "tree"], ["--seeds", "0"],
