@@ -194,13 +194,13 @@ static void report_json(const struct chaos_call *chaos, const struct sum *sum, s
 
 static enum err plant_read(struct chaos_call *chaos, const struct call *call, struct why *why)
 {
-    const char *word = call_option(call, "plant");
-    if (!word)
-        return OK;
+    const char *names[CHAOS_PLANT_COUNT + 1] = {NULL};
+    int which = -1;
     for (unsigned i = 0; i < CHAOS_PLANT_COUNT; i++)
-        if (!strcmp(word, chaos_plants[i].name))
-            chaos->plant = &chaos_plants[i];
-    return chaos->plant ? OK : why_fail(why, ERR_USAGE, "--plant: no bug is called '%s'", word);
+        names[i] = chaos_plants[i].name;
+    enum err err = call_choice(call, "plant", names, &which, why);
+    chaos->plant = which < 0 ? NULL : &chaos_plants[which];
+    return err;
 }
 
 static enum err call_read(struct chaos_call *chaos, const struct call *call, uint32_t *threads,
@@ -311,7 +311,11 @@ const struct command command_sim_chaos = {
         "  leaks        no packet is left over in the end\n"
         "  fair         services that fill a link share it by their weights\n\n"
         "Each failure prints one line and the command that replays it. The event hash is the same "
-        "whenever and wherever a seed runs. The exit code is 1 if a checker found something.",
+        "whenever and wherever a seed runs. The exit code is 1 if a checker found something.\n\n"
+        "With --json: topology, seed, seeds, allowed (kinds of faults), clean, failed (seeds), "
+        "faults, simulated_s, back_ms_max, sent, duplicated, delivered, taken, lost, dropped (by "
+        "reason), events, hash (of all seeds, in their order), failures (seed, checker, text, "
+        "at_ms, hash and replay of each).",
     .options = chaos_options,
     .examples = "  weft sim chaos torus:3x3x3 --seeds 200\n"
                 "  weft sim chaos jellyfish:n=27,degree=6 --seed 59 --faults loss,plane\n"

@@ -91,7 +91,6 @@ static void report_json(const struct churn_call *churn, const struct churn_resul
     json_put_uint(&json, "memory_bytes", result->memory);
     json_put_string(&json, "hash", hash);
     json_end(&json, '}');
-    text_puts(out, "\n");
 }
 
 static enum err call_read(struct churn_call *churn, const struct call *call, struct why *why)
@@ -178,7 +177,11 @@ const struct command command_sim_churn = {
         "if the server that takes it is not the key's root, by what is known of the whole "
         "cluster at that moment; it is dropped if nobody takes it, for whatever reason.\n\n"
         "It is the experiment of figure 5c of CamCubeOS (see weft paper run cam-fig5c). A seed "
-        "gives the same run everywhere. The exit code is 1 if a packet was misdelivered.",
+        "gives the same run everywhere. The exit code is 1 if a packet was misdelivered.\n\n"
+        "With --json: topology, seed, simulated_s, failures, returns, down_share (of the servers, "
+        "on average), sent, delivered, misdelivered, not_delivered (lost, waiting and dropped "
+        "together), lost (on the way to a server that failed), waiting (at the end), dropped (by "
+        "reason), hops, events, memory_bytes, hash.",
     .options = churn_options,
     .examples = "  weft sim churn torus:8x8x8 --failures 2 --seconds 600\n"
                 "  weft sim churn jellyfish:n=64,degree=6 --failures 15 --json",

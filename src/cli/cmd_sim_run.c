@@ -43,6 +43,19 @@ static const struct weft_service *service_find(const char *name)
     return NULL;
 }
 
+static enum err no_such_service(const char *word, struct why *why)
+{
+    struct text all = {0};
+    for (unsigned i = 0; i < services_count; i++)
+        text_printf(&all, "%s%s", i ? ", " : "", services_all[i]->name);
+    enum err err = why_fail(why, ERR_USAGE,
+                            "--service %.80s: no such service; there are %s, and files, which need "
+                            "a path, as in ./%.80s.so",
+                            word, text_ok(&all) ? all.data : "those in the manual", word);
+    text_fini(&all);
+    return err;
+}
+
 /* A name is one of weft's own; what has a slash or ends in .so is a file. */
 static enum err service_parse(struct sim_run *run, const struct call *call, struct why *why)
 {
@@ -60,10 +73,7 @@ static enum err service_parse(struct sim_run *run, const struct call *call, stru
     } else {
         run->services[0] = service_find(word);
         if (!run->services[0])
-            return why_fail(why, ERR_USAGE,
-                            "--service %s: no such service; a file needs a path, "
-                            "as in ./%s.so",
-                            word, word);
+            return no_such_service(word, why);
     }
     run->settings.services = run->services;
     run->settings.service = run->services[0]->id;
@@ -350,7 +360,8 @@ unload:
 }
 
 static const struct option sim_run_options[] = {
-    {"service", "NAME|FILE", "what runs: bench, ping, another of weft's, or a shared object"},
+    {"service", "NAME|FILE",
+     "what runs: bench, ping, control, directory, ripc, or a shared object"},
     {"load", "WHAT", "keys, servers or links (bench), pings (ping), requests, nothing"},
     {"packets", "N", "packets, pings or requests a second of each server (default 1000)"},
     {"size", "BYTES", "of a packet's payload (default 1400)"},
@@ -376,9 +387,9 @@ const struct command command_sim_run = {
         "run every time, on any machine: the event hash tells.\n\n"
         "bench sends packets to random keys, to random servers, or to neighbours as much as links "
         "take; ping lets each server ping another one over and over. Any other service, weft's "
-        "own or a shared object (docs/guide/service.md says how to write one), is asked what "
-        "--request "
-        "says by a local program at each server in turn.\n\n"
+        "own control, directory and ripc or a shared object (docs/guide/service.md says how to "
+        "write one), is asked what --request says by a local program at each server in turn; "
+        "without --request it only runs.\n\n"
         "A frame takes its bytes and 38 more, as on Ethernet, at the link's rate, then the delay. "
         "Computing takes no time: what is told is what the network alone does.\n\n"
         "With --json: topology, service, servers, seed, seconds, boot_seconds, sent, delivered, "

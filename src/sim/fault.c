@@ -14,6 +14,8 @@ const char *const fault_texts[FAULT_COUNT] = {FAULT_LIST(FAULT_TEXT)};
 
 #define STREAM_KINDS 0xfa0175ull /* which kinds; each kind draws from a stream of its own */
 
+#define WORD_SHOWN 80 /* of an unknown word: the known ones are to fit behind it */
+
 /* What the making of one schedule needs. */
 struct maker {
     struct fault_schedule *schedule;
@@ -342,6 +344,16 @@ void fault_schedule_fini(struct fault_schedule *schedule)
 
 /* ---- as words ---- */
 
+static enum err no_such_kind(const char *word, int size, struct why *why)
+{
+    char all[WHY_SIZE];
+    size_t used = 0;
+    for (unsigned kind = 0; kind < FAULT_COUNT && used < sizeof all; kind++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s, ", fault_names[kind]);
+    return why_fail(why, ERR_USAGE, "no fault is called '%.*s'; there are %sall and none",
+                    size < WORD_SHOWN ? size : WORD_SHOWN, word, all);
+}
+
 enum err fault_kinds_read(const char *text, uint32_t *kinds, struct why *why)
 {
     *kinds = 0;
@@ -356,7 +368,7 @@ enum err fault_kinds_read(const char *text, uint32_t *kinds, struct why *why)
         else if (size == 3 && !strncmp(at, "all", 3))
             *kinds = FAULT_ALL;
         else if (!(size == 4 && !strncmp(at, "none", 4)))
-            return why_fail(why, ERR_USAGE, "no fault is called '%.*s'", (int)size, at);
+            return no_such_kind(at, (int)size, why);
         at += size;
         if (!*at)
             return OK;

@@ -72,7 +72,7 @@ MUST_CHECK enum err fault_schedule_make(struct fault_schedule *schedule, const s
                                         struct why *why);
 void fault_schedule_fini(struct fault_schedule *schedule);
 
-/* "loss,crash" or "all" as bits; names an unknown word in why. */
+/* "loss,crash" or "all" as bits; names an unknown word in why, and the known ones. */
 MUST_CHECK enum err fault_kinds_read(const char *text, uint32_t *kinds, struct why *why);
 /* The other way; cut off if it does not fit. */
 void fault_kinds_write(uint32_t kinds, char *out, size_t size);

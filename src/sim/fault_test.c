@@ -173,6 +173,13 @@ static void kinds_are_words(void **state)
     }
     assert_int_equal(fault_kinds_read("loss,fire", &kinds, &why), ERR_USAGE);
     assert_non_null(strstr(why.text, "'fire'"));
+    for (unsigned kind = 0; kind < FAULT_COUNT; kind++)
+        assert_non_null(strstr(why.text, fault_names[kind]));
+    char long_word[2 * WHY_SIZE];
+    memset(long_word, 'x', sizeof long_word);
+    long_word[sizeof long_word - 1] = '\0';
+    assert_int_equal(fault_kinds_read(long_word, &kinds, &why), ERR_USAGE);
+    assert_non_null(strstr(why.text, "all and none"));
     assert_int_equal(fault_kinds_read("", &kinds, &why), ERR_USAGE);
     fault_kinds_write(FAULT_ALL ^ 1, text, 12);
     assert_true(strlen(text) < 12);

@@ -71,7 +71,35 @@ class Chaos(unittest.TestCase):
             run = weft("sim", "chaos", *words)
             self.assertEqual((run.code != 0, run.out), (True, ""), words)
             self.assertRegex(run.err, r"^weft: [^\n]+\n$")
-        self.assertTrue(re.search("fire", weft("sim", "chaos", "--faults", "fire").err))
+        self.assertEqual(weft("sim", "chaos", "fattree:k=4").err.count("fattree:k=4"), 1)
+
+    def test_unknown_words_are_told_the_known_ones(self):
+        manual = weft("help", "sim", "chaos").out
+        faults = re.search(r"Faults:\n(.*?)\n *A server alone", manual, re.S).group(1)
+        names = [line.split()[0] for line in faults.splitlines()]
+        self.assertIn("clock", names)
+        refused = weft("sim", "chaos", "--faults", "loss,fire")
+        self.assertIn("'fire'", refused.err)
+        self.assertIn(f"there are {', '.join(names)}, all and none\n", refused.err)
+        for name in [*names, "all", "none"]:
+            run = weft("sim", "chaos", "torus:1", "--faults", name)
+            self.assertEqual(run.code, 0, run.err)
+        refused = weft("sim", "chaos", "--plant", "tree")
+        self.assertEqual(refused.code, 2)
+        plants = refused.err.split("expected one of ")[1].strip().split(", ")
+        self.assertEqual(plants, ["roots", "stale", "port", "leak", "unfair"])
+        for name in plants:
+            self.assertIn(weft("sim", "chaos", "torus:2", "--plant", name).code, (0, 1))
+
+    def test_the_manual_names_every_field(self):
+        chaos = weft("sim", "chaos", "--plant", "unfair", "--json")
+        churn = weft("sim", "churn", "torus:3x3", "--seconds", "0.5", "--json")
+        for command, keys in (("chaos", [*chaos.json, *chaos.json["failures"][0]]),
+                              ("churn", [*churn.json])):
+            manual = weft("help", "sim", command).out
+            words = re.findall(r"\w+", manual[manual.index("With --json"):manual.index("options:")])
+            self.assertEqual([key for key in keys if key not in words], [], command)
+        self.assertRegex(churn.out, r"[^\n]\n}\n\Z")
 
 
 main()

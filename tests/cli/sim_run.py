@@ -1,6 +1,7 @@
 """weft sim run: loads on simulated clusters, against what cables and clocks allow."""
 
 import os
+import re
 import statistics
 import sys
 import unittest
@@ -112,6 +113,17 @@ class SimRun(unittest.TestCase):
         words = ["torus:3x3", "--service", "bench", "--seconds", "0.05"]
         self.assertEqual(run(*words, "--seeds", "1", "--threads", "2"), run(*words))
 
+    def test_every_service_that_is_named_runs(self):
+        unknown = weft("sim", "run", "torus:3x3", "--service", "relay")
+        names = re.search(r"there are ([\w, ]+), and files", unknown.err).group(1).split(", ")
+        self.assertEqual(sorted(names), ["bench", "control", "directory", "ping", "ripc"])
+        manual = weft("help", "sim", "run").out
+        option = re.sub(r"\s+", " ", manual)
+        option = re.search(r"what runs: (.+?), or a shared object", option).group(1)
+        self.assertEqual(sorted(option.split(", ")), sorted(names))
+        for name in names:
+            self.assertEqual(run("torus:3x3", "--service", name, "--seconds", "0.01")["service"], name)
+
     def refused(self, code, text, *words):
         result = weft("sim", "run", *words)
         self.assertEqual(result.code, code, result.err)
@@ -121,6 +133,7 @@ class SimRun(unittest.TestCase):
     def test_refusals_say_why(self):
         self.refused(2, "--service NAME is missing", "torus:3x3")
         self.refused(2, "no such service", "torus:3x3", "--service", "nonsense")
+        self.refused(2, "weft: fattree:k=4 has switches", "fattree:k=4", "--service", "bench")
         self.refused(1, "nonsense.so", "torus:3x3", "--service", "./nonsense.so")
         self.refused(2, "that is for --service bench", "torus:3x3", "--service", "ping", "--load",
                      "keys")
