@@ -91,7 +91,6 @@ const struct command command_paper_list = {
 struct session {
     struct call *call;
     struct figure_call figure_call;
-    uint32_t threads;
     const char *folder;   /* of the output files; NULL: none */
     const char *title;    /* of the figure that runs now, for the progress bar */
     struct json json;     /* only with --json */
@@ -110,7 +109,7 @@ static enum err session_distances(void *context, struct distance_tally *tally,
                                   const struct topology *topology, struct why *why)
 {
     const struct session *session = context;
-    return parallel_distances(tally, topology, session->threads, NULL, why);
+    return parallel_distances(tally, topology, session->figure_call.threads, NULL, why);
 }
 
 /* folder/name + ending */
@@ -266,7 +265,7 @@ static enum err session_run(struct call *call, const struct figure *const *list,
     };
     enum err err = call_uint(call, "seed", 0, UINT64_MAX, &session.figure_call.seed, why);
     if (!err)
-        err = parallel_threads(call, &session.threads, why);
+        err = parallel_threads(call, &session.figure_call.threads, why);
     if (!err && session.folder)
         err = file_make_folder(session.folder, why);
     if (err)

@@ -86,6 +86,9 @@ struct figure_result {
 struct figure_call {
     bool quick;    /* the small sizes */
     uint64_t seed; /* of everything random */
+    /* How many may work at once, where a figure has threads of its own; 0 is 1. The results are the
+     * same for any number. */
+    uint32_t threads;
     void *context;
     void (*progress)(void *context, uint64_t done, uint64_t total);
     /* All pairs of a topology; the caller may spread them over threads. */

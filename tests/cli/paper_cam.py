@@ -173,7 +173,7 @@ class Churn(unittest.TestCase):
         figure = run("cam-fig5c")
         table = rows(figure)
         self.assertEqual([(row["network"], row["servers"]) for row in table],
-                         [("torus", 27), ("torus", 27), ("novacube", 16), ("jellyfish", 27)])
+                         [("torus", 27), ("torus", 27), ("novacube", 27), ("jellyfish", 27)])
         for row in table:
             self.assertEqual(row["churn"], 2 * row["failures"])
             self.assertEqual(row["misdelivered"], 0)
@@ -187,6 +187,20 @@ class Churn(unittest.TestCase):
         found = verdicts(figure)
         self.assertEqual(found["misdelivered, all points"], "agrees")
         self.assertEqual(found["dropped at 2 failures/s"], "cannot be reproduced")
+
+    def test_threads_change_nothing(self):
+        written = []
+        for threads in (1, 4):
+            with tempfile.TemporaryDirectory() as folder:
+                done = weft("paper", "run", "cam-fig5c", "--quick", "--threads", threads, "--out",
+                            folder)
+                self.assertEqual(done.code, 0, done.err)
+                with open(f"{folder}/cam-fig5c.csv") as file:
+                    written.append(file.read())
+        self.assertGreater(len(written[0].splitlines()), 4)
+        self.assertEqual(written[0], written[1])
+        one, four = (run("cam-fig5c", "--threads", threads) for threads in (1, 4))
+        self.assertEqual((one["tables"], one["claims"]), (four["tables"], four["claims"]))
 
     def test_the_command_runs_one_point_of_it(self):
         words = ["sim", "churn", "torus:3x3x3", "--failures", 2, "--seconds", 5, "--json"]
