@@ -29,18 +29,23 @@ struct chaos_call {
 
 /* ---- running ---- */
 
+static struct chaos_settings settings_of(const struct chaos_call *chaos, uint64_t index)
+{
+    return (struct chaos_settings){
+        .plan = &chaos->plan.plan,
+        .seed = chaos->seed + index,
+        .kinds = chaos->kinds,
+        .plants = chaos->plant ? chaos->plant->fault : 0,
+    };
+}
+
 static enum err seeds_work(void *context, uint32_t thread, uint32_t first, uint32_t count,
                            struct why *why)
 {
     struct chaos_call *chaos = context;
     enum err err = OK;
     for (uint32_t i = first; !err && i < first + count; i++) {
-        struct chaos_settings settings = {
-            .plan = &chaos->plan.plan,
-            .seed = chaos->seed + i,
-            .kinds = chaos->kinds,
-            .plants = chaos->plant ? chaos->plant->fault : 0,
-        };
+        struct chaos_settings settings = settings_of(chaos, i);
         err = chaos_run(&settings, &chaos->results[i], why);
     }
     return err;
@@ -81,11 +86,8 @@ static struct sum sum_make(const struct chaos_call *chaos)
 
 static void replay_write(const struct chaos_call *chaos, uint64_t index, char *out, size_t size)
 {
-    char kinds[KINDS_SIZE];
-    fault_kinds_write(chaos->results[index].kinds, kinds, sizeof kinds);
-    snprintf(out, size, "weft sim chaos %s --seed %" PRIu64 " --seeds 1 --faults %s%s%s",
-             chaos->word, chaos->seed + index, kinds, chaos->plant ? " --plant " : "",
-             chaos->plant ? chaos->plant->name : "");
+    struct chaos_settings settings = settings_of(chaos, index);
+    chaos_replay_write(chaos->word, &settings, &chaos->results[index], out, size);
 }
 
 static void failures_print(const struct chaos_call *chaos, struct text *out)

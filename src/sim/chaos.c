@@ -1,5 +1,7 @@
 #include "sim/chaos.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +28,7 @@ enum {
 #define PRESS_TO      19
 #define QUIET_MSEC    200
 #define LOAD_INTERVAL 5000000 /* nanoseconds */
+#define KINDS_SIZE    200     /* of all kinds of faults as words */
 
 const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT] = {
     {"roots", NODE_FAULT_ROOTS_OVERLAP, "roots", "a returning server takes its keys at once"},
@@ -47,8 +50,14 @@ struct server_state {
     uint32_t down, paused; /* for so many reasons */
 };
 
+/* In the list of what a server runs: load, press, then guests. */
+#define GUESTS_FIRST (1 + CHAOS_PRESS_COUNT)
+#define SERVICES_MAX (GUESTS_FIRST + CHAOS_GUESTS_MAX)
+
 struct chaos {
     const struct chaos_settings *settings;
+    const struct chaos_guests *guests;                     /* NULL: none */
+    const struct weft_service *services[SERVICES_MAX + 1]; /* ends with NULL */
     const struct plan *plan;
     struct chaos_result *result;
     struct world_watcher watcher;
@@ -210,10 +219,13 @@ static bool has_failed(const struct chaos *chaos)
     return chaos->failed || chaos->checkers.failures;
 }
 
+/* Guests are told, too; who takes no requests is not asked. */
 static void load_set(struct chaos *chaos, node_id server, int64_t interval)
 {
     struct chaos_load_order order = {interval};
     (void)world_request(chaos->world, server, CHAOS_LOAD, 0, &order, sizeof order);
+    for (unsigned i = GUESTS_FIRST; chaos->services[i]; i++)
+        (void)world_request(chaos->world, server, chaos->services[i]->id, 0, &order, sizeof order);
 }
 
 static void server_start(struct chaos *chaos, node_id server)
@@ -450,16 +462,29 @@ static void settings_draw(struct chaos *chaos, struct world_settings *world)
     };
 }
 
+/* The load first, then the guests. */
+static enum err services_list(struct chaos *chaos, struct why *why)
+{
+    unsigned count = 0;
+    chaos->services[count++] = &chaos_load_service;
+    for (unsigned i = 0; i < CHAOS_PRESS_COUNT; i++)
+        chaos->services[count++] = &chaos_press_services[i];
+    const struct weft_service *const *more = chaos->guests ? chaos->guests->services : NULL;
+    for (; more && *more; more++) {
+        if (count == SERVICES_MAX)
+            return why_fail(why, ERR_USAGE, "more than %d services", CHAOS_GUESTS_MAX);
+        chaos->services[count++] = *more;
+    }
+    return OK;
+}
+
 static enum err parts_open(struct chaos *chaos, struct why *why)
 {
-    static const struct weft_service *const services[] = {
-        &chaos_load_service, &chaos_press_services[0], &chaos_press_services[1],
-        &chaos_press_services[2], NULL};
     const struct plan *plan = chaos->plan;
     struct world_settings world = WORLD_DEFAULTS;
     world.plan = plan;
     world.seed = chaos->settings->seed;
-    world.node.services = services;
+    world.node.services = chaos->services;
     world.node.faults = chaos->settings->plants;
     chaos->watchers[0] = &chaos->watcher;
     world.watchers = chaos->watchers;
@@ -478,7 +503,10 @@ static enum err parts_open(struct chaos *chaos, struct why *why)
         .live = view_live,
         .context = chaos,
     };
-    enum err err = checkers_open(&chaos->checkers, &view, why);
+    enum err err = services_list(chaos, why);
+    if (!err)
+        err = checkers_open(&chaos->checkers, &view, chaos->guests ? chaos->guests->checkers : NULL,
+                            why);
     if (!err)
         err = fault_schedule_make(&chaos->schedule, plan, chaos->settings->seed,
                                   &chaos->fault_settings, why);
@@ -514,12 +542,13 @@ static enum err plan_is_whole(const struct plan *plan, struct why *why)
                     "not all servers are connected: after a storm they could never all be back");
 }
 
-enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *result,
-                   struct why *why)
+enum err chaos_run_with(const struct chaos_settings *settings, const struct chaos_guests *guests,
+                        struct chaos_result *result, struct why *why)
 {
     *result = (struct chaos_result){0};
     struct chaos chaos = {
         .settings = settings,
+        .guests = guests,
         .plan = settings->plan,
         .result = result,
         .watcher = {.name = "chaos", .ops = &watcher_ops},
@@ -546,4 +575,23 @@ enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *r
     free(chaos.wires);
     free(chaos.servers);
     return err;
+}
+
+enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *result,
+                   struct why *why)
+{
+    return chaos_run_with(settings, NULL, result, why);
+}
+
+void chaos_replay_write(const char *word, const struct chaos_settings *settings,
+                        const struct chaos_result *result, char *out, size_t size)
+{
+    char kinds[KINDS_SIZE];
+    const char *plant = NULL;
+    for (unsigned i = 0; i < CHAOS_PLANT_COUNT; i++)
+        if (settings->plants & chaos_plants[i].fault)
+            plant = chaos_plants[i].name;
+    fault_kinds_write(result->kinds, kinds, sizeof kinds);
+    snprintf(out, size, "weft sim chaos %s --seed %" PRIu64 " --seeds 1 --faults %s%s%s", word,
+             settings->seed, kinds, plant ? " --plant " : "", plant ? plant : "");
 }

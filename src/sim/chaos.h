@@ -23,6 +23,17 @@ struct chaos_settings {
     uint32_t plants; /* enum node_fault: bugs that the checkers are to find */
 };
 
+/* What a caller brings: services to run beside the load, and checkers of what they promise. The
+ * lists end with NULL; a NULL list is empty. A service is loaded by the request that the load gets,
+ * a struct chaos_load_order (chaos_load.h), at the start, after each return, and with 0 before all
+ * is quiet: who sends then leaks. */
+struct chaos_guests {
+    const struct weft_service *const *services; /* at most CHAOS_GUESTS_MAX; none of weft's own */
+    const struct checker_ops *const *checkers;  /* in all at most CHECKER_MAX */
+};
+
+#define CHAOS_GUESTS_MAX 8
+
 struct chaos_result {
     const char *checker; /* who found something; NULL: all is well */
     char text[CHECKER_TEXT_SIZE];
@@ -41,6 +52,18 @@ struct chaos_result {
  * is in several pieces; a server alone has the faults of servers only. */
 MUST_CHECK enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *result,
                               struct why *why);
+
+/* The same with guests. A guest's checker is told what the others are, and changes nothing of the
+ * run; its finding ends it as theirs do. */
+MUST_CHECK enum err chaos_run_with(const struct chaos_settings *settings,
+                                   const struct chaos_guests *guests, struct chaos_result *result,
+                                   struct why *why);
+
+/* The command that runs the seed again with just the kinds of faults that it used; `word` is the
+ * plan's SPEC or FILE. The storm of a run with guests is the same; they are for the caller to
+ * bring again. */
+void chaos_replay_write(const char *word, const struct chaos_settings *settings,
+                        const struct chaos_result *result, char *out, size_t size);
 
 /* The planted bugs by name. */
 struct chaos_plant {

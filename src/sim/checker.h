@@ -1,7 +1,8 @@
 #pragma once
 /* checker: what must hold in any run, whatever goes wrong in it. Each checker is a table of hooks
- * (checkers.c lists them) with memory of its own; it is told of everything that happens and says so
- * once something is not as it must be.
+ * with memory of its own; it is told of everything that happens and says so once something is not
+ * as it must be. These are always there (checkers.c lists them); whoever opens them may bring more,
+ * for what his services promise.
  *
  *   roots   nobody delivers a key while somebody before him in the key's list is there for it, nor
  *           would do so
@@ -87,13 +88,15 @@ struct checker_ops {
     void (*released)(struct checker *checker, const struct checker_press *press); /* that is over */
 };
 
-#define CHECKER_COUNT     5
+#define CHECKER_COUNT     5  /* that are always there */
+#define CHECKER_MAX       16 /* with those that are brought */
 #define CHECKER_TEXT_SIZE 240
 
 struct checkers {
     struct checker_view view;
     enum checker_phase phase;
-    struct checker list[CHECKER_COUNT];
+    struct checker list[CHECKER_MAX];
+    unsigned count;     /* that are open */
     const char *failed; /* the first to find something; NULL: all is well */
     psec failed_at;
     char text[CHECKER_TEXT_SIZE];
@@ -104,8 +107,9 @@ extern const struct checker_ops *const checker_table[CHECKER_COUNT];
 extern const struct checker_ops checker_roots, checker_ledger, checker_routes, checker_leaks,
     checker_fair;
 
+/* Those of the table, then `more`, which ends with NULL and must outlive them; NULL: no more. */
 MUST_CHECK enum err checkers_open(struct checkers *checkers, const struct checker_view *view,
-                                  struct why *why);
+                                  const struct checker_ops *const *more, struct why *why);
 void checkers_close(struct checkers *checkers);
 void checkers_phase(struct checkers *checkers, enum checker_phase phase);
 
@@ -116,7 +120,7 @@ void checker_fail(struct checker *checker, const char *format, ...)
 /* Tells all of them. */
 #define CHECKERS_TELL(checkers, hook, ...)                                                         \
     do {                                                                                           \
-        for (unsigned tell_ = 0; tell_ < CHECKER_COUNT; tell_++) {                                 \
+        for (unsigned tell_ = 0; tell_ < (checkers)->count; tell_++) {                             \
             struct checker *told_ = &(checkers)->list[tell_];                                      \
             if (told_->ops->hook)                                                                  \
                 told_->ops->hook(told_, __VA_ARGS__);                                              \

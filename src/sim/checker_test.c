@@ -74,7 +74,7 @@ static struct stage *stage_open(void)
         .live = stage_live,
         .context = stage,
     };
-    assert_int_equal(checkers_open(&stage->checkers, &view, NULL), OK);
+    assert_int_equal(checkers_open(&stage->checkers, &view, NULL, NULL), OK);
     return stage;
 }
 
