@@ -28,7 +28,7 @@ static void each_planted_bug_is_found(void **state)
             found = run(&place, ++seed, plant->fault);
         if (!found.checker)
             fail_msg("%s was not found in %d seeds", plant->name, SEEDS);
-        print_message("%s: seed %d: %s: %s\n", plant->name, (int)seed, found.checker, found.text);
+        print_message("# %s: seed %d: %s: %s\n", plant->name, (int)seed, found.checker, found.text);
         assert_string_equal(found.checker, plant->checker);
         assert_null(run(&place, seed, 0).checker);
     }

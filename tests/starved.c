@@ -233,7 +233,7 @@ static void without_memory_nothing_is_lost_but_the_call(void **state)
     do {
         worked += talk_with(at) == all;
         if (live != before)
-            print_message("allocation %ld refused: %ld are left\n", at, live - before);
+            print_message("# allocation %ld refused: %ld are left\n", at, live - before);
         assert_int_equal(live, before);
         at++;
     } while (refused && at < 1000);

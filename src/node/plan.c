@@ -103,6 +103,7 @@ void plan_fini(struct plan *plan)
 {
     keyspace_fini(&plan->keyspace);
     free(plan->ends);
+    free(plan->neighbours);
     free(plan->ports);
     *plan = (struct plan){0};
 }
