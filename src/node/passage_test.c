@@ -392,7 +392,7 @@ static void what_comes_and_is_of_no_use_is_counted(void **state)
 
 static void what_cannot_leave_is_counted(void **state)
 {
-    static struct packet *taken[WORLD_PACKETS];
+    static struct packet *taken[WORLD_PACKETS + 1]; /* the last is NULL */
     struct world *world = stage_open_settled("torus:5");
     post(world, 0, COURIER_ID, &(struct letter){.to = 77});
     assert_dropped(world, DROP_UNREACHABLE, 1);
