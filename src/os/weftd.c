@@ -79,6 +79,16 @@ static void on_signal(int number)
     host_wake(stopping_host);
 }
 
+/* Whoever is told to end while it begins does so as soon as it can leave nothing behind. */
+static void signals_mask(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(how, &set, NULL);
+}
+
 /* ---- the log ---- */
 
 static void daemon_log(const char *text)
@@ -404,6 +414,7 @@ static void daemon_run(struct daemon *daemon)
     stopping_host = daemon->host;
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    signals_mask(SIG_UNBLOCK);
     for (uint32_t i = 0; i < daemon->server_count; i++) {
         if (daemon->servers[i] == NODE_NONE) {
             on_said(daemon, NODE_NONE, "looks for its place");
@@ -457,6 +468,7 @@ int main(int argc, char **argv)
         return 0;
     }
     signal(SIGPIPE, SIG_IGN);
+    signals_mask(SIG_BLOCK);
     enum err err = daemon_open(&daemon, argc - 1, argv + 1, &why);
     if (!err)
         daemon_run(&daemon);

@@ -270,7 +270,7 @@ class Machine(ClusterCase):
         """None can write into its log why it ends; or one does, and no more."""
         with tempfile.TemporaryDirectory(prefix="weft-") as elsewhere:
             path = pathlib.Path(elsewhere) / "weftd"
-            for script in (f"cat /dev/zero > {shlex.quote(self.above.name)}/filler 2> /dev/null\nexit 1\n",
+            for script in (f"cat /dev/zero >> {shlex.quote(self.above.name)}/filler 2> /dev/null\nexit 1\n",
                            "echo weftd: $2/node-0.lock: No space left on device >&2; exit 1\n"):
                 path.write_text("#!/bin/sh\n" + script)
                 path.chmod(0o755)
