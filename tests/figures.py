@@ -3,10 +3,16 @@
 from tap import weft
 
 
+def complaints(done):
+    """What `weft paper ... --json` said about figures that could not run."""
+    figures = done.json["figures"] if done.out else []
+    return done.err, [(figure["name"], figure["error"]) for figure in figures if "error" in figure]
+
+
 def run(name, *words):
     """The figure's object, at its quick size."""
     done = weft("paper", "run", name, "--quick", "--json", *words)
-    assert done.code == 0, done.err
+    assert done.code == 0, complaints(done)
     (figure,) = done.json["figures"]
     return figure
 

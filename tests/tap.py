@@ -1,6 +1,7 @@
 """tap: runs the unittest cases of a file and reports them in TAP, so that Meson
-counts each one. `weft(...)` runs the program under test, whose path is in the
-environment variable WEFT."""
+counts each one; words on the command line choose those whose names hold one of
+them. `weft(...)` runs the program under test, whose path is in the environment
+variable WEFT."""
 
 import json
 import os
@@ -81,7 +82,9 @@ class TapResult(unittest.TestResult):
 
 
 def main():
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    loader = unittest.defaultTestLoader
+    loader.testNamePatterns = [f"*{word}*" for word in sys.argv[1:]] or None
+    suite = loader.loadTestsFromModule(sys.modules["__main__"])
     print(f"1..{suite.countTestCases()}", flush=True)
     result = TapResult()
     suite.run(result)

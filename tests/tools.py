@@ -104,5 +104,15 @@ class Summary(unittest.TestCase):
         self.assertTrue(out.endswith("0 passed, 1 failed\n"))
         self.assertEqual(self.summary("")[0], 1)
 
+    def test_a_failure_is_explained(self):
+        _, out = self.summary('<testcase name="1 - a"/>'
+                              '<testcase classname="s" name="2 - b"><failure/></testcase>'
+                              '<testcase classname="s" name="3 - c"><failure/></testcase>'
+                              '<testcase classname="s" name="4 - d"><failure/></testcase>'
+                              "<system-out>1..4\n# all good\nok 1 - a\n# seed 5\nnot ok 2 - b\n# 1 != 2\n"
+                              "not ok 3 - c</system-out>")
+        self.assertEqual(out, "failed: s 2 - b\n    # seed 5\n    # 1 != 2\n"
+                              "failed: s 3 - c\n    # 1 != 2\nfailed: s 4 - d\n1 passed, 3 failed\n")
+
 
 main()

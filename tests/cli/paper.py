@@ -17,7 +17,7 @@ import xml.dom.minidom
 import networkx
 
 sys.path.insert(0, sys.path[0] + "/..")
-from figures import rows, run
+from figures import complaints, rows, run
 from tap import main, weft
 
 SEED = 9
@@ -119,7 +119,7 @@ class All(unittest.TestCase):
     def test_every_figure_runs_and_every_verdict_follows(self):
         with tempfile.TemporaryDirectory() as folder:
             done = weft("paper", "all", "--quick", "--json", "--out", folder)
-            self.assertEqual((done.code, done.err), (0, ""))
+            self.assertEqual((done.code, done.err), (0, ""), complaints(done))
             self.assertEqual([figure["name"] for figure in done.json["figures"]], listed())
             counts = dict.fromkeys(VERDICTS, 0)
             for figure in done.json["figures"]:

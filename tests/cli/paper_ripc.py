@@ -11,7 +11,7 @@ import unittest
 import xml.dom.minidom
 
 sys.path.insert(0, sys.path[0] + "/..")
-from figures import rows, run
+from figures import complaints, rows, run
 from tap import main, weft
 
 CORES = len(os.sched_getaffinity(0))
@@ -69,7 +69,7 @@ class Flexibility(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as place:
             done = weft("paper", "run", "ripc-flexibility", "--quick", "--json", "--out", folder,
                         env={"TMPDIR": place})
-            self.assertEqual(done.code, 0, done.err)
+            self.assertEqual(done.code, 0, complaints(done))
             (figure,) = done.json["figures"]
             self.assertEqual(os.listdir(place), [])
             if shutil.which("gnuplot"):
