@@ -68,7 +68,7 @@ static bool routes_change(const struct sst *table, void *argument)
 static void routes_find(struct sst *table, void *argument)
 {
     struct routes *routes = argument;
-    uint32_t costs[ROUTERS_MAX][ROUTERS_MAX];
+    uint32_t costs[ROUTERS_MAX][ROUTERS_MAX] = {0};
     routes->found++;
     for (uint32_t from = 0; from < routers; from++)
         must("read", sst_get(table, from, &(struct sst_range){.column = COSTS}, costs[from]));

@@ -2,7 +2,6 @@
  * WEFT_TEST_PROVIDER names (tcp), bound to WEFT_TEST_ADDRESS if that is set. */
 #include "base/test.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "base/rng.h"
 #include "fabric_pair.h"
+#include "process.h"
 
 enum { MEBI = 1024 * 1024 };
 
@@ -520,37 +520,22 @@ static int idle_peer(int channel, int argument)
     return 1;
 }
 
-/* How many files of endpoints the process left. */
-static unsigned files_left(pid_t process)
-{
-    char prefix[64];
-    snprintf(prefix, sizeof prefix, "weft-fabric.%d.", (int)process);
-    DIR *folder = opendir("/dev/shm");
-    assert_non_null(folder);
-    unsigned count = 0;
-    struct dirent *entry;
-    while ((entry = readdir(folder)))
-        count += !strncmp(entry->d_name, prefix, strlen(prefix));
-    closedir(folder);
-    return count;
-}
-
 static void what_the_killed_leave_goes_with_the_next_open(void **state)
 {
     int channel;
     char byte;
     pid_t peer = pair_start(idle_peer, 0, &channel);
     assert_true(channel_receive(channel, &byte, 1));
-    unsigned files = files_left(peer);
+    unsigned files = process_fabric_files(peer);
     assert_int_equal(files, strcmp(pair_provider(), "shm") ? 0 : 1);
     kill(peer, SIGKILL);
     assert_int_equal(pair_wait(peer), -SIGKILL);
     close(channel);
     struct side side;
     side_open(&side);
-    assert_int_equal(files_left(peer), 0);
+    assert_int_equal(process_fabric_files(peer), 0);
     side_close(&side);
-    assert_int_equal(files_left(getpid()), 0);
+    assert_int_equal(process_fabric_files(getpid()), 0);
 }
 
 static int folder_setup(void **state)

@@ -17,7 +17,7 @@ const char *__lsan_default_suppressions(void)
     return "leak:libfabric.so\n";
 }
 
-#define PATIENCE (60 * NSEC_PER_SEC) /* of an emulated machine under load */
+#define PATIENCE (150 * NSEC_PER_SEC) /* of an emulated machine under load */
 
 enum { CONTROL_OFFER = 1, CONTROL_ANSWER = 2 };
 

@@ -2,6 +2,7 @@
 /* process: what tests of several processes ask of each of them. */
 
 #include <dirent.h>
+#include <glob.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,18 @@ static inline unsigned process_descriptors(void)
         count++;
     if (folder)
         closedir(folder);
+    return count;
+}
+
+/* How many files a process has, or left, of libfabric's shm provider: they lie away from our
+ * folder. */
+static inline unsigned process_fabric_files(pid_t pid)
+{
+    char pattern[64];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "/dev/shm/weft-fabric.%d.*", (int)pid);
+    unsigned count = glob(pattern, 0, NULL, &found) == 0 ? (unsigned)found.gl_pathc : 0;
+    globfree(&found);
     return count;
 }
 

@@ -212,7 +212,9 @@ RIPC_API int ripc_wait(struct ripc_service *service, int64_t operation, int64_t 
  * memory is free when this returns: no peer reads it any more. */
 RIPC_API int ripc_cancel(struct ripc_service *service, int64_t operation, int64_t deadline);
 
-/* RIPC_UP, RIPC_MOVED and RIPC_DOWN for an id, from now on. */
+/* RIPC_UP, RIPC_MOVED and RIPC_DOWN for an id, from now on. These are news of names:
+ * the pipe to one who died may break a moment after its RIPC_DOWN, and what is
+ * sent meanwhile is lost as if it had been sent just before. */
 RIPC_API int ripc_watch(struct ripc_service *service, ripc_id id);
 RIPC_API int ripc_unwatch(struct ripc_service *service, ripc_id id);
 
@@ -384,7 +386,8 @@ typedef void ripc_list_callback(void *argument, const struct ripc_name *name);
 RIPC_API int ripc_list(struct ripc *ripc, ripc_list_callback *callback, void *argument);
 
 /* Removes what killed processes of the domain left behind; NULL: WEFT_DOMAIN
- * or "default". Returns how many files that was. */
+ * or "default". Returns how many files of the domain that was; what libfabric's
+ * shm provider keeps elsewhere, for all domains, is removed uncounted. */
 RIPC_API int ripc_clean(const char *domain);
 
 #ifdef __cplusplus

@@ -41,7 +41,8 @@ const struct command command_ripc_clean = {
         "Removes the sockets, claims and traces of processes of the domain that are no more. What "
         "belongs to somebody alive is not touched: the kernel knows by the locks that a process "
         "loses when it dies. Every context that opens does the same, so this is needed only to "
-        "see the folder empty.",
+        "see the folder empty. What libfabric's shm provider keeps in /dev/shm of such processes "
+        "goes too, uncounted.",
     .options = clean_options,
     .examples = "  weft ripc clean\n"
                 "  weft ripc clean --domain test --json",

@@ -423,6 +423,9 @@ int ripc_clean(const char *domain)
     int result = domain_open(folder, chosen, &why);
     if (result)
         return result;
+    for (unsigned i = 0; transports[i]; i++)
+        if (transports[i]->clean)
+            transports[i]->clean();
     result = domain_clean(folder);
     domain_leave(folder);
     return result;

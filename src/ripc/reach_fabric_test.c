@@ -504,7 +504,11 @@ int main(void)
 {
     struct ripc *ripc;
     void *folder;
-    bool there = scene_begin(&folder) == 0 && ripc_open(&fabric, &ripc) == 0;
+    if (scene_begin(&folder)) {
+        puts("Bail out! no folder in /dev/shm");
+        return 1;
+    }
+    bool there = ripc_open(&fabric, &ripc) == 0;
     if (there)
         ripc_close(ripc, RIPC_NOW);
     rmdir(folder);

@@ -97,6 +97,7 @@ const struct transport_ops transport_fabric = {
     .cost_nsec = 6000,
     .open = fabric_open,
     .close = fabric_close,
+    .clean = fabric_clean,
     .describe = fabric_describe,
     .link_open = fabric_link_open,
     .link_lost = fabric_link_lost,

@@ -200,6 +200,7 @@ struct fabric {
 MUST_CHECK int fabric_provider_open(struct fabric *fabric, const struct transport_config *config,
                                     struct why *why);
 void fabric_provider_close(struct fabric *fabric);
+void fabric_clean(void); /* the shm provider's files of processes that are gone */
 bool fabric_wants(const struct fabric *fabric, int mr_mode);
 
 /* fabric_buffer.c */

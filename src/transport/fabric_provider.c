@@ -79,7 +79,7 @@ static struct fi_info *hints_make(const struct fabric_library *library,
 /* The provider makes a file for each endpoint, which a killed process leaves.
  * So we give our endpoints a name that says whose they are, and remove those of
  * processes that are gone. */
-static void shm_clean(void)
+void fabric_clean(void)
 {
     DIR *folder = opendir(SHM_FOLDER);
     if (!folder)
@@ -174,7 +174,7 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
     fabric->library->freeinfo(delivering);
     if (fabric->info->addr_format != FI_ADDR_STR)
         return 0;
-    shm_clean();
+    fabric_clean();
     return shm_name(fabric->info);
 }
 

@@ -96,6 +96,7 @@ const struct transport_ops transport_shm = {
     .room = shm_room,
     .collect = shm_collect,
     .pull = shm_pull,
+    .waiting = shm_waiting,
     .release = shm_release,
     .acknowledge = shm_acknowledge,
     .region_open = shm_region_open,

@@ -70,6 +70,7 @@ int shm_push(struct outlet *outlet, const struct frame_head *head, const struct 
 bool shm_room(struct outlet *outlet, size_t size);
 int shm_collect(struct outlet *outlet, struct acknowledgement *out, unsigned max);
 int shm_pull(struct inlet *inlet, struct frame *out, unsigned max);
+bool shm_waiting(const struct inlet *inlet);
 void shm_release(struct inlet *inlet, const struct frame *frame);
 int shm_acknowledge(struct inlet *inlet, uint64_t token, int64_t status);
 

@@ -199,6 +199,11 @@ int shm_pull(struct inlet *base, struct frame *out, unsigned max)
     return count;
 }
 
+bool shm_waiting(const struct inlet *base)
+{
+    return ring_waiting(&((const struct shm_inlet *)base)->ring);
+}
+
 void shm_release(struct inlet *base, const struct frame *frame)
 {
     struct shm_inlet *inlet = (struct shm_inlet *)base;

@@ -144,6 +144,9 @@ struct transport_ops {
     int (*open)(struct transport **transport, const struct transport_config *config,
                 struct why *why);
     void (*close)(struct transport *transport); /* after all links and regions */
+    /* Removes what killed processes left outside of the domain's folder. NULL: they leave nothing.
+     */
+    void (*clean)(void);
 
     /* What a peer must know to reach us; at most 160 bytes. Returns the size. */
     int (*describe)(struct transport *transport, uint8_t *out, size_t size);
@@ -181,6 +184,8 @@ struct transport_ops {
 
     /* Takes frames in order; returns how many. Release in any order. */
     int (*pull)(struct inlet *inlet, struct frame *out, unsigned max);
+    /* Would a pull find something? Far cheaper than one. NULL: pull, to know. */
+    bool (*waiting)(const struct inlet *inlet);
     void (*release)(struct inlet *inlet, const struct frame *frame);
     /* To the sender of a frame with that token. At most one for each frame
      * pulled, at any time until the inlet closes; never lacks room. */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
+#include "process.h"
 #include "verbs/peer.h"
 #include "weft/ripc.h"
 
@@ -608,6 +609,7 @@ static int group_begin(void **state)
 
 static int group_end(void **state)
 {
+    pid_t last = pids[0];
     peer_kill(PEER);
     peer_kill(ANOTHER);
     int closed = ripc_close(ripc, peer_deadline());
@@ -615,7 +617,8 @@ static int group_end(void **state)
     char path[64];
     snprintf(path, sizeof path, "%s/verbs", folder);
     rmdir(path);
-    return closed == 0 && left >= 0 && rmdir(folder) == 0 ? 0 : -1;
+    bool empty = rmdir(folder) == 0 && !process_fabric_files(last);
+    return closed == 0 && left >= 0 && empty ? 0 : -1;
 }
 
 int main(int count, char **words)

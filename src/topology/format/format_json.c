@@ -36,15 +36,15 @@ static void python_string(struct text *out, const struct text *value)
     char quote = single && !memchr(value->data, '"', value->size) ? '"' : '\'';
     text_add(out, &quote, 1);
     for (size_t i = 0; i < value->size; i++) {
-        unsigned char c = (unsigned char)value->data[i];
+        char c = value->data[i];
         if (c == quote || c == '\\')
             text_printf(out, "\\%c", c);
         else if (c == '\n' || c == '\r' || c == '\t')
             text_printf(out, "\\%c", c == '\n' ? 'n' : c == '\r' ? 'r' : 't');
-        else if (c < ' ' || c == 0x7f)
+        else if ((unsigned char)c < ' ' || c == 0x7f)
             text_printf(out, "\\x%02x", c);
         else
-            text_add(out, &value->data[i], 1);
+            text_add(out, &c, 1);
     }
     text_add(out, &quote, 1);
 }
