@@ -387,7 +387,7 @@ static bool scenario_try(size_t index, uint64_t seed, unsigned rounds)
             again += shared->accounts[member].sent_again;
         }
         if (!good)
-            printf("# seed %llu\n", (unsigned long long)(seed + round));
+            printf("# seed %llu\n", (unsigned long long)seed + round);
     }
     good &= !scenario->silent || nulls > 0;
     printf("# %.1f s, the longest round %.1f s; %llu deliveries, %llu turns passed, %llu messages "

@@ -65,7 +65,7 @@ static const char *setting(const char *name, const char *otherwise)
 
 static int64_t late(void)
 {
-    return ripc_after(120 * SECOND); /* for an emulated machine under load */
+    return ripc_after(240 * SECOND); /* for an emulated machine under load */
 }
 
 static uint64_t word_of(ripc_id member, uint64_t number, unsigned index)

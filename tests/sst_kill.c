@@ -389,10 +389,12 @@ static void be_victim(enum moment moment)
     demand(the_living_have_written(self.table, &round));
     row_write(VICTIM_ID, shared->round);
     phase_set(PHASE_JOINED);
-    for (uint64_t i = 1; moment == WRITING; i++)
-        row_write(VICTIM_ID, shared->round + i);
-    for (;;)
-        pause();
+    for (uint64_t i = 1;; i++) { /* until it is killed */
+        if (moment == WRITING)
+            row_write(VICTIM_ID, shared->round + i);
+        else
+            pause();
+    }
 }
 
 /* ---- the killer ---- */

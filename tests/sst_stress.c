@@ -101,6 +101,13 @@ static void row_check(const struct row *row)
     demand(row->half == (double)row->step / 2);
 }
 
+static bool row_equal(const struct row *one, const struct row *other)
+{
+    return one->step == other->step && one->debt == other->debt && one->ready == other->ready &&
+           one->lone == other->lone && one->half == other->half &&
+           memcmp(one->words, other->words, sizeof one->words) == 0;
+}
+
 static uint32_t any_row(struct worker *worker)
 {
     return (uint32_t)rng_below(&worker->rng, STAYING + 1);
@@ -353,8 +360,8 @@ static void settle(void)
             do {
                 demand(sst_row(all.tables[i], row, &one) == 0);
                 demand(sst_row(all.tables[j], row, &other) == 0);
-            } while (memcmp(&one, &other, sizeof one) && ripc_now() < deadline);
-            demand(memcmp(&one, &other, sizeof one) == 0);
+            } while (!row_equal(&one, &other) && ripc_now() < deadline);
+            demand(row_equal(&one, &other));
             row_check(&one);
         }
     /* The last visitor's leave may have come to one of them only. */

@@ -151,7 +151,7 @@ static void view_remember(const struct view *view)
 {
     for (uint32_t i = 0; i < world.view_count; i++)
         if (world.views[i].table == view->table && world.views[i].epoch == view->epoch) {
-            demand(memcmp(&world.views[i], view, sizeof *view) == 0);
+            demand(view_equal(&world.views[i], view));
             return;
         }
     demand(world.view_count < VIEWS_MAX);
@@ -536,7 +536,7 @@ static void world_check(void)
         members++;
         demand(world.tables > 1 || process->council.strange == 0); /* else of the one before */
         first = first ? first : process;
-        demand(memcmp(&first->view, &process->view, sizeof first->view) == 0);
+        demand(view_equal(&first->view, &process->view));
         demand(process->view.rows[process->row].nonce == process->nonce);
         for (uint32_t j = 0; j < i; j++)
             if (process_is_member(&world.processes[j]))

@@ -16,11 +16,20 @@
 #define NAME_GRACE_NSEC (3 * NSEC_PER_SEC)    /* how long others may take to see a death */
 #define LAST_WORDS_NSEC NSEC_PER_SEC          /* for what is still to be sent when we go */
 
+static void counters_show(struct members *members)
+{
+    uint64_t strange = members->council.strange + members->strange;
+    atomic_store_explicit(&members->refused_shown, members->council.refused, memory_order_relaxed);
+    atomic_store_explicit(&members->strange_shown, strange, memory_order_relaxed);
+}
+
 /* ---- the council's words ---- */
 
+/* Who hears that it was refused finds itself counted. */
 static void on_send(void *argument, ripc_id to, const uint8_t *bytes, size_t size)
 {
     struct members *members = argument;
+    counters_show(members);
     post_send(members, to ? to : members->group, bytes, size);
 }
 
@@ -175,13 +184,6 @@ static void members_regroup(struct members *members)
         ripc_leave(members->service, members->group);
         members->grouped = false;
     }
-}
-
-static void counters_show(struct members *members)
-{
-    uint64_t strange = members->council.strange + members->strange;
-    atomic_store_explicit(&members->refused_shown, members->council.refused, memory_order_relaxed);
-    atomic_store_explicit(&members->strange_shown, strange, memory_order_relaxed);
 }
 
 /* What is to be done now. Events are fetched before messages and looked at after them: who

@@ -69,7 +69,8 @@ struct members {
     members_gone *gone; /* or NULL */
     void *gone_argument;
     uint64_t strange; /* what did not even reach the council */
-    /* What other threads see of the counters; stored after each step, relaxed. */
+    /* What other threads see of the counters; stored relaxed after each step, and before the
+     * council speaks, so that its message carries them. */
     _Atomic uint64_t refused_shown, strange_shown;
     _Atomic bool woken; /* by members_wake, any thread; see service_await */
 };

@@ -24,23 +24,24 @@ static struct letter *letter_of(struct list *node)
     return container_of(node, struct letter, node);
 }
 
+/* One that was taken out of its list. */
 static void letter_free(struct members *members, struct letter *letter)
 {
-    list_remove(&letter->node);
     members->letter_count--;
     free(letter);
 }
 
-static unsigned letters_for(struct members *members, ripc_id to)
+static unsigned letters_for(const struct list *letters, ripc_id to)
 {
     unsigned count = 0;
-    list_each(&members->letters, node) count += letter_of(node)->to == to;
+    list_each(letters, node) count += letter_of(node)->to == to;
     return count;
 }
 
 static int letter_keep(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)
 {
-    if (members->letter_count >= LETTERS_MAX || letters_for(members, to) >= LETTERS_OF_ONE)
+    if (members->letter_count >= LETTERS_MAX ||
+        letters_for(&members->letters, to) >= LETTERS_OF_ONE)
         return -EAGAIN;
     struct letter *letter = malloc(sizeof *letter + size);
     if (!letter)
@@ -65,46 +66,40 @@ static int post_try(struct members *members, ripc_id to, const uint8_t *bytes, s
 
 int post_send(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)
 {
-    int result = members->letter_count && letters_for(members, to)
+    int result = members->letter_count && letters_for(&members->letters, to)
                      ? -EAGAIN
                      : post_try(members, to, bytes, size);
     return result == -EAGAIN ? letter_keep(members, to, bytes, size) : result;
-}
-
-/* Is there an earlier one for the same peer? */
-static bool letter_is_behind(struct members *members, const struct letter *letter)
-{
-    list_each(&members->letters, node)
-    {
-        if (letter_of(node) == letter)
-            return false;
-        if (letter_of(node)->to == letter->to)
-            return true;
-    }
-    return false;
 }
 
 int post_flush(struct members *members)
 {
     int sent = 0;
     int64_t now = ripc_now();
-    list_each(&members->letters, node)
-    {
+    struct list kept, *node;
+    list_init(&kept);
+    while ((node = list_take(&members->letters))) {
         struct letter *letter = letter_of(node);
         int result = -EAGAIN;
-        if (!letter_is_behind(members, letter))
+        if (!letters_for(&kept, letter->to)) /* else an earlier one goes first */
             result = post_try(members, letter->to, letter->bytes, letter->size);
-        if (result == -EAGAIN && now < letter->expires)
+        if (result == -EAGAIN && now < letter->expires) {
+            list_append(&kept, node);
             continue;
+        }
         sent += result == 0;
         letter_free(members, letter);
     }
+    while ((node = list_take(&kept)))
+        list_append(&members->letters, node);
     return sent;
 }
 
 void post_drop(struct members *members)
 {
-    list_each(&members->letters, node) letter_free(members, letter_of(node));
+    struct list *node;
+    while ((node = list_take(&members->letters)))
+        letter_free(members, letter_of(node));
 }
 
 int64_t post_due(const struct members *members)

@@ -220,7 +220,7 @@ static struct view views_meet(struct member *members, unsigned count, unsigned r
         bool same = view_count(&first) == rows;
         for (unsigned i = 1; i < count && same; i++) {
             struct view view = member_view(&members[i]);
-            same = memcmp(&first, &view, sizeof view) == 0;
+            same = view_equal(&first, &view);
         }
         if (same)
             return first;

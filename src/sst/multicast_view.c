@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/check.h"
 #include "sst/ballot.h"
 
 struct poll {
@@ -33,7 +34,8 @@ static void poll_take(const struct sst_multicast *multicast, struct poll *poll)
 {
     const struct sst *table = multicast->table;
     poll->epoch = sst_epoch(table);
-    poll->count = poll->own = 0;
+    poll->count = 0;
+    poll->own = SST_ROWS_MAX;
     uint32_t row_count = sst_row_count(table);
     for (uint32_t row = 0; row < row_count; row++) {
         if (!sst_member(table, row))
@@ -43,6 +45,7 @@ static void poll_take(const struct sst_multicast *multicast, struct poll *poll)
         poll->rows[poll->count] = row;
         poll->stands[poll->count++] = stand_read(table, row);
     }
+    assert(poll->own < poll->count); /* no view that leaves us out comes to our table */
 }
 
 static void phase_set(struct sst_multicast *multicast, enum phase phase)

@@ -48,7 +48,7 @@ static void slot_fill(struct stage *stage, uint32_t sender, const char *text, ui
     struct slot_head head = {text ? (uint32_t)strlen(text) : SLOT_PASSED, text ? 1 : passed};
     memcpy(slot, &head, sizeof head);
     if (text)
-        memcpy(slot + sizeof head, text, strlen(text));
+        memcpy(slot + sizeof head, text, head.size);
     stage->order.senders[sender].sent += head.rounds;
 }
 

@@ -230,10 +230,8 @@ static void a_snapshot_has_no_answer_without_its_question(void **state)
     struct member members[3];
     struct sst_config config = large_config(SST_WRITES, 3);
     open_members(members, 3, &config);
-    uint32_t rows[2], found = 0;
-    for (uint32_t row = 0; row < 3; row++)
-        if (row != sst_row_own(members[0].sst))
-            rows[found++] = row;
+    uint32_t own = sst_row_own(members[0].sst);
+    uint32_t rows[] = {own == 0 ? 1 : 0, own == 2 ? 1 : 2};
     struct writer writer = {
         .rows = {members[0].sst->seats[rows[0]].row, members[0].sst->seats[rows[1]].row},
         .cell = members[0].sst->table.schema.columns[LARGE_STEP].cell,

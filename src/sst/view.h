@@ -1,7 +1,9 @@
 #pragma once
 /* view: the members of a table under one epoch, by row. Plain data. */
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <weft/sst.h>
 
@@ -19,3 +21,11 @@ struct view {
                                        * the others that are gone every member says: it failed */
     struct view_member rows[SST_ROWS_MAX];
 };
+
+static inline bool view_equal(const struct view *one, const struct view *other)
+{
+    return one->table == other->table && one->epoch == other->epoch &&
+           one->row_count == other->row_count &&
+           memcmp(one->left, other->left, sizeof one->left) == 0 &&
+           memcmp(one->rows, other->rows, sizeof one->rows) == 0;
+}
