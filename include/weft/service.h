@@ -171,8 +171,9 @@ WEFT_API void weft_wake(struct weft_self *self, uint32_t ports);
 
 /* ---- local programs, and numbers ---- */
 
-WEFT_API void weft_answer(struct weft_self *self, uint64_t client, const void *bytes,
-                          uint32_t size);
+/* 0; -EAGAIN: the program does not take its answers, and this one is dropped; -EPIPE: it is gone.
+ */
+WEFT_API int weft_answer(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size);
 WEFT_API void weft_stat(struct weft_report *report, const char *name, uint64_t value);
 
 #ifdef __cplusplus

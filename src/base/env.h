@@ -42,8 +42,8 @@ struct env_ops {
      * that sleeps; it will look within a hello's time anyway. */
     void (*transmit)(struct env *env, unsigned port, struct packet **packets, unsigned count,
                      bool lazy);
-    /* An answer to a local program (node_local); dropped if that is gone. */
-    void (*local)(struct env *env, uint64_t client, const void *bytes, uint32_t size);
+    /* An answer to a local program (node_local); as weft_answer. */
+    int (*local)(struct env *env, uint64_t client, const void *bytes, uint32_t size);
     void (*disk)(struct env *env, struct disk_operation *operation);
 };
 

@@ -67,7 +67,36 @@ static void push(struct node *node, struct packet *packet)
     }
 }
 
-/* One that nobody waits for goes out at once and need not wake the other end. */
+static bool waits_for(const struct packet *packet, unsigned port)
+{
+    return packet->kind == PACKET_TO_NEIGHBOUR && packet->ports == (port_set)1 << port;
+}
+
+static unsigned type_of(const struct packet *packet)
+{
+    return hello_type(packet_payload(packet), packet->size - PACKET_HEADER_SIZE);
+}
+
+/* Takes back what waits for that port in our own queue, all of it (0) or of one type. */
+static void queue_recall(struct node *node, unsigned port, unsigned type)
+{
+    struct packet *next;
+    for (struct packet *packet = egress_empty(node->egress, SLOT_LINKS); packet; packet = next) {
+        next = packet->next;
+        if (waits_for(packet, port) && (!type || type_of(packet) == type)) {
+            packet_done(packet);
+            continue;
+        }
+        struct packet *gone = egress_push(node->egress, SLOT_LINKS, packet);
+        assert(!gone); /* it had room before */
+    }
+}
+
+/* Where there is no room, what we say to a neighbour takes the place of what we said before: else
+ * what is said to a server that hangs, and takes nothing, would fill the queue that all ports
+ * share.
+ *
+ * A hello that nobody waits for goes out at once and need not wake the other end. */
 static void hello_send(struct node *node, unsigned port, bool lazy)
 {
     struct node_port *at = &node->ports[port];
@@ -86,6 +115,7 @@ static void hello_send(struct node *node, unsigned port, bool lazy)
         },
         packet_payload(packet));
     if (!lazy || node->env->ops->room(node->env, port) < packet->size) {
+        queue_recall(node, port, HELLO);
         push(node, packet);
         return;
     }
@@ -108,6 +138,8 @@ static void rows_send(struct node *node, unsigned port)
     rows.self_session = node->ports[port].session;
     rows.peer_session = node->ports[port].peer.session;
     hello_rows_write(&rows, reports, packet_payload(packet));
+    if (rows.sequence) /* with all rows of those that were not acknowledged */
+        queue_recall(node, port, HELLO_ROWS);
     push(node, packet);
 }
 
@@ -132,21 +164,6 @@ static void seen_send(struct node *node, node_id server)
 
 /* ---- a port goes down ---- */
 
-/* What waits for that port in our own queue is of a meeting that is over. */
-static void queue_purge(struct node *node, unsigned port)
-{
-    struct packet *next;
-    for (struct packet *packet = egress_empty(node->egress, SLOT_LINKS); packet; packet = next) {
-        next = packet->next;
-        if (packet->kind == PACKET_TO_NEIGHBOUR && packet->ports == (port_set)1 << port) {
-            packet_done(packet);
-            continue;
-        }
-        struct packet *gone = egress_push(node->egress, SLOT_LINKS, packet);
-        assert(!gone); /* it had room before */
-    }
-}
-
 static void port_down(struct node *node, unsigned port, enum port_state state)
 {
     struct node_port *at = &node->ports[port];
@@ -156,7 +173,7 @@ static void port_down(struct node *node, unsigned port, enum port_state state)
     at->peer = (struct hello_end){0};
     flood_unlink(&node->flood, port);
     frames_recall(node, port);
-    queue_purge(node, port);
+    queue_recall(node, port, 0); /* of a meeting that is over */
     link_state_near(&node->state, port, false);
     if (node->state.announced)
         node->put_at = node->env->now;

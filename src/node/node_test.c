@@ -8,8 +8,7 @@
 /* ---- a service that counts what it gets ---- */
 
 struct tally {
-    uint64_t delivered, passed, hops, replies, ups, downs;
-    uint64_t last_route;
+    uint64_t delivered, passed, hops, replies;
 };
 
 static struct tally *tally_of(struct weft_self *self)
@@ -37,16 +36,6 @@ static enum weft_verdict tally_intercept(struct weft_self *self, struct weft_pac
     return WEFT_PASS;
 }
 
-static void tally_up(struct weft_self *self, weft_server server)
-{
-    tally_of(self)->ups++;
-}
-
-static void tally_down(struct weft_self *self, weft_server server)
-{
-    tally_of(self)->downs++;
-}
-
 /* A request is 8 bytes: a key's route. */
 static void tally_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
 {
@@ -62,8 +51,6 @@ static void tally_request(struct weft_self *self, uint64_t client, const void *b
 static const struct weft_service_ops tally_ops = {
     .deliver = tally_deliver,
     .intercept = tally_intercept,
-    .peer_up = tally_up,
-    .peer_down = tally_down,
     .request = tally_request,
 };
 
@@ -251,6 +238,105 @@ static void two_halves_part_and_meet(void **state)
     world_close(world);
 }
 
+/* It reads nothing, so that what was sent to it fills its links, and says nothing. */
+static void hang(struct world *world, node_id server)
+{
+    for (unsigned port = 0; port < world->plan.port_count; port++) {
+        world_wire(world, server, port)->dead = true;
+        world_wire_to(world, server, port)->free_at = INT64_MAX;
+    }
+}
+
+static void who_hangs_keeps_nobody_else_apart(void **state)
+{
+    struct world *world = world_open("torus:3x3", &config);
+    world_run(world, 300 * MSEC);
+    hang(world, 4);
+    world_run(world, 60 * 1000 * MSEC); /* hundreds of hellos find no room */
+    world_crash(world, 0);
+    world_run(world, 1500 * MSEC);
+    world_start(world, 0);
+    world_run(world, 1000 * MSEC);
+    for (node_id id = 0; id < 9; id++) {
+        struct node_look look;
+        node_look(world->nodes[id].node, &look);
+        assert_int_equal(look.reachable, id == 4 ? 1 : 8);
+        assert_true(look.settled);
+    }
+    world_close(world);
+}
+
+/* As above, but it is not given up yet, and is told of rows again and again. */
+static void who_hangs_keeps_no_news_from_others(void **state)
+{
+    struct node_config patient = config;
+    patient.silence_nsec = 200 * 1000 * MSEC;
+    struct world *world = world_open("torus:3x3", &patient);
+    world_run(world, 300 * MSEC);
+    hang(world, 4);
+    for (int times = 0; times < 2; times++) {
+        node_cut(world->nodes[2].node, plan_port(&world->plan, 2, 8), times == 0);
+        world->nodes[2].next = world->now;
+        world_run(world, 50 * 1000 * MSEC);
+    }
+    node_cut(world->nodes[2].node, plan_port(&world->plan, 2, 8), true);
+    world->nodes[2].next = world->now;
+    world_run(world, 500 * MSEC);
+    struct node_look first, look;
+    node_look(world->nodes[0].node, &first);
+    for (node_id id = 0; id < 9; id++) {
+        node_look(world->nodes[id].node, &look);
+        assert_true((look.digest == first.digest) == (id != 4));
+    }
+    world_close(world);
+}
+
+/* ---- a service that is always late ---- */
+
+static void late_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    for (uint64_t cookie = 0; cookie < 3; cookie++)
+        assert_int_equal(weft_timer(self, weft_now(self), cookie), 0);
+}
+
+/* For a moment that is over: nobody else's may wait for that. */
+static void late_timer(struct weft_self *self, uint64_t cookie)
+{
+    uint64_t *fired = weft_memory(self);
+    fired[cookie]++;
+    if (cookie == 0)
+        assert_int_equal(weft_timer(self, weft_now(self) - 1000 * MSEC, 0), 0);
+}
+
+static void late_stats(struct weft_self *self, struct weft_report *report)
+{
+    const uint64_t *fired = weft_memory(self);
+    weft_stat(report, "again", fired[0]);
+    weft_stat(report, "others", fired[1] + fired[2]);
+}
+
+static void who_is_late_does_not_keep_the_node(void **state)
+{
+    static const struct weft_service_ops ops = {
+        .request = late_request, .timer = late_timer, .stats = late_stats};
+    static const struct weft_service late = {.version = WEFT_SERVICE_VERSION,
+                                             .name = "late",
+                                             .id = 301,
+                                             .size = 3 * sizeof(uint64_t),
+                                             .ops = &ops};
+    static const struct weft_service *const list[] = {&late, NULL};
+    struct world *world = world_open_settled("torus:2", list, 0);
+    struct node *node = world->nodes[0].node;
+    assert_int_equal(node_local(node, 301, 1, "", 0), 0);
+    for (uint64_t step = 1; step <= 5; step++) {
+        assert_true(node_step(node) <= world->now); /* there is more to do */
+        assert_int_equal(world_number(world, 0, "late", "again"), step);
+        assert_int_equal(world_number(world, 0, "late", "others"), 2);
+    }
+    world_close(world);
+}
+
 TEST_MAIN(TEST(a_cluster_finds_itself), TEST(keys_reach_their_root_and_come_back),
           TEST(what_comes_together_leaves_together), TEST(a_killed_server_is_missed_and_returns),
-          TEST(two_halves_part_and_meet))
+          TEST(two_halves_part_and_meet), TEST(who_hangs_keeps_nobody_else_apart),
+          TEST(who_hangs_keeps_no_news_from_others), TEST(who_is_late_does_not_keep_the_node))

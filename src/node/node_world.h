@@ -10,6 +10,7 @@
  *     world_close(world);  and no packet is left over
  */
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,7 @@ struct world {
     struct world_wire *wires; /* by sender and port */
     struct world_answer *answers;
     uint32_t answer_count;
+    bool deaf; /* programs take no answers */
     env_nsec now;
     uint64_t rate; /* bits a second of each link; 0: no limit */
     struct node_config config;
@@ -120,14 +122,17 @@ static inline void world_transmit(struct env *env, unsigned port, struct packet 
     }
 }
 
-static inline void world_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static inline int world_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
     const struct world_node *at = (struct world_node *)env;
     struct world *world = at->world;
+    if (world->deaf)
+        return -EAGAIN;
     world->answers = realloc(world->answers, (world->answer_count + 1) * sizeof *world->answers);
     struct world_answer *answer = &world->answers[world->answer_count++];
     *answer = (struct world_answer){at->self, client, size, malloc(size ? size : 1)};
     memcpy(answer->bytes, bytes, size);
+    return 0;
 }
 
 static const struct env_ops world_ops = {

@@ -79,7 +79,9 @@ int weft_timer(struct weft_self *self, int64_t at, uint64_t cookie)
 {
     if (self->timer_count == SERVICE_TIMERS)
         return -ENOSPC;
-    bool set = timers_set(&self->node->timers, at, self->slot, cookie);
+    /* What is late already stands behind all that are due: see timers_fire. */
+    int64_t now = self->node->env->now;
+    bool set = timers_set(&self->node->timers, at > now ? at : now, self->slot, cookie);
     assert(set); /* there is room for everybody's */
     self->timer_count++;
     return 0;
@@ -335,7 +337,7 @@ void weft_wake(struct weft_self *self, uint32_t ports)
     egress_wake(self->node->egress, self->slot, ports & self->node->planned);
 }
 
-void weft_answer(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+int weft_answer(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
 {
-    self->node->env->ops->local(self->node->env, client, bytes, size);
+    return self->node->env->ops->local(self->node->env, client, bytes, size);
 }

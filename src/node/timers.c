@@ -19,9 +19,9 @@ bool timers_set(struct timers *timers, env_nsec at, uint32_t owner, uint64_t coo
     return true;
 }
 
-bool timers_take(struct timers *timers, env_nsec now, struct timer *timer)
+bool timers_take(struct timers *timers, env_nsec now, uint64_t order, struct timer *timer)
 {
-    if (!timers->count || timers->heap[0].at > now)
+    if (!timers->count || timers->heap[0].at > now || timers->heap[0].order >= order)
         return false;
     *timer = timers->heap[0];
     struct timer last = timers->heap[--timers->count];

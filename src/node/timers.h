@@ -22,8 +22,8 @@ struct timers {
 
 /* False: there is no room. */
 bool timers_set(struct timers *timers, env_nsec at, uint32_t owner, uint64_t cookie);
-/* Takes out the first that is due; false: none is. */
-bool timers_take(struct timers *timers, env_nsec now, struct timer *timer);
+/* Takes out the first that is due, unless `order` says that it was set too late; false: none. */
+bool timers_take(struct timers *timers, env_nsec now, uint64_t order, struct timer *timer);
 
 static inline env_nsec timers_next(const struct timers *timers)
 {

@@ -41,7 +41,6 @@ struct desk {
     struct desks *desks;
     struct poller *poller;
     struct desk_events events;
-    uint64_t dropped;
     int fd;
     struct poller_watch *watch;
     struct sockaddr_un address;
@@ -133,6 +132,17 @@ void desks_look(struct desks *desks)
     }
 }
 
+bool desks_waiting(const struct desks *desks)
+{
+    list_each(&desks->channels, node)
+    {
+        const struct desk_client *client = container_of(node, struct desk_client, node);
+        if (client->broken || channel_waiting(client->channel))
+            return true;
+    }
+    return false;
+}
+
 void desks_arm(struct desks *desks)
 {
     list_each(&desks->channels, node)
@@ -216,20 +226,22 @@ static void desk_ready(void *owner, uint32_t events)
     }
 }
 
-void desk_answer(struct desk *desk, uint64_t number, const void *bytes, uint32_t size)
+int desk_answer(struct desk *desk, uint64_t number, const void *bytes, uint32_t size)
 {
     uint32_t place = (uint32_t)number;
     if (place >= DESK_CLIENTS_MAX)
-        return;
+        return -EPIPE;
     struct desk_client *client = &desk->clients[place];
     if (client->fd < 0 || client_number(client) != number)
-        return;
+        return -EPIPE;
     const struct iovec piece = {(void *)(uintptr_t)bytes, size};
     int result = client->channel ? channel_say(client->channel, 0, &piece, 1) : -EMSGSIZE;
     client->broken |= result == -EPROTO; /* and it ends when it is looked at */
     if (result == -EMSGSIZE)
         result = send(client->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
-    desk->dropped += result < 0; /* if it is gone, its end is noticed by itself */
+    if (!result)
+        return 0;
+    return result == -EAGAIN || result == -ENOBUFS ? -EAGAIN : -EPIPE;
 }
 
 static int desk_listen(struct desk *desk)
@@ -278,11 +290,6 @@ static void name_remove(const struct desk *desk)
     if (!stat(desk->address.sun_path, &named) && named.st_dev == desk->made.st_dev &&
         named.st_ino == desk->made.st_ino)
         (void)unlink(desk->address.sun_path);
-}
-
-uint64_t desk_dropped(const struct desk *desk)
-{
-    return desk->dropped;
 }
 
 void desk_close(struct desk *desk)

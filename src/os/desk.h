@@ -2,7 +2,7 @@
 /* desk: where programs of this machine ask a node's services something. A Unix socket of sequenced
  * packets, FOLDER/node-ID.socket; a request is the service's number (two bytes, the highest first)
  * and the service's own bytes, an answer is bytes. A program that asks for a service that is not
- * there is hung up on; an answer that its socket does not take is dropped and counted.
+ * there is hung up on; of an answer that its socket does not take the service is told.
  *
  * A program may ask for a channel (transport/channel.h): from then on requests come and answers go
  * through shared memory, and the socket only rings. Memory is looked at, not waited for: the desks
@@ -44,6 +44,7 @@ struct desks {
 void desks_init(struct desks *desks);
 /* Takes requests from all channels, a few of each. */
 void desks_look(struct desks *desks);
+bool desks_waiting(const struct desks *desks); /* would it find one? */
 /* Around a sleep: then sockets become readable when something is put into a channel. Between arm
  * and the last look stands a barrier, which is the caller's: doorbell_prepare of his own bell. */
 void desks_arm(struct desks *desks);
@@ -55,7 +56,5 @@ MUST_CHECK int desk_open(struct desk **desk, struct desks *desks, struct poller 
                          struct why *why);
 void desk_close(struct desk *desk); /* removes the socket; NULL is allowed */
 
-uint64_t desk_dropped(const struct desk *desk); /* answers */
-
-/* Dropped if the client is gone, without being counted. */
-void desk_answer(struct desk *desk, uint64_t client, const void *bytes, uint32_t size);
+/* 0; -EAGAIN: it does not take what it was answered before; -EPIPE: it is gone. */
+int desk_answer(struct desk *desk, uint64_t client, const void *bytes, uint32_t size);

@@ -56,9 +56,9 @@ static void env_transmit(struct env *env, unsigned number, struct packet **packe
         node_lost(node->node, packets[i]);
 }
 
-static void env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static int env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
-    desk_answer(host_node_of(env)->desk, client, bytes, size);
+    return desk_answer(host_node_of(env)->desk, client, bytes, size);
 }
 
 /* No service asks for a disk yet. */

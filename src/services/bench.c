@@ -6,10 +6,11 @@
 #include "base/check.h"
 
 #define NSEC_IN_1000_S UINT64_C(1000000000000)
-#define WAKE_NSEC      INT64_C(5000000) /* links that came back are polled again so soon */
-#define BURST          256              /* packets that one timer sends */
-#define DRAWS          64               /* tries to find a server that can be reached */
-#define STORED         BENCH_SIZE_MIN   /* of each payload */
+#define WAKE_NSEC      INT64_C(5000000)   /* links that came back are polled again so soon */
+#define BURST          256                /* packets that one timer sends */
+#define LATE_NSEC      INT64_C(100000000) /* what is due since longer is not made up for */
+#define DRAWS          64                 /* tries to find a server that can be reached */
+#define STORED         BENCH_SIZE_MIN     /* of each payload */
 
 /* When the next packet is due: moments that follow each other at rate_milli in 1,000 s exactly. */
 struct pace {
@@ -115,16 +116,33 @@ static int send_one(struct weft_self *self, const struct bench *bench)
     return weft_send_key(self, packet, &key);
 }
 
+/* Whoever cannot keep up, or was stopped for a while, refuses what it could not send. */
+static uint64_t pace_skip(struct pace *pace, int64_t until)
+{
+    uint64_t step = pace->step ? pace->step : 1;
+    uint64_t count = pace->at < until ? (uint64_t)(until - pace->at) / step : 0;
+    pace->at += (int64_t)(count * step);
+    return count;
+}
+
 static void send_due(struct weft_self *self, struct bench *bench)
 {
     int64_t now = weft_now(self);
+    bench->refused += pace_skip(&bench->pace, now - LATE_NSEC);
+    int error = 0;
     for (unsigned i = 0; i < BURST && bench->pace.at <= now && bench->pace.at < bench->ends; i++) {
-        if (send_one(self, bench) == 0)
-            count_add(&bench->sent, bench->request.size);
-        else
+        error = send_one(self, bench);
+        if (error)
             bench->refused++;
+        else
+            count_add(&bench->sent, bench->request.size);
         pace_next(&bench->pace);
+        if (error == -ENOBUFS)
+            break;
     }
+    /* There is no room: the time is better spent on making some. */
+    if (error == -ENOBUFS)
+        bench->refused += pace_skip(&bench->pace, now);
 }
 
 /* ---- as much as the links take ---- */

@@ -210,5 +210,58 @@ static void nonsense_is_refused(void **state)
     world_close(world);
 }
 
+/* A server that had no processor for five seconds does not send five seconds' packets at once. */
+static void what_is_long_overdue_is_refused(void **state)
+{
+    struct world *world = world_open_settled("torus:2", services_all, 0);
+    struct bench_request request = {
+        .kind = BENCH_START,
+        .mode = BENCH_KEYS,
+        .size = 64,
+        .rate_milli = 3000 * 1000,
+        .duration_nsec = 60000 * MSEC,
+    };
+    assert_int_equal(ask(world, 0, &request).error, 0);
+    world_run(world, 1000 * MSEC);
+    struct bench_answer before = report(world, 0);
+    assert_int_equal(before.refused, 0);
+    assert_in_range(before.sent.packets, 2999, 3001);
+    world->now += 5000 * MSEC;
+    world_run(world, MSEC);
+    struct bench_answer after = report(world, 0);
+    assert_in_range(after.refused, 4900 * 3 - 1, 4900 * 3 + 1);
+    world_run(world, 1000 * MSEC);
+    after = report(world, 0);
+    assert_in_range(after.sent.packets + after.refused, 7000 * 3 - 2, 7001 * 3 + 6);
+    ask(world, 0, &(struct bench_request){.kind = BENCH_STOP});
+    world_close(world);
+}
+
+/* All that was to be sent is sent or refused, also where a full queue ends a burst. */
+static void what_finds_no_room_is_refused(void **state)
+{
+    struct world *world = world_open_settled("torus:2", services_all, GIGA / 1000);
+    struct bench_request request = {
+        .kind = BENCH_START,
+        .mode = BENCH_SERVERS,
+        .size = 1000,
+        .rate_milli = 30000 * 1000,
+        .duration_nsec = 60000 * MSEC,
+    };
+    assert_int_equal(ask(world, 0, &request).error, 0);
+    world_run(world, 100 * MSEC);
+    struct bench_answer found = report(world, 0);
+    assert_in_range(found.sent.packets, 1024, 1080); /* its queue, and what the link took */
+    assert_in_range(found.sent.packets + found.refused, 2999, 3001);
+    world->now += 90 * MSEC;
+    world_run(world, 10 * MSEC);
+    found = report(world, 0);
+    assert_in_range(found.sent.packets, 1024, 1080); /* its queue, and what the link took */
+    assert_in_range(found.sent.packets + found.refused, 5998, 6002);
+    ask(world, 0, &(struct bench_request){.kind = BENCH_STOP});
+    world_close(world);
+}
+
 TEST_MAIN(TEST(links_are_saturated), TEST(a_link_that_comes_back_is_loaded_again),
-          TEST(the_rate_is_kept), TEST(who_is_gone_gets_nothing), TEST(nonsense_is_refused))
+          TEST(the_rate_is_kept), TEST(who_is_gone_gets_nothing), TEST(nonsense_is_refused),
+          TEST(what_is_long_overdue_is_refused), TEST(what_finds_no_room_is_refused))

@@ -15,13 +15,14 @@ static uint8_t answer_bytes[CONTROL_ANSWER_MAX];
 static uint32_t answer_size, answer_count;
 static struct control_look look;
 
-static void keep_answer(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static int keep_answer(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
     assert_int_equal(client, CLIENT);
     assert_in_range(size, 1, sizeof answer_bytes);
     memcpy(answer_bytes, bytes, size);
     answer_size = size;
     answer_count++;
+    return 0;
 }
 
 static struct world *begin(const char *spec)

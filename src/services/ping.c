@@ -2,9 +2,10 @@
  *
  * A run sends ping after ping, by the clock or each when the one before is settled, and remembers
  * when the last WINDOW of them were sent. One that cannot be sent is lost when its time is over
- * like any other, so that a run to nowhere keeps its pace. A run has one timer that counts: the
- * earliest moment at which something is to be done; timers that were set for a later moment find
- * nothing to do. */
+ * like any other, so that a run to nowhere keeps its pace. A program that does not take its answers
+ * holds its run up: one answer is kept for it, no ping is sent until it took that, and the end is
+ * always told. A run has one timer that counts: the earliest moment at which something is to be
+ * done; timers that were set for a later moment find nothing to do. */
 
 #include "services/ping.h"
 
@@ -15,7 +16,8 @@
 #define RUNS 8 /* a power of two */
 /* Pings of a run that are under way; a power of two. Enough that one that is lost does not hold up
  * those after it, at one every few milliseconds. */
-#define WINDOW 256
+#define WINDOW     256
+#define AGAIN_NSEC 1000000 /* until an answer that was not taken is offered again */
 
 struct ping_sent {
     int64_t at;
@@ -34,20 +36,44 @@ struct ping_run {
     uint32_t next;   /* to be sent */
     int64_t next_at; /* where there is an interval */
     int64_t timer_at;
-    struct ping_answer end; /* the sums */
+    struct ping_answer end;  /* the sums */
+    struct ping_answer held; /* its program did not take it yet, if `holds` */
+    bool holds;
     struct ping_sent sent[WINDOW];
 };
 
 struct ping {
     uint32_t run_count; /* that there ever were */
-    uint64_t turned, touched, strange, sent, received, lost;
+    uint64_t turned, touched, strange, sent, received, lost, untold;
     struct ping_run runs[RUNS];
 };
 
+static void run_arm(struct weft_self *self, struct ping_run *run, int64_t at)
+{
+    if (run->armed && run->timer_at <= at)
+        return;
+    struct ping *ping = weft_memory(self);
+    /* -ENOSPC: 64 are set, so one of this run's or another's fires soon and looks at all. */
+    if (!weft_timer(self, at, (uint64_t)(run - ping->runs))) {
+        run->armed = true;
+        run->timer_at = at;
+    }
+}
+
 /* ---- answers ---- */
 
-static void run_tell(struct weft_self *self, const struct ping_run *run, struct ping_answer *answer)
+/* False: its program does not take it now. */
+static bool run_offer(struct weft_self *self, const struct ping_run *run,
+                      const struct ping_answer *answer)
 {
+    uint8_t bytes[PING_ANSWER_MAX];
+    size_t size = ping_answer_write(answer, bytes);
+    return weft_answer(self, run->client, bytes, (uint32_t)size) != -EAGAIN;
+}
+
+static void run_tell(struct weft_self *self, struct ping_run *run, struct ping_answer *answer)
+{
+    struct ping *ping = weft_memory(self);
     answer->token = run->request.token;
     if (run->listener.told) {
         run->listener.told(run->listener.context, answer);
@@ -55,17 +81,25 @@ static void run_tell(struct weft_self *self, const struct ping_run *run, struct 
     }
     if (run->request.quiet && answer->kind != PING_END)
         return;
-    uint8_t bytes[PING_ANSWER_MAX];
-    size_t size = ping_answer_write(answer, bytes);
-    weft_answer(self, run->client, bytes, (uint32_t)size);
+    if (!run->holds && run_offer(self, run, answer))
+        return;
+    ping->untold += run->holds;
+    if (!run->holds || answer->kind == PING_END)
+        run->held = *answer;
+    run->holds = true;
+    run_arm(self, run, weft_now(self) + AGAIN_NSEC);
 }
 
+/* Of a program's run it is over when that knows; a listener may begin the next one in its place. */
 static void run_end(struct weft_self *self, struct ping_run *run)
 {
-    run->active = false;
+    bool is_programs = !run->listener.told;
     struct ping_answer end = run->end;
     end.kind = PING_END;
+    run->active = false;
     run_tell(self, run, &end);
+    if (is_programs)
+        run->active = run->holds;
 }
 
 static void run_lost(struct weft_self *self, struct ping_run *run, uint32_t sequence)
@@ -102,7 +136,7 @@ static int run_send(struct weft_self *self, const struct ping_run *run, uint32_t
 
 static bool run_may_send(const struct ping_run *run, int64_t now)
 {
-    if (run->next == run->request.count || run->next - run->oldest == WINDOW)
+    if (run->next == run->request.count || run->next - run->oldest == WINDOW || run->holds)
         return false;
     return run->request.interval_nsec ? run->next_at <= now : run->oldest == run->next;
 }
@@ -123,22 +157,24 @@ static void run_send_next(struct weft_self *self, struct ping_run *run, int64_t 
 
 /* ---- what is due ---- */
 
-static void run_arm(struct weft_self *self, struct ping_run *run, int64_t at)
+/* False: it still waits. */
+static bool run_catch_up(struct weft_self *self, struct ping_run *run, int64_t now)
 {
-    if (run->armed && run->timer_at <= at)
-        return;
-    struct ping *ping = weft_memory(self);
-    /* -ENOSPC: 64 are set, so one of this run's or another's fires soon and looks at all. */
-    if (!weft_timer(self, at, (uint64_t)(run - ping->runs))) {
-        run->armed = true;
-        run->timer_at = at;
+    if (!run_offer(self, run, &run->held)) {
+        run_arm(self, run, now + AGAIN_NSEC);
+        return false;
     }
+    run->holds = false;
+    run->active = run->held.kind != PING_END;
+    return run->active;
 }
 
 /* Gives up what is overdue, sends what is due, and ends if that was all. */
 static void run_step(struct weft_self *self, struct ping_run *run)
 {
     int64_t now = weft_now(self);
+    if (run->holds && !run_catch_up(self, run, now))
+        return;
     uint32_t identity = run->identity;
     bool moved = true;
     while (moved && run->active && run->identity == identity) {
@@ -155,8 +191,8 @@ static void run_step(struct weft_self *self, struct ping_run *run)
             moved = true;
         }
     }
-    if (!run->active || run->identity != identity)
-        return; /* its listener stopped it */
+    if (!run->active || run->identity != identity || run->holds)
+        return; /* its listener stopped it, or its program does not listen */
     if (run->oldest == run->request.count) {
         run_end(self, run);
         return;
@@ -364,6 +400,7 @@ static void ping_stats(struct weft_self *self, struct weft_report *report)
     weft_stat(report, "pings_sent", ping->sent);
     weft_stat(report, "replies_received", ping->received);
     weft_stat(report, "pings_lost", ping->lost);
+    weft_stat(report, "answers_untold", ping->untold);
     weft_stat(report, "pings_answered", ping->turned);
     weft_stat(report, "pings_touched", ping->touched);
     weft_stat(report, "strange", ping->strange);

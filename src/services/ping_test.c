@@ -304,6 +304,51 @@ static void who_hangs_up_is_answered_no_more(void **state)
     world_close(world);
 }
 
+/* Who does not take its answers holds up the pings, misses none of them, and learns of the end. */
+static void who_does_not_listen_is_waited_for(void **state)
+{
+    struct world *world = world_open_settled("torus:2", services, 0);
+    struct ping_request request = order(1, 10, 64);
+    ask(world, 0, &request);
+    world->deaf = true;
+    world_run(world, 300 * MSEC);
+    assert_int_equal(world_number(world, 0, "ping", "pings_sent"), 1);
+    world->deaf = false;
+    world_run(world, 300 * MSEC);
+    assert_int_equal(world->answer_count, 11);
+    for (uint32_t i = 0; i < 10; i++)
+        assert_int_equal(answer_at(world, i).sequence, i);
+    assert_int_equal(last_answer(world).kind, PING_END);
+    assert_int_equal(last_answer(world).received, 10);
+    assert_int_equal(world_number(world, 0, "ping", "answers_untold"), 0);
+    world_close(world);
+}
+
+/* By the clock, what comes while one is held is lost on it; the sums are not. */
+static void the_end_is_told_to_whoever_did_not_listen(void **state)
+{
+    struct world *world = world_open_settled("torus:2", services, 0);
+    struct ping_request request = order(1, 1000, 64);
+    struct ping_request stop = {.kind = PING_STOP, .token = request.token};
+    request.interval_nsec = MSEC / 1000; /* so that many are under way when it goes deaf */
+    ask(world, 0, &request);
+    world->deaf = true;
+    world_run(world, 10 * MSEC);
+    uint64_t received = world_number(world, 0, "ping", "replies_received");
+    assert_true(received > 1);
+    assert_int_equal(world_number(world, 0, "ping", "answers_untold"), received - 1);
+    ask(world, 0, &stop);
+    world_run(world, 10 * MSEC);
+    assert_int_equal(world->answer_count, 0);
+    world->deaf = false;
+    world_run(world, 10 * MSEC);
+    assert_int_equal(world->answer_count, 1); /* the end, and once */
+    assert_int_equal(last_answer(world).kind, PING_END);
+    assert_int_equal(last_answer(world).received, received);
+    node_local_gone(world->nodes[0].node, CLIENT);
+    world_close(world);
+}
+
 static void another_service_may_ping(void **state)
 {
     struct world *world = world_open_settled("torus:3x3", services, 0);
@@ -320,4 +365,5 @@ TEST_MAIN(TEST(every_hop_touches_the_packet), TEST(a_jumbo_ping_to_itself_and_to
           TEST(by_the_clock_several_are_under_way), TEST(more_than_the_window_wait),
           TEST(a_run_keeps_its_pace), TEST(what_is_lost_is_told), TEST(what_comes_late_is_counted),
           TEST(runs_are_bounded_and_can_be_stopped), TEST(who_hangs_up_is_answered_no_more),
+          TEST(who_does_not_listen_is_waited_for), TEST(the_end_is_told_to_whoever_did_not_listen),
           TEST(another_service_may_ping))

@@ -48,7 +48,7 @@ void wire_set_faults(struct wire *wire, const struct wire_faults *faults)
 
 uint32_t wire_room(struct wire *wire, psec now)
 {
-    if (wire->free_at <= now + wire->pace->depth_time)
+    if (wire->free_at <= now + wire->pace->depth_time && !wire->stuck)
         return WIRE_FRAME_MAX;
     if (!wire->asked)
         wire->full++;
@@ -58,7 +58,10 @@ uint32_t wire_room(struct wire *wire, psec now)
 
 psec wire_room_at(const struct wire *wire)
 {
-    return wire->free_at - wire->pace->depth_time;
+    psec depth = wire->pace->depth_time;
+    if (wire->stuck)
+        return PSEC_NEVER;
+    return wire->free_at > depth ? wire->free_at - depth : 0;
 }
 
 /* ---- sending ---- */

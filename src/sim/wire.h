@@ -77,6 +77,7 @@ struct wire {
     bool asked;            /* somebody waits for room */
     bool faulty;
     bool odd;                       /* faulty, or it was: something may arrive late */
+    bool stuck;                     /* there is no room until somebody says so */
     uint64_t sent, received, bytes; /* as in wire_counts */
     uint64_t joined;                /* packets in a frame that another began; here a line ends */
     uint64_t lost, dead, overrun, flushed, duplicated, corrupted, full;
@@ -99,7 +100,8 @@ void wire_set(struct wire *wire, const struct wire_settings *settings);
 
 /* Bytes that a frame may have now; 0: none, and `asked` is set. */
 uint32_t wire_room(struct wire *wire, psec now);
-psec wire_room_at(const struct wire *wire); /* when there is room, if nobody sends before */
+/* When there is room, if nobody sends before; PSEC_NEVER: it is stuck. */
+psec wire_room_at(const struct wire *wire);
 
 /* Takes the packets as one frame. */
 void wire_send(struct wire *wire, psec now, struct packet *const *packets, unsigned count);

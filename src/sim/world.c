@@ -296,12 +296,13 @@ static void env_transmit(struct env *env, unsigned port, struct packet **packets
         arm(world, index);
 }
 
-static void env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static int env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
     struct world_node *at = node_of_env(env);
     const struct world_settings *settings = &at->world->settings;
     if (settings->answer)
         settings->answer(settings->context, at->self, client, bytes, size);
+    return 0;
 }
 
 static void env_disk(struct env *env, struct disk_operation *operation)
@@ -416,6 +417,21 @@ void world_pause(struct world *world, node_id id, bool paused)
     step(at);
     if (at->disk)
         disk_due(at);
+}
+
+void world_fill(struct world *world, node_id id, bool full)
+{
+    for (unsigned port = 0; port < world->plan->port_count; port++) {
+        if (plan_end(world->plan, id, port)->server == NODE_NONE)
+            continue;
+        uint32_t index = wire_into(world, id, port);
+        struct wire *wire = &world->wires[index];
+        wire->stuck = full;
+        if (full || !wire->asked)
+            continue;
+        psec now = engine_now(world->engine), at = wire_room_at(wire);
+        engine_set(world->engine, world->wire_count + index, at > now ? at : now);
+    }
 }
 
 void world_clock(struct world *world, node_id id, uint32_t millionths)

@@ -110,6 +110,8 @@ void world_crash(struct world *world, node_id id);
 MUST_CHECK enum err world_restart(struct world *world, node_id id, struct why *why);
 /* It does nothing while it is paused; what arrives waits, up to the wire's buffer. */
 void world_pause(struct world *world, node_id id, bool paused);
+/* The links that lead to it have no room while they are full: shared memory that nobody reads. */
+void world_fill(struct world *world, node_id id, bool full);
 /* From now on its clock runs at `millionths` of the world's; 1,000,000 is right. It never jumps. */
 void world_clock(struct world *world, node_id id, uint32_t millionths);
 /* The world tells a node that the other end of that port is gone or there (node_carrier). */

@@ -376,6 +376,30 @@ static void a_pause_is_a_silence_that_ends(void **state)
     scene_close(scene);
 }
 
+static void links_that_are_full_take_nothing_until_they_are_not(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 13, true);
+    struct wire_counts before, after;
+    world_run(scene->world, 10 * MILLI);
+    unsigned port = plan_port(world_plan(scene->world), 1, 4);
+    wire_count(world_wire(scene->world, 1, port), &before);
+    world_fill(scene->world, 4, true);
+    world_run(scene->world, world_now(scene->world) + 500 * MILLI);
+    wire_count(world_wire(scene->world, 1, port), &after);
+    assert_true(after.sent == before.sent && after.full == before.full + 1);
+    assert_true(world_is_whole(scene->world)); /* it is too short to be given up */
+    world_fill(scene->world, 4, false);
+    world_run(scene->world, world_now(scene->world) + MILLI);
+    wire_count(world_wire(scene->world, 1, port), &after);
+    assert_true(after.sent > before.sent);
+    world_fill(scene->world, 4, true);
+    world_run(scene->world, world_now(scene->world) + 30 * SECOND);
+    assert_false(node_reaches(world_node(scene->world, 1), 4));
+    world_fill(scene->world, 4, false);
+    run_until_whole(scene);
+    scene_close(scene);
+}
+
 static void a_slow_clock_reads_less_and_still_wakes_its_node(void **state)
 {
     struct scene *scene = scene_open("torus:3x3", 12, true);
@@ -476,5 +500,6 @@ static void what_was_synced_outlives_its_server(void **state)
 TEST_MAIN(TEST(servers_find_each_other_on_any_wiring), TEST(what_was_synced_outlives_its_server),
           TEST(a_settled_world_delivers_from_the_start), TEST(a_seed_is_a_run),
           TEST(a_crash_is_noticed_and_a_new_life_welcome), TEST(a_pause_is_a_silence_that_ends),
+          TEST(links_that_are_full_take_nothing_until_they_are_not),
           TEST(a_slow_clock_reads_less_and_still_wakes_its_node), TEST(a_local_program_is_answered),
           TEST(a_busy_wire_is_full_and_says_when_it_is_not))

@@ -51,8 +51,9 @@ static void on_transmit(struct env *env, unsigned port, struct packet **packets,
     }
 }
 
-static void on_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+static int on_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
+    return 0;
 }
 
 static const struct env_ops ops = {
