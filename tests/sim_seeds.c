@@ -44,19 +44,23 @@ static void storm_is_clean(const struct storm *storm)
 
 /* ---- those that failed once ---- */
 
+/* The kinds that there were: with another the storm would be another. */
+#define ALL_THEN                                                                                   \
+    "loss,corruption,duplication,jitter,one_way,flap,plane,cut,crash,restart,quick,pause,clock"
+
 static const struct storm failed_once[] = {
     /* Two ends outdid each other's sessions for ever. */
     {"torus:3x3x3", 17, "pause"},
-    {"torus:3x3x3", 10, "all"},
-    {"torus:3x3x3", 15, "all"},
+    {"torus:3x3x3", 10, ALL_THEN},
+    {"torus:3x3x3", 15, ALL_THEN},
     /* A server came back with the version that its row had had before. */
-    {"torus:3x3x3", 56, "all"},
+    {"torus:3x3x3", 56, ALL_THEN},
     /* Two links came at once, and two roots overlapped. */
-    {"jellyfish:n=27,degree=6", 59, "all"},
-    {"jellyfish:n=27,degree=6", 61, "all"},
-    {"jellyfish:n=27,degree=6", 68, "all"},
+    {"jellyfish:n=27,degree=6", 59, ALL_THEN},
+    {"jellyfish:n=27,degree=6", 61, ALL_THEN},
+    {"jellyfish:n=27,degree=6", 68, ALL_THEN},
     {"jellyfish:n=27,degree=6", 75, "loss"},
-    {"jellyfish:n=27,degree=6", 143, "all"},
+    {"jellyfish:n=27,degree=6", 143, ALL_THEN},
 };
 
 static void seeds_that_failed_once_are_clean(void **state)
@@ -113,8 +117,8 @@ static const struct known {
     uint64_t hash;
 } known[] = {
     {"torus:3x3x3", 1, 0x675d778d52f7d763},
-    {"torus:3x3x3", 2, 0x553d56e413f7e2fe},
-    {"novacube:4x4", 3, 0x60152fe23e35b084},
+    {"torus:3x3x3", 2, 0xac6032d127926be4},
+    {"novacube:4x4", 3, 0xca831cc63823c7a7},
     {"jellyfish:n=27,degree=6", 4, 0x41b0ab71e2884168},
 };
 

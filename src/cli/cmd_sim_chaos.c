@@ -15,7 +15,6 @@
 
 #define SEEDS_MAX   10000000
 #define SHOWN_MAX   20 /* failures printed one by one */
-#define KINDS_SIZE  200
 #define SERVERS_MAX 4096
 
 struct chaos_call {
@@ -84,10 +83,10 @@ static struct sum sum_make(const struct chaos_call *chaos)
     return sum;
 }
 
-static void replay_write(const struct chaos_call *chaos, uint64_t index, char *out, size_t size)
+static void replay_write(const struct chaos_call *chaos, uint64_t index, struct text *out)
 {
     struct chaos_settings settings = settings_of(chaos, index);
-    chaos_replay_write(chaos->word, &settings, &chaos->results[index], out, size);
+    chaos_replay_write(chaos->word, &settings, &chaos->results[index], out);
 }
 
 static void failures_print(const struct chaos_call *chaos, struct text *out)
@@ -97,10 +96,10 @@ static void failures_print(const struct chaos_call *chaos, struct text *out)
         const struct chaos_result *result = &chaos->results[i];
         if (!result->checker || shown++ >= SHOWN_MAX)
             continue;
-        char replay[SPEC_SIZE + 2 * KINDS_SIZE];
-        replay_write(chaos, i, replay, sizeof replay);
-        text_printf(out, "seed %" PRIu64 " at %.3f ms: %s: %s\n  %s\n", chaos->seed + i,
-                    (double)result->failed_at / 1e9, result->checker, result->text, replay);
+        text_printf(out, "seed %" PRIu64 " at %.3f ms: %s: %s\n  ", chaos->seed + i,
+                    (double)result->failed_at / 1e9, result->checker, result->text);
+        replay_write(chaos, i, out);
+        text_puts(out, "\n");
     }
     if (shown > SHOWN_MAX)
         text_printf(out, "and %u more\n", shown - SHOWN_MAX);
@@ -139,6 +138,14 @@ static void hash_put(struct json *json, const char *key, uint64_t hash)
     json_put_string(json, key, text);
 }
 
+/* A text that was made for this. */
+static void text_json(struct json *json, const char *key, struct text *text)
+{
+    json->out->failed |= !text_ok(text);
+    json_put_string(json, key, text_ok(text) ? text->data : "");
+    text_fini(text);
+}
+
 static void failures_json(const struct chaos_call *chaos, struct json *json)
 {
     json_key(json, "failures");
@@ -147,15 +154,15 @@ static void failures_json(const struct chaos_call *chaos, struct json *json)
         const struct chaos_result *result = &chaos->results[i];
         if (!result->checker)
             continue;
-        char replay[SPEC_SIZE + 2 * KINDS_SIZE];
-        replay_write(chaos, i, replay, sizeof replay);
+        struct text replay = {0};
+        replay_write(chaos, i, &replay);
         json_object(json);
         json_put_uint(json, "seed", chaos->seed + i);
         json_put_string(json, "checker", result->checker);
         json_put_string(json, "text", result->text);
         json_put_number(json, "at_ms", (double)result->failed_at / 1e9);
         hash_put(json, "hash", result->hash);
-        json_put_string(json, "replay", replay);
+        text_json(json, "replay", &replay);
         json_end(json, '}');
     }
     json_end(json, ']');
@@ -164,13 +171,13 @@ static void failures_json(const struct chaos_call *chaos, struct json *json)
 static void report_json(const struct chaos_call *chaos, const struct sum *sum, struct text *out)
 {
     struct json json = json_make(out, true);
-    char kinds[KINDS_SIZE];
-    fault_kinds_write(chaos->kinds, kinds, sizeof kinds);
+    struct text kinds = {0};
+    fault_kinds_write(chaos->kinds, &kinds);
     json_object(&json);
     json_put_string(&json, "topology", chaos->word);
     json_put_uint(&json, "seed", chaos->seed);
     json_put_uint(&json, "seeds", chaos->seeds);
-    json_put_string(&json, "allowed", kinds);
+    text_json(&json, "allowed", &kinds);
     json_put_bool(&json, "clean", sum->failed == 0);
     json_put_uint(&json, "failed", sum->failed);
     json_put_uint(&json, "faults", sum->faults);
@@ -298,6 +305,7 @@ const struct command command_sim_chaos = {
         "  quick        a server is back before anybody noticed\n"
         "  pause        a server does nothing for a while\n"
         "  clock        a server's clock is slow or fast\n"
+        "  hang         a server does nothing, and the links to it are full\n"
         "A server alone, torus:1, has those of servers only. A network in several pieces is "
         "refused: not all of it could come back.\n\n"
         "Checkers:\n"

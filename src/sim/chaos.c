@@ -1,7 +1,6 @@
 #include "sim/chaos.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +27,6 @@ enum {
 #define PRESS_TO      19
 #define QUIET_MSEC    200
 #define LOAD_INTERVAL 5000000 /* nanoseconds */
-#define KINDS_SIZE    200     /* of all kinds of faults as words */
 
 const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT] = {
     {"roots", NODE_FAULT_ROOTS_OVERLAP, "roots", "a returning server takes its keys at once"},
@@ -47,7 +45,7 @@ struct wire_state {
 
 /* What is wrong with a server. */
 struct server_state {
-    uint32_t down, paused; /* for so many reasons */
+    uint32_t down, paused, hung; /* for so many reasons */
 };
 
 /* In the list of what a server runs: load, press, then guests. */
@@ -245,7 +243,11 @@ static void server_fault(struct chaos *chaos, const struct fault *fault)
         world_clock(chaos->world, fault->server, fault->begins ? (uint32_t)fault->amount : 1000000);
         return;
     }
-    if (fault->kind == FAULT_PAUSE) {
+    if (fault->kind == FAULT_HANG) {
+        state->hung += fault->begins ? 1u : -1u;
+        world_fill(chaos->world, fault->server, state->hung != 0);
+    }
+    if (fault->kind == FAULT_PAUSE || fault->kind == FAULT_HANG) {
         state->paused += fault->begins ? 1u : -1u;
         world_pause(chaos->world, fault->server, state->paused != 0);
         return;
@@ -584,14 +586,12 @@ enum err chaos_run(const struct chaos_settings *settings, struct chaos_result *r
 }
 
 void chaos_replay_write(const char *word, const struct chaos_settings *settings,
-                        const struct chaos_result *result, char *out, size_t size)
+                        const struct chaos_result *result, struct text *out)
 {
-    char kinds[KINDS_SIZE];
-    const char *plant = NULL;
+    text_printf(out, "weft sim chaos %s --seed %" PRIu64 " --seeds 1 --faults ", word,
+                settings->seed);
+    fault_kinds_write(result->kinds, out);
     for (unsigned i = 0; i < CHAOS_PLANT_COUNT; i++)
         if (settings->plants & chaos_plants[i].fault)
-            plant = chaos_plants[i].name;
-    fault_kinds_write(result->kinds, kinds, sizeof kinds);
-    snprintf(out, size, "weft sim chaos %s --seed %" PRIu64 " --seeds 1 --faults %s%s%s", word,
-             settings->seed, kinds, plant ? " --plant " : "", plant ? plant : "");
+            text_printf(out, " --plant %s", chaos_plants[i].name);
 }

@@ -63,7 +63,7 @@ MUST_CHECK enum err chaos_run_with(const struct chaos_settings *settings,
  * plan's SPEC or FILE. The storm of a run with guests is the same; they are for the caller to
  * bring again. */
 void chaos_replay_write(const char *word, const struct chaos_settings *settings,
-                        const struct chaos_result *result, char *out, size_t size);
+                        const struct chaos_result *result, struct text *out);
 
 /* The planted bugs by name. */
 struct chaos_plant {

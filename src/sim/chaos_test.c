@@ -2,7 +2,6 @@
  * tests/sim_seeds.c. */
 #include "sim/chaos.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <weft/service.h>
 
@@ -159,12 +158,16 @@ static void a_guest_finds_what_its_service_does_and_finds_it_again(void **state)
     assert_non_null(strstr(first.text, "hears beat 41"));
     assert_int_equal(beats_open_count, 0);
 
-    char command[400], kinds[200], wanted[400];
-    chaos_replay_write("torus:3x3", &settings, &first, command, sizeof command);
-    fault_kinds_write(first.kinds, kinds, sizeof kinds);
-    snprintf(wanted, sizeof wanted, "weft sim chaos torus:3x3 --seed 3 --seeds 1 --faults %s",
-             kinds);
-    assert_string_equal(command, wanted);
+    struct text command = {0}, wanted = {0};
+    settings.plants = NODE_FAULT_LEAK; /* said again as well */
+    chaos_replay_write("torus:3x3", &settings, &first, &command);
+    settings.plants = 0;
+    text_puts(&wanted, "weft sim chaos torus:3x3 --seed 3 --seeds 1 --faults ");
+    fault_kinds_write(first.kinds, &wanted);
+    text_puts(&wanted, " --plant leak");
+    assert_string_equal(command.data, wanted.data);
+    text_fini(&command);
+    text_fini(&wanted);
     settings.kinds = first.kinds; /* as that command says */
     assert_int_equal(chaos_run_with(&settings, &guests, &again, NULL), OK);
     assert_string_equal(again.text, first.text);

@@ -278,7 +278,7 @@ static void (*const makers[FAULT_COUNT])(struct maker *maker, enum fault_kind ki
     [FAULT_JITTER] = make_noise, [FAULT_ONE_WAY] = make_one_way,  [FAULT_FLAP] = make_flap,
     [FAULT_PLANE] = make_plane,  [FAULT_CUT] = make_one_way,      [FAULT_CRASH] = make_down,
     [FAULT_RESTART] = make_down, [FAULT_QUICK] = make_down,       [FAULT_PAUSE] = make_slow,
-    [FAULT_CLOCK] = make_slow,
+    [FAULT_CLOCK] = make_slow,   [FAULT_HANG] = make_slow,
 };
 
 /* About a third of those that are allowed, at least one. */
@@ -375,16 +375,18 @@ enum err fault_kinds_read(const char *text, uint32_t *kinds, struct why *why)
     }
 }
 
-void fault_kinds_write(uint32_t kinds, char *out, size_t size)
+void fault_kinds_write(uint32_t kinds, struct text *out)
 {
-    assert(size > 4);
     kinds &= FAULT_ALL;
-    snprintf(out, size, "%s", kinds == FAULT_ALL ? "all" : kinds ? "" : "none");
-    if (kinds == FAULT_ALL)
+    if (kinds == FAULT_ALL || !kinds) {
+        text_puts(out, kinds ? "all" : "none");
         return;
-    size_t used = kinds ? 0 : strlen(out);
-    for (unsigned kind = 0; kind < FAULT_COUNT && used < size; kind++)
-        if (kinds >> kind & 1)
-            used += (size_t)snprintf(out + used, size - used, "%s%s", used ? "," : "",
-                                     fault_names[kind]);
+    }
+    const char *between = "";
+    for (unsigned kind = 0; kind < FAULT_COUNT; kind++) {
+        if (!(kinds >> kind & 1))
+            continue;
+        text_printf(out, "%s%s", between, fault_names[kind]);
+        between = ",";
+    }
 }

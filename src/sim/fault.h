@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/text.h"
 #include "node/plan.h"
 #include "sim/engine.h"
 
@@ -29,7 +30,8 @@
     X(RESTART, "restart", "a server is gone, noticed, and comes back as another life")             \
     X(QUICK, "quick", "a server is back before anybody noticed")                                   \
     X(PAUSE, "pause", "a server does nothing for a while")                                         \
-    X(CLOCK, "clock", "a server's clock is slow or fast")
+    X(CLOCK, "clock", "a server's clock is slow or fast")                                          \
+    X(HANG, "hang", "a server does nothing, and the links to it are full")
 
 enum fault_kind {
 #define FAULT_ENUM(kind, name, text) FAULT_##kind,
@@ -74,5 +76,5 @@ void fault_schedule_fini(struct fault_schedule *schedule);
 
 /* "loss,crash" or "all" as bits; names an unknown word in why, and the known ones. */
 MUST_CHECK enum err fault_kinds_read(const char *text, uint32_t *kinds, struct why *why);
-/* The other way; cut off if it does not fit. */
-void fault_kinds_write(uint32_t kinds, char *out, size_t size);
+/* The other way. */
+void fault_kinds_write(uint32_t kinds, struct text *out);

@@ -1,5 +1,6 @@
 """weft sim chaos: what it prints, replays and refuses."""
 
+import pathlib
 import re
 import sys
 import tempfile
@@ -39,6 +40,17 @@ class Chaos(unittest.TestCase):
         self.assertIn("NOT CLEAN", text.out)
         self.assertIn(failure["replay"], text.out)
         self.assertRegex(text.out, r"seed \d+ at [\d.]+ ms: fair: ")
+
+    def test_a_long_path_is_replayed_too(self):
+        with tempfile.TemporaryDirectory() as above:
+            folder = pathlib.Path(above, *["a" * 200] * 4)
+            folder.mkdir(parents=True)
+            plan = folder / "plan.edgelist"
+            plan.write_text("0 1\n1 2\n2 0\n")
+            for words in ((), ("--json",)):
+                run = weft("sim", "chaos", plan, "--seeds", 1, "--plant", "leak", *words)
+                self.assertEqual(run.code, 1, run.err)
+                self.assertRegex(run.out, rf"weft sim chaos {plan} --seed 1 --seeds 1 --faults [a-z,]+ --plant leak")
 
     def test_faults_are_narrowed(self):
         run = weft("sim", "chaos", "torus:3x3", "--seed", "3", "--faults", "loss", "--json").json
