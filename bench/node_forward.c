@@ -123,7 +123,7 @@ static struct forward_round forward_round(struct host *host, pid_t forwarder, ui
     }
     cpu = stage_cpu_seconds(forwarder) - cpu;
     struct forward_round round = {.packets_per_sec = (double)packets * 1e9 / (double)(now - begin),
-                                  .packets_per_cpu = (double)packets / cpu};
+                                  .packets_per_cpu = cpu > 0 ? (double)packets / cpu : 0};
     for (nsec quiet = clock_now(); clock_now() - quiet < NSEC_PER_SEC / 50;)
         if (drain(right, size))
             quiet = clock_now();

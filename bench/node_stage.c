@@ -65,6 +65,12 @@ void stage_unpin(void)
         bench_fail("cannot use all processors again");
 }
 
+bool stage_realtime(bool on)
+{
+    const struct sched_param param = {.sched_priority = on};
+    return !sched_setscheduler(0, on ? SCHED_RR : SCHED_OTHER, &param);
+}
+
 struct host *stage_host(struct stage *stage, uint32_t servers, const struct weft_service *service,
                         nsec spin, nsec yield)
 {

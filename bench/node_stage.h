@@ -38,4 +38,6 @@ void stage_settle_with(struct host *host, struct host *other, node_id from, node
 void stage_pause(const struct stage *stage, bool on); /* its processes */
 void stage_pin(int processor);
 void stage_unpin(void);
+/* This process, and what it starts from now on, before all ordinary ones; false: not allowed. */
+bool stage_realtime(bool on);
 double stage_cpu_seconds(pid_t pid); /* that the process has used */

@@ -155,6 +155,8 @@ void trip_run(struct bench *bench)
     struct trip_plan pinned = each;
     pinned.what = "6 links there and back, a process a server, pinned";
     pinned.pinned = true;
+    struct trip_plan realtime = pinned;
+    realtime.what = "6 links there and back, a process a server, real-time";
     char why[80];
     struct kernel_path *kernel = kernel_loopback();
     trip_compare(bench, &one, kernel);
@@ -165,6 +167,11 @@ void trip_run(struct bench *bench)
     trip_compare(bench, &two, kernel);
     trip_compare(bench, &each, kernel);
     trip_compare(bench, &pinned, kernel);
+    if (stage_realtime(true)) { /* as `weft up --realtime` does */
+        trip_compare(bench, &realtime, kernel);
+        stage_realtime(false);
+    } else if (!bench->json)
+        puts("real-time: left out, it takes CAP_SYS_NICE");
     if (kernel)
         kernel_close(kernel);
 }

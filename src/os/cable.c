@@ -51,20 +51,34 @@ static bool cable_pull(struct cable *cable)
 }
 
 /* Lazy frames may stay staged for long: what comes behind them may not. */
+static bool cable_is_pressing(const struct cable *cable)
+{
+    bool empty = cable->staged_next == cable->staged_count;
+    return cable->reading || (!empty && (cable->staged_news || cable->staged_count == CABLE_BURST));
+}
+
 static enum port_news cable_look(struct port *port)
 {
     struct cable *cable = cable_of(port);
     if (!cable->inlet)
         return PORT_SILENT;
-    bool empty = cable->staged_next == cable->staged_count;
-    if (cable->reading || (!empty && (cable->staged_news || cable->staged_count == CABLE_BURST)))
+    if (cable_is_pressing(cable))
         return PORT_NEWS;
+    bool empty = cable->staged_next == cable->staged_count;
     if (!cable_pull(cable) && empty) {
         if (cable->ending)
             cable_end(cable);
         return PORT_SILENT;
     }
     return cable->staged_news || cable->ending ? PORT_NEWS : PORT_LAZY;
+}
+
+static bool cable_waiting(const struct port *port)
+{
+    const struct cable *cable = container_of(port, const struct cable, port);
+    const struct inlet *inlet = cable->inlet;
+    return inlet && (cable_is_pressing(cable) || cable->ending || !inlet->ops->waiting ||
+                     inlet->ops->waiting(inlet));
 }
 
 /* The next staged frame becomes the one that is read. */
@@ -214,6 +228,7 @@ static void cable_close(struct port *port)
 
 const struct port_ops cable_ops = {
     .look = cable_look,
+    .waiting = cable_waiting,
     .receive = cable_receive,
     .room = cable_room,
     .transmit = cable_transmit,

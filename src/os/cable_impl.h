@@ -34,30 +34,31 @@ struct cables {
     struct list all; /* struct cable.node */
 };
 
+/* First what every glance at it touches. */
 struct cable {
     struct port port;
+    struct inlet *inlet;
+    struct outlet *outlet;
+    struct cable_loan *reading;         /* the frame that packets are being made of, or NULL ... */
+    uint32_t read;                      /* ... and how many of its bytes were */
+    unsigned staged_next, staged_count; /* frames pulled of which nothing was received yet */
+    bool staged_news;                   /* not all of them are lazy */
+    bool outgoing;                      /* we called */
+    bool answered;                      /* the other end has taken our pipe */
+    bool carrier;                       /* as we told */
+    bool ending;                        /* the line is gone; what arrived is still received */
+    unsigned loans_out;
+    struct cable_loan *loans_free;
+    struct cable_loan *loans; /* CABLE_LOANS, owned */
+    struct frame staged[CABLE_BURST];
+
     struct list node;
     struct cables *cables;
     struct cable_home *home;
     struct cable_plan plan;
     struct lifeline *line; /* NULL: nobody there */
-    bool outgoing;         /* we called */
-    bool answered;         /* the other end has taken our pipe */
-    bool carrier;          /* as we told */
-    bool ending;           /* the line is gone; what arrived is still received */
     struct link *link;
-    struct outlet *outlet;
-    struct inlet *inlet;
     struct poller_timer retry;
-
-    unsigned staged_next, staged_count; /* frames pulled of which nothing was received yet */
-    bool staged_news;                   /* not all of them are lazy */
-    struct frame staged[CABLE_BURST];
-    struct cable_loan *reading; /* the frame that packets are being made of, or NULL ... */
-    uint32_t read;              /* ... and how many of its bytes were */
-    unsigned loans_out;
-    struct cable_loan *loans_free;
-    struct cable_loan *loans; /* CABLE_LOANS, owned */
 };
 
 extern const struct port_ops cable_ops;

@@ -93,6 +93,7 @@ void cluster_file_write(const struct cluster_file *file, struct text *out)
     json_put_uint(&json, "seed", file->seed);
     json_put_bool(&json, "made_folder", file->made_folder);
     json_put_bool(&json, "pinned", file->pinned);
+    json_put_bool(&json, "realtime", file->realtime);
     json_put_bool(&json, "commissioned", file->commissioned);
     json_key(&json, "services");
     json_array(&json);
@@ -272,6 +273,8 @@ static enum err parse_field(struct parse *parse)
         return json_reader_bool(reader, "made_folder", &file->made_folder);
     if (json_reader_is(reader, "pinned"))
         return json_reader_bool(reader, "pinned", &file->pinned);
+    if (json_reader_is(reader, "realtime"))
+        return json_reader_bool(reader, "realtime", &file->realtime);
     if (json_reader_is(reader, "commissioned"))
         return json_reader_bool(reader, "commissioned", &file->commissioned);
     if (json_reader_is(reader, "services"))

@@ -46,6 +46,7 @@ struct cluster_file {
     uint64_t seed;
     bool made_folder;  /* `up` made the folder, so `down` removes it */
     bool pinned;       /* every process to a processor, in turn */
+    bool realtime;     /* and before all ordinary ones: see realtime.h */
     bool commissioned; /* servers find their places by their cables: see serial_file.h */
     uint32_t service_count;
     char *services[CLUSTER_SERVICES_MAX]; /* absolute paths; owned */

@@ -24,6 +24,7 @@ static void a_cluster_is_written_and_read_again(void **state)
                                .seed = UINT64_MAX,
                                .made_folder = true,
                                .pinned = true,
+                               .realtime = true,
                                .commissioned = true,
                                .service_count = 1};
     struct cluster_file other;
@@ -43,6 +44,7 @@ static void a_cluster_is_written_and_read_again(void **state)
     assert_int_equal(other.seed, UINT64_MAX);
     assert_true(other.made_folder);
     assert_true(other.pinned);
+    assert_true(other.realtime);
     assert_true(other.commissioned);
     assert_int_equal(other.service_count, 1);
     assert_string_equal(other.services[0], one.services[0]);

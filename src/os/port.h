@@ -21,6 +21,8 @@ enum port_news {
 
 struct port_ops {
     enum port_news (*look)(struct port *port); /* is there something to receive? */
+    /* Could look() find something? Cheap; of cables alone. */
+    bool (*waiting)(const struct port *port);
     unsigned (*receive)(struct port *port, struct packet **out, unsigned most);
     /* Bytes of the next frame: 0 (busy) or PACKET_SIZE_MAX. A link with nobody at its other end
      * has room: what is sent there is refused. */

@@ -29,6 +29,7 @@
 #include "os/cluster_file.h"
 #include "os/host.h"
 #include "os/plugin.h"
+#include "os/realtime.h"
 #include "os/serial_file.h"
 #include "os/shared_memory.h"
 #include "services/services.h"
@@ -36,7 +37,8 @@
 #include "transport/thread.h"
 
 #define FOLDER_MAX  CLUSTER_PATH_SIZE
-#define FOLDER_NSEC NSEC_PER_SEC /* between two looks whether it is still there */
+#define FOLDER_NSEC NSEC_PER_SEC    /* between two looks whether it is still there */
+#define TURN_NSEC   (1000 * 1000LL) /* about what others have of a processor */
 
 static const char usage[] =
     "usage: weftd --dir D --node ID[,ID...] [--service FILE.so]... [--pin CPU]\n"
@@ -379,6 +381,8 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         err = daemon_services(daemon, why);
     if (!err)
         err = daemon_lock(daemon, why);
+    if (!err && daemon->cluster.realtime)
+        err = realtime_begin(why);
     if (err)
         return err;
     daemon->machine.seated = on_seated;
@@ -399,7 +403,8 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
         .services = daemon->services,
         .spin = crowded ? -1 : 0, /* who spins keeps a processor from who it waits for */
-        .apart = crowded && groups_are_on(),
+        .apart = crowded && (daemon->cluster.realtime || groups_are_on()),
+        .turn = daemon->cluster.realtime ? TURN_NSEC : 0, /* nobody's slice ends so soon */
         .said = on_said,
         .owner = daemon,
     };
