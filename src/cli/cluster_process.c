@@ -1,32 +1,22 @@
 #include "cli/cluster_process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/check.h"
 #include "cli/cluster_disk.h"
 #include "os/serial_file.h"
-#include "transport/clock.h"
 
-#define LOG_TAIL   4096
-#define POLL_NSEC  10000000LL
-#define FORCE_NSEC (10 * NSEC_PER_SEC) /* in which the system ends what was killed */
+#define LOG_TAIL 4096
 
 extern char **environ;
-
-/* ---- starting ---- */
 
 /* The path of `name` in PATH; false: nowhere. */
 static bool path_find(const char *name, char *path, size_t size)
@@ -199,15 +189,6 @@ const char *cluster_ended(pid_t pid, char *text, size_t size)
     return text;
 }
 
-void cluster_child_end(pid_t pid)
-{
-    if (pid <= 0)
-        return;
-    kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
-}
-
 /* Printable. */
 void cluster_log_line(const struct cluster *cluster, node_id server, char *line, size_t size)
 {
@@ -230,175 +211,4 @@ void cluster_log_line(const struct cluster *cluster, node_id server, char *line,
     for (char *at = line; *at; at++)
         if ((unsigned char)*at < ' ')
             *at = ' ';
-}
-
-/* ---- ending ---- */
-
-int cluster_signal(const char *folder, node_id server, int signal)
-{
-    pid_t pid = cluster_lock_holder(folder, server);
-    if (pid <= 0)
-        return pid < 0 ? pid : -ESRCH;
-    int handle = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (handle < 0)
-        return -errno;
-    /* Between the two looks the number may have become another process'; the handle did not. */
-    int result = pid;
-    if (cluster_lock_holder(folder, server) != pid)
-        result = -ESRCH;
-    else if (syscall(SYS_pidfd_send_signal, handle, signal, NULL, 0))
-        result = -errno;
-    close(handle);
-    return result;
-}
-
-/* The server that a file of a cluster's process belongs to: node-ID.ANYTHING. */
-static bool file_server(const char *name, node_id *server)
-{
-    char *end;
-    if (strncmp(name, "node-", 5) != 0 || name[5] < '0' || name[5] > '9')
-        return false;
-    unsigned long id = strtoul(name + 5, &end, 10);
-    *server = (node_id)id;
-    return *end == '.' && end[1] && id < CLUSTER_SERVERS_MAX;
-}
-
-/* Signals whoever lives; returns how many do. */
-static int living_signal(const char *folder, int signal)
-{
-    int living = 0;
-    DIR *entries = opendir(folder);
-    if (!entries)
-        return errno == ENOENT ? 0 : -errno;
-    for (struct dirent *entry; (entry = readdir(entries));) {
-        node_id server;
-        size_t size = strlen(entry->d_name);
-        if (!file_server(entry->d_name, &server) || size < 5 ||
-            strcmp(entry->d_name + size - 5, ".lock") != 0)
-            continue;
-        pid_t holder = cluster_lock_holder(folder, server);
-        if (holder <= 0)
-            continue;
-        living++;
-        /* One that is gone by now is counted once more and no longer found. */
-        int result = signal ? cluster_signal(folder, server, signal) : 0;
-        if (result < 0 && result != -ESRCH) {
-            living = result;
-            break;
-        }
-    }
-    closedir(entries);
-    return living;
-}
-
-/* Until nobody lives; how many do at the end. */
-static int living_wait(const char *folder, int64_t patience)
-{
-    int64_t deadline = clock_after(patience);
-    for (;;) {
-        int living = living_signal(folder, 0);
-        while (waitpid(-1, NULL, WNOHANG) > 0) /* those that are our own children */
-            continue;
-        if (living <= 0 || clock_now() >= deadline)
-            return living;
-        clock_nap(POLL_NSEC);
-    }
-}
-
-int cluster_end(const char *folder, int64_t grace)
-{
-    int living = living_signal(folder, SIGTERM);
-    if (living <= 0)
-        return living;
-    living_signal(folder, SIGCONT); /* a stopped one cannot obey */
-    int forced = living_wait(folder, grace);
-    if (forced <= 0)
-        return forced;
-    living = living_signal(folder, SIGKILL);
-    if (living > 0)
-        living = living_wait(folder, FORCE_NSEC);
-    return living > 0 ? -EBUSY : living < 0 ? living : forced;
-}
-
-/* ---- removing ---- */
-
-static bool is_ours(const char *name)
-{
-    node_id server;
-    return file_server(name, &server) || serial_of_name(name, NULL) ||
-           strcmp(name, CLUSTER_WIRING_NAME) == 0 || strcmp(name, CLUSTER_FILE_NAME) == 0 ||
-           strcmp(name, CLUSTER_TOPOLOGY_NAME) == 0 || strcmp(name, CLUSTER_LINKS_FOLDER) == 0;
-}
-
-static bool is_dots(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-bool cluster_remains(const char *folder)
-{
-    bool found = false;
-    DIR *entries = opendir(folder);
-    if (!entries)
-        return false;
-    for (struct dirent *entry; !found && (entry = readdir(entries));)
-        found = is_ours(entry->d_name);
-    closedir(entries);
-    return found;
-}
-
-/* Everything of a folder that `pick` wants; the first error. */
-static int entries_remove(int folder, bool (*pick)(const char *name), uint32_t *others)
-{
-    int error = 0, copy = dup(folder);
-    DIR *entries = copy < 0 ? NULL : fdopendir(copy);
-    if (!entries) {
-        error = errno;
-        if (copy >= 0)
-            close(copy);
-        return error;
-    }
-    rewinddir(entries);
-    for (struct dirent *entry; (entry = readdir(entries));) {
-        if (is_dots(entry->d_name))
-            continue;
-        if (pick && !pick(entry->d_name))
-            ++*others;
-        else if (unlinkat(folder, entry->d_name, 0) && errno != ENOENT && errno != EISDIR &&
-                 errno != EPERM)
-            error = error ? error : errno;
-    }
-    closedir(entries);
-    return error;
-}
-
-static int links_remove(int folder)
-{
-    uint32_t others = 0;
-    int links =
-        openat(folder, CLUSTER_LINKS_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (links < 0)
-        return errno == ENOENT ? 0 : errno;
-    int error = entries_remove(links, NULL, &others);
-    close(links);
-    if (!error && unlinkat(folder, CLUSTER_LINKS_FOLDER, AT_REMOVEDIR))
-        error = errno;
-    return error;
-}
-
-enum err cluster_remove(const char *folder, bool made_folder, uint32_t *others, struct why *why)
-{
-    int handle = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    *others = 0;
-    if (handle < 0)
-        return errno == ENOENT ? OK : why_fail(why, ERR_SYSTEM, "%s: %s", folder, strerror(errno));
-    int error = links_remove(handle);
-    int second = entries_remove(handle, is_ours, others);
-    close(handle);
-    error = error ? error : second;
-    if (!error && made_folder && !*others && rmdir(folder))
-        error = errno;
-    if (error)
-        return why_fail(why, ERR_SYSTEM, "%s: cannot be cleared: %s", folder, strerror(error));
-    return OK;
 }

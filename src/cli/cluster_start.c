@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/cluster_disk.h"
+#include "cli/cluster_health.h"
 #include "cli/progress.h"
 #include "cli/ripc_call.h"
 #include "transport/clock.h"
@@ -19,7 +20,8 @@ enum err cluster_start_init(struct cluster_start *start, const struct cluster *c
     *start = (struct cluster_start){.cluster = cluster, .begun = clock_now()};
     start->seen = cluster_seen_new(cluster);
     start->pids = calloc(cluster->file.process_count, sizeof *start->pids);
-    if (start->seen && start->pids)
+    start->parts = calloc(cluster->plan.server_count, sizeof *start->parts);
+    if (start->seen && start->pids && start->parts)
         return OK;
     cluster_start_fini(start);
     return why_memory(why);
@@ -29,8 +31,10 @@ void cluster_start_fini(struct cluster_start *start)
 {
     free(start->seen);
     free(start->pids);
+    free(start->parts);
     start->seen = NULL;
     start->pids = NULL;
+    start->parts = NULL;
 }
 
 static bool is_ours(const struct cluster_start *start, node_id server)
@@ -38,14 +42,39 @@ static bool is_ours(const struct cluster_start *start, node_id server)
     return start->pids[start->cluster->file.process_of[server]] > 0;
 }
 
-/* It answers for keys and reaches everybody who lives. */
+static bool leads(enum cluster_link state)
+{
+    return state == LINK_UP || state == LINK_COMING || state == LINK_DOWN;
+}
+
+/* Who can come to reach whom: live servers with a way between them that nobody cut. */
+static void parts_find(struct cluster_start *start, const struct cluster_health *health)
+{
+    node_id *parts = start->parts;
+    bool changed = true;
+    for (node_id v = 0; v < health->server_count; v++)
+        parts[v] = v;
+    while (changed) {
+        changed = false;
+        for (uint32_t i = 0; i < health->cable_count; i++) {
+            const struct cluster_cable *cable = &health->cables[i];
+            if (!leads(cable->state) || parts[cable->a] == parts[cable->b])
+                continue;
+            node_id least = parts[cable->a] < parts[cable->b] ? parts[cable->a] : parts[cable->b];
+            parts[cable->a] = parts[cable->b] = least;
+            changed = true;
+        }
+    }
+}
+
+/* It answers for keys and reaches everybody it can. */
 static bool is_ready(const struct cluster_start *start, node_id server)
 {
     const struct cluster_seen *seen = &start->seen[server];
     if (seen->state != SERVER_LIVE || !seen->look.node.settled)
         return false;
     for (node_id v = 0; v < start->cluster->plan.server_count; v++)
-        if (start->seen[v].state != SERVER_DEAD && !control_reaches(&seen->look, v))
+        if (start->parts[v] == start->parts[server] && !control_reaches(&seen->look, v))
             return false;
     return true;
 }
@@ -106,20 +135,24 @@ static enum err late_tell(const struct cluster_start *start, double seconds, str
     const char *what = seen->state != SERVER_LIVE ? "does not answer"
                        : !seen->look.node.settled ? "has not joined"
                                                   : "does not reach all others";
-    return why_fail(why, ERR_SYSTEM, "after %.0f s %u of %u servers are not ready: server %u %s%s",
-                    seconds, late, start->cluster->plan.server_count, first, what,
+    return why_fail(why, ERR_SYSTEM, "after %.0f s %u of %u servers %s not ready: server %u %s%s",
+                    seconds, late, start->cluster->plan.server_count, late == 1 ? "is" : "are",
+                    first, what,
                     start->cluster->file.commissioned /* who knows which process would be it */
                         ? "; see the machines' logs"
                         : log_end(start, first, line, sizeof line));
 }
 
-/* Nothing is under way any more that time alone will mend. */
-static enum err is_calm(const struct cluster_start *start, bool *calm, struct why *why)
+/* All servers once; calm: nothing is under way any more that time alone will mend. */
+static enum err look(struct cluster_start *start, bool *calm, struct why *why)
 {
     struct cluster_health health;
-    enum err err = cluster_health(&health, &start->cluster->plan, start->seen, why);
+    enum err err = cluster_look(start->cluster, start->seen, ANSWER_NSEC, why);
+    if (!err)
+        err = cluster_health(&health, &start->cluster->plan, start->seen, why);
     if (err)
         return err;
+    parts_find(start, &health);
     *calm = !health.reasons[HEALTH_SERVERS_JOINING] && !health.reasons[HEALTH_LINKS_DOWN] &&
             !health.reasons[HEALTH_ROUTES_DIFFER];
     cluster_health_fini(&health);
@@ -144,12 +177,10 @@ enum err cluster_start_wait(struct cluster_start *start, double seconds, struct 
         bool calm = false;
         enum err err = deaths_check(start, why);
         if (!err)
-            err = cluster_look(start->cluster, start->seen, ANSWER_NSEC, why);
-        bool ready = !err && all_ready(start);
-        if (ready)
-            err = is_calm(start, &calm, why);
+            err = look(start, &calm, why);
         if (err)
             return err;
+        bool ready = all_ready(start);
         if (ready && !calm_by)
             calm_by = clock_after(CALM_NSEC);
         if (ready && (calm || clock_now() >= calm_by))

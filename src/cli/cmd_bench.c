@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/json.h"
 #include "cli/call.h"
 #include "cli/cluster.h"
@@ -32,9 +33,11 @@ struct bench {
     struct cluster cluster;
     struct bench_request request;
     double seconds;
-    uint32_t count;   /* of servers that take part */
+    uint32_t senders; /* how many send: the first ... */
+    uint32_t count;   /* ... of all that answer and count what arrives */
+    uint32_t silent;  /* those that live and do not answer */
     node_id *servers; /* owned */
-    int *handles;     /* connections, for as long as it runs; owned */
+    int *handles;     /* connections to the senders, for as long as it runs; owned */
     struct cluster_ask *asks;
     uint8_t *bytes; /* of the answers */
     struct bench_answer *before, *after;
@@ -102,29 +105,29 @@ static enum err servers_choose(struct bench *bench, struct why *why)
     enum err err = cluster_from(&bench->cluster, bench->call, &first, why);
     if (err)
         return err;
-    if (call_has(bench->call, "from")) {
-        bench->servers[bench->count++] = first;
-        return OK;
-    }
-    for (node_id v = first; v < bench->cluster.plan.server_count; v++)
-        if (cluster_lock_holder(bench->cluster.folder, v) > 0)
+    bench->servers[bench->count++] = first;
+    for (node_id v = 0; v < bench->cluster.plan.server_count; v++)
+        if (v != first && cluster_lock_holder(bench->cluster.folder, v) > 0)
             bench->servers[bench->count++] = v;
     return OK;
 }
 
 /* ---- asking ---- */
 
-/* The same of all; those that died meanwhile keep zeroes. */
-static void all_ask(struct bench *bench, const struct bench_request *request,
-                    struct bench_answer *answers)
+/* The senders this, the others for a report; those that died meanwhile keep zeroes. */
+static void all_ask(struct bench *bench, enum bench_request_kind kind, struct bench_answer *answers)
 {
-    uint8_t question[BENCH_REQUEST_MAX];
-    size_t size = bench_request_write(request, question);
+    uint8_t questions[2][BENCH_REQUEST_MAX];
+    size_t sizes[2];
+    for (int sends = 0; sends < 2; sends++)
+        sizes[sends] = bench_request_write(
+            &(struct bench_request){.kind = sends ? kind : BENCH_REPORT, .token = 1},
+            questions[sends]);
     for (uint32_t i = 0; i < bench->count; i++)
         bench->asks[i] = (struct cluster_ask){bench->servers[i],
                                               BENCH_SERVICE,
-                                              question,
-                                              size,
+                                              questions[i < bench->senders],
+                                              sizes[i < bench->senders],
                                               bench->bytes + (size_t)i * BENCH_ANSWER_MAX,
                                               BENCH_ANSWER_MAX,
                                               0};
@@ -137,6 +140,27 @@ static void all_ask(struct bench *bench, const struct bench_request *request,
     }
 }
 
+/* Who does not answer would keep all others waiting, again and again, until their time is over. */
+static enum err silent_leave(struct bench *bench, struct why *why)
+{
+    uint32_t count = bench->count;
+    bool from = call_has(bench->call, "from");
+    all_ask(bench, BENCH_REPORT, bench->before);
+    bench->count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (bench->asks[i].result > 0)
+            bench->servers[bench->count++] = bench->servers[i];
+        else if (i == 0 && from)
+            return cluster_silent(&bench->cluster, bench->servers[i], bench->asks[i].result, why);
+        else
+            bench->silent += cluster_lock_holder(bench->cluster.folder, bench->servers[i]) > 0;
+    }
+    if (!bench->count)
+        return cluster_silent(&bench->cluster, bench->servers[0], bench->asks[0].result, why);
+    bench->senders = from ? 1 : bench->count;
+    return OK;
+}
+
 /* Who hangs up ends what it started, so the connections stay. The errno of the first refusal. */
 static int all_start(struct bench *bench)
 {
@@ -144,12 +168,12 @@ static int all_start(struct bench *bench)
     size_t size = bench_request_write(&bench->request, question);
     int64_t deadline = clock_after(ANSWER_NSEC);
     int refusal = 0;
-    for (uint32_t i = 0; i < bench->count; i++) {
+    for (uint32_t i = 0; i < bench->senders; i++) {
         bench->handles[i] = cluster_connect(bench->cluster.folder, bench->servers[i]);
         if (bench->handles[i] >= 0)
             (void)!cluster_tell(bench->handles[i], BENCH_SERVICE, question, size);
     }
-    for (uint32_t i = 0; i < bench->count; i++) {
+    for (uint32_t i = 0; i < bench->senders; i++) {
         int got = bench->handles[i] < 0
                       ? bench->handles[i]
                       : cluster_hear(bench->handles[i], answer, sizeof answer, deadline);
@@ -162,20 +186,20 @@ static int all_start(struct bench *bench)
 
 static void all_hang_up(struct bench *bench)
 {
-    for (uint32_t i = 0; i < bench->count; i++)
+    for (uint32_t i = 0; i < bench->senders; i++)
         if (bench->handles[i] >= 0)
             close(bench->handles[i]);
 }
 
-/* False: Ctrl-C. */
-static bool work(double *done, double until, double total)
+/* Until so many seconds after the beginning; false: Ctrl-C. */
+static bool work(const struct bench *bench, int64_t begun, double until)
 {
-    int64_t end = clock_after((int64_t)((until - *done) * 1e9));
-    while (!ripc_call_stopped() && clock_now() < end) {
-        progress_show("measuring", (uint64_t)(1000 * *done), (uint64_t)(1000 * total));
+    int64_t end = begun + (int64_t)(until * 1e9), now;
+    while (!ripc_call_stopped() && (now = clock_now()) < end) {
+        progress_show("measuring", (uint64_t)(now - begun) / 1000000,
+                      (uint64_t)(1000 * bench->seconds));
         int64_t turn = clock_after(TURN_NSEC);
         ripc_call_sleep(turn < end ? turn : end);
-        *done = until - (double)(end - clock_now()) / 1e9;
     }
     return !ripc_call_stopped();
 }
@@ -189,13 +213,11 @@ static enum err bench_measure(struct bench *bench, struct why *why)
         return why_fail(why, ERR_SYSTEM, "another bench runs in this cluster; wait for its end");
     if (refusal)
         return why_fail(why, ERR_SYSTEM, "the servers refuse: %s", strerror(refusal));
-    struct bench_request report = {.kind = BENCH_REPORT, .token = 1};
-    struct bench_request stop = {.kind = BENCH_STOP, .token = 1};
-    double done = 0;
-    bool whole = work(&done, WARM_SHARE * bench->seconds, bench->seconds);
-    all_ask(bench, &report, bench->before);
-    whole = whole && work(&done, bench->seconds, bench->seconds);
-    all_ask(bench, &stop, bench->after);
+    int64_t begun = clock_now();
+    bool whole = work(bench, begun, WARM_SHARE * bench->seconds);
+    all_ask(bench, BENCH_REPORT, bench->before);
+    whole = whole && work(bench, begun, bench->seconds);
+    all_ask(bench, BENCH_STOP, bench->after);
     all_hang_up(bench);
     return whole ? OK : why_fail(why, ERR_SYSTEM, "broken off");
 }
@@ -217,13 +239,16 @@ static enum err outcome_make(struct outcome *outcome, const struct bench *bench,
 {
     double hops = 0, arrived = 0;
     *outcome = (struct outcome){0};
-    outcome->links = calloc((size_t)bench->count * BENCH_PORTS_MAX, sizeof *outcome->links);
+    outcome->links = array_new((size_t)bench->count * BENCH_PORTS_MAX, sizeof *outcome->links);
     if (!outcome->links)
         return why_memory(why);
     for (uint32_t i = 0; i < bench->count; i++) {
         const struct bench_answer *after = &bench->after[i], *before = &bench->before[i];
-        int64_t length = after->now - before->now;
-        if (!before->now || length <= 0 || before->started != after->started)
+        /* Whoever was asked late, for one that was silent, may have ended already. */
+        bool ended = i < bench->senders && after->ends < after->now;
+        int64_t length = (ended ? after->ends : after->now) - before->now;
+        if (!before->now || length <= 0 || before->started != after->started ||
+            after->received.packets < before->received.packets)
             continue; /* it died, or lives anew */
         outcome->sent += per_second(after->sent.packets, before->sent.packets, length);
         outcome->sent_bytes += per_second(after->sent.bytes, before->sent.bytes, length);
@@ -269,7 +294,7 @@ static void outcome_text(const struct bench *bench, const struct outcome *outcom
 {
     struct text *out = &bench->call->out;
     const struct bench_request *request = &bench->request;
-    text_count(out, bench->count, "server", "servers");
+    text_count(out, bench->senders, "server", "servers");
     if (request->mode == BENCH_SATURATE)
         text_printf(out, " saturating %u links each", request->links);
     else
@@ -286,6 +311,11 @@ static void outcome_text(const struct bench *bench, const struct outcome *outcom
     text_printf(out, ", %.2f hops each\n", outcome->hops);
     if (outcome->link_count)
         links_text(bench, outcome, out);
+    if (bench->silent) {
+        text_puts(out, "left out  ");
+        text_count(out, bench->silent, "server that lives and does", "servers that live and do");
+        text_puts(out, " not answer\n");
+    }
 }
 
 static void outcome_json(const struct bench *bench, const struct outcome *outcome)
@@ -294,7 +324,8 @@ static void outcome_json(const struct bench *bench, const struct outcome *outcom
     const struct bench_request *request = &bench->request;
     json_object(&json);
     json_put_string(&json, "mode", mode_words[request->mode - BENCH_SATURATE]);
-    json_put_uint(&json, "servers", bench->count);
+    json_put_uint(&json, "servers", bench->senders);
+    json_put_uint(&json, "silent", bench->silent);
     json_put_uint(&json, "links", request->links);
     json_put_uint(&json, "size", request->size);
     json_put_uint(&json, "rate", request->rate_milli / 1000);
@@ -331,7 +362,9 @@ static enum err bench_all(struct bench *bench, struct why *why)
     if (err)
         return err;
     ripc_call_catch();
-    err = bench_measure(bench, why);
+    err = silent_leave(bench, why);
+    if (!err)
+        err = bench_measure(bench, why);
     if (!err)
         err = outcome_make(&outcome, bench, why);
     if (err)
@@ -382,8 +415,9 @@ const struct command command_bench = {
         "sends to its neighbours over its first L links as much as these take; with --mode "
         "servers or keys it sends to random ones at a rate, over as many hops as that takes.\n\n"
         "Bytes are payload. Where links were given a rate (weft up --rate) their share of it is "
-        "told. What is sent is sent in addition to all other traffic; weft top shows it.\n\n"
-        "With --json: mode, servers, links, size, rate, seconds, sent_per_second, "
+        "told. What is sent is sent in addition to all other traffic; weft top shows it. Servers "
+        "that live and do not answer are left out, and counted.\n\n"
+        "With --json: mode, servers, silent, links, size, rate, seconds, sent_per_second, "
         "received_per_second and the same of bytes, refused_per_second, hops, "
         "link_bytes_per_second (directions, least, median, most), line_rate.",
     .options = bench_options,

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "cli/call.h"
-#include "cli/cluster_process.h"
+#include "cli/cluster_end.h"
 #include "cli/commands.h"
 #include "transport/clock.h"
 
@@ -95,9 +95,9 @@ const struct command command_down = {
     .summary = "end a cluster and remove what it made",
     .description =
         "Asks every process of the cluster to end, kills those that have not after --grace "
-        "seconds, and removes the files of the run directory that weft made, and the directory "
-        "itself if weft up made it and nothing else lies there. It also clears what is left of a "
-        "cluster whose processes were killed.\n\n"
+        "seconds, and, when all are gone, removes the files of the run directory that weft made, "
+        "and the directory itself if weft up made it and nothing else lies there. It also clears "
+        "what is left of a cluster whose processes were killed.\n\n"
         "Only processes that hold the lock of a server in that directory are signalled.\n\n"
         "With --json: folder, servers that were ended, forced, files_left.",
     .options = down_options,

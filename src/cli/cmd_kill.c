@@ -1,18 +1,16 @@
 /* weft kill, weft revive */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "cli/call.h"
+#include "cli/cluster_end.h"
 #include "cli/cluster_start.h"
 #include "cli/commands.h"
 #include "cli/ripc_call.h"
 #include "transport/clock.h"
 
-#define DEATH_NSEC  (10 * NSEC_PER_SEC) /* in which the system ends what was killed */
-#define POLL_NSEC   2000000LL
 #define SECONDS_MAX 3600
 
 struct companions {
@@ -62,19 +60,15 @@ static enum err server_kill(struct call *call, const struct cluster *cluster, no
                             struct why *why)
 {
     char name[CLUSTER_NAME_SIZE];
-    int pid = cluster_signal(cluster->folder, server, SIGKILL);
+    int pid = cluster_kill(cluster->folder, server);
     if (pid == -ESRCH)
         return cluster_dead(cluster, server, why);
+    if (pid == -ETIMEDOUT)
+        return why_fail(why, ERR_SYSTEM, "server %s was killed and does not end",
+                        cluster_name(cluster, server, name));
     if (pid < 0)
         return why_fail(why, ERR_SYSTEM, "server %s: %s", cluster_name(cluster, server, name),
                         strerror(-pid));
-    int64_t deadline = clock_after(DEATH_NSEC);
-    while (cluster_lock_holder(cluster->folder, server) == pid) {
-        if (clock_now() >= deadline)
-            return why_fail(why, ERR_SYSTEM, "server %s: pid %d was killed and does not end",
-                            cluster_name(cluster, server, name), pid);
-        clock_nap(POLL_NSEC);
-    }
     report(call, cluster, server, "killed", pid, 0);
     return OK;
 }
@@ -105,8 +99,9 @@ const struct command command_kill = {
     .summary = "kill the process of a server",
     .description =
         "Ends the process of a server as if its power had gone: SIGKILL, to the process that "
-        "holds the server's lock and to no other. Servers that share the process die with it. The "
-        "others notice and take over its keys; weft revive starts it again.\n\n"
+        "holds the server's lock and to no other, and returns when it is gone. Servers that share "
+        "the process die with it. The others notice and take over its keys; weft revive starts it "
+        "again.\n\n"
         "With --json: servers, pid.",
     .options = kill_options,
     .examples = "  weft kill 13\n"
@@ -177,9 +172,9 @@ const struct command command_revive = {
     .summary = "start a dead server again",
     .description =
         "Starts the process of a server that is dead, with all servers that share it, and waits "
-        "until they have joined: they reach all others and answer for their keys again. If that "
-        "takes longer than --wait seconds the process is left running, and weft status tells how "
-        "it is.\n\n"
+        "until they have joined: they reach all others that answer, except behind links that "
+        "were cut, and answer for their keys again. If that takes longer than --wait seconds the "
+        "process is left running, and weft status tells how it is.\n\n"
         "With --json: servers, pid, seconds.",
     .options = revive_options,
     .examples = "  weft revive 13",

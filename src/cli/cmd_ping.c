@@ -113,9 +113,7 @@ static enum err answer_hear(struct pinger *pinger, struct why *why)
         if (size == -EINTR || (size == -ETIMEDOUT && clock_now() < deadline))
             continue;
         if (size == -ETIMEDOUT)
-            return why_fail(why, ERR_SYSTEM,
-                            "server %u does not answer any more; weft kill %u ends it",
-                            pinger->from, pinger->from);
+            return cluster_silent(&pinger->cluster, pinger->from, size, why);
         if (cluster_lock_holder(pinger->cluster.folder, pinger->from) <= 0)
             return why_fail(why, ERR_SYSTEM, "server %u, which sent the pings, has died",
                             pinger->from);
@@ -358,7 +356,8 @@ static enum err ping_run(struct call *call, struct why *why)
     if (!err)
         err = pings_make(&pinger, why);
     if (!err) {
-        qsort(pinger.samples, pinger.sample_count, sizeof *pinger.samples, compare);
+        if (pinger.sample_count)
+            qsort(pinger.samples, pinger.sample_count, sizeof *pinger.samples, compare);
         if (call->json)
             summary_json(&pinger);
         else

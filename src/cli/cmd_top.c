@@ -16,7 +16,7 @@
 
 #define INTERVAL_MS_DEFAULT 500
 #define INTERVAL_MS_MAX     60000
-#define ANSWER_NSEC         400000000LL
+#define LIVE_ANSWER_NSEC    400000000LL /* a picture that moves does not wait for the last one */
 
 struct top {
     struct call *call;
@@ -114,10 +114,16 @@ static enum err frame_print(struct top *top, const struct cluster_view *view, st
     return err;
 }
 
+static enum err servers_look(const struct top *top, struct cluster_seen *seen, struct why *why)
+{
+    int64_t patience = top->screen.live ? LIVE_ANSWER_NSEC : CLUSTER_LOOK_NSEC;
+    return cluster_look(&top->cluster, seen, patience, why);
+}
+
 static enum err frame_show(struct top *top, bool coming, struct why *why)
 {
     struct cluster_health health;
-    enum err err = cluster_look(&top->cluster, top->now, ANSWER_NSEC, why);
+    enum err err = servers_look(top, top->now, why);
     if (!err)
         err = cluster_health(&health, &top->cluster.plan, top->now, why);
     if (err)
@@ -138,7 +144,7 @@ static enum err frame_show(struct top *top, bool coming, struct why *why)
 
 static enum err top_loop(struct top *top, struct why *why)
 {
-    enum err err = cluster_look(&top->cluster, top->before, ANSWER_NSEC, why);
+    enum err err = servers_look(top, top->before, why);
     for (uint64_t shown = 0; !err && (!top->count || shown < top->count); shown++) {
         if (quit_wait(top, clock_after((int64_t)top->interval_ms * 1000000)))
             break;

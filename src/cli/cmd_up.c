@@ -11,11 +11,14 @@
 #include "cli/call.h"
 #include "cli/cluster_commission.h"
 #include "cli/cluster_disk.h"
+#include "cli/cluster_end.h"
 #include "cli/cluster_start.h"
 #include "cli/commands.h"
 #include "cli/file.h"
 #include "cli/rate_text.h"
 #include "cli/ripc_call.h"
+#include "measured/child.h"
+#include "os/realtime.h"
 #include "os/shared_memory.h"
 #include "topology/format/format.h"
 #include "transport/clock.h"
@@ -114,7 +117,8 @@ static enum err up_parse(struct up *up, struct why *why)
     cluster->file.wire = (enum cluster_wire)wire;
     cluster->file.silence_ms = (uint32_t)silence;
     cluster->file.hello_ms = (uint32_t)(silence / HELLOS);
-    cluster->file.pinned = call_has(call, "pin");
+    cluster->file.realtime = call_has(call, "realtime");
+    cluster->file.pinned = cluster->file.realtime || call_has(call, "pin");
     cluster->file.id = entropy_u64();
     cluster->file.seed = entropy_u64();
     snprintf(cluster->file.topology, sizeof cluster->file.topology, "%s",
@@ -245,7 +249,7 @@ static enum err processes_start(struct up *up, struct cluster_start *start, stru
 static void processes_end(struct up *up, const struct cluster_start *start)
 {
     for (uint32_t i = 0; i < up->cluster.file.process_count; i++)
-        cluster_child_end(start->pids[i]);
+        child_kill(start->pids[i]);
     (void)!cluster_end(up->cluster.folder, GRACE_NSEC);
 }
 
@@ -335,6 +339,8 @@ static enum err up_run(struct call *call, struct why *why)
     if (!err)
         err = shared_memory_check(
             up.cluster.file.wire == CLUSTER_SHM ? LINK_MEMORY : SHARED_MEMORY_PAGE, why);
+    if (!err && up.cluster.file.realtime)
+        err = realtime_check(why);
     if (!err) {
         ripc_call_catch();
         err = folder_make(&up, why);
@@ -362,6 +368,7 @@ static const struct option up_options[] = {
     {"rate", "RATE", "of each direction of a link, as in 1Gbps (as fast as it goes)"},
     {"processes", "P", "processes that share the servers (one for each server)"},
     {"pin", NULL, "bind the processes to the processors, in turn: steadier, and less flexible"},
+    {"realtime", NULL, "so, and before all ordinary programs (needs CAP_SYS_NICE)"},
     {"service", "FILE", "a service to load into every server; repeat for several"},
     {"silence", "MS", "a link that is silent for so long is down (3000)"},
     {"wait", "S", "seconds that the servers have to come up (60)"},
@@ -385,7 +392,10 @@ const struct command command_up = {
         "if there are enough: the way to use one machine fully. --pin binds the processes also "
         "where they are more than the processors: packets through many of them then take less "
         "time, and a steadier one, but two busy ones may share a processor while another is "
-        "idle.\n\n"
+        "idle. --realtime does so too, and has the servers run before all ordinary programs "
+        "(SCHED_RR; as root, or with CAP_SYS_NICE or ulimit -r 1): packets do not wait for "
+        "whoever computes on their way, but he waits while they are forwarded, and a program "
+        "that talks to its server waits, too, until it sleeps.\n\n"
         "The run directory (--dir, or WEFT_DIR, or weft in XDG_RUNTIME_DIR, or /tmp/weft-UID) "
         "holds cluster.json and topology.json, and of each server a lock, a socket and a log. Its "
         "name has at most 84 letters, for the sockets' sake. If a server does not come up, all "

@@ -5,7 +5,6 @@ import os
 import pathlib
 import pty
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -43,7 +42,7 @@ class Life(ClusterCase):
         found = self.up("torus:3x3", "--processes", 2)
         self.assertEqual((found["processes"], len(found["pids"])), (2, 2))
         self.well()
-        done = self.good("ping", 8, "--count", 50, "--json").json
+        done = self.ping(8, "--count", 50)
         self.assertEqual((done["answered"], done["lost"]), (50, 0))
         killed = self.good("kill", 8, "--json").json
         self.assertEqual(killed["servers"], [5, 6, 7, 8])  # all in that process
@@ -66,11 +65,39 @@ class Life(ClusterCase):
             self.assertEqual(os.sched_getaffinity(node["pid"]), expected, node["id"])
         self.down()
 
+    def in_real_time(self, *words):
+        try:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+        except PermissionError:
+            self.skipTest("this user may not run anything in real time")
+        return self.up(*words, "--realtime")
+
+    def test_servers_can_run_before_ordinary_programs(self):
+        self.in_real_time("torus:4")
+        self.good("kill", 3)
+        self.pids.add(self.good("revive", 3, "--json").json["pid"])
+        self.well()
+        for node in self.good("nodes", "--json").json["nodes"]:
+            self.assertEqual(os.sched_getscheduler(node["pid"]), os.SCHED_RR | os.SCHED_RESET_ON_FORK)
+            self.assertEqual(len(os.sched_getaffinity(node["pid"])), 1)
+        self.assertEqual(self.ping(2, "--count", 50)["answered"], 50)
+        self.down()
+
+    def test_busy_servers_leave_each_other_time(self):
+        """More than a processor's round of slices would be silence."""
+        self.in_real_time("torus:3x3x3", "--silence", 800)
+        self.good("bench", "--mode", "keys", "--rate", 1000000, "--size", 64, "--seconds", 4)
+        self.well()
+        said = [line for log in self.folder.glob("node-*.log") for line in log.read_text().splitlines()]
+        self.assertEqual([line for line in said if line.endswith(": down")], [])
+        self.down()
+
     def test_over_datagrams_and_with_a_rate(self):
         self.up("torus:3", "--wire", "udp", "--rate", "100Mbps")
         status = self.well()
         self.assertEqual((status["wire"], status["rate"]), ("udp", 100000000))
-        self.assertEqual(self.good("ping", 2, "--count", 20, "--json").json["answered"], 20)
+        self.assertEqual(self.ping(2, "--count", 20)["answered"], 20)
         self.assertIn("at 0.1 Gbit/s", self.good("status").out)
         self.down()
 
@@ -79,7 +106,7 @@ class Life(ClusterCase):
             with self.subTest(spec):
                 self.assertEqual(self.up(spec)["servers"], servers)
                 self.well()
-                self.assertEqual(self.good("ping", servers - 1, "--count", 5, "--json").json["answered"], 5)
+                self.assertEqual(self.ping(servers - 1, "--count", 5)["answered"], 5)
                 self.assertRegex(self.good("top").out, rf"\AOK  {servers} of {servers} servers ")
                 self.down()
 
@@ -159,6 +186,8 @@ class Troubles(ClusterCase):
                 break  # its neighbours have noticed
             time.sleep(0.2)
         self.assertEqual(self.good("nodes", "--json").json["nodes"][1]["reaches"], 8)
+        done = self.run_weft("ping", 4, "--from", 0, "--count", 2, "--timeout", 100, "--json")
+        self.assertEqual((done.code, done.err, done.json["answered"], done.json["lost"]), (1, "", 0, 2))
         os.kill(pid, signal.SIGCONT)
         self.well()
         os.kill(pid, signal.SIGSTOP)
@@ -200,6 +229,24 @@ class Troubles(ClusterCase):
         self.well()
         self.down()
 
+    def test_who_comes_back_does_not_wait_for_whom_it_cannot_reach(self):
+        self.up("torus:4")
+        self.good("cut", 0, 1)
+        self.good("cut", 0, 3)
+        self.good("kill", 2)
+        self.pids.add(self.good("revive", 2, "--json").json["pid"])
+        self.good("heal", 0, 1)
+        self.good("heal", 0, 3)
+        self.well()
+        hangs = self.good("nodes", "--json").json["nodes"][0]["pid"]
+        os.kill(hangs, signal.SIGSTOP)
+        self.good("kill", 2)
+        self.pids.add(self.good("revive", 2, "--json").json["pid"])
+        self.assertEqual(self.status()["servers"]["silent"], [0])
+        os.kill(hangs, signal.SIGCONT)
+        self.well()
+        self.down()
+
     def test_a_server_without_links_splits_the_cluster(self):
         self.up("torus:4")
         self.good("cut", 0, 1)
@@ -236,7 +283,7 @@ class Troubles(ClusterCase):
                 self.up("torus:3x3", "--wire", wire)
                 orphans = set(self.pids)
                 logs = [open(path) for path in sorted(self.folder.glob("node-*.log"))]
-                shutil.rmtree(self.folder)
+                subprocess.run(["rm", "-rf", self.folder], check=True)  # the servers take part
                 self.up("torus:3x3", "--wire", wire)
                 self.until(lambda: not any(map(lives, orphans)), "the first ones have ended")
                 for log in logs:
@@ -279,7 +326,7 @@ class Keys(ClusterCase):
             if now["root"] == heir:
                 break
         self.assertEqual((now["home"], now["root"]), (found["home"], heir))
-        pinged = self.good("ping", "photo.jpg", "--from", asker, "--count", 10, "--json").json
+        pinged = self.ping("photo.jpg", "--from", asker, "--count", 10)
         self.assertEqual([one["server"] for one in pinged["answered_by"]], [heir])
         self.pids.add(self.good("revive", found["root"], "--json").json["pid"])
         self.well()
@@ -288,22 +335,47 @@ class Keys(ClusterCase):
 
     def test_pings_tell_their_path_and_their_times(self):
         self.up("torus:3x3")
-        done = self.good("ping", 4, "--from", 0, "--count", 100, "--json").json
+        done = self.ping(4, "--from", 0, "--count", 100)
         self.assertEqual((done["sent"], done["answered"], done["lost"], done["server"]), (100, 100, 0, 4))
         self.assertEqual((done["hops_there"], done["hops_back"]), (2, 2))
         self.assertEqual((done["path"][0], done["path"][2]), (0, 4))
         self.assertTrue(0 < done["least_ns"] <= done["median_ns"] <= done["p99_ns"] <= done["most_ns"])
-        lines = self.good("ping", 4, "--count", 3, "--interval", 10).out.splitlines()
+        lines = self.good("ping", 4, "--count", 3, "--interval", 10, "--timeout", 20000).out.splitlines()
         for number, line in enumerate(lines[:3]):
             self.assertRegex(line, rf"^{number}: [0-9.]+ \w+ from 4 \(1,1\), 2 \+ 2 hops$")
         self.assertRegex(lines[3], r"^server 4 \(1,1\) from 0 \(0,0\): 3 pings, 3 answered, 0 lost$")
         self.assertRegex(lines[5], r"^path 0 > \d > 4 < \d < 0$")
-        self.assertEqual(self.good("ping", 0, "--from", 0, "--count", 2, "--json").json["answered"], 2)
-        endless = self.begin("ping", 8, "--interval", 20)
+        self.assertEqual(self.ping(0, "--from", 0, "--count", 2)["answered"], 2)
+        endless = self.begin("ping", 8, "--interval", 20, "--timeout", 20000)
         endless.stdout.readline()
         out, err = self.finish(endless)
         self.assertEqual((endless.returncode, err), (0, ""))
         self.assertIn(" 0 lost\n", out)
+        self.down()
+
+
+    def pings_sent(self):
+        return self.good("nodes", "--json").json["nodes"][0]["services"]["ping"]["pings_sent"]
+
+    def test_who_is_stopped_holds_its_pings_up_and_misses_none(self):
+        count = 40000
+        self.up("torus:2", "--processes", 1)
+        stopped = self.begin("ping", 1, "--from", 0, "--count", count, "--timeout", 20000, "--json")
+        deadline = time.monotonic() + PATIENCE
+        while not self.pings_sent():
+            self.assertLess(time.monotonic(), deadline)
+        stopped.send_signal(signal.SIGSTOP)
+        before, sent = -1, self.pings_sent()
+        while before != sent:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.2)
+            before, sent = sent, self.pings_sent()
+        self.assertLess(sent, count)
+        stopped.send_signal(signal.SIGCONT)
+        out, err = stopped.communicate(timeout=PATIENCE)
+        self.assertEqual((stopped.returncode, err), (0, ""))
+        done = json.loads(out)
+        self.assertEqual((done["answered"], done["lost"], sum(by["count"] for by in done["answered_by"])), (count, 0, count))
         self.down()
 
 
@@ -325,8 +397,24 @@ class Load(ClusterCase):
         self.assertIn("% of line rate", self.good("bench", "--seconds", 0.5, "--links", 1).out)
         keys = self.good("bench", "--mode", "keys", "--rate", 100, "--seconds", 1, "--json").json
         self.assertGreater(keys["received_per_second"], 0)
+        one = self.good("bench", "--from", 4, "--seconds", 1, "--json").json  # of what it sends others count what comes
+        self.assertEqual((one["servers"], one["hops"]), (1, 1))
+        self.assertGreater(one["received_per_second"], one["sent_per_second"] / 2)
         self.refused("bench", "--mode", "keys", "--links", 2, code=2, says="--links")
         self.refused("bench", "--rate", 5, code=2, says="--rate")
+        self.down()
+
+    def test_bench_leaves_out_who_hangs(self):
+        self.up("torus:3x3")
+        pid = self.good("nodes", "--json").json["nodes"][4]["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        found = self.good("bench", "--mode", "servers", "--rate", 100, "--seconds", 1, "--json").json
+        self.assertEqual((found["servers"], found["silent"]), (8, 1))
+        self.assertGreater(found["received_per_second"], 0)
+        self.assertIn("left out  1 server that lives and does not answer",
+                      self.good("bench", "--mode", "keys", "--rate", 100, "--seconds", 0.5).out)
+        self.refused("bench", "--from", 4, "--seconds", 0.5, says=r"server 4 \(1,1\) does not answer")
+        os.kill(pid, signal.SIGCONT)
         self.down()
 
     def test_top_on_a_terminal_until_q(self):

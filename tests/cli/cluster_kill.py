@@ -6,7 +6,7 @@ import random
 import sys
 
 sys.path.insert(0, sys.path[0] + "/..")
-from cluster_shell import ClusterCase
+from cluster_shell import ClusterCase, lives
 from tap import main
 
 SEED = 1
@@ -38,7 +38,8 @@ class Kill(ClusterCase):
 
         dead = []
         for victim in victims:
-            self.good("kill", victim)
+            killed = self.good("kill", victim, "--json").json
+            self.assertFalse(lives(killed["pid"]))
             dead.append(victim)
             status = self.status()
             self.assertEqual(status["servers"]["dead"], sorted(dead))
@@ -65,7 +66,7 @@ class Kill(ClusterCase):
         self.well()
         for victim in victims:  # they have their keys back
             self.assertEqual(self.good("where", homes[victim], "--json").json["root"], victim)
-            done = self.good("ping", homes[victim], "--from", 0, "--count", 5, "--json").json
+            done = self.ping(homes[victim], "--from", 0, "--count", 5)
             self.assertEqual(([one["server"] for one in done["answered_by"]], done["lost"]), ([victim], 0))
         self.down()
 

@@ -96,8 +96,8 @@ class Refusals(ClusterCase):
     def test_a_server_that_never_answers_is_named(self):
         mark = str(pathlib.Path(self.above.name) / "pids")
         env = self.weftd(f"echo $$ >> {mark}; echo waiting for godot; exec sleep 1000\n")
-        self.refused("up", "torus:2", "--wait", 1, env=env,
-                     says="after 1 s 2 of 2 servers are not ready: server 0 does not answer; "
+        self.refused("up", "torus:2", "--wait", 3, env=env,
+                     says="after 3 s 2 of 2 servers are not ready: server 0 does not answer; "
                           "its log ends: waiting for godot")
         self.untouched()
         pids = pathlib.Path(mark).read_text().split()
@@ -157,8 +157,8 @@ class Refusals(ClusterCase):
         self.down()
 
 
-# The numbers of memfd_create and fallocate.
-CALLS = {"x86_64": (319, 285), "aarch64": (279, 47)}.get(platform.machine())
+# The numbers of memfd_create, fallocate and sched_setscheduler.
+CALLS = {"x86_64": (319, 285, 144), "aarch64": (279, 47, 119)}.get(platform.machine())
 
 
 def without(call, error):
@@ -186,8 +186,7 @@ def filters_work():
         return False
 
 
-@unittest.skipUnless(filters_work(), "no filters of system calls here")
-class SharedMemory(ClusterCase):
+class WithoutCase(ClusterCase):
     def run_without(self, program, *words, call, error):
         return subprocess.run([program, *words, "--dir", self.folder], capture_output=True, text=True,
                               preexec_fn=without(call, error), timeout=PATIENCE)
@@ -197,6 +196,9 @@ class SharedMemory(ClusterCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
         return done.stderr
 
+
+@unittest.skipUnless(filters_work(), "no filters of system calls here")
+class SharedMemory(WithoutCase):
     def test_a_system_without_it(self):
         for wire in ("shm", "udp"):
             for error in (errno.ENOSYS, errno.EPERM):
@@ -228,6 +230,27 @@ class SharedMemory(ClusterCase):
         weftd = os.path.join(os.path.dirname(os.environ["WEFT"]), "weftd")
         said = self.said(weftd, "--node", "1", call=CALLS[0], error=errno.ENOSYS)
         self.assertRegex(said, r"^weftd: no shared memory here: memfd_create: [^;]+; every server needs it, [^\n]+\n\Z")
+        self.down()
+
+
+@unittest.skipUnless(filters_work(), "no filters of system calls here")
+class Realtime(WithoutCase):
+    SAYS = r"--realtime: Operation not permitted; it takes CAP_SYS_NICE, or 'ulimit -r' of at least 1\n\Z"
+
+    def test_whoever_may_not(self):
+        said = self.said(os.environ["WEFT"], "up", "torus:2", "--realtime", call=CALLS[2], error=errno.EPERM)
+        self.assertRegex(said, "^weft: " + self.SAYS)
+        self.assertFalse(self.folder.exists())
+
+    def test_a_server_that_may_not(self):
+        """Somebody else starts it again, who has not the rights of who began."""
+        self.up("torus:2")
+        self.good("kill", 1)
+        path = self.folder / "cluster.json"
+        path.write_text(path.read_text().replace('"realtime": false', '"realtime": true'))
+        weftd = os.path.join(os.path.dirname(os.environ["WEFT"]), "weftd")
+        said = self.said(weftd, "--node", "1", call=CALLS[2], error=errno.EPERM)
+        self.assertRegex(said, "^weftd: " + self.SAYS)
         self.down()
 
 

@@ -47,6 +47,10 @@ class ClusterCase(unittest.TestCase):
         self.assertEqual((done.code, done.err), (0, ""), (words, done.out))
         return done
 
+    def ping(self, *words):
+        """Pings that nothing but a busy machine can hold up."""
+        return self.good("ping", *words, "--timeout", 20000, "--json").json
+
     def up(self, *words, silence=30000):
         """A busy machine leaves processes waiting for seconds, so silence means little here."""
         found = self.good("up", *words, "--silence", silence, "--wait", PATIENCE, "--json").json
