@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -96,19 +98,35 @@ static int entry_remove(const char *path, const struct stat *status, int kind, s
     return 0;
 }
 
-/* The keeper: waits until nobody holds the other end of the pipe any more.
- * Besides us, children that we forked hold it; they do not outlive us. */
-static _Noreturn void folder_keep(const char *path, const int life[2])
+/* The keeper makes the folder, not we: there is no moment at which we could die and leave it. Waits
+ * until nobody holds our end of its life any more; besides us, children that we forked hold it, and
+ * they do not outlive us. */
+static _Noreturn void folder_keep(char *path, int life)
 {
     char nothing;
     setsid(); /* a Ctrl-C is not for us */
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
-    close(life[1]);
-    while (read(life[0], &nothing, 1) < 0 && errno == EINTR)
+    signal(SIGPIPE, SIG_IGN);
+    int error = mkdtemp(path) ? 0 : errno;
+    const struct iovec word[2] = {{&error, sizeof error}, {path, CHILD_FOLDER_SIZE}};
+    (void)!writev(life, word, 2);
+    while (!error && read(life, &nothing, 1) < 0 && errno == EINTR)
         ;
-    nftw(path, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
+    if (!error)
+        nftw(path, entry_remove, 8, FTW_DEPTH | FTW_PHYS);
     _exit(0);
+}
+
+/* What the keeper says: where the folder is, or a negative errno. */
+static int folder_hear(struct child_folder *folder)
+{
+    int error;
+    const struct iovec word[2] = {{&error, sizeof error}, {folder->path, CHILD_FOLDER_SIZE}};
+    ssize_t size;
+    while ((size = readv(folder->life, word, 2)) < 0 && errno == EINTR)
+        ;
+    return size == sizeof error + CHILD_FOLDER_SIZE ? -error : -ECHILD;
 }
 
 int child_folder_make(struct child_folder *folder)
@@ -118,27 +136,27 @@ int child_folder_make(struct child_folder *folder)
                                  base && *base ? base : "/tmp");
     if (size >= CHILD_FOLDER_SIZE) /* sockets lie in it, whose paths are short */
         strcpy(folder->path, "/tmp/weft-measured-XXXXXX");
-    if (pipe2(life, O_CLOEXEC) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, life) < 0)
         return -errno;
-    int error = mkdtemp(folder->path) ? 0 : errno;
     fflush(NULL);
-    folder->keeper = error ? -1 : fork();
-    if (folder->keeper == 0)
-        folder_keep(folder->path, life);
-    if (folder->keeper < 0 && !error) {
-        error = errno;
-        (void)rmdir(folder->path);
+    folder->keeper = fork();
+    int result = folder->keeper < 0 ? -errno : 0;
+    if (folder->keeper == 0) {
+        close(life[1]);
+        folder_keep(folder->path, life[0]);
     }
     close(life[0]);
-    if (error)
-        close(life[1]);
     folder->life = life[1];
-    return -error;
+    if (!result)
+        result = folder_hear(folder);
+    if (result)
+        child_folder_remove(folder);
+    return result;
 }
 
 void child_folder_remove(struct child_folder *folder)
 {
     close(folder->life);
-    while (waitpid(folder->keeper, NULL, 0) < 0 && errno == EINTR)
+    while (folder->keeper > 0 && waitpid(folder->keeper, NULL, 0) < 0 && errno == EINTR)
         ;
 }
