@@ -326,7 +326,7 @@ struct sst_stats {
     uint64_t blocks;   /* times the detector went to sleep */
     uint64_t wakes;    /* members that slept and were woken */
     uint64_t failures; /* members that died */
-    uint64_t refused;  /* members that were not let in */
+    uint64_t refused;  /* refusals to let one in; who asks again is counted again */
     uint64_t strange;  /* messages and claims that were no member's to make */
 };
 RIPC_API int sst_stats(struct sst *table, struct sst_stats *stats);

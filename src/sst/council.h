@@ -111,7 +111,7 @@ struct council {
 
     uint64_t dead[COUNCIL_DEAD_MAX]; /* nonces; the oldest are overwritten */
     uint64_t dead_count;
-    uint64_t refused; /* counted: those we did not let in */
+    uint64_t refused; /* counted: refusals to let one in */
     uint64_t strange; /* messages that were nobody's to send */
 };
 
