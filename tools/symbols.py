@@ -28,6 +28,7 @@ ALLOWED = re.compile(
   | __(memcpy|memmove|memset|strcpy|strcat|strncpy|vsnprintf|snprintf|sprintf)_chk
   | __isoc23_strto(l|ul|ll|ull) | __isnan | __finite
   | __popcountdi2 | __(u?divti3|u?modti3|multi3|(un)?ord[sd]f2) | __float\w+ | __fix\w+ | __udivti3 | __umodti3
+  | __aarch64_(cas|swp|ldadd|ldclr|ldeor|ldset)\d+_\w+    # atomic steps that gcc calls by name there
   | _GLOBAL_OFFSET_TABLE_
   | XML_\w+      # expat parses memory we hand it
   | METIS_\w+    # a partition of arrays we hand it
