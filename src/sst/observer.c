@@ -20,12 +20,12 @@
 #include "sst/row.h"
 
 #define MSEC        (1000 * 1000LL)
-#define ASK_NSEC    (250 * MSEC) /* between two questions to who has answered */
-#define RETRY_NSEC  (20 * MSEC)  /* ... and has not */
-#define GRACE_NSEC  (200 * MSEC) /* for the other members, after the first answered */
-#define GROUP_NSEC  (100 * MSEC) /* for ways to all of the group */
-#define READ_TRIES  64           /* of a row that its owner puts all the time */
-#define ANSWERS_MAX 1024         /* that one refresh takes in */
+#define ASK_NSEC    (250 * MSEC)  /* between two questions to who has answered */
+#define RETRY_NSEC  (20 * MSEC)   /* ... and has not */
+#define GRACE_NSEC  (1000 * MSEC) /* for the other members, after the first answered */
+#define GROUP_NSEC  (100 * MSEC)  /* for ways to all of the group */
+#define READ_TRIES  64            /* of a row that its owner puts all the time */
+#define ANSWERS_MAX 1024          /* that one refresh takes in */
 #define EVENTS_MAX  16
 
 #define SEQUENCE_NONE UINT64_MAX /* odd: no row that was read has it */
