@@ -115,4 +115,23 @@ class Summary(unittest.TestCase):
                               "failed: s 3 - c\n    # 1 != 2\nfailed: s 4 - d\n1 passed, 3 failed\n")
 
 
+class Hiccups(unittest.TestCase):
+    def test_processes_below_stop_and_go_on(self):
+        work = "import time\nfor i in range(300): time.sleep(0.001)"
+        code, out = tool("hiccups.py", "--rate", "100", "--longest", "0.1", "sh", "-c",
+                         f"{sys.executable} -c '{work}' & {sys.executable} -c '{work}'; wait; exit 3")
+        self.assertEqual(code, 3)
+        self.assertRegex(out, r"^hiccups: seed \d+\nhiccups: [1-9]\d*\n$")
+
+    def test_what_is_orphaned_is_found(self):
+        code, out = tool("hiccups.py", "--rate", "100", "--longest", "0.02", "sh", "-c",
+                         "sh -c 'sleep 0.5 &'; exec sleep 0.3")
+        self.assertEqual(code, 0)
+        self.assertRegex(out, r"\nhiccups: [1-9]\d*\n$")
+
+    def test_no_command_is_refused(self):
+        self.assertEqual(tool("hiccups.py")[0], 2)
+        self.assertEqual(tool("hiccups.py", "--rate", "0", "true")[0], 2)
+
+
 main()

@@ -20,7 +20,7 @@ def lives(pid):
     """A process that runs; one that nobody has buried does not."""
     try:
         state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # it may go between open and read
         return False
     return state != "Z"
 

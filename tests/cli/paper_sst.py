@@ -11,7 +11,7 @@ import unittest
 import xml.dom.minidom
 
 sys.path.insert(0, sys.path[0] + "/..")
-from figures import complaints, rows, run
+from figures import children, complaints, rows, run
 from tap import main, weft
 
 CORES = len(os.sched_getaffinity(0))
@@ -188,17 +188,6 @@ class OneCore(unittest.TestCase):
 
 
 class BrokenOff(unittest.TestCase):
-    def children(self, parent):
-        found = set()
-        for entry in os.listdir("/proc"):
-            try:
-                fields = open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()
-            except (OSError, IndexError):
-                continue
-            if int(fields[1]) == parent and fields[0] != "Z":
-                found.add(int(entry))
-        return found
-
     def test_nothing_is_left(self):
         for how in (signal.SIGINT, signal.SIGKILL):
             with tempfile.TemporaryDirectory() as place:
@@ -206,9 +195,9 @@ class BrokenOff(unittest.TestCase):
                                         env={**os.environ, "TMPDIR": place}, text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                 deadline = time.monotonic() + 60
-                while len(self.children(work.pid)) < 4 and time.monotonic() < deadline:
+                while len(children(work.pid)) < 4 and time.monotonic() < deadline:
                     time.sleep(0.01)
-                nodes = self.children(work.pid)
+                nodes = children(work.pid)
                 self.assertIsNone(work.poll())
                 work.send_signal(how)
                 work.communicate(timeout=60)
