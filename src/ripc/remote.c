@@ -8,7 +8,8 @@
 #include "ripc/offer.h"
 #include "ripc/operation.h"
 
-/* A name service over the network answers within this, or nobody has the id. */
+/* A name service that keeps silent of what it does not know speaks within this; and whoever begins
+ * just now has so long. */
 #define RESOLVE_PATIENCE_NSEC (300 * 1000 * 1000LL)
 #define RESOLVE_AGAIN_NSEC    (50 * 1000 * 1000LL)
 
@@ -106,6 +107,7 @@ static int remote_resolve(struct remote *remote)
     nsec now = remote->used_at = clock_now();
     if (remote->state == REMOTE_RESTING) {
         trace_event(ripc->trace, TRACE_RESOLVE, remote->service->id, remote->id, 0);
+        remote->resolves_from = now;
         remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
         remote->asked_at = 0;
     }
@@ -125,7 +127,8 @@ static int remote_resolve(struct remote *remote)
         remote->transport = 0;
         return 0;
     }
-    if (ripc->adrift) /* those who may know cannot be asked now */
+    /* Those who know cannot be asked now, or are slow: that is not yet nobody. */
+    if (ripc->adrift || names_answered(ripc->names, remote->id) < remote->resolves_from)
         remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
     if (!found && (!ripc->names_answer_later || now >= remote->ask_until)) {
         remote->state = REMOTE_RESTING;

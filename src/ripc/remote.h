@@ -41,6 +41,7 @@ struct remote {
     uint32_t starved_for; /* bytes */
     uint32_t users;       /* calls that wait and go on with it; keeps it */
     nsec used_at;         /* when it was last not open: those not used for long are forgotten */
+    nsec resolves_from;   /* since when it is asked for */
     nsec asked_at;
     nsec ask_until;
     unsigned failures;   /* ways that failed since the last success */

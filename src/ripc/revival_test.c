@@ -230,6 +230,22 @@ static void who_is_reached_otherwise_stays(void **state)
     stage_close(&stage);
 }
 
+/* Only the directory can say that nobody has a name, and it may take its time. */
+static void who_does_not_answer_is_not_nobody(void **state)
+{
+    static struct relay relay;
+    relay_open(&relay, *state);
+    struct ripc *ripc = scene_open(
+        &(struct ripc_config){.transports = "routed", .names = "directory", .node = relay.path});
+    struct ripc_service *client = scene_bind(ripc, 7);
+    relay.mute = true;
+    assert_int_equal(ripc_send(client, SERVER, "x", 1, ripc_after(SCENE_SECOND)), -ETIMEDOUT);
+    relay.mute = false;
+    assert_int_equal(ripc_send(client, SERVER, "x", 1, scene_deadline()), -ENOENT);
+    scene_close(ripc);
+    relay_end(&relay);
+}
+
 TEST_MAIN(SCENE(a_conversation_goes_on), SCENE(who_waits_is_served),
           SCENE(operations_end_with_the_node), SCENE(watchers_are_told),
-          SCENE(who_is_reached_otherwise_stays))
+          SCENE(who_is_reached_otherwise_stays), SCENE(who_does_not_answer_is_not_nobody))

@@ -36,7 +36,7 @@ enum {
 #define TICK_NSEC   (100 * MSEC)   /* between two looks at what is due */
 #define AGAIN_NSEC  (1000 * MSEC)  /* between two claims of the same, or two questions */
 #define RETRY_NSEC  (200 * MSEC)   /* for an answer that did not come, or said: later */
-#define LIFE_NSEC   (3500 * MSEC)  /* of a claim that nobody repeats */
+#define LIFE_NSEC   (3500 * MSEC)  /* of a claim that nobody repeats, while we run */
 #define FRESH_NSEC  (1500 * MSEC)  /* of one that may be answered on the way */
 #define YOUNG_NSEC  (1500 * MSEC)  /* after it joined a new server hears what there is ... */
 #define GROWN_NSEC  (5000 * MSEC)  /* ... and so long after its start it has heard */
@@ -64,7 +64,7 @@ struct want {
 
 struct held {
     struct name name;
-    int64_t until;
+    int64_t until; /* on the clock of `aged` */
     int64_t heard;
     struct directory_claim claim;
 };
@@ -77,6 +77,8 @@ struct directory {
     int64_t started;
     int64_t joined; /* when others could be reached first, or asked something; 0: not yet */
     bool ticking;
+    int64_t ticked; /* when the tick was set that is to come */
+    int64_t aged;   /* nanoseconds through which claims were held and we ran */
     uint32_t round;
     struct directory_message message, answer; /* scratch: large */
     uint8_t bytes[DIRECTORY_MESSAGE_MAX];
@@ -186,8 +188,11 @@ static void copies_tell(struct weft_self *self, enum directory_operation operati
 static void tick_start(struct weft_self *self)
 {
     struct directory *directory = weft_memory(self);
-    if (!directory->ticking)
-        directory->ticking = weft_timer(self, weft_now(self) + TICK_NSEC, 0) == 0;
+    int64_t now = weft_now(self);
+    if (directory->ticking)
+        return;
+    directory->ticking = weft_timer(self, now + TICK_NSEC, 0) == 0;
+    directory->ticked = now;
 }
 
 /* ---- what we hold ---- */
@@ -219,7 +224,8 @@ static bool held_put(struct weft_self *self, const struct name *name,
     if (!held)
         held = &directory->held[directory->held_count++];
     int64_t now = weft_now(self);
-    *held = (struct held){.name = *name, .until = now + LIFE_NSEC, .heard = now, .claim = *claim};
+    *held = (struct held){
+        .name = *name, .until = directory->aged + LIFE_NSEC, .heard = now, .claim = *claim};
     tick_start(self);
     return true;
 }
@@ -247,6 +253,12 @@ static bool is_young(struct weft_self *self)
     return now - directory->started < GROWN_NSEC && now - directory->joined < YOUNG_NSEC;
 }
 
+/* It was not repeated for its life, but perhaps we slept and shall hear so: it keeps nobody out. */
+static bool held_is_stale(struct weft_self *self, const struct held *held)
+{
+    return weft_now(self) - held->heard >= LIFE_NSEC;
+}
+
 /* As the root: 0, -EADDRINUSE, -EAGAIN, -ENOSPC. */
 static int claim_decide(struct weft_self *self, const struct name *name,
                         const struct directory_claim *claim)
@@ -257,7 +269,7 @@ static int claim_decide(struct weft_self *self, const struct name *name,
         const struct held *held = &directory->held[i];
         if (!name_equal(&held->name, name))
             continue;
-        if (claim_conflicts(self, &held->claim, claim))
+        if (!held_is_stale(self, held) && claim_conflicts(self, &held->claim, claim))
             return -EADDRINUSE;
         known |= held->claim.member == claim->member;
     }
@@ -581,14 +593,23 @@ static void directory_gone(struct weft_self *self, uint64_t client)
             directory->wants[i] = directory->wants[--directory->want_count];
 }
 
+/* A server that had no processor for a while has not heard what was said meanwhile, and may be
+ * called before it has: such a while makes no claim older. */
+static void held_age(struct directory *directory, int64_t now)
+{
+    int64_t passed = now - directory->ticked;
+    directory->aged += passed < 2 * TICK_NSEC ? passed : 2 * TICK_NSEC;
+    for (uint32_t i = directory->held_count; i-- > 0;)
+        if (directory->held[i].until <= directory->aged)
+            held_drop(directory, &directory->held[i]);
+}
+
 static void directory_timer(struct weft_self *self, uint64_t cookie)
 {
     struct directory *directory = weft_memory(self);
     int64_t now = weft_now(self);
     directory->ticking = false;
-    for (uint32_t i = directory->held_count; i-- > 0;)
-        if (directory->held[i].until <= now)
-            held_drop(directory, &directory->held[i]);
+    held_age(directory, now);
     for (uint32_t i = directory->want_count; i-- > 0;)
         if (directory->wants[i].until <= now)
             directory->wants[i] = directory->wants[--directory->want_count];

@@ -229,6 +229,44 @@ static void what_nobody_repeats_is_forgotten(void **state)
     world_close(world);
 }
 
+/* Servers that notice no death by themselves: only claims grow old. */
+static struct world *patient_world(void)
+{
+    struct node_config patient = {
+        .seed = 1, .services = services, .silence_nsec = 200 * 1000 * MSEC};
+    struct world *world = world_open(SPEC, &patient);
+    world_run(world, SURE);
+    return world;
+}
+
+static void what_all_slept_through_makes_no_claim_older(void **state)
+{
+    struct world *world = patient_world();
+    node_id own[] = {3, 5};
+    uint64_t id = id_away_from(world, own, 2);
+    assert_int_equal(claim(world, 3, 1, id, id, 5), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        world->now += 20 * 1000 * MSEC;
+        assert_int_equal(ask(world, 5, 9, id), 1);
+    }
+    world_close(world);
+}
+
+static void what_grew_old_while_all_slept_keeps_nobody_out(void **state)
+{
+    struct world *world = patient_world();
+    node_id own[] = {3, 5};
+    uint64_t id = id_away_from(world, own, 2);
+    assert_int_equal(claim(world, 3, 1, id, id, 5), 0);
+    world_crash(world, 3);
+    assert_int_equal(claim(world, 5, 2, id, id, 6), -EADDRINUSE);
+    world->now += 20 * 1000 * MSEC;
+    assert_int_equal(claim(world, 5, 2, id, id, 7), 0);
+    assert_int_equal(ask(world, 8, 9, id), 1);
+    assert_int_equal(scratch.claims[0].server, 5);
+    world_close(world);
+}
+
 static void answers_come_from_servers_on_the_way(void **state)
 {
     struct world *world = directory_world();
@@ -363,4 +401,6 @@ static void names_survive_chaos(void **state)
 TEST_MAIN(TEST(a_claim_is_found_from_everywhere), TEST(a_name_is_one_programs),
           TEST(a_group_has_many_members), TEST(what_a_dead_program_claimed_is_gone),
           TEST(a_root_that_dies_loses_nothing), TEST(what_nobody_repeats_is_forgotten),
+          TEST(what_all_slept_through_makes_no_claim_older),
+          TEST(what_grew_old_while_all_slept_keeps_nobody_out),
           TEST(answers_come_from_servers_on_the_way), TEST(names_survive_chaos))

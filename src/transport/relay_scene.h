@@ -1,6 +1,7 @@
 #pragma once
 /* relay_scene: a node for tests, in place of a cluster: a thread that gives programs addresses and
- * carries what they say, losing and doubling some of it. It has no shared memory to offer. */
+ * carries what they say, losing and doubling some of it. It has no shared memory to offer, grants
+ * every name, and knows of none. */
 
 #include <errno.h>
 #include <poll.h>
@@ -14,6 +15,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 #include "transport/thread.h"
+#include "wire/directory.h"
 #include "wire/relay.h"
 
 #define RELAY_PROGRAMS 3
@@ -29,6 +31,7 @@ struct relay {
     struct thread thread;
     atomic_uint lose,
         twice;        /* of 100; the test's to set, relaxed: when it takes effect is all one */
+    atomic_bool mute; /* likewise: no question for a name is answered */
     atomic_bool stop; /* likewise; the thread looks every few milliseconds */
 };
 
@@ -73,6 +76,18 @@ static inline void relay_carry(struct relay *relay, unsigned from, struct relay_
         relay_say(relay, to, message);
 }
 
+static inline void relay_name(struct relay *relay, unsigned from, const uint8_t *bytes, size_t size)
+{
+    static struct directory_message message; /* the thread's */
+    uint8_t answer[DIRECTORY_MESSAGE_MAX];
+    if (directory_read(&message, bytes, size) ||
+        (message.operation == DIRECTORY_ASK && relay->mute))
+        return;
+    message.operation = message.operation == DIRECTORY_ASK ? DIRECTORY_ANSWER : DIRECTORY_CLAIMED;
+    size = directory_write(&message, answer);
+    (void)!send(relay->programs[from], answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static inline void relay_hear(struct relay *relay, unsigned from)
 {
     uint8_t bytes[2 + RELAY_SIZE_MAX];
@@ -80,7 +95,9 @@ static inline void relay_hear(struct relay *relay, unsigned from)
     ssize_t size = recv(relay->programs[from], bytes, sizeof bytes, MSG_DONTWAIT);
     if (size < 0 && errno == EAGAIN)
         return;
-    if (size <= 2 || relay_read(&message, bytes + 2, (size_t)size - 2)) {
+    if (size > 2 && (bytes[0] << 8 | bytes[1]) == DIRECTORY_SERVICE)
+        relay_name(relay, from, bytes + 2, (size_t)size - 2);
+    else if (size <= 2 || relay_read(&message, bytes + 2, (size_t)size - 2)) {
         relay_gone(relay, from);
     } else if (message.operation == RELAY_ATTACH) {
         relay->lives[from] = ++relay->life;

@@ -170,7 +170,7 @@ class Death(Fabric):
 
     def test_a_program_whose_server_dies_is_noticed(self):
         self.serve(8, 117)
-        pings = self.start(4, "ping", 117, "--interval", 20, "--timeout", 1000)
+        pings = self.start(4, "ping", 117, "--interval", 20, "--timeout", 5000)
         for _ in range(5):
             self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
         weft("kill", 8, "--dir", self.folder, timeout=PATIENCE)

@@ -36,7 +36,8 @@ struct mine {
 
 struct name {
     uint64_t id;
-    bool asked; /* somebody here wants to know */
+    bool asked;    /* somebody here wants to know */
+    nsec answered; /* when a service last told all that it knows, be that nothing; 0: never */
     struct mine *mines;
     struct known *claims; /* owned, as are the mines */
     size_t count;

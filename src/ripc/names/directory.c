@@ -192,6 +192,7 @@ static void assembly_finish(struct directory *directory)
     assembly->id = 0;
     for (unsigned i = 0; i < gone; i++)
         names_lost(directory->names, &directory->service, id, told[i], 0);
+    names_told_all(directory->names, id);
     free(told);
 }
 
@@ -363,6 +364,7 @@ static int directory_alive(struct name_service *service, const struct claim *cla
 
 const struct name_service_ops name_service_directory = {
     .word = "directory",
+    .answers = true,
     .open = directory_open,
     .close = directory_close,
     .announce = directory_announce,

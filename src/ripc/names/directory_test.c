@@ -195,4 +195,37 @@ static void our_place_is_back_before_the_node(void **state)
     node_close(&node, &side);
 }
 
-TEST_MAIN(TEST(a_node_is_back_before_our_place), TEST(our_place_is_back_before_the_node))
+/* The node says all that is known of the id it was asked for, which is nothing. */
+static void node_knows_nobody(struct node *node, uint64_t id, int status)
+{
+    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    node->message.operation = DIRECTORY_ANSWER;
+    node->message.id = id;
+    node->message.status = status;
+    node->message.round++;
+    node->message.count = 0;
+    size_t size = directory_write(&node->message, bytes);
+    assert_int_equal(send(node->program, bytes, size, MSG_NOSIGNAL), size);
+    world_run(&node->world, 10 * 1000 * 1000);
+}
+
+static void silence_is_no_answer(void **state)
+{
+    static struct node node;
+    static struct side side;
+    node_open(&node, &side);
+    assert_true(names_answered(side.names, 50) == 0);
+    assert_int_equal(names_ask(side.names, 50), 0);
+    node_await(&node, DIRECTORY_ASK, 50);
+    assert_true(names_answered(side.names, 50) == 0);
+    node_knows_nobody(&node, 50, -EAGAIN); /* it is too young to know */
+    assert_true(names_answered(side.names, 50) == 0);
+    nsec before = clock_now();
+    node_knows_nobody(&node, 50, 0);
+    assert_in_range(names_answered(side.names, 50), before, clock_now());
+    assert_true(names_answered(side.names, 51) == 0);
+    node_close(&node, &side);
+}
+
+TEST_MAIN(TEST(silence_is_no_answer), TEST(a_node_is_back_before_our_place),
+          TEST(our_place_is_back_before_the_node))

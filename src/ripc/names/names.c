@@ -510,6 +510,22 @@ int names_ask(struct names *names, uint64_t id)
     return name ? (int)name_count(name) : 0;
 }
 
+nsec names_answered(const struct names *names, uint64_t id)
+{
+    const struct name *name = cache_find(&names->cache, id);
+    for (unsigned i = 0; i < names->service_count; i++)
+        if (names->services[i]->ops->answers)
+            return name ? name->answered : 0;
+    return NSEC_NEVER;
+}
+
+void names_told_all(struct names *names, uint64_t id)
+{
+    struct name *name = cache_find(&names->cache, id);
+    if (name)
+        name->answered = clock_now();
+}
+
 void names_ignore(struct names *names, uint64_t id)
 {
     struct name *name = cache_find(&names->cache, id);

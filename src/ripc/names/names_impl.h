@@ -56,6 +56,9 @@ int names_learn(struct names *names, struct name_service *service, const struct 
 void names_lost(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
                 uint64_t context);
 
+/* Whoever was not told of by now has the id not. Of services that answer alone. */
+void names_told_all(struct names *names, uint64_t id);
+
 /* Its owner withdrew it: what repeats it later is not believed, until `until`. */
 void names_ended(struct names *names, const struct claim *claim, nsec until);
 
