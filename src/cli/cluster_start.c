@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "cli/cluster_disk.h"
 #include "cli/cluster_health.h"
 #include "cli/progress.h"
 #include "cli/ripc_call.h"
+#include "topology/graph.h"
+#include "topology/measure/parts.h"
 #include "transport/clock.h"
 
 #define LOOK_NSEC   100000000LL /* between two looks; each costs every server a little */
@@ -20,8 +23,7 @@ enum err cluster_start_init(struct cluster_start *start, const struct cluster *c
     *start = (struct cluster_start){.cluster = cluster, .begun = clock_now()};
     start->seen = cluster_seen_new(cluster);
     start->pids = calloc(cluster->file.process_count, sizeof *start->pids);
-    start->parts = calloc(cluster->plan.server_count, sizeof *start->parts);
-    if (start->seen && start->pids && start->parts)
+    if (start->seen && start->pids)
         return OK;
     cluster_start_fini(start);
     return why_memory(why);
@@ -48,23 +50,27 @@ static bool leads(enum cluster_link state)
 }
 
 /* Who can come to reach whom: live servers with a way between them that nobody cut. */
-static void parts_find(struct cluster_start *start, const struct cluster_health *health)
+static enum err parts_find(struct cluster_start *start, const struct cluster_health *health,
+                           struct why *why)
 {
-    node_id *parts = start->parts;
-    bool changed = true;
-    for (node_id v = 0; v < health->server_count; v++)
-        parts[v] = v;
-    while (changed) {
-        changed = false;
-        for (uint32_t i = 0; i < health->cable_count; i++) {
-            const struct cluster_cable *cable = &health->cables[i];
-            if (!leads(cable->state) || parts[cable->a] == parts[cable->b])
-                continue;
-            node_id least = parts[cable->a] < parts[cable->b] ? parts[cable->a] : parts[cable->b];
-            parts[cable->a] = parts[cable->b] = least;
-            changed = true;
-        }
+    struct graph graph;
+    uint32_t count = 0;
+    struct link *links = array_new(health->cable_count, sizeof *links);
+    if (!links)
+        return why_memory(why);
+    for (uint32_t i = 0; i < health->cable_count; i++) {
+        const struct cluster_cable *cable = &health->cables[i];
+        if (leads(cable->state))
+            links[count++] = (struct link){cable->a, cable->b, PORT_ANY, PORT_ANY};
     }
+    enum err err = graph_make(&graph, health->server_count, links, count, why);
+    free(links);
+    if (err)
+        return err;
+    free(start->parts);
+    err = parts_label(&graph, &start->parts, why);
+    graph_fini(&graph);
+    return err;
 }
 
 /* It answers for keys and reaches everybody it can. */
@@ -152,11 +158,11 @@ static enum err look(struct cluster_start *start, bool *calm, struct why *why)
         err = cluster_health(&health, &start->cluster->plan, start->seen, why);
     if (err)
         return err;
-    parts_find(start, &health);
+    err = parts_find(start, &health, why);
     *calm = !health.reasons[HEALTH_SERVERS_JOINING] && !health.reasons[HEALTH_LINKS_DOWN] &&
             !health.reasons[HEALTH_ROUTES_DIFFER];
     cluster_health_fini(&health);
-    return OK;
+    return err;
 }
 
 static bool all_ready(const struct cluster_start *start)

@@ -10,7 +10,8 @@ struct cluster_start {
     const struct cluster *cluster;
     struct cluster_seen *seen; /* of the last look */
     pid_t *pids;               /* of each process: our child, or 0 if we did not start it */
-    node_id *parts;            /* of each server: the least one that its links may lead it to */
+    node_id *parts; /* of each server, likewise of the last look: the least that its links may
+                     * lead it to */
     int64_t begun;
 };
 
