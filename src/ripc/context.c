@@ -272,8 +272,6 @@ static int context_try(struct ripc **out, const struct settings *settings, struc
     ripc->yield = settings->yield;
     ripc->has_key = settings->has_key;
     memcpy(ripc->key, settings->key, sizeof ripc->key);
-    ripc->names_answer_later =
-        strstr(settings->names, "multicast") || strstr(settings->names, "directory");
     int result = domain_open(ripc->folder, settings->domain, why);
     if (result == 0) {
         domain_clean(ripc->folder);
@@ -521,7 +519,7 @@ int ripc_list(struct ripc *ripc, ripc_list_callback *callback, void *argument)
 {
     struct listing listing = {ripc, callback, argument};
     lock_take(&ripc->lock);
-    if (ripc->names_answer_later) {
+    if (names_answer_later(ripc->names)) {
         names_list(ripc->names, list_none, NULL); /* asks everybody */
         for (nsec end = clock_after(LIST_ANSWERS_NSEC); clock_now() < end;)
             waiting_pause(ripc);

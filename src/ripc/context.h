@@ -35,9 +35,8 @@ struct ripc {
     struct trace *trace; /* NULL if its file could not be made: nobody can watch then */
     struct thread keeper;
     bool manual;
-    bool closing;            /* under the lock; the keeper ends when it sees it */
-    bool adrift;             /* our server's node is gone, and called again */
-    bool names_answer_later; /* a name service may know what it does not know at once */
+    bool closing; /* under the lock; the keeper ends when it sees it */
+    bool adrift;  /* our server's node is gone, and called again */
 
     struct place place;
     char folder[DOMAIN_PATH_MAX];

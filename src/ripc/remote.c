@@ -130,7 +130,7 @@ static int remote_resolve(struct remote *remote)
     /* Those who know cannot be asked now, or are slow: that is not yet nobody. */
     if (ripc->adrift || names_answered(ripc->names, remote->id) < remote->resolves_from)
         remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
-    if (!found && (!ripc->names_answer_later || now >= remote->ask_until)) {
+    if (!found && (!names_answer_later(ripc->names) || now >= remote->ask_until)) {
         remote->state = REMOTE_RESTING;
         return -ENOENT;
     }

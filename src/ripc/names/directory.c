@@ -364,6 +364,7 @@ static int directory_alive(struct name_service *service, const struct claim *cla
 
 const struct name_service_ops name_service_directory = {
     .word = "directory",
+    .later = true,
     .answers = true,
     .open = directory_open,
     .close = directory_close,

@@ -603,6 +603,7 @@ static int multicast_open(struct name_service **service, struct names *names, co
 
 const struct name_service_ops name_service_multicast = {
     .word = "multicast",
+    .later = true,
     .open = multicast_open,
     .close = multicast_close,
     .announce = multicast_announce,

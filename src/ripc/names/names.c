@@ -510,6 +510,14 @@ int names_ask(struct names *names, uint64_t id)
     return name ? (int)name_count(name) : 0;
 }
 
+bool names_answer_later(const struct names *names)
+{
+    bool later = false;
+    for (unsigned i = 0; i < names->service_count; i++)
+        later |= names->services[i]->ops->later;
+    return later;
+}
+
 nsec names_answered(const struct names *names, uint64_t id)
 {
     const struct name *name = cache_find(&names->cache, id);

@@ -77,6 +77,9 @@ void names_move(struct names *names, const struct place *place);
  * claim known or heard of. Asking again asks again. Returns how many are known now. */
 int names_ask(struct names *names, uint64_t id);
 
+/* May who is asked come to know what it does not know at once? */
+bool names_answer_later(const struct names *names);
+
 /* When those who were asked last told all that they know of an id, also that nobody has it; 0: they
  * have not yet. NSEC_NEVER: nobody does; who does not know keeps silent. */
 nsec names_answered(const struct names *names, uint64_t id);
@@ -108,7 +111,8 @@ void names_count(const struct names *names, struct names_counts *counts);
 struct name_service;
 struct name_service_ops {
     const char *word; /* before the colon */
-    bool answers;     /* every question, in the end: names_told_all */
+    bool later;       /* it may come to know what it does not know at once ... */
+    bool answers;     /* ... and then says so, also of nobody: names_told_all */
     int (*open)(struct name_service **service, struct names *names, const char *argument,
                 const struct names_config *config, struct why *why);
     void (*close)(struct name_service *service);
