@@ -1,7 +1,5 @@
 """figures: published figures as weft computes them anew, for the tests of `weft paper`."""
 
-import os
-
 from tap import weft
 
 
@@ -25,16 +23,3 @@ def rows(figure, table=0, **wanted):
     names = [column["name"] for column in table["columns"]]
     every = [dict(zip(names, row)) for row in table["rows"]]
     return [row for row in every if all(row[key] == value for key, value in wanted.items())]
-
-
-def children(parent):
-    """The processes that one has started and that live."""
-    found = set()
-    for entry in os.listdir("/proc"):
-        try:
-            fields = open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()
-        except (OSError, IndexError):
-            continue
-        if int(fields[1]) == parent and fields[0] != "Z":
-            found.add(int(entry))
-    return found

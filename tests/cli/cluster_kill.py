@@ -6,7 +6,8 @@ import random
 import sys
 
 sys.path.insert(0, sys.path[0] + "/..")
-from cluster_shell import ClusterCase, lives
+from cluster_shell import ClusterCase
+from processes import lives
 from tap import main
 
 SEED = 1

@@ -17,7 +17,8 @@ import time
 import unittest
 
 sys.path.insert(0, sys.path[0] + "/..")
-from cluster_shell import PATIENCE, ClusterCase, lives
+from cluster_shell import PATIENCE, ClusterCase
+from processes import lives
 from tap import main, weft
 
 

@@ -11,18 +11,10 @@ import time
 import unittest
 
 sys.path.insert(0, sys.path[0] + "/..")
+from processes import lives
 from tap import weft
 
 PATIENCE = 120  # seconds; nothing takes that long, also not on a busy machine
-
-
-def lives(pid):
-    """A process that runs; one that nobody has buried does not."""
-    try:
-        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):  # it may go between open and read
-        return False
-    return state != "Z"
 
 
 class ClusterCase(unittest.TestCase):

@@ -10,7 +10,8 @@ import signal
 import sys
 
 sys.path.insert(0, sys.path[0] + "/..")
-from cluster_shell import PATIENCE, ClusterCase, lives
+from cluster_shell import PATIENCE, ClusterCase
+from processes import lives
 from tap import main
 
 SEED = int(os.environ.get("WEFT_SEED") or random.SystemRandom().randrange(1 << 32))

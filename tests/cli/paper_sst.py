@@ -11,7 +11,8 @@ import unittest
 import xml.dom.minidom
 
 sys.path.insert(0, sys.path[0] + "/..")
-from figures import children, complaints, rows, run
+from figures import complaints, rows, run
+from processes import children
 from tap import main, weft
 
 CORES = len(os.sched_getaffinity(0))

@@ -144,7 +144,7 @@ class Talk(Fabric):
         served = self.serve(0, 107)
         pings = self.start(4, "ping", 107, "--interval", 20, "--timeout", 20000)
         for _ in range(5):
-            self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
+            self.assertRegex(pings.stdout.readline(), ANSWERED)
         served.send_signal(signal.SIGKILL)
         lost = 0  # only the one that was on its way may be; the next finds nobody
         for line in pings.stdout:
@@ -172,7 +172,7 @@ class Death(Fabric):
         self.serve(8, 117)
         pings = self.start(4, "ping", 117, "--interval", 20, "--timeout", 5000)
         for _ in range(5):
-            self.assertRegex(pings.stdout.readline(), r"^\d+: [\d.]+ .?s$")
+            self.assertRegex(pings.stdout.readline(), ANSWERED)
         weft("kill", 8, "--dir", self.folder, timeout=PATIENCE)
         for line in pings.stdout:
             if "nobody" in line or "gone" in line:
