@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "os/cable.h"
 #include "topology/format/format.h"
-#include "transport/thread.h"
+#include "transport/wake/thread.h"
 
 #define SETTLE_NSEC  (20 * NSEC_PER_SEC)
 #define SILENCE_NSEC (1000 * NSEC_PER_SEC) /* a driver that is busy says no hellos */

@@ -3,7 +3,7 @@
  *
  * The two processes poll; the body that comes back is the one that was
  * received, copied by the echoing side. Floor and ring alternate. */
-#include "transport/ring.h"
+#include "transport/ring/ring.h"
 
 #include <errno.h>
 #include <sched.h>

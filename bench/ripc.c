@@ -7,7 +7,7 @@
  * --full sends a hundred million messages where the default sends ten; --only
  * runs the rows whose name contains WORD, --alone without peers, for a profiler;
  * --waits measures what waiting costs,
- * for the thresholds in transport/wait.h. */
+ * for the thresholds in transport/wake/wait.h. */
 #include <stdio.h>
 #include <string.h>
 

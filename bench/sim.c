@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "services/bench.h"
-#include "services/bench_wire.h"
+#include "services/bench/bench.h"
+#include "services/bench/bench_wire.h"
 #include "services/services.h"
 #include "sim/engine.h"
 #include "sim/slab.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sst/aggregate.h"
-#include "sst/predicate.h"
-#include "sst/row.h"
+#include "sst/table/aggregate.h"
+#include "sst/table/predicate.h"
+#include "sst/table/row.h"
 #include "sst_desk.h"
 #include "sst_sides.h"
 

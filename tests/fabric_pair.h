@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 #include "transport/domain.h"
-#include "transport/lock.h"
-#include "transport/thread.h"
 #include "transport/transport.h"
+#include "transport/wake/lock.h"
+#include "transport/wake/thread.h"
 
 #define PAIR_SKIP 77 /* exit status: the provider is not here */
 

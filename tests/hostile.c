@@ -27,8 +27,8 @@
 #include "base/bytes.h"
 #include "base/rng.h"
 #include "process.h"
-#include "ripc/remote.h"
-#include "transport/shm_impl.h"
+#include "ripc/core/remote.h"
+#include "transport/shm/shm_impl.h"
 
 #define VICTIM_ID       1
 #define HONEST_ID       2

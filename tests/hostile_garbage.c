@@ -22,12 +22,12 @@
 
 #include "base/rng.h"
 #include "process.h"
-#include "ripc/context.h"
+#include "ripc/core/context.h"
 #include "ripc/names/claim.h"
 #include "ripc/names/group_socket.h"
-#include "transport/lifeline_wire.h"
-#include "transport/udp_impl.h"
-#include "transport/udp_wire.h"
+#include "transport/lifeline/lifeline_wire.h"
+#include "transport/udp/udp_pipes.h"
+#include "transport/udp/udp_wire.h"
 
 #define SERVER_ID 1
 #define CLIENT_ID 2

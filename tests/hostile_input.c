@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "ripc/remote.h"
+#include "ripc/core/remote.h"
 #include "ripc/scene.h"
-#include "transport/shm_impl.h"
+#include "transport/shm/shm_impl.h"
 
 struct pair {
     struct ripc *here, *there;

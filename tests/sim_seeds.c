@@ -95,8 +95,8 @@ static void a_jellyfish_survives(void **state)
     seeds_are_clean("jellyfish:n=27,degree=6", 60);
 }
 
-/* Beyond 316 servers a batch of rows takes several messages (node/flood.h). A storm of all kinds
- * takes ten seconds and more there; these are short, and have 84 such batches. */
+/* Beyond 316 servers a batch of rows takes several messages (node/links/flood.h). A storm of all
+ * kinds takes ten seconds and more there; these are short, and have 84 such batches. */
 static const struct storm large[] = {
     {"torus:8x8x5", 1, "restart"},
     {"torus:8x8x5", 1, "loss"},

@@ -10,10 +10,10 @@
 #include <weft/sst.h>
 
 #include "base/rng.h"
+#include "ripc/core/service.h"
 #include "ripc/scene.h"
-#include "ripc/service.h"
-#include "sst/council_wire.h"
-#include "sst/members_impl.h"
+#include "sst/council/council_wire.h"
+#include "sst/council/members_impl.h"
 #include "sst/sst_impl.h"
 
 #define TABLE   55

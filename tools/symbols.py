@@ -2,8 +2,9 @@
 
     tools/symbols.py [--only MODULE,...] LIBRARY.a ...
 
-Of the library behind --only just those modules are looked at: the parts of a
-layer that only work on memory, where the rest talks to the world. Every symbol that they use and none of them defines must be on the
+Of the library behind --only just those modules are looked at, named by their
+paths within the layer: the parts of a layer that only work on memory, where the
+rest talks to the world. Every symbol that they use and none of them defines must be on the
 list below: memory, strings, formatting into memory, arithmetic. A clock, a
 file, a socket, a thread or the system's randomness is not, and fails.
 """
@@ -63,7 +64,7 @@ def libraries_read(words):
     words = iter(words)
     for word in words:
         if word == "--only":
-            modules = next(words, "").split(",")
+            modules = next(words, "").replace("/", "_").split(",")
         else:
             libraries.append((word, modules))
             modules = []

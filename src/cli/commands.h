@@ -1,7 +1,7 @@
 #pragma once
 /* commands: every command there is; the table in commands.c lists them. */
 
-#include "cli/command.h"
+#include "cli/core/command.h"
 
 extern const struct command command_bench;
 extern const struct command command_completion;

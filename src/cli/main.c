@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cli/call.h"
 #include "cli/commands.h"
-#include "cli/help.h"
-#include "cli/progress.h"
+#include "cli/core/call.h"
+#include "cli/core/help.h"
+#include "cli/core/progress.h"
 
 static int exit_code(enum err err)
 {

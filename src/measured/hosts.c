@@ -16,7 +16,7 @@
 #include "os/cluster_ask.h"
 #include "os/cluster_file.h"
 #include "os/host.h"
-#include "services/control_wire.h"
+#include "services/control/control_wire.h"
 #include "services/services.h"
 #include "transport/clock.h"
 

@@ -5,7 +5,7 @@
 #include "base/rng.h"
 #include "base/test.h"
 #include "keyspace/keyspace.h"
-#include "node/timers.h"
+#include "node/core/timers.h"
 
 static void a_header_is_read_as_it_was_written(void **state)
 {

@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "node/egress.h"
+#include "node/core/egress.h"
 #include "os/cable_impl.h"
 
 #define CABLE_KIND 1 /* of our frames: packets */

@@ -13,8 +13,8 @@
 #include "base/err.h"
 #include "os/packets.h"
 #include "os/port.h"
-#include "transport/doorbell.h"
-#include "transport/poller.h"
+#include "transport/wake/doorbell.h"
+#include "transport/wake/poller.h"
 
 struct cables; /* all of a process */
 struct transport_ops;

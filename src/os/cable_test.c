@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/rng.h"
 #include "base/test.h"
-#include "node/egress.h"
+#include "node/core/egress.h"
 #include "transport/transport.h"
 
 #define PATIENCE_NSEC (120 * NSEC_PER_SEC) /* of a test that would fail, on a busy machine, too */

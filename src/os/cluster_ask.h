@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "services/control_wire.h"
+#include "services/control/control_wire.h"
 
 #define CLUSTER_MESSAGE_MAX 65536
 

@@ -1,10 +1,11 @@
 #pragma once
-/* commission: a server at its ports that finds its place by the cables in them (node/bootstrap.h),
- * before its node runs and beside it: who comes later, or comes back, finds it there.
+/* commission: a server at its ports that finds its place by the cables in them
+ * (node/commission/bootstrap.h), before its node runs and beside it: who comes later, or comes
+ * back, finds it there.
  *
  * Its messages are the payloads of packets to a neighbour, of a service that no node has. */
 
-#include "node/bootstrap.h"
+#include "node/commission/bootstrap.h"
 #include "os/port.h"
 
 #define COMMISSION_SERVICE 6

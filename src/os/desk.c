@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/check.h"
-#include "transport/channel.h"
+#include "transport/ring/channel.h"
 #include "wire/attach.h"
 
 enum {

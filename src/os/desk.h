@@ -4,15 +4,16 @@
  * and the service's own bytes, an answer is bytes. A program that asks for a service that is not
  * there is hung up on; of an answer that its socket does not take the service is told.
  *
- * A program may ask for a channel (transport/channel.h): from then on requests come and answers go
- * through shared memory, and the socket only rings. Memory is looked at, not waited for: the desks
- * of a host are, once in every pass. Nonsense in it ends that program's attachment and no other. */
+ * A program may ask for a channel (transport/ring/channel.h): from then on requests come and
+ * answers go through shared memory, and the socket only rings. Memory is looked at, not waited for:
+ * the desks of a host are, once in every pass. Nonsense in it ends that program's attachment and no
+ * other. */
 
 #include <stdint.h>
 
 #include "base/err.h"
 #include "base/list.h"
-#include "transport/poller.h"
+#include "transport/wake/poller.h"
 
 #define DESK_REQUEST_MAX (64 * 1024)
 #define DESK_CLIENTS_MAX 64

@@ -12,13 +12,13 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/list.h"
-#include "node/egress.h"
+#include "node/core/egress.h"
 #include "os/cable.h"
 #include "os/commission.h"
 #include "os/host_impl.h"
 #include "os/inside.h"
 #include "os/packets.h"
-#include "transport/wait.h"
+#include "transport/wake/wait.h"
 
 enum {
     SPARE_PACKETS = 512,

@@ -15,7 +15,7 @@
 #include "os/desk.h"
 #include "os/host.h"
 #include "os/port.h"
-#include "transport/doorbell.h"
+#include "transport/wake/doorbell.h"
 
 /* Before it sleeps; longer than others have it, for answers come through many processes. */
 #define YIELD_NSEC      (200 * 1000LL)

@@ -12,8 +12,8 @@
 
 #include "os/host_scene.h"
 #include "os/shaper.h"
-#include "transport/channel.h"
 #include "transport/memfile.h"
+#include "transport/ring/channel.h"
 
 /* ---- a service that echoes ---- */
 

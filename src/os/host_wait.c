@@ -3,7 +3,7 @@
 
 #include "os/cable.h"
 #include "os/host_impl.h"
-#include "transport/wait.h"
+#include "transport/wake/wait.h"
 
 #define LOOK_NSEC           (500 * 1000LL) /* between two looks at sockets when busy */
 #define GLANCES_NSEC        (50 * 1000LL)  /* between two passes while it yields */

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/list.h"
-#include "node/egress.h"
+#include "node/core/egress.h"
 
 #define INBOX_MASK (INSIDE_PACKETS_MAX - 1)
 static_assert((INSIDE_PACKETS_MAX & INBOX_MASK) == 0, "positions are masked");

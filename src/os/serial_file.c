@@ -10,8 +10,8 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "node/bootstrap_wire.h"
-#include "node/seating.h"
+#include "node/commission/bootstrap_wire.h"
+#include "node/commission/seating.h"
 #include "topology/format/format.h"
 
 void serial_path(char path[CLUSTER_PATH_SIZE], const char *folder, uint32_t serial,

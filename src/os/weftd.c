@@ -23,8 +23,8 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/text.h"
+#include "node/commission/seating.h"
 #include "node/plan.h"
-#include "node/seating.h"
 #include "os/cable.h"
 #include "os/cluster_file.h"
 #include "os/host.h"
@@ -34,7 +34,7 @@
 #include "os/shared_memory.h"
 #include "services/services.h"
 #include "topology/format/format.h"
-#include "transport/thread.h"
+#include "transport/wake/thread.h"
 
 #define FOLDER_MAX  CLUSTER_PATH_SIZE
 #define FOLDER_NSEC NSEC_PER_SEC    /* between two looks whether it is still there */

@@ -2,11 +2,11 @@
 
 #include <stddef.h>
 
-#include "services/bench.h"
-#include "services/control.h"
-#include "services/directory.h"
-#include "services/ping.h"
-#include "services/relay.h"
+#include "services/bench/bench.h"
+#include "services/control/control.h"
+#include "services/directory/directory.h"
+#include "services/ping/ping.h"
+#include "services/relay/relay.h"
 
 const struct weft_service *const services_all[] = {
     &service_control, &service_ping, &service_bench, &service_directory, &service_relay, NULL,

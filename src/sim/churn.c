@@ -8,7 +8,7 @@
 #include "base/list.h"
 #include "base/rng.h"
 #include "base/wide.h"
-#include "services/bench.h"
+#include "services/bench/bench.h"
 #include "sim/checker_oracle.h"
 #include "sim/world.h"
 

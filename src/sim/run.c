@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "base/observer.h"
 #include "base/rng.h"
-#include "services/bench_wire.h"
-#include "services/ping_wire.h"
+#include "services/bench/bench_wire.h"
+#include "services/ping/ping_wire.h"
 
 #define BOOT_MAX    (60 * PSEC_PER_SECOND)
 #define BOOT_SLICE  (PSEC_PER_SECOND / 100)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/test.h"
-#include "node/self.h"
+#include "node/core/self.h"
 
 #define CHATTER   300
 #define KEEPER    301

@@ -10,7 +10,7 @@
 #include <errno.h>
 
 #include "sst/sst_impl.h"
-#include "transport/wait.h"
+#include "transport/wake/wait.h"
 
 #define ASLEEP_NSEC     (2 * 1000 * 1000LL)   /* how long the others may take to notice */
 #define MANUAL_NAP_NSEC (5 * 1000 * 1000LL)   /* without a keeper its messages wait so long */

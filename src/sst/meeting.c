@@ -1,6 +1,6 @@
 /* meeting: members come and go. The keeper prepares seats and tells the detector, which
  * changes the table between two passes, so that no predicate ever sees half a view. */
-#include "sst/meeting.h"
+#include "sst/council/meeting.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sst/aggregate.h"
 #include "sst/sst_impl.h"
+#include "sst/table/aggregate.h"
 
 #define READ_TRIES     1000 /* looks at words that change, ... */
 #define READ_YIELDS    200  /* ... of which the last ones yield to whoever writes */

@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "ripc/context.h"
-#include "sst/aggregate.h"
+#include "ripc/core/context.h"
 #include "sst/sst_impl.h"
-#include "transport/wait.h"
+#include "sst/table/aggregate.h"
+#include "transport/wake/wait.h"
 
 #define ROWS_DEFAULT 64
 #define OPEN_NSEC    (10 * NSEC_PER_SEC)

@@ -12,15 +12,15 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "ripc/reach.h"
-#include "sst/members.h"
-#include "sst/observer.h"
-#include "sst/own.h"
-#include "sst/predicate.h"
-#include "sst/table.h"
-#include "transport/doorbell.h"
-#include "transport/lock.h"
-#include "transport/thread.h"
+#include "ripc/memory/reach.h"
+#include "sst/council/members.h"
+#include "sst/observe/observer.h"
+#include "sst/table/own.h"
+#include "sst/table/predicate.h"
+#include "sst/table/table.h"
+#include "transport/wake/doorbell.h"
+#include "transport/wake/lock.h"
+#include "transport/wake/thread.h"
 
 struct courier;
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "ripc/scene.h"
-#include "sst/columns_test.h"
+#include "sst/table/columns_test.h"
 
 #define MEMBERS_MAX 5
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "sst/sst_impl.h"
-#include "transport/wait.h"
+#include "transport/wake/wait.h"
 
 #define NOT_FETCHED      UINT64_MAX            /* no row has that sequence */
 #define FIRST_FETCH_NSEC (100 * 1000 * 1000LL) /* for its owner to rest between two puts */

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "sst/sst_impl.h"
-#include "transport/wait.h"
+#include "transport/wake/wait.h"
 
 #define FLUSH_PAUSE_NSEC (50 * 1000LL)
 

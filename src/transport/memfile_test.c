@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
-#include "transport/thread.h"
+#include "transport/wake/thread.h"
 
 #define SIZE 10000
 

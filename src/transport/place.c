@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "transport/lifeline.h"
+#include "transport/lifeline/lifeline.h"
 #include "wire/relay.h"
 
 static uint8_t host_here[16]; /* written once, by host_find; pthread_once carries it */

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-#include "transport/lifeline.h"
+#include "transport/lifeline/lifeline.h"
 
 struct socket_address {
     struct sockaddr_storage storage;

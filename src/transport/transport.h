@@ -28,10 +28,10 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "transport/clock.h"
-#include "transport/doorbell.h"
-#include "transport/lifeline.h"
+#include "transport/lifeline/lifeline.h"
 #include "transport/memfile.h"
-#include "transport/poller.h"
+#include "transport/wake/doorbell.h"
+#include "transport/wake/poller.h"
 
 #define FRAME_BODY_MAX 8940   /* a node's largest packet, in one jumbo Ethernet frame */
 #define FRAME_LAZY     0x8000 /* in a head's kind: no sleeping receiver need be woken for it */

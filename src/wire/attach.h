@@ -1,6 +1,6 @@
 #pragma once
 /* attach: how a program asks its node to talk through shared memory instead of the node's socket
- * (transport/channel.h; docs/protocol.md has it in a table). Pure. */
+ * (transport/ring/channel.h; docs/protocol.md has it in a table). Pure. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #define ATTACH_ASK_SIZE    12
 #define ATTACH_ANSWER_SIZE 4
 
-/* What the memory that comes with it holds: two rings of that shape (transport/ring.h). */
+/* What the memory that comes with it holds: two rings of that shape (transport/ring/ring.h). */
 struct attach_ask {
     uint32_t slots;
     uint32_t bytes;

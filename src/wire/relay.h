@@ -4,7 +4,7 @@
  * has it in a table. Pure.
  *
  * A relay carries datagrams: they may be lost, doubled and overtake each other. Whoever needs more
- * builds it at the two ends (transport/stream.h, transport/udp.c). */
+ * builds it at the two ends (transport/routed/stream.h, transport/udp/udp.c). */
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "ripc/context.h"
+#include "ripc/core/context.h"
 #include "ripc/scene.h"
 
 enum { THREAD_COUNT = 4 };

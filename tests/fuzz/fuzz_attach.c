@@ -11,9 +11,9 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "transport/channel.h"
 #include "transport/memfile.h"
-#include "transport/ring.h"
+#include "transport/ring/channel.h"
+#include "transport/ring/ring.h"
 
 /* Not fuzz.h: a link of a topology and a link of a transport are two things. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

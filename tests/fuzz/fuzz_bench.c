@@ -1,6 +1,6 @@
 /* What programs ask bench and what it answers: refused, or of the one form that writing gives. */
 #include "fuzz.h"
-#include "services/bench_wire.h"
+#include "services/bench/bench_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -8,8 +8,8 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "node/bootstrap.h"
-#include "node/bootstrap_wire.h"
+#include "node/commission/bootstrap.h"
+#include "node/commission/bootstrap_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

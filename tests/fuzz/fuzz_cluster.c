@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "os/cluster_file.h"
-#include "services/control_wire.h"
+#include "services/control/control_wire.h"
 
 /* Not fuzz.h: it has no business with topologies. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

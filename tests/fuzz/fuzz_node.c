@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "node/hello.h"
+#include "node/links/hello.h"
 #include "node/node.h"
 
 /* Not fuzz.h: the links of a topology are not the ones meant here. */

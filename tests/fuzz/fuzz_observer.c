@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sst/observer_wire.h"
+#include "sst/observe/observer_wire.h"
 
 /* Not fuzz.h: a link of a topology and a link of a transport are two things. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,7 @@
 /* What programs ask ping, what it answers, and its packets: refused, or of the one form that
  * writing gives; and a packet that is touched stays inside its payload. */
 #include "fuzz.h"
-#include "services/ping_wire.h"
+#include "services/ping/ping_wire.h"
 
 static void packet_try(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 /* What programs and nodes say to each other about datagrams, lines and names: refused, or of the
  * one form that writing gives. */
 #include "fuzz.h"
-#include "transport/stream.h"
+#include "transport/routed/stream.h"
 #include "wire/directory.h"
 #include "wire/relay.h"
 

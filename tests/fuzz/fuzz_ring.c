@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "transport/ring.h"
+#include "transport/ring/ring.h"
 
 /* Not fuzz.h: a link of a topology and a link of a transport are two things. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

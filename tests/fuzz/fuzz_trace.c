@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "ripc/trace.h"
-#include "ripc/trace_impl.h"
+#include "ripc/trace/trace.h"
+#include "ripc/trace/trace_impl.h"
 
 #define CONTEXT    7
 #define HEAD_BYTES 256

@@ -21,7 +21,7 @@
 #include "base/check.h"
 #include "base/list.h"
 #include "ripc/names/names_impl.h"
-#include "transport/attachment.h"
+#include "transport/routed/attachment.h"
 #include "wire/directory.h"
 
 #define REPEAT_NSEC (10 * NSEC_PER_SEC) /* questions; a node remembers them for 30 s */

@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "transport/lifeline.h"
-#include "transport/poller.h"
+#include "transport/lifeline/lifeline.h"
+#include "transport/wake/poller.h"
 
 struct claim {
     uint64_t id;

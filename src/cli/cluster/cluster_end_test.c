@@ -1,0 +1,108 @@
+#include "cli/cluster/cluster_end.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "transport/clock.h"
+
+#define SOCKETS 1000 /* that the kernel has to close after the locks of a process have gone */
+
+static char folder[CLUSTER_PATH_SIZE];
+
+static void begin(void)
+{
+    strcpy(folder, "/tmp/weft-test-XXXXXX");
+    assert_non_null(mkdtemp(folder));
+}
+
+static void finish(void)
+{
+    uint32_t others;
+    struct why why;
+    assert_int_equal(cluster_remove(folder, true, &others, &why), OK);
+    assert_int_equal(others, 0);
+}
+
+/* A process that holds the locks of some servers, and is long about its end. */
+static pid_t holder_start(node_id first, uint32_t count, bool stubborn)
+{
+    int told[2];
+    char wrong = 0;
+    assert_int_equal(pipe(told), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        uint64_t incarnation;
+        for (node_id server = first; server < first + count; server++)
+            wrong |= cluster_lock_take(folder, server, &incarnation) < 0;
+        int sockets[SOCKETS]; /* closed by the kernel */
+        for (int i = 0; i < SOCKETS; i++)
+            sockets[i] = socket(AF_INET, SOCK_DGRAM, 0);
+        signal(SIGTERM, stubborn ? SIG_IGN : SIG_DFL);
+        wrong |= sockets[0] < 0;
+        while (write(told[1], &wrong, 1) == 1)
+            pause();
+        _exit(1);
+    }
+    assert_int_equal(read(told[0], &wrong, 1), 1);
+    assert_int_equal(wrong, 0);
+    close(told[0]);
+    close(told[1]);
+    return child;
+}
+
+/* Has this child ended, whether or not somebody has buried it? */
+static bool is_gone(pid_t child)
+{
+    siginfo_t info = {0};
+    int result = waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG);
+    return result ? errno == ECHILD : info.si_pid == child;
+}
+
+static void who_is_killed_is_gone(void **state)
+{
+    begin();
+    assert_int_equal(cluster_kill(folder, 3), -ESRCH);
+    for (int i = 0; i < 10; i++) {
+        pid_t child = holder_start(3, 1, true);
+        assert_int_equal(cluster_kill(folder, 3), child);
+        assert_true(is_gone(child));
+        assert_int_equal(cluster_kill(folder, 3), -ESRCH);
+    }
+    finish();
+}
+
+static void all_end_and_are_gone(void **state)
+{
+    begin();
+    assert_int_equal(cluster_end(folder, 0), 0);
+    for (int i = 0; i < 5; i++) {
+        pid_t polite = holder_start(0, 1, false), several = holder_start(1, 3, false);
+        pid_t stopped = holder_start(4, 1, false);
+        assert_int_equal(kill(stopped, SIGSTOP), 0);
+        assert_int_equal(cluster_end(folder, 60 * NSEC_PER_SEC), 0);
+        assert_true(is_gone(polite));
+        assert_true(is_gone(several));
+        assert_true(is_gone(stopped));
+    }
+    finish();
+}
+
+static void who_does_not_obey_is_forced(void **state)
+{
+    begin();
+    pid_t stubborn = holder_start(2, 3, true);
+    assert_int_equal(cluster_end(folder, NSEC_PER_SEC / 10), 3);
+    assert_true(is_gone(stubborn));
+    finish();
+}
+
+TEST_MAIN(TEST(who_is_killed_is_gone), TEST(all_end_and_are_gone),
+          TEST(who_does_not_obey_is_forced))

@@ -1,0 +1,189 @@
+#include "cli/cluster/cluster_health.h"
+
+#include <string.h>
+
+#include "cli/cluster/cluster_example.h"
+
+static struct example example;
+static struct cluster_health health;
+
+static void judge(void)
+{
+    struct why why;
+    assert_int_equal(cluster_health(&health, &example.plan, example.seen, &why), OK);
+}
+
+/* The reason holds, alone if `alone`, and says this. */
+static void expect(enum health_code code, bool alone, const char *words)
+{
+    struct text out = {0};
+    for (int other = 0; other < HEALTH_CODES && alone; other++)
+        if (health.reasons[other] != (other == (int)code))
+            fail_msg("%s", health_code_names[other]);
+    assert_true(health.reasons[code]);
+    cluster_health_reason(&health, code, &example.plan, example.seen, &out);
+    assert_true(text_ok(&out));
+    assert_string_equal(out.data, words);
+    text_fini(&out);
+}
+
+static void done(void)
+{
+    cluster_health_fini(&health);
+    example_close(&example);
+}
+
+static void a_cluster_without_troubles_is_ok(void **state)
+{
+    example_open(&example, "torus:3x3x3");
+    example.seen[5].look.node.drops[DROP_HOPS] = 3; /* long ago perhaps: a number, no trouble */
+    example.seen[6].look.node.drops[DROP_HOPS] = 4;
+    judge();
+    assert_int_equal(health.health, HEALTH_OK);
+    assert_int_equal(health.live, 27);
+    assert_int_equal(health.cable_count, 81);
+    assert_int_equal(health.links[LINK_UP], 81);
+    assert_int_equal(health.part_count, 1);
+    assert_int_equal(health.drops[DROP_HOPS], 7);
+    done();
+}
+
+static void a_dead_server_is_named_and_its_links_are_lost(void **state)
+{
+    example_open(&example, "torus:3x3x3");
+    example_die(&example, 13);
+    judge();
+    assert_int_equal(health.health, HEALTH_WARN);
+    expect(HEALTH_SERVERS_DOWN, true, "1 of 27 servers is dead: 13");
+    assert_int_equal(health.links[LINK_LOST], 6);
+    assert_int_equal(health.links[LINK_UP], 75);
+    done();
+}
+
+static void many_dead_servers_fit_a_line(void **state)
+{
+    example_open(&example, "torus:6x6");
+    for (node_id v = 0; v < 14; v++)
+        example_die(&example, v);
+    judge();
+    expect(HEALTH_SERVERS_DOWN, true,
+           "14 of 36 servers are dead: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more");
+    done();
+}
+
+static void a_death_that_somebody_has_not_noticed_is_said(void **state)
+{
+    example_open(&example, "torus:3x3");
+    example_die(&example, 4);
+    example.seen[0].look.reach[0] |= 1 << 4;
+    example.seen[0].look.node.digest = 78;
+    judge();
+    expect(HEALTH_DEATHS_UNNOTICED, false, "1 server has not noticed every death yet");
+    expect(HEALTH_ROUTES_DIFFER, false, "1 server knows other links than most");
+    done();
+}
+
+static void all_dead_is_an_error(void **state)
+{
+    example_open(&example, "torus:3");
+    for (node_id v = 0; v < 3; v++)
+        example_die(&example, v);
+    judge();
+    assert_int_equal(health.health, HEALTH_ERR);
+    expect(HEALTH_ALL_SERVERS_DOWN, true, "no process of the cluster lives");
+    done();
+}
+
+static void a_silent_server_is_not_a_dead_one(void **state)
+{
+    example_open(&example, "torus:3x3");
+    example.seen[4].state = SERVER_SILENT;
+    judge();
+    assert_int_equal(health.health, HEALTH_WARN);
+    expect(HEALTH_SERVERS_SILENT, true, "1 server lives and does not answer: 4");
+    assert_int_equal(health.dead, 0);
+    assert_int_equal(health.links[LINK_LOST], 4);
+    done();
+}
+
+static void a_link_is_up_only_if_both_ends_say_so(void **state)
+{
+    example_open(&example, "torus:3x3");
+    uint32_t port = 0, other = plan_end(&example.plan, 0, 0)->port;
+    node_id peer = plan_end(&example.plan, 0, 0)->server;
+    example.seen[0].look.ports[port].state = PORT_COMING;
+    judge();
+    assert_int_equal(health.links[LINK_COMING], 1);
+    expect(HEALTH_LINKS_DOWN, true, "1 link between live servers not up: 0 - 1");
+    cluster_health_fini(&health);
+
+    example.seen[peer].look.ports[other].state = PORT_HEARD;
+    judge();
+    assert_int_equal(health.links[LINK_DOWN], 1);
+    cluster_health_fini(&health);
+
+    example.seen[peer].look.ports[other].state = PORT_CUT; /* one end is enough */
+    judge();
+    assert_int_equal(health.health, HEALTH_WARN);
+    expect(HEALTH_LINKS_CUT, true, "1 link is cut: 0 - 1");
+    assert_int_equal(health.links[LINK_DOWN], 0);
+    done();
+}
+
+static void a_miswired_cable_is_named_from_both_ends(void **state)
+{
+    example_open(&example, "torus:4x4");
+    struct port_look *one = &example.seen[0].look.ports[0];
+    struct port_look *other = &example.seen[5].look.ports[2];
+    *one = (struct port_look){PORT_MISWIRED, one->peer, one->peer_port, 5, 2, 0, 0, 0, 0, 0, 0};
+    *other =
+        (struct port_look){PORT_MISWIRED, other->peer, other->peer_port, 0, 0, 0, 0, 0, 0, 0, 0};
+    judge();
+    assert_int_equal(health.health, HEALTH_WARN);
+    expect(HEALTH_LINKS_MISWIRED, true,
+           "2 links are not wired as planned: port 0 of 0 leads to port 2 of 5, not to port 1 of "
+           "1; port 2 of 5 leads to port 0 of 0, not to port 3 of 9");
+    done();
+}
+
+static void live_servers_that_do_not_reach_each_other_are_an_error(void **state)
+{
+    example_open(&example, "torus:6");
+    for (node_id v = 0; v < 6; v++)
+        for (node_id u = 0; u < 6; u++)
+            if ((v < 2) != (u < 2))
+                example_forget(&example, v, u);
+    for (node_id v = 0; v < 2; v++)
+        example.seen[v].look.node.digest = 5; /* each side knows its own links */
+    judge();
+    assert_int_equal(health.health, HEALTH_ERR);
+    assert_int_equal(health.part_of[5], 0); /* the largest, though found last */
+    expect(HEALTH_CLUSTER_SPLIT, true,
+           "live servers do not all reach each other: 4 + 2 apart; not with most: 0, 1");
+    done();
+}
+
+static void servers_that_join_or_disagree_are_a_warning(void **state)
+{
+    example_open(&example, "torus:3x3");
+    example.seen[7].look.node.settled = false;
+    judge();
+    assert_int_equal(health.health, HEALTH_WARN);
+    expect(HEALTH_SERVERS_JOINING, true, "1 server is still joining: 7");
+    cluster_health_fini(&health);
+
+    example.seen[7].look.node.settled = true;
+    example_forget(&example, 7, 2); /* 2 reaches 7, so they are of one part */
+    judge();
+    assert_int_equal(health.part_count, 1);
+    expect(HEALTH_ROUTES_DIFFER, true, "1 server knows other links than most");
+    done();
+}
+
+TEST_MAIN(TEST(a_cluster_without_troubles_is_ok),
+          TEST(a_dead_server_is_named_and_its_links_are_lost), TEST(many_dead_servers_fit_a_line),
+          TEST(a_death_that_somebody_has_not_noticed_is_said), TEST(all_dead_is_an_error),
+          TEST(a_silent_server_is_not_a_dead_one), TEST(a_link_is_up_only_if_both_ends_say_so),
+          TEST(a_miswired_cable_is_named_from_both_ends),
+          TEST(live_servers_that_do_not_reach_each_other_are_an_error),
+          TEST(servers_that_join_or_disagree_are_a_warning))

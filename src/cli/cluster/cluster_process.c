@@ -1,0 +1,214 @@
+#include "cli/cluster/cluster_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cluster/cluster_disk.h"
+#include "os/serial_file.h"
+
+#define LOG_TAIL 4096
+
+extern char **environ;
+
+/* The path of `name` in PATH; false: nowhere. */
+static bool path_find(const char *name, char *path, size_t size)
+{
+    const char *at = getenv("PATH");
+    while (at && *at) {
+        size_t length = strcspn(at, ":");
+        int wanted = snprintf(path, size, "%.*s/%s", (int)length, at, name);
+        if (length && wanted > 0 && (size_t)wanted < size && access(path, X_OK) == 0)
+            return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
+enum err cluster_weftd(char *path, size_t size, struct why *why)
+{
+    const char *chosen = getenv("WEFTD");
+    if (chosen && *chosen) {
+        snprintf(path, size, "%s", chosen);
+        if (access(path, X_OK))
+            return why_fail(why, ERR_SYSTEM, "WEFTD=%s: %s", path, strerror(errno));
+        return OK;
+    }
+    ssize_t length = readlink("/proc/self/exe", path, size - sizeof "weftd");
+    char *slash = NULL;
+    if (length > 0) {
+        path[length] = '\0';
+        slash = strrchr(path, '/');
+    }
+    if (slash) {
+        strcpy(slash + 1, "weftd");
+        if (access(path, X_OK) == 0)
+            return OK;
+    }
+    if (path_find("weftd", path, size))
+        return OK;
+    return why_fail(why, ERR_SYSTEM,
+                    "weftd: neither beside weft nor in PATH; install it, or name it in WEFTD");
+}
+
+/* "0,1,2": the servers of a process; or the serial number of one that does not know. */
+static void servers_write(const struct cluster *cluster, uint32_t process, struct text *out)
+{
+    if (cluster->file.commissioned) {
+        text_printf(out, "%u", cluster->serials[process]);
+        return;
+    }
+    for (node_id v = 0; v < cluster->file.server_count; v++)
+        if (cluster->file.process_of[v] == process)
+            text_printf(out, "%s%u", out->size ? "," : "", v);
+}
+
+static node_id first_server(const struct cluster *cluster, uint32_t process)
+{
+    node_id first = 0;
+    while (cluster->file.process_of[first] != process)
+        first++;
+    return first;
+}
+
+static void log_path(const struct cluster *cluster, uint32_t process, char path[CLUSTER_PATH_SIZE])
+{
+    if (cluster->file.commissioned)
+        serial_path(path, cluster->folder, cluster->serials[process], "log");
+    else
+        cluster_path(path, cluster->folder, first_server(cluster, process), "log");
+}
+
+/* The processor that a process is bound to; -1: any. Processes that host several servers each get
+ * one of their own, if there are enough; others only if the user asked for it, and then in turn:
+ * who stands side by side in the plan mostly does not share one. */
+static int processor_choose(const struct cluster *cluster, uint32_t process)
+{
+    const struct cluster_file *file = &cluster->file;
+    cpu_set_t usable;
+    if (sched_getaffinity(0, sizeof usable, &usable))
+        return -1;
+    uint32_t count = (uint32_t)CPU_COUNT(&usable);
+    bool hosts_several = file->process_count < file->server_count;
+    if (!file->pinned && (!hosts_several || file->process_count > count))
+        return -1;
+    process %= count;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &usable) && process-- == 0)
+            return cpu;
+    return -1;
+}
+
+static int spawn_detached(const char *weftd, char *const *words, const char *log, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error)
+        return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error) {
+        posix_spawn_file_actions_destroy(&actions);
+        return error;
+    }
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+                                                      POSIX_SPAWN_SETSIGDEF);
+    if (!error)
+        error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (!error)
+        error =
+            posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (!error)
+        error = posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    if (!error)
+        error = posix_spawn(pid, weftd, &actions, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+enum err cluster_spawn(const struct cluster *cluster, const char *weftd, uint32_t process,
+                       pid_t *pid, struct why *why)
+{
+    char log[CLUSTER_PATH_SIZE];
+    char processor[16];
+    struct text servers = {0};
+    if (cluster->file.commissioned && !cluster->serials[process])
+        return why_fail(why, ERR_SYSTEM, "server %u: no machine has that place", process);
+    log_path(cluster, process, log);
+    servers_write(cluster, process, &servers);
+    if (!text_ok(&servers)) {
+        text_fini(&servers);
+        return why_memory(why);
+    }
+    int chosen = processor_choose(cluster, process);
+    snprintf(processor, sizeof processor, "%d", chosen);
+    char *const words[] = {(char *)weftd,
+                           "--dir",
+                           (char *)cluster->folder,
+                           cluster->file.commissioned ? "--serial" : "--node",
+                           servers.data,
+                           chosen < 0 ? NULL : "--pin",
+                           processor,
+                           NULL};
+    int error = spawn_detached(weftd, words, log, pid);
+    text_fini(&servers);
+    if (error == EAGAIN || error == ENOMEM)
+        return why_fail(why, ERR_SYSTEM,
+                        "%s: %s for process %u of %u; fewer servers, or --processes %d, need less",
+                        weftd, strerror(error), process + 1, cluster->file.process_count,
+                        (int)sysconf(_SC_NPROCESSORS_ONLN));
+    if (cluster_disk_error(error)) /* for its log */
+        return cluster_disk_fail(cluster->folder, why);
+    if (error)
+        return why_fail(why, ERR_SYSTEM, "%s: %s", weftd, strerror(error));
+    return OK;
+}
+
+const char *cluster_ended(pid_t pid, char *text, size_t size)
+{
+    int status;
+    if (pid <= 0 || waitpid(pid, &status, WNOHANG) != pid)
+        return NULL;
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "%s", strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, size, "exit code %d", WEXITSTATUS(status));
+    return text;
+}
+
+/* Printable. */
+void cluster_log_line(const struct cluster *cluster, node_id server, char *line, size_t size)
+{
+    char path[CLUSTER_PATH_SIZE], tail[LOG_TAIL + 1];
+    line[0] = '\0';
+    log_path(cluster, cluster->file.process_of[server], path);
+    int handle = open(path, O_RDONLY | O_CLOEXEC);
+    if (handle < 0)
+        return;
+    off_t end = lseek(handle, 0, SEEK_END);
+    ssize_t got = pread(handle, tail, LOG_TAIL, end > LOG_TAIL ? end - LOG_TAIL : 0);
+    close(handle);
+    while (got > 0 && (tail[got - 1] == '\n' || tail[got - 1] == ' '))
+        got--;
+    if (got <= 0)
+        return;
+    tail[got] = '\0';
+    char *last = memrchr(tail, '\n', (size_t)got);
+    snprintf(line, size, "%s", last ? last + 1 : tail);
+    for (char *at = line; *at; at++)
+        if ((unsigned char)*at < ' ')
+            *at = ' ';
+}

@@ -1,0 +1,199 @@
+/* weft cut, weft heal */
+#include "base/json.h"
+#include "cli/cluster/cluster.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "os/cluster_ask.h"
+#include "transport/clock.h"
+
+#define ANSWER_NSEC (5 * NSEC_PER_SEC)
+
+/* One end of one cable. */
+struct end {
+    node_id server;
+    uint32_t port;
+    bool was_cut; /* what a failure leaves */
+};
+
+struct cut {
+    struct call *call;
+    struct cluster cluster;
+    node_id a, b;
+    bool cut;
+    uint32_t cables; /* between the two; there may be several */
+    uint32_t told;   /* ends; a dead server has nothing to cut */
+    struct end ends[2 * PORT_MAX];
+};
+
+static void ends_find(struct cut *cut)
+{
+    const struct plan *plan = &cut->cluster.plan;
+    for (uint32_t port = 0; port < plan->port_count; port++) {
+        const struct plan_end *far = plan_end(plan, cut->a, port);
+        if (far->server != cut->b)
+            continue;
+        struct end *ends = &cut->ends[2 * cut->cables++];
+        ends[0] = (struct end){.server = cut->a, .port = port};
+        ends[1] = (struct end){.server = far->server, .port = far->port};
+    }
+}
+
+static bool is_dead(const struct cut *cut, node_id server)
+{
+    return cluster_lock_holder(cut->cluster.folder, server) <= 0;
+}
+
+/* Asked first, so that nothing is changed at one end if the other hangs: what a hung server was
+ * told it would do when it wakes. */
+static enum err server_look(struct cut *cut, node_id server, struct why *why)
+{
+    static uint8_t answer[CONTROL_ANSWER_MAX];
+    static struct control_look look;
+    static const struct control_request request = {.kind = CONTROL_LOOK};
+    struct reader in;
+    if (is_dead(cut, server))
+        return OK;
+    int error = cluster_control(cut->cluster.folder, server, &request, answer, &in,
+                                clock_after(ANSWER_NSEC));
+    if (!error)
+        error = control_look_read(&in, &look);
+    if (error)
+        return is_dead(cut, server) ? OK : cluster_silent(&cut->cluster, server, error, why);
+    for (uint32_t i = 0; i < 2 * cut->cables; i++) {
+        struct end *end = &cut->ends[i];
+        if (end->server == server)
+            end->was_cut = look.ports[end->port].state == PORT_CUT;
+    }
+    return OK;
+}
+
+static enum err end_tell(struct cut *cut, const struct end *end, bool cuts, struct why *why)
+{
+    static uint8_t answer[CONTROL_ANSWER_MAX];
+    struct reader in;
+    struct control_request request = {.kind = CONTROL_CUT, .port = (uint8_t)end->port, .cut = cuts};
+    if (is_dead(cut, end->server))
+        return OK;
+    int error = cluster_control(cut->cluster.folder, end->server, &request, answer, &in,
+                                clock_after(ANSWER_NSEC));
+    if (error)
+        return is_dead(cut, end->server) ? OK
+                                         : cluster_silent(&cut->cluster, end->server, error, why);
+    cut->told++;
+    return OK;
+}
+
+/* All of them, or none. */
+static enum err ends_tell(struct cut *cut, struct why *why)
+{
+    struct why ignored;
+    for (uint32_t i = 0; i < 2 * cut->cables; i++) {
+        enum err err = end_tell(cut, &cut->ends[i], cut->cut, why);
+        if (!err)
+            continue;
+        while (i--)
+            (void)!end_tell(cut, &cut->ends[i], cut->ends[i].was_cut, &ignored);
+        return err;
+    }
+    return OK;
+}
+
+static enum err link_change(struct cut *cut, struct why *why)
+{
+    ends_find(cut);
+    if (!cut->cables)
+        return why_fail(why, ERR_USAGE, "%s and %s: no link between them", cut->call->arguments[0],
+                        cut->call->arguments[1]);
+    enum err err = server_look(cut, cut->a, why);
+    if (!err)
+        err = server_look(cut, cut->b, why);
+    if (!err)
+        err = ends_tell(cut, why);
+    if (!err && !cut->told)
+        return why_fail(why, ERR_SYSTEM, "%s and %s: both are dead", cut->call->arguments[0],
+                        cut->call->arguments[1]);
+    return err;
+}
+
+static void report(const struct cut *cut)
+{
+    char a[CLUSTER_NAME_SIZE], b[CLUSTER_NAME_SIZE];
+    if (!cut->call->json) {
+        text_printf(&cut->call->out, "link %s - %s is %s%s\n",
+                    cluster_name(&cut->cluster, cut->a, a), cluster_name(&cut->cluster, cut->b, b),
+                    cut->cut ? "cut" : "mended",
+                    cut->told < 2 * cut->cables ? "; one end is dead" : "");
+        return;
+    }
+    struct json json = json_make(&cut->call->out, true);
+    json_object(&json);
+    json_put_uint(&json, "a", cut->a);
+    json_put_uint(&json, "b", cut->b);
+    json_put_bool(&json, "cut", cut->cut);
+    json_put_uint(&json, "cables", cut->cables);
+    json_put_uint(&json, "ends", cut->told);
+    json_end(&json, '}');
+}
+
+static enum err change_run(struct call *call, bool cuts, struct why *why)
+{
+    struct cut cut = {.call = call, .cut = cuts};
+    enum err err = cluster_open(&cut.cluster, call, why);
+    if (err)
+        return err;
+    err = cluster_server(&cut.cluster, call->arguments[0], &cut.a, why);
+    if (!err)
+        err = cluster_server(&cut.cluster, call->arguments[1], &cut.b, why);
+    if (!err)
+        err = link_change(&cut, why);
+    if (!err)
+        report(&cut);
+    cluster_close(&cut.cluster);
+    return err;
+}
+
+static enum err cut_run(struct call *call, struct why *why)
+{
+    return change_run(call, true, why);
+}
+
+static enum err heal_run(struct call *call, struct why *why)
+{
+    return change_run(call, false, why);
+}
+
+static const struct option cut_options[] = {
+    CLUSTER_OPTIONS,
+    {0},
+};
+
+const struct command command_cut = {
+    .name = "cut",
+    .group = "cluster",
+    .arguments = "A B",
+    .summary = "cut the link between two servers",
+    .description = "Both ends of the link between the servers A and B stop to send and to listen, "
+                   "as if somebody had pulled the cable; packets take other ways. weft heal mends "
+                   "it. A server that is started anew finds all its links whole. If one of the two "
+                   "lives and does not answer, nothing is cut.\n\n"
+                   "With --json: a, b, cut, cables, ends that were told.",
+    .options = cut_options,
+    .examples = "  weft cut 0 1\n"
+                "  weft cut 0 1 && weft status; weft heal 0 1",
+    .run = cut_run,
+};
+
+const struct command command_heal = {
+    .name = "heal",
+    .group = "cluster",
+    .arguments = "A B",
+    .summary = "mend a link that was cut",
+    .description =
+        "The link between the servers A and B works again at both of its ends; it is "
+        "taken into routes once every server has seen it. If one of the two lives and does "
+        "not answer, nothing is mended.\n\n"
+        "With --json: a, b, cut, cables, ends that were told.",
+    .options = cut_options,
+    .examples = "  weft heal 0 1",
+    .run = heal_run,
+};

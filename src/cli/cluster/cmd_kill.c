@@ -1,0 +1,182 @@
+/* weft kill, weft revive */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "cli/cluster/cluster_end.h"
+#include "cli/cluster/cluster_start.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/ripc/ripc_call.h"
+#include "transport/clock.h"
+
+#define SECONDS_MAX 3600
+
+struct companions {
+    const struct cluster *cluster;
+    node_id server;
+};
+
+static bool pick_companions(const void *context, node_id server)
+{
+    const struct companions *all = context;
+    const struct cluster_file *file = &all->cluster->file;
+    return file->process_of[server] == file->process_of[all->server];
+}
+
+/* What happened to the process of a server, and to whom with it. */
+static void report(struct call *call, const struct cluster *cluster, node_id server,
+                   const char *verb, int pid, double seconds)
+{
+    struct companions all = {cluster, server};
+    uint32_t count = 0;
+    for (node_id v = 0; v < cluster->plan.server_count; v++)
+        count += pick_companions(&all, v);
+    if (!call->json) {
+        text_puts(&call->out, count == 1 ? "server " : "servers ");
+        cluster_list_servers(&call->out, &cluster->plan, pick_companions, &all);
+        text_printf(&call->out, " %s (pid %d)", verb, pid);
+        if (seconds > 0)
+            text_printf(&call->out, ", joined after %.2f s", seconds);
+        text_puts(&call->out, "\n");
+        return;
+    }
+    struct json json = json_make(&call->out, true);
+    json_object(&json);
+    json_key(&json, "servers");
+    json_array(&json);
+    for (node_id v = 0; v < cluster->plan.server_count; v++)
+        if (pick_companions(&all, v))
+            json_uint(&json, v);
+    json_end(&json, ']');
+    json_put_uint(&json, "pid", (uint64_t)pid);
+    if (seconds > 0)
+        json_put_number(&json, "seconds", seconds);
+    json_end(&json, '}');
+}
+
+static enum err server_kill(struct call *call, const struct cluster *cluster, node_id server,
+                            struct why *why)
+{
+    char name[CLUSTER_NAME_SIZE];
+    int pid = cluster_kill(cluster->folder, server);
+    if (pid == -ESRCH)
+        return cluster_dead(cluster, server, why);
+    if (pid == -ETIMEDOUT)
+        return why_fail(why, ERR_SYSTEM, "server %s was killed and does not end",
+                        cluster_name(cluster, server, name));
+    if (pid < 0)
+        return why_fail(why, ERR_SYSTEM, "server %s: %s", cluster_name(cluster, server, name),
+                        strerror(-pid));
+    report(call, cluster, server, "killed", pid, 0);
+    return OK;
+}
+
+static enum err kill_run(struct call *call, struct why *why)
+{
+    struct cluster cluster;
+    node_id server;
+    enum err err = cluster_open(&cluster, call, why);
+    if (err)
+        return err;
+    err = cluster_server(&cluster, call->arguments[0], &server, why);
+    if (!err)
+        err = server_kill(call, &cluster, server, why);
+    cluster_close(&cluster);
+    return err;
+}
+
+static const struct option kill_options[] = {
+    CLUSTER_OPTIONS,
+    {0},
+};
+
+const struct command command_kill = {
+    .name = "kill",
+    .group = "cluster",
+    .arguments = "ID",
+    .summary = "kill the process of a server",
+    .description =
+        "Ends the process of a server as if its power had gone: SIGKILL, to the process that "
+        "holds the server's lock and to no other, and returns when it is gone. Servers that share "
+        "the process die with it. The others notice and take over its keys; weft revive starts it "
+        "again.\n\n"
+        "With --json: servers, pid.",
+    .options = kill_options,
+    .examples = "  weft kill 13\n"
+                "  weft kill 13 && weft status",
+    .run = kill_run,
+};
+
+/* ---- revive ---- */
+
+static enum err process_revive(struct call *call, const struct cluster *cluster, node_id server,
+                               double seconds, struct why *why)
+{
+    char weftd[4096];
+    struct cluster_start start;
+    uint32_t process = cluster->file.process_of[server];
+    pid_t pid = cluster_lock_holder(cluster->folder, server);
+    if (pid > 0)
+        return why_fail(why, ERR_USAGE, "server %u lives (pid %d)", server, (int)pid);
+    enum err err = cluster_weftd(weftd, sizeof weftd, why);
+    if (!err)
+        err = cluster_start_init(&start, cluster, why);
+    if (err)
+        return err;
+    err = cluster_spawn(cluster, weftd, process, &start.pids[process], why);
+    if (!err) {
+        pid = start.pids[process];
+        err = cluster_start_wait(&start, seconds, why);
+    }
+    if (!err)
+        report(call, cluster, server, "revived", pid, (double)(clock_now() - start.begun) / 1e9);
+    cluster_start_fini(&start);
+    return err;
+}
+
+static enum err revive_run(struct call *call, struct why *why)
+{
+    struct cluster cluster;
+    node_id server;
+    double seconds = CLUSTER_WAIT_SECONDS;
+    int exclusion = -1;
+    enum err err = cluster_open(&cluster, call, why);
+    if (err)
+        return err;
+    err = cluster_server(&cluster, call->arguments[0], &server, why);
+    if (!err)
+        err = call_real(call, "wait", 0, SECONDS_MAX, &seconds, why);
+    if (!err)
+        err = cluster_exclude(&cluster, &exclusion, why);
+    if (!err) {
+        ripc_call_catch();
+        err = process_revive(call, &cluster, server, seconds, why);
+        close(exclusion);
+    }
+    cluster_close(&cluster);
+    return err;
+}
+
+static const struct option revive_options[] = {
+    CLUSTER_OPTIONS,
+    {"wait", "S", "seconds that it has to join again (60)"},
+    {0},
+};
+
+const struct command command_revive = {
+    .name = "revive",
+    .group = "cluster",
+    .arguments = "ID",
+    .summary = "start a dead server again",
+    .description =
+        "Starts the process of a server that is dead, with all servers that share it, and waits "
+        "until they have joined: they reach all others that answer, except behind links that "
+        "were cut, and answer for their keys again. If that takes longer than --wait seconds the "
+        "process is left running, and weft status tells how it is.\n\n"
+        "With --json: servers, pid, seconds.",
+    .options = revive_options,
+    .examples = "  weft revive 13",
+    .run = revive_run,
+};

@@ -1,0 +1,407 @@
+/* weft ping */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/json.h"
+#include "cli/cluster/cluster.h"
+#include "cli/cluster/cluster_target.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/ripc/ripc_call.h"
+#include "cli/ripc/ripc_report.h"
+#include "os/cluster_ask.h"
+#include "services/ping/ping_wire.h"
+#include "transport/clock.h"
+
+#define NSEC_PER_MS     1000000LL
+#define COUNT_DEFAULT   1000
+#define COUNT_EACH      UINT32_MAX /* with an interval: until Ctrl-C */
+#define TIMEOUT_DEFAULT 1000
+#define PATH_ROOM       24                 /* servers that sign a ping of the usual size */
+#define PATIENCE_NSEC   (3 * NSEC_PER_SEC) /* beyond what the pings may take themselves */
+#define TURN_NSEC       (NSEC_PER_SEC / 10)
+
+struct pinger {
+    struct call *call;
+    struct cluster cluster;
+    struct cluster_target target;
+    node_id from;
+    struct ping_request request;
+    bool each; /* a line for every ping */
+    int handle;
+    struct ping_answer answer, first, end; /* the last, the first reply, the end */
+    bool replied;
+    uint64_t *by;     /* answers of each server; owned */
+    int64_t *samples; /* owned */
+    size_t sample_count, sample_capacity;
+    int64_t last_reply, gap_nsec; /* longest time without a reply */
+    int last_error;               /* of a lost one */
+};
+
+static enum err pinger_parse(struct pinger *pinger, struct why *why)
+{
+    struct call *call = pinger->call;
+    uint64_t interval = 0, timeout = TIMEOUT_DEFAULT, size = PING_SIZE_OF_PATH(PATH_ROOM);
+    pinger->each = call_has(call, "interval");
+    uint64_t count = pinger->each ? COUNT_EACH : COUNT_DEFAULT;
+    enum err err = call_uint(call, "count", 1, UINT32_MAX, &count, why);
+    if (!err)
+        err = call_uint(call, "interval", 0, 3600000, &interval, why);
+    if (!err)
+        err = call_uint(call, "timeout", 1, 3600000, &timeout, why);
+    if (!err)
+        err = call_uint(call, "size", PING_SIZE_MIN, PING_SIZE_MAX, &size, why);
+    if (!err)
+        err = cluster_target_any(&pinger->target, &pinger->cluster, call->arguments[0], why);
+    if (!err)
+        err = cluster_from(&pinger->cluster, call, &pinger->from, why);
+    pinger->request = (struct ping_request){.kind = PING_START,
+                                            .token = 1,
+                                            .to_key = pinger->target.is_key,
+                                            .server = pinger->target.server,
+                                            .count = (uint32_t)count,
+                                            .size = (uint16_t)size,
+                                            .interval_nsec = (int64_t)interval * NSEC_PER_MS,
+                                            .timeout_nsec = (int64_t)timeout * NSEC_PER_MS};
+    memcpy(pinger->request.key.bytes, pinger->target.key.bytes, KEY_SIZE);
+    return err;
+}
+
+/* ---- talking ---- */
+
+static enum err request_send(struct pinger *pinger, struct why *why)
+{
+    uint8_t bytes[PING_REQUEST_MAX];
+    size_t size = ping_request_write(&pinger->request, bytes);
+    int error = cluster_tell(pinger->handle, PING_SERVICE, bytes, size);
+    if (error < 0)
+        return why_fail(why, ERR_SYSTEM, "server %u: %s", pinger->from, strerror(-error));
+    return OK;
+}
+
+/* Ctrl-C ends the pings; what they found is still told. */
+static enum err stop_pass_on(struct pinger *pinger, struct why *why)
+{
+    if (!ripc_call_stopped() || pinger->request.kind == PING_STOP)
+        return OK;
+    pinger->request.kind = PING_STOP;
+    return request_send(pinger, why);
+}
+
+static enum err answer_hear(struct pinger *pinger, struct why *why)
+{
+    uint8_t bytes[PING_ANSWER_MAX];
+    int64_t patience = pinger->request.timeout_nsec + pinger->request.interval_nsec + PATIENCE_NSEC;
+    int64_t deadline = clock_after(patience);
+    for (;;) {
+        enum err err = stop_pass_on(pinger, why);
+        if (err)
+            return err;
+        int64_t turn = clock_after(TURN_NSEC);
+        int size =
+            cluster_hear(pinger->handle, bytes, sizeof bytes, turn < deadline ? turn : deadline);
+        if (size >= 0)
+            return ping_answer_read(&pinger->answer, bytes, (size_t)size) == 0
+                       ? OK
+                       : why_fail(why, ERR_SYSTEM, "server %u: speaks another language",
+                                  pinger->from);
+        if (size == -EINTR || (size == -ETIMEDOUT && clock_now() < deadline))
+            continue;
+        if (size == -ETIMEDOUT)
+            return cluster_silent(&pinger->cluster, pinger->from, size, why);
+        if (cluster_lock_holder(pinger->cluster.folder, pinger->from) <= 0)
+            return why_fail(why, ERR_SYSTEM, "server %u, which sent the pings, has died",
+                            pinger->from);
+        return why_fail(why, ERR_SYSTEM, "server %u: %s", pinger->from, strerror(-size));
+    }
+}
+
+/* ---- one answer ---- */
+
+static enum err reply_take(struct pinger *pinger, struct why *why)
+{
+    const struct ping_answer *answer = &pinger->answer;
+    int64_t now = clock_now();
+    if (now - pinger->last_reply > pinger->gap_nsec)
+        pinger->gap_nsec = now - pinger->last_reply;
+    pinger->last_reply = now;
+    if (!pinger->replied)
+        pinger->first = *answer;
+    pinger->replied = true;
+    if (answer->server < pinger->cluster.plan.server_count)
+        pinger->by[answer->server]++;
+    if (!array_reserve(&pinger->samples, &pinger->sample_capacity, pinger->sample_count + 1,
+                       sizeof *pinger->samples))
+        return why_memory(why);
+    pinger->samples[pinger->sample_count++] = answer->round_nsec;
+    return OK;
+}
+
+static enum err each_print(struct pinger *pinger, struct why *why)
+{
+    const struct ping_answer *answer = &pinger->answer;
+    struct text *out = &pinger->call->out;
+    char name[CLUSTER_NAME_SIZE];
+    text_printf(out, "%" PRIu32 ": ", answer->sequence);
+    if (answer->kind == PING_LOST) {
+        text_printf(out, "lost: %s\n",
+                    answer->error == ETIMEDOUT ? "no answer in time" : strerror(answer->error));
+    } else {
+        ripc_report_nsec(out, (double)answer->round_nsec);
+        if (answer->server < pinger->cluster.plan.server_count)
+            text_printf(out, " from %s", cluster_name(&pinger->cluster, answer->server, name));
+        text_printf(out, ", %u + %u hops\n", answer->hops_there, answer->hops_back);
+    }
+    return call_flush(pinger->call, why);
+}
+
+static enum err answers_take(struct pinger *pinger, struct why *why)
+{
+    char name[CLUSTER_NAME_SIZE];
+    pinger->last_reply = clock_now();
+    for (;;) {
+        enum err err = answer_hear(pinger, why);
+        if (err)
+            return err;
+        switch (pinger->answer.kind) {
+        case PING_REPLY:
+            err = reply_take(pinger, why);
+            break;
+        case PING_LOST:
+            pinger->last_error = pinger->answer.error;
+            break;
+        case PING_END:
+            pinger->end = pinger->answer;
+            if (clock_now() - pinger->last_reply > pinger->gap_nsec)
+                pinger->gap_nsec = clock_now() - pinger->last_reply;
+            return OK;
+        case PING_REFUSED:
+            return why_fail(why, ERR_SYSTEM, "server %s refuses: %s",
+                            cluster_name(&pinger->cluster, pinger->from, name),
+                            strerror(pinger->answer.error));
+        }
+        if (!err && pinger->each && !pinger->call->json)
+            err = each_print(pinger, why);
+        if (err)
+            return err;
+    }
+}
+
+/* ---- the summary ---- */
+
+static int compare(const void *one, const void *other)
+{
+    int64_t a = *(const int64_t *)one, b = *(const int64_t *)other;
+    return (a > b) - (a < b);
+}
+
+static int64_t quantile(const struct pinger *pinger, double share)
+{
+    assert(pinger->sample_count > 0);
+    return pinger->samples[(size_t)(share * (double)(pinger->sample_count - 1))];
+}
+
+static void path_text(const struct pinger *pinger, struct text *out)
+{
+    const struct ping_answer *first = &pinger->first;
+    char buffer[NODE_NAME_SIZE];
+    text_printf(out, "path %s", topology_name(&pinger->cluster.topology, pinger->from, buffer));
+    for (unsigned i = 0; first->hops_there && i < first->path_count; i++)
+        if (first->path[i] < pinger->cluster.plan.server_count)
+            text_printf(out, " %s %s", i > first->path_turn ? "<" : ">",
+                        topology_name(&pinger->cluster.topology, first->path[i], buffer));
+    if (first->hops_there &&
+        first->path_turn < first->path_count) /* else it was full before it came back */
+        text_printf(out, " < %s", topology_name(&pinger->cluster.topology, pinger->from, buffer));
+    text_puts(out, "\n");
+}
+
+static void by_text(const struct pinger *pinger, struct text *out)
+{
+    char name[CLUSTER_NAME_SIZE];
+    uint32_t listed = 0;
+    text_puts(out, "answered by ");
+    for (node_id v = 0; v < pinger->cluster.plan.server_count; v++)
+        if (pinger->by[v])
+            text_printf(out, "%s%s: %" PRIu64, listed++ ? ", " : "",
+                        cluster_name(&pinger->cluster, v, name), pinger->by[v]);
+    text_puts(out, "\n");
+}
+
+static void summary_text(struct pinger *pinger)
+{
+    const struct ping_answer *end = &pinger->end;
+    struct text *out = &pinger->call->out;
+    char name[CLUSTER_NAME_SIZE], key[2 * KEY_SIZE + 1];
+    key_text(&pinger->target.key, key);
+    if (pinger->target.is_key)
+        text_printf(out, "key %s", key);
+    else
+        text_printf(out, "server %s", cluster_name(&pinger->cluster, pinger->target.server, name));
+    text_printf(out, " from %s: ", cluster_name(&pinger->cluster, pinger->from, name));
+    text_count(out, end->sent, "ping", "pings");
+    text_printf(out, ", %" PRIu32 " answered, %" PRIu32 " lost", end->received, end->lost);
+    if (end->late)
+        text_printf(out, ", %" PRIu32 " late", end->late);
+    text_puts(out, "\n");
+    if (!pinger->sample_count)
+        return;
+    static const struct {
+        const char *title;
+        double share;
+    } quantiles[] = {{"least ", 0}, {", median ", 0.5}, {", 99 % ", 0.99}, {", most ", 1}};
+    for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
+        text_puts(out, quantiles[i].title);
+        ripc_report_nsec(out, (double)quantile(pinger, quantiles[i].share));
+    }
+    text_puts(out, "; longest without an answer ");
+    ripc_report_nsec(out, (double)pinger->gap_nsec);
+    text_puts(out, "\n");
+    if (pinger->target.is_key)
+        by_text(pinger, out);
+    path_text(pinger, out);
+}
+
+static void path_json(const struct pinger *pinger, struct json *json)
+{
+    json_key(json, "path");
+    json_array(json);
+    json->indent = false;
+    if (pinger->replied)
+        json_uint(json, pinger->from);
+    for (unsigned i = 0; pinger->replied && i < pinger->first.path_count; i++)
+        json_uint(json, pinger->first.path[i]);
+    json_end(json, ']');
+    json->indent = true;
+}
+
+static void summary_json(struct pinger *pinger)
+{
+    const struct ping_answer *end = &pinger->end;
+    struct json json = json_make(&pinger->call->out, true);
+    char key[2 * KEY_SIZE + 1];
+    key_text(&pinger->target.key, key);
+    json_object(&json);
+    json_put_uint(&json, "from", pinger->from);
+    if (pinger->target.is_key)
+        json_put_string(&json, "key", key);
+    else
+        json_put_uint(&json, "server", pinger->target.server);
+    json_put_uint(&json, "sent", end->sent);
+    json_put_uint(&json, "answered", end->received);
+    json_put_uint(&json, "lost", end->lost);
+    json_put_uint(&json, "late", end->late);
+    json_put_uint(&json, "longest_gap_ns", (uint64_t)pinger->gap_nsec);
+    if (pinger->sample_count) {
+        json_put_uint(&json, "least_ns", (uint64_t)quantile(pinger, 0));
+        json_put_uint(&json, "median_ns", (uint64_t)quantile(pinger, 0.5));
+        json_put_uint(&json, "p99_ns", (uint64_t)quantile(pinger, 0.99));
+        json_put_uint(&json, "most_ns", (uint64_t)quantile(pinger, 1));
+        json_put_uint(&json, "hops_there", pinger->first.hops_there);
+        json_put_uint(&json, "hops_back", pinger->first.hops_back);
+    }
+    path_json(pinger, &json);
+    json_key(&json, "answered_by");
+    json_array(&json);
+    for (node_id v = 0; v < pinger->cluster.plan.server_count; v++) {
+        if (!pinger->by[v])
+            continue;
+        json_object(&json);
+        json_put_uint(&json, "server", v);
+        json_put_uint(&json, "count", pinger->by[v]);
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+}
+
+/* ---- */
+
+static enum err pings_make(struct pinger *pinger, struct why *why)
+{
+    char name[CLUSTER_NAME_SIZE];
+    pinger->by = calloc(pinger->cluster.plan.server_count, sizeof *pinger->by);
+    if (!pinger->by)
+        return why_memory(why);
+    /* It would only time out; who is dead for sure can be told at once. */
+    if (!pinger->target.is_key && !pinger->each &&
+        cluster_lock_holder(pinger->cluster.folder, pinger->target.server) <= 0)
+        return cluster_dead(&pinger->cluster, pinger->target.server, why);
+    pinger->handle = cluster_connect(pinger->cluster.folder, pinger->from);
+    if (pinger->handle < 0)
+        return why_fail(why, ERR_SYSTEM, "server %s: %s",
+                        cluster_name(&pinger->cluster, pinger->from, name),
+                        strerror(-pinger->handle));
+    ripc_call_catch();
+    enum err err = request_send(pinger, why);
+    if (!err)
+        err = answers_take(pinger, why);
+    close(pinger->handle);
+    return err;
+}
+
+static enum err ping_run(struct call *call, struct why *why)
+{
+    static struct pinger pinger;
+    pinger = (struct pinger){.call = call};
+    enum err err = cluster_open(&pinger.cluster, call, why);
+    if (err)
+        return err;
+    err = pinger_parse(&pinger, why);
+    if (!err)
+        err = pings_make(&pinger, why);
+    if (!err) {
+        if (pinger.sample_count)
+            qsort(pinger.samples, pinger.sample_count, sizeof *pinger.samples, compare);
+        if (call->json)
+            summary_json(&pinger);
+        else
+            summary_text(&pinger);
+        if (!pinger.end.received)
+            call->health = ERR_SYSTEM;
+    }
+    free(pinger.samples);
+    free(pinger.by);
+    cluster_close(&pinger.cluster);
+    return err;
+}
+
+static const struct option ping_options[] = {
+    CLUSTER_OPTIONS,
+    {"count", "N", "pings (1000; with --interval until Ctrl-C)"},
+    {"from", "ID", "the server that sends them (the first that lives)"},
+    {"interval", "MS", "between two, with a line for each (each waits for the one before)"},
+    {"timeout", "MS", "after which one is lost (1000)"},
+    {"size", "BYTES", "of a ping's payload (112: 24 servers can sign it)"},
+    {0},
+};
+
+const struct command command_ping = {
+    .name = "ping",
+    .group = "cluster",
+    .arguments = "ID|KEY|NAME",
+    .summary = "round trips to a server, or to whoever has a key",
+    .description =
+        "A server of the cluster sends pings to another, or to the root of a key; all servers on "
+        "the way touch them and sign them as long as there is room. It prints how many were "
+        "answered and how long they took, measured by the server that sent them; the longest "
+        "time without an answer, measured here; and the path of the first.\n\n"
+        "A number or a server's name is a server; 0x and up to 40 hexadecimal digits are a key; "
+        "any other word is a name, whose key is its SHA-1. Pings to a key go on when its root "
+        "dies, for the next server takes over.\n\n"
+        "It exits with 1 if none was answered.\n\n"
+        "With --json: from, server or key, sent, answered, lost, late, longest_gap_ns, least_ns, "
+        "median_ns, p99_ns, most_ns, hops_there, hops_back, path (there and back), answered_by "
+        "(server, count).",
+    .options = ping_options,
+    .examples = "  weft ping 26\n"
+                "  weft ping photo.jpg --interval 100\n"
+                "  weft ping 13 --from 5 --count 100000",
+    .streams = true,
+    .run = ping_run,
+};

@@ -1,0 +1,420 @@
+/* weft up */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "cli/cluster/cluster_commission.h"
+#include "cli/cluster/cluster_disk.h"
+#include "cli/cluster/cluster_end.h"
+#include "cli/cluster/cluster_start.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/core/file.h"
+#include "cli/ripc/ripc_call.h"
+#include "cli/show/rate_text.h"
+#include "measured/child.h"
+#include "os/realtime.h"
+#include "os/shared_memory.h"
+#include "topology/format/format.h"
+#include "transport/clock.h"
+#include "transport/memfile.h"
+
+#define SPEC_DEFAULT "torus:3x3x3"
+#define GRACE_NSEC   (2 * NSEC_PER_SEC)
+#define SECONDS_MAX  3600
+/* A process that ends is noticed at once; one that hangs, or a cable that carries nothing, after
+ * the silence. Much longer than a busy machine leaves a process waiting. */
+#define SILENCE_MS_DEFAULT 3000
+#define SILENCE_MS_MAX     600000
+#define HELLOS             10 /* in that time */
+
+struct up {
+    struct call *call;
+    struct cluster cluster;
+    char weftd[4096];
+    double wait_seconds;
+    struct topology wiring; /* of a commissioned cluster */
+    bool made_folder;
+    int exclusion; /* the folder's lock */
+};
+
+static enum err services_parse(struct up *up, struct why *why)
+{
+    struct cluster_file *file = &up->cluster.file;
+    for (int i = 0; i < up->call->option_count; i++) {
+        const char *value = up->call->options[i].value;
+        if (strcmp(up->call->options[i].option->name, "service") != 0)
+            continue;
+        if (file->service_count == CLUSTER_SERVICES_MAX)
+            return why_fail(why, ERR_USAGE, "--service: more than %d", CLUSTER_SERVICES_MAX);
+        char *path = realpath(value, NULL);
+        if (!path || access(path, R_OK)) {
+            free(path);
+            return why_fail(why, ERR_SYSTEM, "--service %s: %s", value, strerror(errno));
+        }
+        file->services[file->service_count++] = path;
+    }
+    return OK;
+}
+
+/* Machines that find their places: what only these have, and what they cannot. */
+static enum err commission_parse(struct up *up, struct why *why)
+{
+    struct call *call = up->call;
+    struct cluster *cluster = &up->cluster;
+    cluster->file.commissioned = call_has(call, "commission");
+    for (const char *const *name = (const char *const[]){"wiring", "seed", NULL}; *name; name++)
+        if (call_has(call, *name) && !cluster->file.commissioned)
+            return why_fail(why, ERR_USAGE, "--%s: only with --commission", *name);
+    if (!cluster->file.commissioned)
+        return OK;
+    if (cluster->file.process_count != cluster->file.server_count)
+        return why_fail(why, ERR_USAGE,
+                        "--commission: a machine is a process; leave out --processes");
+    enum err err = call_uint(call, "seed", 0, UINT64_MAX, &cluster->file.seed, why);
+    if (!err)
+        err = cluster_machines_make(cluster, call_option(call, "wiring"), &up->wiring, why);
+    return err;
+}
+
+static enum err up_parse(struct up *up, struct why *why)
+{
+    struct call *call = up->call;
+    struct cluster *cluster = &up->cluster;
+    const char *word = call->argument_count ? call->arguments[0] : SPEC_DEFAULT;
+    const char *rate = call_option(call, "rate");
+    int wire = CLUSTER_SHM;
+    enum err err = cluster_find(cluster, call, why);
+    if (!err)
+        err = call_choice(call, "wire", cluster_wire_words, &wire, why);
+    if (!err && rate)
+        err = rate_text_parse(rate, &cluster->file.rate, why);
+    up->wait_seconds = CLUSTER_WAIT_SECONDS;
+    if (!err)
+        err = call_real(call, "wait", 0, SECONDS_MAX, &up->wait_seconds, why);
+    uint64_t silence = SILENCE_MS_DEFAULT;
+    if (!err)
+        err = call_uint(call, "silence", 50, SILENCE_MS_MAX, &silence, why);
+    if (!err)
+        err = cluster_plan(cluster, word, why);
+    if (err)
+        return err;
+    uint32_t servers = cluster->plan.server_count;
+    uint64_t processes = servers;
+    if (servers > CLUSTER_SERVERS_MAX)
+        return why_fail(why, ERR_USAGE, "%s: %u servers on one machine; at most %d", word, servers,
+                        CLUSTER_SERVERS_MAX);
+    err = call_uint(call, "processes", 1, servers, &processes, why);
+    if (!err)
+        err = cluster_file_deal(&cluster->file, servers, (uint32_t)processes, why);
+    if (!err)
+        err = services_parse(up, why);
+    cluster->file.wire = (enum cluster_wire)wire;
+    cluster->file.silence_ms = (uint32_t)silence;
+    cluster->file.hello_ms = (uint32_t)(silence / HELLOS);
+    cluster->file.realtime = call_has(call, "realtime");
+    cluster->file.pinned = cluster->file.realtime || call_has(call, "pin");
+    cluster->file.id = entropy_u64();
+    cluster->file.seed = entropy_u64();
+    snprintf(cluster->file.topology, sizeof cluster->file.topology, "%s",
+             cluster->topology.spec[0] ? cluster->topology.spec : word);
+    return err ? err : commission_parse(up, why);
+}
+
+/* ---- what the machine must have ---- */
+
+/* What a cluster under load takes, at most: 27 servers took 95 MiB, 125 took 439. */
+#define PROCESS_MEMORY (2u << 20)
+#define SERVER_MEMORY  (1u << 20)
+#define LINK_MEMORY    (1u << 20) /* both ways, once they were full */
+
+static enum err memory_check(const struct up *up, struct why *why)
+{
+    const struct cluster_file *file = &up->cluster.file;
+    uint64_t need = (uint64_t)file->process_count * PROCESS_MEMORY +
+                    (uint64_t)file->server_count * SERVER_MEMORY +
+                    (uint64_t)up->cluster.topology.graph.link_count * LINK_MEMORY;
+    size_t available = memfile_available();
+    if (available == SIZE_MAX || need <= available)
+        return OK;
+    return why_fail(why, ERR_MEMORY,
+                    "%u servers need about %" PRIu64 " MiB and this machine has %zu MiB left; take "
+                    "fewer servers%s",
+                    file->server_count, need >> 20, available >> 20,
+                    file->process_count == file->server_count ? ", or --processes 2" : "");
+}
+
+/* ---- the folder ---- */
+
+/* Somebody else's cluster, or the remains of one, is not touched. */
+static enum err folder_check(struct up *up, struct why *why)
+{
+    struct cluster there = {0};
+    struct why ignored;
+    struct cluster *cluster = &up->cluster;
+    if (!cluster_remains(cluster->folder))
+        return OK;
+    memcpy(there.folder, cluster->folder, sizeof there.folder);
+    uint32_t lives = 0, servers = 0;
+    if (!cluster_file_read(&there.file, there.folder, &ignored)) {
+        lives = cluster_lives(&there);
+        servers = there.file.server_count;
+        cluster_file_fini(&there.file);
+    }
+    if (lives)
+        return why_fail(
+            why, ERR_SYSTEM,
+            "%s: a cluster runs there, %u of %u servers live; 'weft down%s' ends it, or "
+            "choose another --dir",
+            cluster->folder, lives, servers, cluster->hint);
+    return why_fail(why, ERR_SYSTEM,
+                    "%s: holds what a cluster left that no longer lives; 'weft down%s' clears it",
+                    cluster->folder, cluster->hint);
+}
+
+static enum err folder_make(struct up *up, struct why *why)
+{
+    struct stat info;
+    struct cluster *cluster = &up->cluster;
+    up->made_folder = mkdir(cluster->folder, 0700) == 0;
+    if (!up->made_folder && cluster_disk_error(errno))
+        return cluster_disk_fail(cluster->folder, why);
+    if (!up->made_folder && errno != EEXIST)
+        return why_fail(why, ERR_SYSTEM, "%s: %s", cluster->folder, strerror(errno));
+    if (stat(cluster->folder, &info) || !S_ISDIR(info.st_mode))
+        return why_fail(why, ERR_SYSTEM, "%s: is not a folder", cluster->folder);
+    if (info.st_uid != geteuid())
+        return why_fail(why, ERR_SYSTEM, "%s: belongs to another user; choose another --dir",
+                        cluster->folder);
+    if (info.st_mode & 022)
+        return why_fail(why, ERR_SYSTEM,
+                        "%s: others may write there; 'chmod go-w' it, or choose another --dir",
+                        cluster->folder);
+    return OK;
+}
+
+static enum err topology_keep(const struct up *up, const char *name,
+                              const struct topology *topology, struct why *why)
+{
+    char path[CLUSTER_PATH_SIZE];
+    struct text text = {0};
+    snprintf(path, sizeof path, "%s/%s", up->cluster.folder, name);
+    enum err err = format_write(&text, FORMAT_JSON, topology, why);
+    if (!err)
+        err = file_write(path, &text, why);
+    text_fini(&text);
+    return err;
+}
+
+static enum err folder_fill(struct up *up, struct why *why)
+{
+    char path[CLUSTER_PATH_SIZE];
+    struct cluster *cluster = &up->cluster;
+    struct text text = {0};
+    snprintf(path, sizeof path, "%s/%s", cluster->folder, CLUSTER_LINKS_FOLDER);
+    if (mkdir(path, 0700))
+        return why_fail(why, ERR_SYSTEM, "%s: %s", path, strerror(errno));
+    enum err err = topology_keep(up, CLUSTER_TOPOLOGY_NAME, &cluster->topology, why);
+    if (!err && cluster->file.commissioned)
+        err = topology_keep(up, CLUSTER_WIRING_NAME, &up->wiring, why);
+    if (err)
+        return err;
+    cluster->file.made_folder = up->made_folder;
+    cluster_file_write(&cluster->file, &text);
+    snprintf(path, sizeof path, "%s/%s", cluster->folder, CLUSTER_FILE_NAME);
+    err = file_write(path, &text, why);
+    text_fini(&text);
+    return err;
+}
+
+/* ---- starting ---- */
+
+static enum err processes_start(struct up *up, struct cluster_start *start, struct why *why)
+{
+    enum err err = OK;
+    uint32_t count = up->cluster.file.process_count;
+    for (uint32_t i = 0; i < count && !err && !ripc_call_stopped(); i++)
+        err = cluster_spawn(&up->cluster, up->weftd, i, &start->pids[i], why);
+    if (!err)
+        err = cluster_start_wait(start, up->wait_seconds, why);
+    return err;
+}
+
+/* Children that have not even taken their locks yet end here, too. */
+static void processes_end(struct up *up, const struct cluster_start *start)
+{
+    for (uint32_t i = 0; i < up->cluster.file.process_count; i++)
+        child_kill(start->pids[i]);
+    (void)!cluster_end(up->cluster.folder, GRACE_NSEC);
+}
+
+static void report(struct up *up, const struct cluster_start *start,
+                   const struct cluster_findings *findings)
+{
+    const struct cluster *cluster = &up->cluster;
+    const struct cluster_file *file = &cluster->file;
+    double seconds = (double)(clock_now() - start->begun) / 1e9;
+    struct text *out = &up->call->out;
+    if (!up->call->json) {
+        text_count(out, file->server_count, "server is", "servers are");
+        text_printf(out, " up after %.1f s: %s, ", seconds, file->topology);
+        text_count(out, cluster->topology.graph.link_count, "link", "links");
+        text_printf(out, " over %s, ", cluster_wire_words[file->wire]);
+        text_count(out, file->process_count, "process", "processes");
+        text_printf(out, ", in %s\n", cluster->folder);
+        if (file->commissioned)
+            cluster_findings_text(findings, cluster, out);
+        text_printf(
+            out, "go on with weft status%s, nodes, top, ping, where, kill; weft down%s ends it\n",
+            cluster->hint, cluster->hint);
+        return;
+    }
+    struct json json = json_make(out, true);
+    json_object(&json);
+    json_put_string(&json, "folder", cluster->folder);
+    json_put_string(&json, "topology", file->topology);
+    json_put_uint(&json, "servers", file->server_count);
+    json_put_uint(&json, "links", cluster->topology.graph.link_count);
+    json_put_string(&json, "wire", cluster_wire_words[file->wire]);
+    json_put_uint(&json, "rate", file->rate);
+    json_put_uint(&json, "processes", file->process_count);
+    json_put_number(&json, "seconds", seconds);
+    json_key(&json, "pids");
+    json_array(&json);
+    for (uint32_t i = 0; i < file->process_count; i++)
+        json_uint(&json, (uint64_t)start->pids[i]);
+    json_end(&json, ']');
+    if (file->commissioned) {
+        json_put_uint(&json, "seed", file->seed);
+        cluster_findings_json(findings, cluster, &json);
+    }
+    json_end(&json, '}');
+}
+
+/* Under the folder's lock; whatever goes wrong, nothing is left. */
+static enum err cluster_bring_up(struct up *up, struct why *why)
+{
+    struct cluster_start start;
+    struct cluster_findings findings = {0};
+    struct why ignored;
+    uint32_t others;
+    enum err err = cluster_start_init(&start, &up->cluster, why);
+    if (err)
+        return err;
+    err = folder_fill(up, why);
+    if (!err) {
+        err = processes_start(up, &start, why);
+        if (!err && up->cluster.file.commissioned)
+            err = cluster_findings_read(&findings, &up->cluster, why);
+        if (err)
+            processes_end(up, &start);
+        else
+            report(up, &start, &findings);
+    } else if (cluster_disk_said(why->text)) {
+        err = cluster_disk_fail(up->cluster.folder, why);
+    }
+    cluster_findings_fini(&findings);
+    if (err)
+        (void)!cluster_remove(up->cluster.folder, false, &others, &ignored);
+    cluster_start_fini(&start);
+    return err;
+}
+
+static enum err up_run(struct call *call, struct why *why)
+{
+    static struct up up;
+    up = (struct up){.call = call, .exclusion = -1};
+    enum err err = up_parse(&up, why);
+    if (!err)
+        err = folder_check(&up, why);
+    if (!err)
+        err = cluster_weftd(up.weftd, sizeof up.weftd, why);
+    if (!err)
+        err = memory_check(&up, why);
+    if (!err)
+        err = shared_memory_check(
+            up.cluster.file.wire == CLUSTER_SHM ? LINK_MEMORY : SHARED_MEMORY_PAGE, why);
+    if (!err && up.cluster.file.realtime)
+        err = realtime_check(why);
+    if (!err) {
+        ripc_call_catch();
+        err = folder_make(&up, why);
+        if (!err)
+            err = cluster_exclude(&up.cluster, &up.exclusion, why);
+        if (!err)
+            err = folder_check(&up, why); /* again, now that nobody else comes between */
+        if (!err)
+            err = cluster_disk_check(&up.cluster, why);
+        if (!err)
+            err = cluster_bring_up(&up, why);
+        if (err && up.made_folder)
+            (void)!rmdir(up.cluster.folder);
+        if (up.exclusion >= 0)
+            close(up.exclusion);
+    }
+    topology_fini(&up.wiring);
+    cluster_close(&up.cluster);
+    return err;
+}
+
+static const struct option up_options[] = {
+    CLUSTER_OPTIONS,
+    {"wire", "shm|udp", "what links are: shared memory, or datagrams on loopback (shm)"},
+    {"rate", "RATE", "of each direction of a link, as in 1Gbps (as fast as it goes)"},
+    {"processes", "P", "processes that share the servers (one for each server)"},
+    {"pin", NULL, "bind the processes to the processors, in turn: steadier, and less flexible"},
+    {"realtime", NULL, "so, and before all ordinary programs (needs CAP_SYS_NICE)"},
+    {"service", "FILE", "a service to load into every server; repeat for several"},
+    {"silence", "MS", "a link that is silent for so long is down (3000)"},
+    {"wait", "S", "seconds that the servers have to come up (60)"},
+    {"commission", NULL, "servers find their places in the plan by their cables"},
+    {"wiring", "FILE", "with it: the cables as they lie (as planned)"},
+    {"seed", "N", "with it: which machine gets which serial number (random)"},
+    {0},
+};
+
+const struct command command_up = {
+    .name = "up",
+    .group = "cluster",
+    .arguments = "[SPEC|FILE]",
+    .summary = "start a cluster on this machine",
+    .description =
+        "Starts the servers of a topology (torus:3x3x3 if none is named) as processes of this "
+        "machine, wires them by links over shared memory, and waits until all reach each other. "
+        "They go on when the command has ended; weft down ends them.\n\n"
+        "A process of its own for each server is what can be killed; with --processes P the "
+        "servers share P processes, in blocks of consecutive numbers, each bound to a processor "
+        "if there are enough: the way to use one machine fully. --pin binds the processes also "
+        "where they are more than the processors: packets through many of them then take less "
+        "time, and a steadier one, but two busy ones may share a processor while another is "
+        "idle. --realtime does so too, and has the servers run before all ordinary programs "
+        "(SCHED_RR; as root, or with CAP_SYS_NICE or ulimit -r 1): packets do not wait for "
+        "whoever computes on their way, but he waits while they are forwarded, and a program "
+        "that talks to its server waits, too, until it sleeps.\n\n"
+        "The run directory (--dir, or WEFT_DIR, or weft in XDG_RUNTIME_DIR, or /tmp/weft-UID) "
+        "holds cluster.json and topology.json, and of each server a lock, a socket and a log. Its "
+        "name has at most 84 letters, for the sockets' sake. If a server does not come up, all "
+        "are ended, nothing is left, and the last line of its log is shown.\n\n"
+        "With --commission no process is told which server it is. Each is a machine with a serial "
+        "number and cables in its ports; they say hello, find out together who stands where, and "
+        "keep that for life (D/serial-S.place). The lowest serial number of a torus gets server 0. "
+        "What each machine became is printed, and a line for every cable that is not where it is "
+        "planned: the rest comes up without it. --wiring FILE lays the cables as that topology has "
+        "them, for example the plan with two ends exchanged. If a cable or a server is missing, "
+        "all wait ten seconds for it.\n\n"
+        "weftd is the program of the servers: that of WEFTD, or beside weft, or in PATH.\n\n"
+        "With --json: folder, topology, servers, links, wire, rate, processes, seconds, pids; "
+        "with --commission also seed, machines (serial, server, coordinate) and findings.",
+    .options = up_options,
+    .examples = "  weft up\n"
+                "  weft up torus:4x4 --dir /tmp/small --wire udp\n"
+                "  weft up novacube:4x4 --rate 1Gbps --processes 2\n"
+                "  weft up torus:3x3 --service ./counter.so\n"
+                "  weft up torus:3x3x3 --commission --wiring exchanged.json",
+    .run = up_run,
+};

@@ -1,0 +1,59 @@
+#pragma once
+/* call: one invocation of a command: its words, its options, and the output
+ * it collects. Nothing reaches standard output before the command has
+ * succeeded, so a failure prints one line and no half of a result; only a
+ * command that reports what happens while it runs prints as it goes. */
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/text.h"
+#include "cli/core/command.h"
+
+#define CALL_ARGUMENT_MAX 64
+#define CALL_OPTION_MAX   64
+
+struct call {
+    const struct command *command;
+    const char *arguments[CALL_ARGUMENT_MAX]; /* borrowed from argv */
+    int argument_count;
+    struct {
+        const struct option *option;
+        const char *value; /* borrowed; NULL for a switch */
+    } options[CALL_OPTION_MAX];
+    int option_count;
+    bool json;
+    bool help;
+    struct text out; /* printed when the command has succeeded */
+    enum err health; /* a result that was printed but is bad news sets the exit code */
+};
+
+/* Takes apart the words after the command's name. Knows --name value,
+ * --name=value, --switch, and -- before words that begin with a dash. */
+MUST_CHECK enum err call_parse(struct call *call, const struct command *command, int count,
+                               char **words, struct why *why);
+
+/* Prints what has been collected and begins anew. Full disks and closed pipes
+ * show up here. */
+MUST_CHECK enum err call_flush(struct call *call, struct why *why);
+
+/* The value of an option, or NULL if it was not given. Naming an option that
+ * the command does not list is a bug and asserts. The last one given wins. */
+const char *call_option(const struct call *call, const char *name);
+bool call_has(const struct call *call, const char *name);
+
+/* The file that an option has written, or NULL. "-" is refused: the report is
+ * printed there, and a file of that name is what nobody wants. */
+MUST_CHECK enum err call_out_file(const struct call *call, const char *name, const char **path,
+                                  struct why *why);
+
+/* Values with a type and a range; `*value` keeps its default if not given. */
+MUST_CHECK enum err call_uint(const struct call *call, const char *name, uint64_t low,
+                              uint64_t high, uint64_t *value, struct why *why);
+MUST_CHECK enum err call_real(const struct call *call, const char *name, double low, double high,
+                              double *value, struct why *why);
+
+/* Index of the option's value in a NULL-ended list of words. */
+MUST_CHECK enum err call_choice(const struct call *call, const char *name,
+                                const char *const *choices, int *value, struct why *why);

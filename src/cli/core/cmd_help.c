@@ -1,0 +1,80 @@
+/* weft help, weft version */
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/core/help.h"
+#include "cli/core/manual.h"
+
+/* What there is to say about a command, or a group of them; "" is weft. */
+static bool help_text(struct text *out, const char *name)
+{
+    if (!*name) {
+        help_overview(out);
+        return true;
+    }
+    for (int i = 0; commands[i]; i++) {
+        if (strcmp(commands[i]->name, name) == 0) {
+            help_command(out, commands[i]);
+            return true;
+        }
+    }
+    return help_group(out, name);
+}
+
+static enum err help_run(struct call *call, struct why *why)
+{
+    char name[128] = "";
+    bool manual = call_has(call, "man");
+    for (int i = 0; i < call->argument_count; i++) {
+        if (strlen(name) + strlen(call->arguments[i]) + 2 > sizeof name)
+            return why_fail(why, ERR_USAGE, "help: no such command");
+        if (i)
+            strcat(name, " ");
+        strcat(name, call->arguments[i]);
+    }
+    if (manual && manual_page(&call->out, name))
+        return OK;
+    if (manual)
+        return why_fail(why, ERR_USAGE,
+                        "help: no manual page of '%s'; there is one for each group of commands, "
+                        "such as topo",
+                        name);
+    if (call->json ? help_json(&call->out, name) : help_text(&call->out, name))
+        return OK;
+    return why_fail(why, ERR_USAGE, "help: no command '%s'; 'weft help' lists them", name);
+}
+
+static const struct option help_options[] = {
+    {"man", NULL, "print the manual page of weft, or of a group of commands, in roff"},
+    {0},
+};
+
+const struct command command_help = {
+    .name = "help",
+    .arguments = "[COMMAND...]",
+    .summary = "what weft can do, or how one command works",
+    .description = "Without words it lists all commands; with the name of one it explains that\n"
+                   "one.",
+    .options = help_options,
+    .examples = "  weft help topo measure\n"
+                "  weft help --man topo | man -l -",
+    .run = help_run,
+};
+
+static enum err version_run(struct call *call, struct why *why)
+{
+    if (call->json)
+        text_printf(&call->out, "{\"version\": \"%s\"}\n", WEFT_VERSION);
+    else
+        text_printf(&call->out, "weft %s\n", WEFT_VERSION);
+    return OK;
+}
+
+const struct command command_version = {
+    .name = "version",
+    .arguments = "",
+    .summary = "which weft this is",
+    .description = "Prints the version.",
+    .run = version_run,
+};

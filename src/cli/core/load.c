@@ -1,0 +1,71 @@
+#include "cli/core/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "cli/core/file.h"
+#include "topology/format/format.h"
+#include "topology/spec.h"
+
+/* Does it look like the words of a generator, `name:`? */
+static bool looks_like_spec(const char *word)
+{
+    size_t size = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return size > 0 && word[0] >= 'a' && word[0] <= 'z' && word[size] == ':';
+}
+
+static enum err no_such_generator(const char *word, struct why *why)
+{
+    struct text all = {0};
+    for (size_t i = 0; spec_generator_name(i); i++)
+        text_printf(&all, "%s%s", i ? ", " : "", spec_generator_name(i));
+    enum err err = why_fail(why, ERR_USAGE, "no such topology: %.80s; there are %s", word,
+                            text_ok(&all) ? all.data : "those in the manual");
+    text_fini(&all);
+    return err;
+}
+
+/* "torus" where "torus:4x4" was meant. */
+static bool is_generator(const char *word)
+{
+    for (size_t i = 0; spec_generator_name(i); i++)
+        if (strcmp(spec_generator_name(i), word) == 0)
+            return true;
+    return false;
+}
+
+enum err load_topology(struct topology *topology, const char *word, struct why *why)
+{
+    struct stat info;
+    bool input = strcmp(word, "-") == 0;
+    if (topology_is_spec(word))
+        return topology_build(topology, word, why);
+    if (!input && stat(word, &info) != 0 && looks_like_spec(word))
+        return no_such_generator(word, why);
+    if (!input && stat(word, &info) != 0 && is_generator(word))
+        return why_fail(why, ERR_USAGE,
+                        "%s: no such file; as a topology it needs parameters, "
+                        "%s:...; see weft-topology(7)",
+                        word, word);
+    char *data;
+    size_t size;
+    enum err err = file_read(word, &data, &size, why);
+    if (err)
+        return err;
+    enum format format;
+    if (input || !format_of_name(word, &format))
+        format = format_of_content(data, size);
+    err = format_read(topology, format, input ? "standard input" : word, data, size, why);
+    free(data);
+    return err;
+}
+
+enum err load_refuse(const char *word, enum err err, const struct why *reason, struct why *why)
+{
+    if (err == ERR_MEMORY)
+        return why_fail(why, err, "%s", reason->text);
+    return why_fail(why, err, "%s: %s", strcmp(word, "-") == 0 ? "standard input" : word,
+                    reason->text);
+}

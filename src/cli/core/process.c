@@ -1,0 +1,105 @@
+/* process: input and output pass through files in memory rather than pipes:
+ * nobody can block on a full one, and a program that does not read its input
+ * raises no signal here. */
+#include "cli/core/process.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+void process_fini(struct process *process)
+{
+    text_fini(&process->out);
+    text_fini(&process->fail);
+}
+
+static enum err refused(const char *what, int error, struct why *why)
+{
+    return why_fail(why, ERR_SYSTEM, "%s: %s", what, strerror(error));
+}
+
+static enum err input_fill(int handle, const struct text *input, struct why *why)
+{
+    for (size_t done = 0; done < input->size;) {
+        ssize_t step = write(handle, input->data + done, input->size - done);
+        if (step < 0 && errno != EINTR)
+            return refused("input of a program", errno, why);
+        done += step > 0 ? (size_t)step : 0;
+    }
+    if (lseek(handle, 0, SEEK_SET) < 0)
+        return refused("input of a program", errno, why);
+    return OK;
+}
+
+static enum err output_read(int handle, struct text *text, struct why *why)
+{
+    char buffer[4096];
+    if (lseek(handle, 0, SEEK_SET) < 0)
+        return refused("output of a program", errno, why);
+    for (;;) {
+        ssize_t size = read(handle, buffer, sizeof buffer);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size < 0)
+            return refused("output of a program", errno, why);
+        if (size == 0)
+            return text_ok(text) ? OK : why_memory(why);
+        text_add(text, buffer, (size_t)size);
+    }
+}
+
+static enum err process_spawn(struct process *process, const char *const *words,
+                              const int handles[3], struct why *why)
+{
+    posix_spawn_file_actions_t actions;
+    pid_t child;
+    int status, error = posix_spawn_file_actions_init(&actions);
+    for (int i = 0; i < 3 && !error; i++)
+        error = posix_spawn_file_actions_adddup2(&actions, handles[i], i);
+    if (!error)
+        error = posix_spawnp(&child, words[0], &actions, NULL, (char *const *)words, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error == ENOENT) {
+        process->missing = true;
+        return OK;
+    }
+    if (error)
+        return refused(words[0], error, why);
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return refused(words[0], errno, why);
+    process->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return OK;
+}
+
+enum err process_run(struct process *process, const char *const *words, const struct text *input,
+                     struct why *why)
+{
+    *process = (struct process){0};
+    int handles[3] = {-1, -1, -1};
+    enum err err = OK;
+    for (int i = 0; i < 3 && !err; i++) {
+        handles[i] = memfd_create("weft", MFD_CLOEXEC);
+        if (handles[i] < 0)
+            err = refused(words[0], errno, why);
+    }
+    if (!err)
+        err = input_fill(handles[0], input, why);
+    if (!err)
+        err = process_spawn(process, words, handles, why);
+    if (!err)
+        err = output_read(handles[1], &process->out, why);
+    if (!err)
+        err = output_read(handles[2], &process->fail, why);
+    for (int i = 0; i < 3; i++)
+        if (handles[i] >= 0)
+            close(handles[i]);
+    if (err)
+        process_fini(process);
+    return err;
+}

@@ -1,0 +1,144 @@
+#include "cli/core/progress.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define NSEC_PER_SEC  1000000000ll
+#define PATIENCE_NSEC NSEC_PER_SEC
+#define PERIOD_NSEC   (NSEC_PER_SEC / 10)
+#define BAR_WIDTH     30
+
+static struct {
+    pthread_mutex_t lock; /* guards all below: workers on several threads report here */
+    pthread_cond_t stop;  /* signalled when `running` ends */
+    pthread_t thread;
+    bool running;
+    bool visible;
+    bool paused;
+    const char *name; /* of the command */
+    long long begun_nsec;
+    const char *title; /* of what is being counted; NULL: nothing */
+    long long title_nsec;
+    uint64_t done, total;
+} line = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static long long now_nsec(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * NSEC_PER_SEC + time.tv_nsec;
+}
+
+static void bar_draw(long long now)
+{
+    double share = (double)line.done / (double)line.total;
+    double spent = (double)(now - line.title_nsec) / NSEC_PER_SEC;
+    int full = (int)(share * BAR_WIDTH);
+    fprintf(stderr, "%s [", line.title);
+    for (int i = 0; i < BAR_WIDTH; i++)
+        fputc(i < full ? '#' : '.', stderr);
+    fprintf(stderr, "] %3.0f %%", share * 100);
+    if (share > 0.01)
+        fprintf(stderr, ", %.0f s left", spent / share - spent);
+}
+
+/* What was counted to its end says nothing about what goes on now. */
+static void line_draw(void)
+{
+    long long now = now_nsec();
+    if (line.paused || now - line.begun_nsec < PATIENCE_NSEC)
+        return;
+    fputs("\r\033[K", stderr);
+    if (line.title && line.done < line.total)
+        bar_draw(now);
+    else
+        fprintf(stderr, "%s: %lld s", line.title && !line.total ? line.title : line.name,
+                (now - line.begun_nsec) / NSEC_PER_SEC);
+    fflush(stderr);
+    line.visible = true;
+}
+
+static void *line_main(void *context)
+{
+    pthread_mutex_lock(&line.lock);
+    while (line.running) {
+        long long wake = now_nsec() + PERIOD_NSEC;
+        struct timespec time = {wake / NSEC_PER_SEC, wake % NSEC_PER_SEC};
+        pthread_cond_timedwait(&line.stop, &line.lock, &time);
+        if (line.running)
+            line_draw();
+    }
+    pthread_mutex_unlock(&line.lock);
+    return context;
+}
+
+void progress_start(const char *name)
+{
+    pthread_condattr_t attributes;
+    if (!isatty(STDERR_FILENO))
+        return;
+    line.name = name;
+    line.begun_nsec = now_nsec();
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&line.stop, &attributes);
+    pthread_condattr_destroy(&attributes);
+    /* Without the thread there is no line, which is no reason to fail. */
+    pthread_mutex_lock(&line.lock);
+    line.running = pthread_create(&line.thread, NULL, line_main, NULL) == 0;
+    pthread_mutex_unlock(&line.lock);
+}
+
+void progress_show(const char *title, uint64_t done, uint64_t total)
+{
+    pthread_mutex_lock(&line.lock);
+    if (line.title != title)
+        line.title_nsec = now_nsec();
+    line.title = title;
+    line.done = done;
+    line.total = total;
+    pthread_mutex_unlock(&line.lock);
+}
+
+static void stage_told(void *context, const char *stage, uint64_t done, uint64_t total)
+{
+    progress_show(stage, done, total);
+}
+
+const struct observer progress_observer = {.told = stage_told};
+
+static void pause_set(bool paused)
+{
+    pthread_mutex_lock(&line.lock);
+    line.paused = paused;
+    line.begun_nsec = now_nsec(); /* typing is not working */
+    pthread_mutex_unlock(&line.lock);
+}
+
+void progress_pause(void)
+{
+    pause_set(true);
+}
+
+void progress_resume(void)
+{
+    pause_set(false);
+}
+
+void progress_stop(void)
+{
+    pthread_mutex_lock(&line.lock);
+    bool running = line.running;
+    line.running = false;
+    pthread_mutex_unlock(&line.lock);
+    if (!running)
+        return;
+    pthread_cond_signal(&line.stop);
+    pthread_join(line.thread, NULL);
+    if (line.visible)
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
+}

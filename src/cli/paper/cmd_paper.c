@@ -1,0 +1,343 @@
+/* weft paper list, run, all */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/core/file.h"
+#include "cli/core/parallel.h"
+#include "cli/core/process.h"
+#include "cli/core/progress.h"
+#include "cli/paper/figure_list.h"
+#include "paper/figure.h"
+#include "paper/plot.h"
+#include "paper/report.h"
+#include "paper/verdict.h"
+
+/* --- list --- */
+
+static void list_json(struct text *out)
+{
+    struct json json = json_make(out, true);
+    json_object(&json);
+    json_key(&json, "figures");
+    json_array(&json);
+    const struct figure *figure;
+    for (int i = 0; (figure = figure_list_at(i)); i++) {
+        json_object(&json);
+        json_put_string(&json, "name", figure->name);
+        json_put_string(&json, "paper", figure->paper);
+        json_put_string(&json, "what", figure->what);
+        json_put_string(&json, "size", figure->size);
+        json_put_string(&json, "size_quick", figure->size_quick);
+        json_put_number(&json, "seconds", figure->seconds);
+        json_put_number(&json, "seconds_quick", figure->seconds_quick);
+        json_put_bool(&json, "measured", figure->measured);
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+}
+
+static void seconds_print(struct text *out, double seconds)
+{
+    if (seconds < 1)
+        text_puts(out, " < 1 s");
+    else
+        text_printf(out, "%4.0f s", seconds);
+}
+
+static enum err list_run(struct call *call, struct why *why)
+{
+    const struct figure *figure;
+    if (call->json) {
+        list_json(&call->out);
+        return OK;
+    }
+    if (call_has(call, "names")) {
+        for (int i = 0; (figure = figure_list_at(i)); i++)
+            text_printf(&call->out, "%s\n", figure->name);
+        return OK;
+    }
+    text_printf(&call->out, "%-16s %-10s %6s  %s\n", "name", "paper", "time", "what");
+    for (int i = 0; (figure = figure_list_at(i)); i++) {
+        text_printf(&call->out, "%-16s %-10s ", figure->name, figure->paper);
+        seconds_print(&call->out, figure->seconds);
+        text_printf(&call->out, "  %s\n", figure->what);
+    }
+    return OK;
+}
+
+static const struct option list_options[] = {
+    {"names", NULL, "print the names only, for scripts"},
+    {0},
+};
+
+const struct command command_paper_list = {
+    .name = "paper list",
+    .arguments = "",
+    .summary = "the figures that can be reproduced",
+    .description = "Lists every figure, equation or claim of a paper that weft computes anew: its\n"
+                   "name, the paper, about how long it takes on one core, and what it shows.",
+    .options = list_options,
+    .run = list_run,
+};
+
+/* --- run and all --- */
+
+/* One invocation: what is common to the figures it runs. */
+struct session {
+    struct call *call;
+    struct figure_call figure_call;
+    const char *folder;   /* of the output files; NULL: none */
+    const char *title;    /* of the figure that runs now, for the progress bar */
+    struct json json;     /* only with --json */
+    unsigned verdicts[3]; /* how many claims got which */
+    unsigned failures;    /* figures that could not run */
+    bool plots_missing;   /* there is no gnuplot */
+};
+
+static void session_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct session *session = context;
+    progress_show(session->title, done, total);
+}
+
+static enum err session_distances(void *context, struct distance_tally *tally,
+                                  const struct topology *topology, struct why *why)
+{
+    const struct session *session = context;
+    return parallel_distances(tally, topology, session->figure_call.threads, NULL, why);
+}
+
+/* folder/name + ending */
+static enum err session_write(const struct session *session, const char *name, const char *ending,
+                              const struct text *text, struct why *why)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s%s", session->folder, name, ending) < 0)
+        return why_memory(why);
+    enum err err = file_write(path, text, why);
+    free(path);
+    return err;
+}
+
+/* The first table is NAME.csv, a further one NAME-TABLE.csv. */
+static enum err write_tables(const struct session *session, const struct figure *figure,
+                             const struct figure_result *result, struct why *why)
+{
+    enum err err = OK;
+    for (size_t i = 0; i < result->table_count && !err; i++) {
+        char ending[64];
+        struct text csv = {0};
+        snprintf(ending, sizeof ending, "%s%s.csv", i ? "-" : "", i ? result->tables[i].name : "");
+        report_csv(&csv, &result->tables[i]);
+        err = session_write(session, figure->name, ending, &csv, why);
+        text_fini(&csv);
+    }
+    return err;
+}
+
+static enum err write_json(const struct session *session, const struct figure *figure,
+                           const struct figure_result *result, struct why *why)
+{
+    struct text text = {0};
+    struct json json = json_make(&text, true);
+    json_object(&json);
+    report_json(&json, figure, &session->figure_call, result);
+    json_end(&json, '}');
+    enum err err = session_write(session, figure->name, ".json", &text, why);
+    text_fini(&text);
+    return err;
+}
+
+/* The script, and what gnuplot makes of it. */
+static enum err write_plot(struct session *session, const struct figure *figure,
+                           const struct figure_result *result, struct why *why)
+{
+    const char *const words[] = {"gnuplot", "-", NULL};
+    struct text script = {0};
+    struct process process;
+    plot_script(&script, figure, result);
+    enum err err = session_write(session, figure->name, ".gp", &script, why);
+    if (!err)
+        err = process_run(&process, words, &script, why);
+    text_fini(&script);
+    if (err)
+        return err;
+    if (process.missing)
+        session->plots_missing = true;
+    else if (process.status != 0 || process.out.size == 0)
+        err = why_fail(why, ERR_SYSTEM, "%s: gnuplot failed: %.200s", figure->name,
+                       process.fail.size ? process.fail.data : "no output");
+    else
+        err = session_write(session, figure->name, ".svg", &process.out, why);
+    process_fini(&process);
+    return err;
+}
+
+static enum err figure_write(struct session *session, const struct figure *figure,
+                             const struct figure_result *result, struct why *why)
+{
+    enum err err = write_tables(session, figure, result, why);
+    if (!err)
+        err = write_json(session, figure, result, why);
+    return err ? err : write_plot(session, figure, result, why);
+}
+
+/* A figure that cannot run, or whose files cannot be written, does not keep
+ * the others from it. */
+static void figure_report(struct session *session, const struct figure *figure)
+{
+    struct figure_result result;
+    struct why why = {""};
+    struct text *out = &session->call->out;
+    session->title = figure->name;
+    enum err err = figure_run(figure, &result, &session->figure_call, &why);
+    bool ran = !err;
+    if (ran && session->folder)
+        err = figure_write(session, figure, &result, &why);
+    for (size_t i = 0; ran && i < result.claim_count; i++)
+        session->verdicts[result.claims[i].verdict]++;
+    session->failures += err != OK;
+    for (char *at = why.text; *at; at++)
+        *at = *at == '\n' ? ' ' : *at;
+    if (session->call->json) {
+        json_object(&session->json);
+        if (ran)
+            report_json(&session->json, figure, &session->figure_call, &result);
+        else
+            json_put_string(&session->json, "name", figure->name);
+        if (err)
+            json_put_string(&session->json, "error", why.text[0] ? why.text : err_text(err));
+        json_end(&session->json, '}');
+    } else {
+        if (ran)
+            report_claims(out, figure, &result);
+        if (err)
+            text_printf(out, "%s: could not %s: %s\n", figure->name, ran ? "be written" : "run",
+                        why.text[0] ? why.text : err_text(err));
+        text_puts(out, "\n");
+    }
+    if (ran)
+        figure_result_fini(&result);
+}
+
+static void session_close(struct session *session)
+{
+    struct text *out = &session->call->out;
+    const unsigned *verdicts = session->verdicts;
+    if (session->call->json) {
+        json_end(&session->json, ']');
+        json_put_uint(&session->json, "agree", verdicts[VERDICT_AGREES]);
+        json_put_uint(&session->json, "differ", verdicts[VERDICT_DIFFERS]);
+        json_put_uint(&session->json, "cannot_be_reproduced", verdicts[VERDICT_MISSING]);
+        json_put_uint(&session->json, "could_not_run", session->failures);
+        json_put_bool(&session->json, "gnuplot_missing", session->plots_missing);
+        json_end(&session->json, '}');
+    } else {
+        text_count(out, verdicts[0] + verdicts[1] + verdicts[2], "claim", "claims");
+        text_printf(out, ": %u agree, %u differ, %u cannot be reproduced", verdicts[VERDICT_AGREES],
+                    verdicts[VERDICT_DIFFERS], verdicts[VERDICT_MISSING]);
+        if (session->failures) {
+            text_puts(out, "; ");
+            text_count(out, session->failures, "figure failed", "figures failed");
+        }
+        text_puts(out, "\n");
+        if (session->plots_missing)
+            text_puts(out, "no plots were drawn: gnuplot is not installed\n");
+    }
+    if (session->failures)
+        session->call->health = ERR_SYSTEM;
+}
+
+static enum err session_run(struct call *call, const struct figure *const *list, struct why *why)
+{
+    struct session session = {.call = call, .folder = call_option(call, "out")};
+    session.figure_call = (struct figure_call){
+        .quick = call_has(call, "quick"),
+        .seed = 1,
+        .context = &session,
+        .progress = session_progress,
+        .distances = session_distances,
+    };
+    enum err err = call_uint(call, "seed", 0, UINT64_MAX, &session.figure_call.seed, why);
+    if (!err)
+        err = parallel_threads(call, &session.figure_call.threads, why);
+    if (!err && session.folder)
+        err = file_make_folder(session.folder, why);
+    if (err)
+        return err;
+    if (call->json) {
+        session.json = json_make(&call->out, true);
+        json_object(&session.json);
+        json_key(&session.json, "figures");
+        json_array(&session.json);
+    }
+    for (int i = 0; list[i]; i++)
+        figure_report(&session, list[i]);
+    session_close(&session);
+    return OK;
+}
+
+static enum err run_run(struct call *call, struct why *why)
+{
+    const struct figure *list[CALL_ARGUMENT_MAX + 1];
+    for (int i = 0; i < call->argument_count; i++) {
+        list[i] = figure_list_find(call->arguments[i]);
+        if (!list[i])
+            return why_fail(why, ERR_USAGE, "paper run: no figure '%s'; see 'weft paper list'",
+                            call->arguments[i]);
+    }
+    list[call->argument_count] = NULL;
+    return session_run(call, list, why);
+}
+
+static enum err all_run(struct call *call, struct why *why)
+{
+    const struct figure *list[FIGURE_LIST_MAX + 1] = {0};
+    for (int i = 0; i < FIGURE_LIST_MAX && (list[i] = figure_list_at(i)); i++)
+        ;
+    return session_run(call, list, why);
+}
+
+static const struct option run_options[] = {
+    {"quick", NULL, "smaller sizes: a second or so for each figure"},
+    {"out", "DIR", "write NAME.csv, NAME.json, NAME.gp and NAME.svg into this folder"},
+    {"seed", "N", "of everything random; 1 if not given"},
+    {"threads", "N", "how many work at once; all cores if not given"},
+    {0},
+};
+
+const struct command command_paper_run = {
+    .name = "paper run",
+    .arguments = "FIGURE...",
+    .summary = "compute figures anew and compare them with the paper",
+    .description =
+        "For each claim of a figure it prints what the paper says, what weft finds, and a\n"
+        "verdict computed from the two: \"agrees\", \"differs\" with the reason, or \"cannot be\n"
+        "reproduced\" with what is missing. A number agrees if it is equal within the rounding\n"
+        "of the printed one, or lies on the side of it that the paper says.\n"
+        "\n"
+        "With --out it writes the numbers behind the figure as CSV (a figure's second table is\n"
+        "NAME-TABLE.csv), everything as JSON, the plot as a gnuplot script, and, if gnuplot is\n"
+        "installed, the plot as SVG.\n"
+        "\n"
+        "The exit code is 0 if every figure ran, whatever the verdicts, and 1 if one could not.",
+    .options = run_options,
+    .examples = "  weft paper run nova-eq3\n"
+                "  weft paper run jelly-fig2a jelly-fig2b --out figures",
+    .run = run_run,
+};
+
+const struct command command_paper_all = {
+    .name = "paper all",
+    .arguments = "",
+    .summary = "compute every figure of 'weft paper list'",
+    .description = "As 'weft paper run' with the name of every figure.",
+    .options = run_options,
+    .examples = "  weft paper all --quick --out figures",
+    .run = all_run,
+};

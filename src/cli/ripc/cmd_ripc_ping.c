@@ -1,0 +1,415 @@
+/* weft ripc ping */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/ripc/ripc_call.h"
+#include "cli/ripc/ripc_ping.h"
+#include "cli/ripc/ripc_report.h"
+
+#define NSEC_PER_MS   1000000
+#define COUNT_DEFAULT 1000
+#define COUNT_MAX     10000000
+#define LOST_MAX      5 /* in a row, without an interval: nobody is there any more */
+#define SHORT_DEFAULT 64
+#define LONG_DEFAULT  (1 << 20)
+
+struct pinger {
+    struct ripc *ripc;
+    struct ripc_service *service;
+    ripc_id to;
+    uint64_t count, size;
+    int64_t interval_nsec, timeout_nsec;
+    bool item;        /* the bytes travel as a long item */
+    bool each;        /* a line for every answer */
+    char *bytes;      /* what is sent; owned, or the context's if long */
+    char *back;       /* return buffer, if long; the context's */
+    int64_t *samples; /* owned */
+    size_t sample_count, sample_capacity;
+    uint64_t sent, lost, damaged;
+    const char *gave_up; /* why it ended early, or NULL */
+    int64_t first_nsec;  /* of the first ping, which had to find the way */
+    struct ripc_name peer;
+    bool peer_known;
+    const char *transport; /* that carried the last one; NULL if none did */
+};
+
+static enum err pinger_parse(struct pinger *pinger, const struct call *call, struct why *why)
+{
+    uint64_t interval_ms = 0, timeout_ms = 1000;
+    *pinger = (struct pinger){.item = call_has(call, "long"), .each = call_has(call, "interval")};
+    pinger->size = pinger->item ? LONG_DEFAULT : SHORT_DEFAULT;
+    pinger->count = pinger->each ? COUNT_MAX : COUNT_DEFAULT;
+    enum err err = ripc_call_id(call->arguments[0], &pinger->to, why);
+    if (!err)
+        err = call_uint(call, "count", 1, COUNT_MAX, &pinger->count, why);
+    if (!err)
+        err = ripc_call_size(call, "size", sizeof(struct ripc_ping),
+                             pinger->item ? RIPC_INBOX_LIMIT : RIPC_SHORT_MAX, &pinger->size, why);
+    if (!err)
+        err = call_uint(call, "interval", 0, 3600000, &interval_ms, why);
+    if (!err)
+        err = call_uint(call, "timeout", 1, 3600000, &timeout_ms, why);
+    pinger->interval_nsec = (int64_t)interval_ms * NSEC_PER_MS;
+    pinger->timeout_nsec = (int64_t)timeout_ms * NSEC_PER_MS;
+    return err;
+}
+
+static enum err pinger_memory(struct pinger *pinger, struct why *why)
+{
+    pinger->bytes = pinger->item ? ripc_alloc(pinger->ripc, pinger->size) : malloc(pinger->size);
+    pinger->back = pinger->item ? ripc_alloc(pinger->ripc, pinger->size) : NULL;
+    if (!pinger->bytes || (pinger->item && !pinger->back))
+        return why_memory(why);
+    memset(pinger->bytes, 'w', pinger->size);
+    return OK;
+}
+
+static int64_t ping_send(struct pinger *pinger, const struct ripc_ping *head, int64_t deadline)
+{
+    struct iovec whole = {(void *)head, sizeof *head};
+    struct iovec item = {pinger->bytes, pinger->size};
+    struct iovec back = {pinger->back, pinger->size};
+    struct ripc_send send = {.to = pinger->to,
+                             .shorts = &whole,
+                             .short_count = 1,
+                             .longs = &item,
+                             .long_count = 1,
+                             .returns = &back,
+                             .return_count = 1,
+                             .deadline = deadline};
+    /* The head is in the bytes, first and last, so that an answer can be told from the one before.
+     */
+    memcpy(pinger->bytes + pinger->size - sizeof *head, head, sizeof *head);
+    memcpy(pinger->bytes, head, sizeof *head);
+    if (!pinger->item)
+        return ripc_send(pinger->service, pinger->to, pinger->bytes, pinger->size, deadline);
+    return ripc_send_message(pinger->service, &send);
+}
+
+/* Are those the bytes that were sent? */
+static bool answer_good(const struct pinger *pinger, const struct ripc_message *message)
+{
+    if (!pinger->item)
+        return message->size == pinger->size &&
+               memcmp(message->data, pinger->bytes, pinger->size) == 0;
+    const struct ripc_item *item = message->long_count == 1 ? &message->longs[0] : NULL;
+    size_t last = pinger->size - sizeof(struct ripc_ping);
+    return item && item->data && item->size == pinger->size &&
+           memcmp(item->data, pinger->bytes, sizeof(struct ripc_ping)) == 0 &&
+           memcmp((char *)item->data + last, pinger->bytes + last, sizeof(struct ripc_ping)) == 0;
+}
+
+/* Waits for the answer to the ping with that head; late ones of others are
+ * passed over. Returns 1, 0 if it is damaged, or a negative errno. */
+static int answer_take(struct pinger *pinger, const struct ripc_ping *head, int64_t deadline,
+                       int64_t *at)
+{
+    struct ripc_message message;
+    for (;;) {
+        int result = ripc_receive(pinger->service, &message, 1, ripc_call_turn(deadline));
+        *at = ripc_now();
+        if (result == 1) {
+            bool ours =
+                message.size >= sizeof *head && memcmp(message.data, head, sizeof *head) == 0;
+            int good = ours && answer_good(pinger, &message);
+            ripc_release(&message);
+            if (ours)
+                return good;
+        } else if (!ripc_call_quiet(result)) {
+            return result;
+        }
+        if (*at >= deadline || ripc_call_stopped())
+            return -ETIMEDOUT;
+    }
+}
+
+/* One ping; the time it took, or a negative errno. */
+static int64_t ping_once(struct pinger *pinger, uint64_t sequence)
+{
+    struct ripc_ping head = {.magic = RIPC_PING_MAGIC, .sequence = sequence};
+    int64_t begun = ripc_now(), ended;
+    int64_t deadline = ripc_after(pinger->timeout_nsec);
+    int64_t operation = ping_send(pinger, &head, deadline);
+    if (operation < 0)
+        return operation;
+    int result = answer_take(pinger, &head, deadline, &ended);
+    if (operation > 0) {
+        int status = ripc_wait(pinger->service, operation, deadline);
+        if (status == -ETIMEDOUT || status == -EAGAIN)
+            ripc_cancel(pinger->service, operation, ripc_after(pinger->timeout_nsec));
+        if (result >= 0 && status < 0)
+            result = status;
+    }
+    if (pinger->item && result < 0) /* the next ping offers it again */
+        ripc_withdraw(pinger->service, pinger->back, ripc_after(pinger->timeout_nsec));
+    pinger->damaged += result == 0;
+    return result < 0 ? result : result == 0 ? -EBADMSG : ended - begun;
+}
+
+static enum err sample_add(struct pinger *pinger, int64_t nsec, struct why *why)
+{
+    if (!array_reserve(&pinger->samples, &pinger->sample_capacity, pinger->sample_count + 1,
+                       sizeof *pinger->samples))
+        return why_memory(why);
+    pinger->samples[pinger->sample_count++] = nsec;
+    return OK;
+}
+
+static void peer_look(void *argument, const struct ripc_name *name)
+{
+    struct pinger *pinger = argument;
+    if (name->id != pinger->to || name->group)
+        return;
+    pinger->peer = *name;
+    pinger->peer_known = true;
+}
+
+static const char *loss_text(int64_t result)
+{
+    return result == -ETIMEDOUT ? "no answer" : ripc_strerror((int)result);
+}
+
+static enum err line_print(const struct pinger *pinger, struct call *call, int64_t result,
+                           struct why *why)
+{
+    if (!pinger->each || call->json)
+        return OK;
+    text_printf(&call->out, "%" PRIu64 ": ", pinger->sent);
+    if (result < 0)
+        text_puts(&call->out, loss_text(result));
+    else
+        ripc_report_nsec(&call->out, (double)result);
+    text_puts(&call->out, "\n");
+    return call_flush(call, why);
+}
+
+static enum err ping_all(struct pinger *pinger, struct call *call, struct why *why)
+{
+    enum err err = OK;
+    unsigned lost_in_a_row = 0;
+    while (!err && pinger->sent < pinger->count && !ripc_call_stopped()) {
+        int64_t begun = ripc_now();
+        int64_t result = ping_once(pinger, pinger->sent + 1);
+        if (ripc_call_stopped() && result == -ETIMEDOUT)
+            break; /* it was not given the time */
+        /* The first tells whether there is anybody at all. */
+        if (result < 0 && result != -ETIMEDOUT && pinger->sent == 0)
+            return ripc_call_fail_to(why, pinger->ripc, pinger->to, (int)result);
+        pinger->sent++;
+        pinger->lost += result < 0;
+        lost_in_a_row = result < 0 ? lost_in_a_row + 1 : 0;
+        if (pinger->sent == 1)
+            pinger->first_nsec = result;
+        if (result >= 0)
+            err = sample_add(pinger, result, why);
+        if (!err)
+            err = line_print(pinger, call, result, why);
+        if (!pinger->each && lost_in_a_row == LOST_MAX) {
+            pinger->gave_up = loss_text(result);
+            break;
+        }
+        if (pinger->interval_nsec && pinger->sent < pinger->count)
+            ripc_call_sleep(begun + pinger->interval_nsec);
+    }
+    return err;
+}
+
+struct spread {
+    double least, median, mean, p99, most;
+};
+
+static int sample_compare(const void *a, const void *b)
+{
+    int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+    return (one > other) - (one < other);
+}
+
+/* The first ping has to find the peer and connect: it is told apart, unless
+ * there is no other. */
+static struct spread spread_make(struct pinger *pinger)
+{
+    size_t skip = pinger->sample_count > 1 && pinger->first_nsec >= 0;
+    int64_t *samples = pinger->samples + skip;
+    size_t count = pinger->sample_count - skip;
+    size_t middle = count / 2, almost_last = (count * 99 + 99) / 100 - 1;
+    double sum = 0;
+    qsort(samples, count, sizeof *samples, sample_compare);
+    for (size_t i = 0; i < count; i++)
+        sum += (double)samples[i];
+    return (struct spread){.least = (double)samples[0],
+                           .median = (double)samples[middle],
+                           .mean = sum / (double)count,
+                           .p99 = (double)samples[almost_last],
+                           .most = (double)samples[count - 1]};
+}
+
+static void pings_json(const struct pinger *pinger, const struct spread *spread, double seconds,
+                       struct text *out)
+{
+    struct json json = json_make(out, true);
+    json_object(&json);
+    json_put_uint(&json, "to", pinger->to);
+    json_put_uint(&json, "size", pinger->size);
+    json_put_bool(&json, "long", pinger->item);
+    if (pinger->peer_known) {
+        json_put_uint(&json, "pid", (uint64_t)pinger->peer.pid);
+        json_put_string(&json, "address", pinger->peer.address);
+    } else {
+        json_put_null(&json, "pid");
+        json_put_null(&json, "address");
+    }
+    if (pinger->transport)
+        json_put_string(&json, "transport", pinger->transport);
+    else
+        json_put_null(&json, "transport");
+    json_put_uint(&json, "sent", pinger->sent);
+    json_put_uint(&json, "answered", pinger->sample_count);
+    json_put_uint(&json, "lost", pinger->lost);
+    json_put_uint(&json, "damaged", pinger->damaged);
+    if (pinger->gave_up)
+        json_put_string(&json, "gave_up", pinger->gave_up);
+    else
+        json_put_null(&json, "gave_up");
+    json_put_number(&json, "seconds", seconds);
+    json_key(&json, "first_ns");
+    if (pinger->first_nsec >= 0 && pinger->sent)
+        json_uint(&json, (uint64_t)pinger->first_nsec);
+    else
+        json_null(&json);
+    json_key(&json, "round_trip_ns");
+    if (pinger->sample_count) {
+        json_object(&json);
+        json_put_number(&json, "min", spread->least);
+        json_put_number(&json, "median", spread->median);
+        json_put_number(&json, "mean", spread->mean);
+        json_put_number(&json, "p99", spread->p99);
+        json_put_number(&json, "max", spread->most);
+        json_end(&json, '}');
+    } else {
+        json_null(&json);
+    }
+    json_end(&json, '}');
+}
+
+static void nsec_text(struct text *out, const char *label, double nsec)
+{
+    text_printf(out, "%s ", label);
+    ripc_report_nsec(out, nsec);
+}
+
+static void pings_text(const struct pinger *pinger, const struct spread *spread, double seconds,
+                       struct text *out)
+{
+    char id[RIPC_ID_TEXT];
+    text_printf(out, "%s", ripc_id_text(pinger->to, id));
+    if (pinger->peer_known && pinger->peer.pid)
+        text_printf(out, " (pid %d, %s)", pinger->peer.pid, pinger->peer.address);
+    else if (pinger->peer_known)
+        text_printf(out, " (%s)", pinger->peer.address);
+    text_printf(
+        out, "%s%s: %" PRIu64 " %s pings of %" PRIu64 " bytes, %zu answered, %" PRIu64 " lost",
+        pinger->transport ? " over " : "", pinger->transport ? pinger->transport : "", pinger->sent,
+        pinger->item ? "long" : "short", pinger->size, pinger->sample_count, pinger->lost);
+    if (pinger->damaged)
+        text_printf(out, ", %" PRIu64 " of them damaged", pinger->damaged);
+    text_printf(out, ", in %.3f s", seconds);
+    if (pinger->gave_up)
+        text_printf(out, "; gave up: %s", pinger->gave_up);
+    text_puts(out, "\n");
+    if (!pinger->sample_count)
+        return;
+    nsec_text(out, "round trip: min", spread->least);
+    nsec_text(out, ", median", spread->median);
+    nsec_text(out, ", p99", spread->p99);
+    nsec_text(out, ", max", spread->most);
+    if (pinger->sample_count > 1 && pinger->first_nsec >= 0)
+        nsec_text(out, "; the first one", (double)pinger->first_nsec);
+    if (pinger->item)
+        text_printf(out, "\n%.2f GB/s, there and back", 2 * (double)pinger->size / spread->median);
+    text_puts(out, "\n");
+}
+
+static enum err pinger_run(struct pinger *pinger, struct call *call, struct why *why)
+{
+    struct spread spread = {0};
+    enum err err = ripc_call_bind(pinger->ripc, 0, false, &pinger->service, why);
+    if (!err)
+        err = pinger_memory(pinger, why);
+    int64_t begun = ripc_now();
+    if (!err)
+        err = ping_all(pinger, call, why);
+    if (err)
+        return err;
+    double seconds = (double)(ripc_now() - begun) / 1e9;
+    (void)ripc_list(pinger->ripc, peer_look, pinger); /* nice to know, no reason to fail */
+    pinger->transport = ripc_transport(pinger->service, pinger->to);
+    if (pinger->sample_count)
+        spread = spread_make(pinger);
+    if (call->json)
+        pings_json(pinger, &spread, seconds, &call->out);
+    else
+        pings_text(pinger, &spread, seconds, &call->out);
+    if (pinger->gave_up || (pinger->sent && !pinger->sample_count))
+        call->health = ERR_SYSTEM;
+    return OK;
+}
+
+static enum err ping_run(struct call *call, struct why *why)
+{
+    struct pinger pinger;
+    struct ripc_config config = {0};
+    enum err err = pinger_parse(&pinger, call, why);
+    if (err)
+        return err;
+    if (call_has(call, "block"))
+        config.spin_nsec = config.yield_nsec = -1;
+    ripc_call_catch();
+    err = ripc_call_open(call, &config, &pinger.ripc, why);
+    if (err)
+        return err;
+    err = pinger_run(&pinger, call, why);
+    ripc_close(pinger.ripc, RIPC_NOW);
+    if (!pinger.item)
+        free(pinger.bytes);
+    free(pinger.samples);
+    return err;
+}
+
+static const struct option ping_options[] = {
+    {"count", "N", "so many pings (1000; with --interval: until Ctrl-C)"},
+    {"size", "SIZE", "bytes of each (64; with --long: 1M)"},
+    {"interval", "MS", "wait that long between two, and print each"},
+    {"timeout", "MS", "an answer later than this is lost (1000)"},
+    {"long", NULL, "as long items, answered into a return buffer"},
+    {"block", NULL, "sleep at once when there is nothing, without polling first"},
+    RIPC_CALL_OPTIONS,
+    {0},
+};
+
+const struct command command_ripc_ping = {
+    .name = "ripc ping",
+    .arguments = "ID",
+    .summary = "round trips to a service that 'weft ripc serve' runs",
+    .description =
+        "Sends pings, each after the answer to the one before, and prints the shortest, the "
+        "median, the 99th percentile and the longest round trip. The first ping has to find the "
+        "peer and is told apart. With --interval every answer is printed as it comes.\n\n"
+        "The pings are answered by 'weft ripc serve ID', which polls for a while before it sleeps, "
+        "as ping does; with --block on both sides the time to wake each other is in the round "
+        "trip. Without --interval it gives up after 5 lost pings in a row, and says why. It fails "
+        "if "
+        "it gave up, if nobody has ID or if no ping was answered.",
+    .options = ping_options,
+    .examples = "  weft ripc ping 42\n"
+                "  weft ripc ping 42 --interval 1000\n"
+                "  weft ripc ping 42 --long --size 64M --count 20\n"
+                "  weft ripc ping 42 --json",
+    .streams = true,
+    .run = ping_run,
+};

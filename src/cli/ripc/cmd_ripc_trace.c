@@ -1,0 +1,336 @@
+/* weft ripc trace: watches contexts of this host through the rings they leave
+ * in the domain's folder. Contexts that appear while it runs are watched too. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/ripc/ripc_call.h"
+#include "ripc/trace/trace.h"
+#include "transport/domain.h"
+
+#define WATCHED_MAX 256    /* contexts at once; more are told, not watched */
+#define BATCH       512    /* records of one context between two prints */
+#define LISTED_MAX  100000 /* records in one object */
+#define PAUSE_NSEC  20000000LL
+#define SCAN_NSEC   500000000LL
+
+struct watched {
+    uint64_t context;
+    struct trace_reader *reader;
+};
+
+struct line {
+    uint64_t context;
+    struct trace_record record;
+};
+
+struct watcher {
+    struct call *call;
+    struct json json;
+    char folder[DOMAIN_PATH_MAX];
+    struct watched watched[WATCHED_MAX];
+    unsigned count;
+    uint64_t only_context; /* 0: all */
+    ripc_id only_id;       /* 0: all; else its records, or those about it as a peer */
+    uint64_t limit;        /* records to print; 0: no end */
+    uint64_t shown, lost, unwatched;
+    uint64_t seen; /* contexts in all, also those that have ended */
+    int64_t deadline, begun, scanned;
+    struct line *lines; /* owned; those of one turn */
+    size_t line_capacity;
+};
+
+/* --- whom to watch --- */
+
+struct target {
+    uint64_t number;
+    uint64_t context; /* of the service with that id, or of the process */
+    bool id, pid;
+};
+
+static void target_look(void *argument, const struct ripc_name *name)
+{
+    struct target *target = argument;
+    bool id = name->id == target->number;
+    bool pid = !target->id && name->pid > 0 && (uint64_t)name->pid == target->number;
+    if (!id && !pid)
+        return;
+    /* An id of several (a group) names no single context. */
+    target->context = target->id && target->context != name->context ? 0 : name->context;
+    target->id |= id;
+    target->pid |= pid;
+}
+
+/* A word is an id that somebody has, the pid of a process that has one, or a
+ * context, in this order. */
+static enum err watcher_target(struct watcher *watcher, const char *word, struct why *why)
+{
+    struct ripc *ripc;
+    struct target target = {0};
+    char *end;
+    if (strlen(word) == 16 && strspn(word, "0123456789abcdef") == 16) {
+        watcher->only_context = strtoull(word, &end, 16);
+        return OK;
+    }
+    enum err err = ripc_call_id(word, &target.number, why);
+    if (!err)
+        err = ripc_call_open(watcher->call, NULL, &ripc, why);
+    if (err)
+        return err;
+    int count = ripc_list(ripc, target_look, &target);
+    ripc_close(ripc, RIPC_NOW);
+    if (count < 0)
+        return ripc_call_fail(why, count, "names");
+    if (!target.id && !target.pid)
+        return why_fail(why, ERR_SYSTEM, "%s: no service has that id, and no process that pid",
+                        word);
+    watcher->only_id = target.id ? target.number : 0;
+    watcher->only_context = target.id ? 0 : target.context;
+    return OK;
+}
+
+static bool watcher_has(const struct watcher *watcher, uint64_t context)
+{
+    for (unsigned i = 0; i < watcher->count; i++)
+        if (watcher->watched[i].context == context)
+            return true;
+    return false;
+}
+
+static void context_add(struct watcher *watcher, uint64_t context)
+{
+    if (watcher_has(watcher, context))
+        return;
+    if (watcher->count == WATCHED_MAX) {
+        watcher->unwatched++;
+        return;
+    }
+    struct watched *watched = &watcher->watched[watcher->count];
+    watched->context = context;
+    /* It may have ended between the look at the folder and now. */
+    if (trace_reader_open(&watched->reader, watcher->folder, context) < 0)
+        return;
+    watcher->count++;
+    watcher->seen++;
+}
+
+/* Looks for rings in the folder. */
+static enum err watcher_scan(struct watcher *watcher, struct why *why)
+{
+    DIR *folder = opendir(watcher->folder);
+    if (!folder)
+        return why_fail(why, ERR_SYSTEM, "%s: %s", watcher->folder, strerror(errno));
+    watcher->unwatched = 0;
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        const char *name = entry->d_name;
+        char *end;
+        if (strncmp(name, "trace.", 6) != 0 || !name[6])
+            continue;
+        uint64_t context = strtoull(name + 6, &end, 16);
+        if (*end || (watcher->only_context && context != watcher->only_context))
+            continue;
+        context_add(watcher, context);
+    }
+    closedir(folder);
+    watcher->scanned = ripc_now();
+    return OK;
+}
+
+/* --- what they did --- */
+
+static bool record_wanted(const struct watcher *watcher, const struct trace_record *record)
+{
+    return !watcher->only_id || record->service == watcher->only_id ||
+           record->peer == watcher->only_id;
+}
+
+static int line_compare(const void *a, const void *b)
+{
+    const struct line *one = a, *other = b;
+    return (one->record.at > other->record.at) - (one->record.at < other->record.at);
+}
+
+static void line_json(struct json *json, const struct line *line)
+{
+    char context[RIPC_CONTEXT_TEXT];
+    json_object(json);
+    json_put_number(json, "at", (double)line->record.at / 1e9);
+    json_put_string(json, "context", ripc_context_text(line->context, context));
+    json_put_string(json, "event", trace_event_name(line->record.event));
+    json_put_uint(json, "service", line->record.service);
+    json_put_uint(json, "peer", line->record.peer);
+    json_put_number(json, "value", (double)line->record.value);
+    json_end(json, '}');
+}
+
+static void line_text(struct text *out, const struct line *line, int64_t begun)
+{
+    char context[RIPC_CONTEXT_TEXT], service[RIPC_ID_TEXT], peer[RIPC_ID_TEXT];
+    text_printf(out, "%12.6f  %s  %-9s  %s", (double)(line->record.at - begun) / 1e9,
+                ripc_context_text(line->context, context), trace_event_name(line->record.event),
+                ripc_id_text(line->record.service, service));
+    if (line->record.peer)
+        text_printf(out, " - %s", ripc_id_text(line->record.peer, peer));
+    if (line->record.value)
+        text_printf(out, "  %" PRId64, line->record.value);
+    text_puts(out, "\n");
+}
+
+/* Takes one batch of every context; how many lines that made, or -ENOMEM. */
+static int64_t lines_take(struct watcher *watcher)
+{
+    struct trace_record batch[BATCH];
+    size_t count = 0;
+    if (watcher->line_capacity < (size_t)watcher->count * BATCH) {
+        size_t capacity = (size_t)watcher->count * BATCH;
+        struct line *lines = reallocarray(watcher->lines, capacity, sizeof *lines);
+        if (!lines)
+            return -ENOMEM;
+        watcher->lines = lines;
+        watcher->line_capacity = capacity;
+    }
+    for (unsigned i = 0; i < watcher->count;) {
+        struct watched *watched = &watcher->watched[i];
+        int taken = trace_reader_take(watched->reader, batch, BATCH, &watcher->lost);
+        for (int k = 0; k < taken; k++)
+            if (record_wanted(watcher, &batch[k]))
+                watcher->lines[count++] = (struct line){watched->context, batch[k]};
+        if (taken >= 0) {
+            i++;
+            continue;
+        }
+        trace_reader_close(watched->reader); /* it has ended; the last takes its place */
+        *watched = watcher->watched[--watcher->count];
+    }
+    if (count)
+        qsort(watcher->lines, count, sizeof *watcher->lines, line_compare);
+    return (int64_t)count;
+}
+
+static enum err lines_print(struct watcher *watcher, size_t count, struct why *why)
+{
+    struct call *call = watcher->call;
+    for (size_t i = 0; i < count && (!watcher->limit || watcher->shown < watcher->limit); i++) {
+        if (!call->json)
+            line_text(&call->out, &watcher->lines[i], watcher->begun);
+        else if (watcher->shown < LISTED_MAX)
+            line_json(&watcher->json, &watcher->lines[i]);
+        watcher->shown++;
+    }
+    return call->json ? OK : call_flush(call, why);
+}
+
+static enum err watcher_run(struct watcher *watcher, struct why *why)
+{
+    enum err err = OK;
+    while (!err && (!watcher->limit || watcher->shown < watcher->limit)) {
+        bool ending = ripc_call_stopped() || ripc_now() >= watcher->deadline;
+        if (!ending && ripc_now() - watcher->scanned > SCAN_NSEC)
+            err = watcher_scan(watcher, why);
+        int64_t count = err ? 0 : lines_take(watcher);
+        if (count < 0)
+            err = why_memory(why);
+        else if (count > 0)
+            err = lines_print(watcher, (size_t)count, why);
+        if (ending) /* after one more look, at what came last */
+            break;
+        if (count < BATCH)
+            ripc_call_sleep(ripc_call_turn(ripc_after(PAUSE_NSEC)));
+    }
+    return err;
+}
+
+static void totals_print(struct watcher *watcher)
+{
+    struct text *out = &watcher->call->out;
+    if (watcher->call->json) {
+        json_end(&watcher->json, ']');
+        json_put_uint(&watcher->json, "shown", watcher->shown);
+        json_put_uint(&watcher->json, "lost", watcher->lost);
+        json_put_uint(&watcher->json, "contexts", watcher->seen);
+        json_end(&watcher->json, '}');
+        return;
+    }
+    text_count(out, watcher->shown, "record", "records");
+    text_printf(out, ", %" PRIu64 " lost, of ", watcher->lost);
+    text_count(out, watcher->seen, "context", "contexts");
+    if (watcher->unwatched)
+        text_printf(out, "; %" PRIu64 " more were not watched", watcher->unwatched);
+    text_puts(out, "\n");
+}
+
+static enum err watcher_open(struct watcher *watcher, struct call *call, struct why *why)
+{
+    *watcher = (struct watcher){.call = call, .begun = ripc_now()};
+    enum err err = ripc_call_seconds(call, &watcher->deadline, why);
+    if (!err)
+        err = call_uint(call, "count", 1, UINT64_MAX, &watcher->limit, why);
+    if (!err && call->argument_count)
+        err = watcher_target(watcher, call->arguments[0], why);
+    if (err)
+        return err;
+    err = ripc_call_domain(call, watcher->folder, NULL, why);
+    if (!err)
+        err = watcher_scan(watcher, why);
+    if (!err && watcher->only_context && !watcher->count)
+        err = why_fail(why, ERR_SYSTEM, "%s: no such context here", call->arguments[0]);
+    return err;
+}
+
+static enum err trace_run(struct call *call, struct why *why)
+{
+    static struct watcher watcher;
+    ripc_call_catch();
+    enum err err = watcher_open(&watcher, call, why);
+    if (!err && call->json) {
+        watcher.json = json_make(&call->out, true);
+        json_object(&watcher.json);
+        json_key(&watcher.json, "records");
+        json_array(&watcher.json);
+    }
+    if (!err)
+        err = watcher_run(&watcher, why);
+    if (!err)
+        totals_print(&watcher);
+    for (unsigned i = 0; i < watcher.count; i++)
+        trace_reader_close(watcher.watched[i].reader);
+    free(watcher.lines);
+    if (watcher.folder[0])
+        domain_leave(watcher.folder);
+    return err;
+}
+
+static const struct option trace_options[] = {
+    {"seconds", "S", "end after this time"},
+    {"count", "N", "end after so many records"},
+    RIPC_CALL_OPTIONS,
+    {0},
+};
+
+const struct command command_ripc_trace = {
+    .name = "ripc trace",
+    .arguments = "[ID|PID|CONTEXT]",
+    .summary = "what the contexts of this host do, as it happens",
+    .description =
+        "Prints a line for every event of the domain's contexts on this host: the seconds since "
+        "the command began, the context, the event, the service and its peer, and a number: bytes, "
+        "or why. A context that nobody watches pays next to nothing for being watchable; one that "
+        "is watched writes into a ring, and what this command is too slow to read is counted as "
+        "lost.\n\n"
+        "A word narrows it: an id that somebody has (records of that service, or about it), the "
+        "pid of a process that has one, or a context as 'weft ripc list' prints it. It ends after "
+        "--seconds, after --count records or at Ctrl-C.\n\n"
+        "With --json one object is printed at the end, with the first 100000 records; 'at' is in "
+        "seconds of the monotonic clock.",
+    .options = trace_options,
+    .examples = "  weft ripc trace\n"
+                "  weft ripc trace 42 --seconds 5\n"
+                "  weft ripc trace --count 100 --json",
+    .streams = true,
+    .run = trace_run,
+};

@@ -1,0 +1,346 @@
+/* weft route deadlock */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/core/file.h"
+#include "cli/core/progress.h"
+#include "cli/route/route_call.h"
+#include "routing/deadlock/deadlock.h"
+#include "routing/deadlock/layers.h"
+
+struct examination {
+    struct route_call route;
+    const char *lanes; /* the word given, or "own" */
+    struct lane_rule rule;
+    bool layered;            /* --lanes layers */
+    uint32_t layers;         /* that would make it free; 0: not asked, or not to be had */
+    struct dependency graph; /* filled in if has_graph */
+    struct deadlock found;   /* filled in if has_found */
+    bool has_graph, has_found;
+};
+
+/* "own", "none", "hops", "layers" or a number of lanes. */
+static enum err read_lanes(const struct call *call, struct examination *examination,
+                           struct why *why)
+{
+    const char *word = call_option(call, "lanes");
+    uint64_t count = 1;
+    examination->lanes = word ? word : "own";
+    if (!word || !strcmp(word, "own"))
+        examination->rule.kind = LANE_OWN;
+    else if (!strcmp(word, "none"))
+        examination->rule = (struct lane_rule){LANE_FOLDED, 1};
+    else if (!strcmp(word, "hops"))
+        examination->rule.kind = LANE_HOPS;
+    else if (!strcmp(word, "layers"))
+        examination->rule.kind = LANE_KEPT;
+    else if (call_uint(call, "lanes", 1, ROUTE_HOP_MAX, &count, NULL))
+        return why_fail(why, ERR_USAGE,
+                        "--lanes %s: expected own, none, hops, layers or a number from 1 to %u",
+                        word, ROUTE_HOP_MAX);
+    else
+        examination->rule = (struct lane_rule){LANE_FOLDED, (uint32_t)count};
+    examination->layered = examination->rule.kind == LANE_KEPT;
+    return OK;
+}
+
+static enum err examine_lanes(struct examination *examination, const struct lane_choice *choice,
+                              struct why *why)
+{
+    enum err err = dependency_find(&examination->graph, &examination->route.router,
+                                   examination->rule, choice, progress_observer, why);
+    examination->has_graph = !err;
+    if (!err)
+        err = deadlock_judge(&examination->found, &examination->graph, why);
+    examination->has_found = !err;
+    return err;
+}
+
+/* Looks for layers, and, if these are the lanes asked for, examines them like
+ * any others: what is printed does not rest on the search alone. */
+static enum err examine_layers(struct examination *examination, struct why *why)
+{
+    const struct router *router = &examination->route.router;
+    struct layers layers;
+    bool found;
+    enum err err = layers_find(&layers, router, &found, progress_observer, why);
+    if (err)
+        return err;
+    examination->layers = layers.count;
+    if (examination->layered && !found)
+        return why_fail(why, ERR_USAGE, "--lanes layers: %s cannot be made free by layers here",
+                        router->algorithm->name);
+    if (examination->layered) {
+        struct lane_choice choice = layers_choice(&layers);
+        err = examine_lanes(examination, &choice, why);
+    }
+    layers_fini(&layers);
+    return err;
+}
+
+static enum err examine(struct examination *examination, struct why *why)
+{
+    if (examination->layered)
+        return examine_layers(examination, why);
+    enum err err = examine_lanes(examination, NULL, why);
+    if (!err && !examination->found.free && examination->found.lanes == 1)
+        err = examine_layers(examination, why);
+    return err;
+}
+
+/* --- every dependency, as lines that another program can check --- */
+
+static enum err write_dependencies(const char *path, const struct examination *examination,
+                                   struct why *why)
+{
+    const struct dependency *graph = &examination->graph;
+    const uint32_t *number = examination->found.drain.number;
+    struct text out = {0};
+    text_puts(&out, "channel,lane,number,next_channel,next_lane,next_number,wait,from,to,hops\n");
+    for (uint32_t wait = 0; wait < graph->waits.count; wait++) {
+        const uint32_t *numbers = dependency_wait(graph, wait);
+        const struct waiting *packet = &graph->examples[wait];
+        struct virtual_channel held = dependency_channel(graph, numbers[0]);
+        for (uint32_t i = 1; i < graph->width && numbers[i] != INTERN_NONE; i++) {
+            struct virtual_channel next = dependency_channel(graph, numbers[i]);
+            text_printf(&out, "%u,%u,", held.channel, held.lane);
+            if (number[numbers[0]] != DRAIN_STUCK)
+                text_printf(&out, "%u", number[numbers[0]]);
+            text_printf(&out, ",%u,%u,", next.channel, next.lane);
+            if (number[numbers[i]] != DRAIN_STUCK)
+                text_printf(&out, "%u", number[numbers[i]]);
+            text_printf(&out, ",%u,%u,%u,%u\n", wait, packet->from, packet->to, packet->hops);
+        }
+    }
+    enum err err = text_ok(&out) ? file_write(path, &out, why) : why_memory(why);
+    text_fini(&out);
+    return err;
+}
+
+/* --- reports --- */
+
+static void put_node(struct json *json, const char *key, const struct topology *topology,
+                     uint32_t node)
+{
+    char name[NODE_NAME_SIZE];
+    json_put_string(json, key, topology_name(topology, node, name));
+}
+
+static void cycle_json(struct json *json, const struct examination *examination)
+{
+    const struct topology *topology = &examination->route.topology;
+    const struct graph *graph = &topology->graph;
+    json_key(json, "cycle");
+    if (examination->found.free) {
+        json_null(json);
+        return;
+    }
+    json_array(json);
+    for (uint32_t i = 0; i < examination->found.cycle_length; i++) {
+        const struct deadlock_step *step = &examination->found.cycle[i];
+        json_object(json);
+        json_put_uint(json, "channel", step->held.channel);
+        put_node(json, "from", topology, graph_channel_from(graph, step->held.channel));
+        put_node(json, "to", topology, graph_channel_to(graph, step->held.channel));
+        json_put_uint(json, "lane", step->held.lane);
+        json_key(json, "packet");
+        json_object(json);
+        put_node(json, "from", topology, step->packet.from);
+        put_node(json, "to", topology, step->packet.to);
+        json_put_uint(json, "hops", step->packet.hops);
+        json_end(json, '}');
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+static void report_json(struct text *out, const struct examination *examination, const char *name)
+{
+    const struct router *router = &examination->route.router;
+    const struct deadlock *found = &examination->found;
+    struct json json = json_make(out, true);
+    json_object(&json);
+    json_put_string(&json, "topology", name);
+    json_put_string(&json, "algorithm", router->algorithm->name);
+    json_put_bool(&json, "oblivious", router->algorithm->oblivious);
+    json_put_string(&json, "lanes", examination->lanes);
+    json_put_bool(&json, "free", found->free);
+    json_put_bool(&json, "wormhole_free", found->wormhole);
+    json_put_uint(&json, "virtual_channels", found->lanes);
+    json_put_uint(&json, "virtual_channels_declared", router->lane_count);
+    json_put_uint(&json, "channels", graph_channel_count(&router->topology->graph));
+    json_put_uint(&json, "held", found->channels);
+    json_put_uint(&json, "stuck", found->stuck);
+    json_put_uint(&json, "states", found->states);
+    json_put_uint(&json, "dependencies", found->dependencies);
+    cycle_json(&json, examination);
+    if (found->free)
+        json_put_null(&json, "at_once");
+    else
+        json_put_bool(&json, "at_once", found->at_once);
+    if (examination->layers)
+        json_put_uint(&json, "layers", examination->layers);
+    else
+        json_put_null(&json, "layers");
+    json_end(&json, '}');
+    text_puts(out, "\n");
+}
+
+static void line(struct text *out, const char *label)
+{
+    text_printf(out, "  %-18s", label);
+}
+
+static void cycle_text(struct text *out, const struct examination *examination)
+{
+    const struct topology *topology = &examination->route.topology;
+    const struct graph *graph = &topology->graph;
+    const struct deadlock *found = &examination->found;
+    text_printf(out, "\n  %8s %5s   %-24s %s\n", "channel", "lane", "between",
+                "held by a packet that waits for the next");
+    for (uint32_t i = 0; i < found->cycle_length; i++) {
+        const struct deadlock_step *step = &found->cycle[i];
+        char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
+        struct text between = {0};
+        text_printf(&between, "%s -> %s",
+                    topology_name(topology, graph_channel_from(graph, step->held.channel), from),
+                    topology_name(topology, graph_channel_to(graph, step->held.channel), to));
+        text_printf(out, "  %8u %5u   %-24s from %s to %s, after ", step->held.channel,
+                    step->held.lane, text_ok(&between) ? between.data : "",
+                    topology_name(topology, step->packet.from, from),
+                    topology_name(topology, step->packet.to, to));
+        text_count(out, step->packet.hops, "hop", "hops");
+        text_puts(out, "\n");
+        text_fini(&between);
+    }
+    text_puts(out, "\n");
+    const char *meaning =
+        found->at_once
+            ? "Sent at the same moment, as many of each as a channel holds, they take their first "
+              "channels and none moves again."
+        : examination->route.router.algorithm->oblivious
+            ? "Each of these waits can happen; the proof of freedom fails. Whether all can happen "
+              "at once is not decided."
+            : "These channels do not drain: packets can wait in each with no way out but to "
+              "others like it.";
+    text_wrap(out, meaning, strlen(meaning), 2, 78);
+}
+
+static void verdict_text(struct text *out, const struct examination *examination)
+{
+    const struct deadlock *found = &examination->found;
+    bool oblivious = examination->route.router.algorithm->oblivious;
+    line(out, "deadlock");
+    if (found->free && oblivious)
+        text_puts(out, "free: the dependencies have no cycle\n");
+    else if (found->wormhole)
+        text_puts(out, "free: each packet can always escape to lanes without a cycle\n");
+    else if (found->free)
+        text_puts(out, "free, if packets are stored whole: each can always turn to a channel "
+                       "that drains\n");
+    else if (found->at_once)
+        text_printf(out, "NOT free: a cycle of %u channels\n", found->cycle_length);
+    else
+        text_printf(out, "not proven free: a cycle of %u channels\n", found->cycle_length);
+}
+
+static void report_text(struct text *out, const struct examination *examination, const char *name)
+{
+    const struct router *router = &examination->route.router;
+    const struct deadlock *found = &examination->found;
+    text_printf(out, "%s on %s\n", router->algorithm->name, name);
+    verdict_text(out, examination);
+    line(out, "virtual channels");
+    text_printf(out, "%u", found->lanes);
+    if (examination->rule.kind == LANE_OWN)
+        text_puts(out, ", its own");
+    else if (examination->rule.kind == LANE_HOPS)
+        text_puts(out, ", one for each hop taken");
+    else if (examination->layered)
+        text_puts(out, ", whole routes to each");
+    else
+        text_puts(out, ", its own folded");
+    if (examination->rule.kind == LANE_OWN && found->lanes < router->lane_count)
+        text_printf(out, "; of %u it may use", router->lane_count);
+    text_puts(out, "\n");
+    line(out, "dependencies");
+    text_printf(out, "%llu between %u held channels, from %llu states\n",
+                (unsigned long long)found->dependencies, found->channels,
+                (unsigned long long)found->states);
+    if (!examination->layered && examination->layers) {
+        line(out, "layers");
+        text_printf(out, "%u would make it free (--lanes layers)\n", examination->layers);
+    }
+    if (!found->free)
+        cycle_text(out, examination);
+}
+
+static enum err deadlock_run(struct call *call, struct why *why)
+{
+    struct examination examination = {0};
+    const char *path;
+    enum err err = call_out_file(call, "dependencies", &path, why);
+    if (!err)
+        err = read_lanes(call, &examination, why);
+    if (!err)
+        err = route_call_open(&examination.route, call, why);
+    if (err)
+        return err;
+    err = examine(&examination, why);
+    if (!err && path)
+        err = write_dependencies(path, &examination, why);
+    if (!err && call->json)
+        report_json(&call->out, &examination, call->arguments[0]);
+    else if (!err)
+        report_text(&call->out, &examination, call->arguments[0]);
+    if (examination.has_found)
+        deadlock_fini(&examination.found);
+    if (examination.has_graph)
+        dependency_fini(&examination.graph);
+    route_call_close(&examination.route);
+    return err;
+}
+
+static const struct option deadlock_options[] = {
+    ROUTE_CALL_OPTIONS,
+    {"lanes", "own|none|hops|layers|N", "which virtual channels (default own); N folds its own"},
+    {"dependencies", "FILE", "write every dependency, with its number and an example, as CSV"},
+    {0},
+};
+
+const struct command command_route_deadlock = {
+    .name = "route deadlock",
+    .arguments = "SPEC|FILE",
+    .summary = "prove a routing free of deadlock, or show a cycle",
+    .description =
+        "Follows every packet from every source to every destination through everything it may "
+        "do, and notes which virtual channel it can hold while it waits for which: the channel "
+        "dependency graph. Prints \"free\" with the number of virtual channels used, or a "
+        "shortest cycle, with a packet for each of its steps.\n\n"
+        "Free is a proof: the virtual channels are numbered so that every packet waits for one "
+        "with a lower number. The numbering is checked wait by wait, and --dependencies writes it "
+        "down for others to check.\n\n"
+        "A cycle under oblivious routing is one of real waits. If every packet of it holds its "
+        "first channel and has no other way to go, sending them at the same moment stops them for "
+        "ever, and the verdict is NOT free; else whether all waits can come about at once is not "
+        "decided, and the verdict "
+        "is not proven free. Of shortest cycles one of the first kind is shown if there is one. "
+        "An adaptive packet waits for several channels and needs one of them: routing is free if "
+        "each can always turn to one that drains, for packets that are stored whole "
+        "(store-and-forward, virtual cut-through); and for wormhole routing as well if there are "
+        "escape lanes without a cycle that are always offered and never left (Duato).\n\n"
+        "--lanes own takes the virtual channels that the algorithm names, N these modulo N, none "
+        "only one. hops takes one for each hop a packet has behind it, which is always free. "
+        "layers gives every route one virtual channel that it keeps, the first that stays without "
+        "a cycle: for ecmp and k-shortest every path, for others every way of starting. A routing "
+        "with one virtual channel that is not free is told how many layers it needs.\n\n"
+        "Packets start and end at nodes with servers; where none has any, at all.",
+    .options = deadlock_options,
+    .examples = "  weft route deadlock torus:8x8x8 --algorithm dor\n"
+                "  weft route deadlock torus:4x4 --algorithm dor --lanes none\n"
+                "  weft route deadlock novacube:6x6 --algorithm pora --json",
+    .run = deadlock_run,
+};

@@ -1,0 +1,299 @@
+/* weft route path */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/route/route_call.h"
+#include "routing/load/load.h"
+#include "routing/paths/ways.h"
+
+enum { STREAM_PACKETS = 0x7061636b }; /* "pack": no other draw of the seed uses it */
+
+struct path_report {
+    struct route_call route;
+    const char *name; /* of the network, as it was given */
+    uint32_t from, to;
+    bool all;
+    uint64_t count; /* packets drawn; 0 with --all */
+    double mean_path;
+    struct ways ways;
+};
+
+static enum err find_node(const struct path_report *report, const char *name, uint32_t *node,
+                          struct why *why)
+{
+    *node = topology_find(&report->route.topology, name);
+    if (*node == NODE_NONE)
+        return why_fail(why, ERR_USAGE, "%.150s: there is no node '%.100s'", report->name, name);
+    return OK;
+}
+
+/* Exact, also where packets are drawn. */
+static enum err find_mean(struct path_report *report, struct why *why)
+{
+    const struct graph *graph = &report->route.topology.graph;
+    struct load_walk *walk = NULL;
+    double *channels = array_new(graph_channel_count(graph), sizeof *channels);
+    enum err err = channels ? load_walk_open(&walk, &report->route.router, why) : why_memory(why);
+    if (!err)
+        err = load_add(walk, report->from, report->to, 1, channels, &report->mean_path, why);
+    load_walk_close(walk);
+    free(channels);
+    return err;
+}
+
+static enum err find_ways(struct path_report *report, struct why *why)
+{
+    const struct router *router = &report->route.router;
+    struct rng rng = rng_make(report->route.seed, STREAM_PACKETS);
+    if (!report->all)
+        return ways_draw(&report->ways, router, report->from, report->to, (uint32_t)report->count,
+                         &rng, why);
+    return ways_list(&report->ways, router, report->from, report->to, why);
+}
+
+static void print_place(struct text *out, const struct topology *topology, uint32_t node)
+{
+    uint32_t at[AXIS_MAX];
+    topology_coordinate(topology, node, at);
+    for (uint32_t axis = 0; axis < topology->axis_count; axis++)
+        text_printf(out, "%c%u", axis ? ',' : '(', at[axis]);
+    if (topology->axis_count)
+        text_puts(out, ")");
+}
+
+/* Letters of the longest name on the first way. */
+static int name_width(const struct path_report *report)
+{
+    const struct topology *topology = &report->route.topology;
+    const struct path_set *set = &report->ways.paths;
+    char name[NODE_NAME_SIZE];
+    size_t width = strlen(topology_name(topology, report->from, name));
+    for (size_t hop = set->path_first[0]; hop < set->path_first[1]; hop++) {
+        uint32_t node = graph_channel_to(&topology->graph, set->channels[hop]);
+        size_t size = strlen(topology_name(topology, node, name));
+        width = size > width ? size : width;
+    }
+    return (int)width;
+}
+
+/* The only way there is, one hop a line. */
+static void print_hops(struct text *out, const struct path_report *report)
+{
+    const struct topology *topology = &report->route.topology;
+    const struct path_set *set = &report->ways.paths;
+    uint32_t node = report->from;
+    int width = name_width(report);
+    char name[NODE_NAME_SIZE];
+    for (size_t hop = 0; hop <= set->hop_count; hop++) {
+        bool last = hop == set->hop_count;
+        text_printf(out, "  %-*s%s", last && !topology->axis_count ? 0 : width,
+                    topology_name(topology, node, name), topology->axis_count ? "  " : "");
+        print_place(out, topology, node);
+        if (!last) {
+            uint32_t channel = set->channels[hop];
+            text_printf(out, "  port %u", graph_channel_port(&topology->graph, channel));
+            node = graph_channel_to(&topology->graph, channel);
+        }
+        text_puts(out, "\n");
+    }
+}
+
+/* One way a line: nodes, each but the last with the port it is left by. */
+static void print_way(struct text *out, const struct path_report *report, size_t way)
+{
+    const struct topology *topology = &report->route.topology;
+    const struct path_set *set = &report->ways.paths;
+    size_t first = set->path_first[way], end = set->path_first[way + 1];
+    double share = report->ways.shares[way];
+    uint32_t node = report->from;
+    char name[NODE_NAME_SIZE];
+    if (report->all)
+        text_printf(out, "  %11.6f", share);
+    else
+        text_printf(out, "  %11.0f", share);
+    text_printf(out, "  %4zu  %s", end - first, topology_name(topology, node, name));
+    print_place(out, topology, node);
+    for (size_t hop = first; hop < end; hop++) {
+        text_printf(out, ":%u", graph_channel_port(&topology->graph, set->channels[hop]));
+        node = graph_channel_to(&topology->graph, set->channels[hop]);
+        text_printf(out, " %s", topology_name(topology, node, name));
+        print_place(out, topology, node);
+    }
+    text_puts(out, "\n");
+}
+
+static void report_text(struct text *out, const struct path_report *report)
+{
+    const struct topology *topology = &report->route.topology;
+    size_t count = report->ways.paths.path_count;
+    char name[NODE_NAME_SIZE];
+    text_printf(out, "%s, %s", report->name, report->route.router.algorithm->name);
+    text_printf(out, ", from %s", topology_name(topology, report->from, name));
+    text_printf(out, " to %s\n", topology_name(topology, report->to, name));
+    text_printf(out, "mean path %.6g hops\n", report->mean_path);
+    if (count == 1) {
+        text_count(out, report->ways.paths.hop_count, "hop", "hops");
+        text_puts(out, report->all ? ", the only way\n" : "\n");
+        print_hops(out, report);
+        return;
+    }
+    text_count(out, count, "way", "ways");
+    if (!report->all)
+        text_printf(out, " of %llu packets", (unsigned long long)report->count);
+    text_printf(out, "\n\n  %11s  hops  node:port ...\n", report->all ? "probability" : "packets");
+    for (size_t i = 0; i < count; i++)
+        print_way(out, report, report->ways.order[i]);
+}
+
+static void node_json(struct json *json, const struct topology *topology, uint32_t node)
+{
+    char name[NODE_NAME_SIZE];
+    json_string(json, topology_name(topology, node, name));
+}
+
+static void coordinate_json(struct json *json, const struct topology *topology, uint32_t node)
+{
+    uint32_t at[AXIS_MAX];
+    topology_coordinate(topology, node, at);
+    json_array(json);
+    for (uint32_t axis = 0; axis < topology->axis_count; axis++)
+        json_uint(json, at[axis]);
+    json_end(json, ']');
+}
+
+/* The nodes of a way, each written by `put`. */
+static void
+nodes_json(struct json *json, const char *key, const struct path_report *report, size_t way,
+           void (*put)(struct json *json, const struct topology *topology, uint32_t node))
+{
+    const struct topology *topology = &report->route.topology;
+    const struct path_set *set = &report->ways.paths;
+    json_key(json, key);
+    json_array(json);
+    put(json, topology, report->from);
+    for (size_t hop = set->path_first[way]; hop < set->path_first[way + 1]; hop++)
+        put(json, topology, graph_channel_to(&topology->graph, set->channels[hop]));
+    json_end(json, ']');
+}
+
+static void way_json(struct json *json, const struct path_report *report, size_t way)
+{
+    const struct topology *topology = &report->route.topology;
+    const struct path_set *set = &report->ways.paths;
+    size_t first = set->path_first[way], end = set->path_first[way + 1];
+    json_object(json);
+    json_put_uint(json, "hops", end - first);
+    if (report->all) {
+        json_put_number(json, "probability", report->ways.shares[way]);
+        json_put_null(json, "packets");
+    } else {
+        json_put_null(json, "probability");
+        json_put_uint(json, "packets", (uint64_t)report->ways.shares[way]);
+    }
+    nodes_json(json, "nodes", report, way, node_json);
+    if (topology->axis_count)
+        nodes_json(json, "coordinates", report, way, coordinate_json);
+    json_key(json, "ports");
+    json_array(json);
+    for (size_t hop = first; hop < end; hop++)
+        json_uint(json, graph_channel_port(&topology->graph, set->channels[hop]));
+    json_end(json, ']');
+    json_key(json, "channels");
+    json_array(json);
+    for (size_t hop = first; hop < end; hop++)
+        json_uint(json, set->channels[hop]);
+    json_end(json, ']');
+    json_end(json, '}');
+}
+
+static void report_json(struct text *out, const struct path_report *report)
+{
+    const struct topology *topology = &report->route.topology;
+    struct json json = json_make(out, true);
+    char name[NODE_NAME_SIZE];
+    json_object(&json);
+    json_put_string(&json, "topology", report->name);
+    json_put_string(&json, "algorithm", report->route.router.algorithm->name);
+    json_put_string(&json, "from", topology_name(topology, report->from, name));
+    json_put_string(&json, "to", topology_name(topology, report->to, name));
+    json_put_uint(&json, "seed", report->route.seed);
+    json_put_bool(&json, "all", report->all);
+    if (report->all)
+        json_put_null(&json, "count");
+    else
+        json_put_uint(&json, "count", report->count);
+    json_put_number(&json, "mean_path", report->mean_path);
+    json_key(&json, "paths");
+    json_array(&json);
+    for (size_t i = 0; i < report->ways.paths.path_count; i++)
+        way_json(&json, report, report->ways.order[i]);
+    json_end(&json, ']');
+    json_end(&json, '}');
+}
+
+static enum err report_make(struct path_report *report, const struct call *call, struct why *why)
+{
+    enum err err = find_node(report, call->arguments[1], &report->from, why);
+    if (!err)
+        err = find_node(report, call->arguments[2], &report->to, why);
+    if (!err)
+        err = find_ways(report, why);
+    if (!err)
+        err = find_mean(report, why);
+    return err;
+}
+
+static enum err path_run(struct call *call, struct why *why)
+{
+    struct path_report report = {.name = call->arguments[0], .all = call_has(call, "all")};
+    report.count = report.all ? 0 : 1;
+    if (report.all && call_has(call, "count"))
+        return why_fail(why, ERR_USAGE, "--all draws no packets; leave --count out");
+    enum err err = call_uint(call, "count", 1, 1000000, &report.count, why);
+    if (!err)
+        err = route_call_open(&report.route, call, why);
+    if (err)
+        return err;
+    err = report_make(&report, call, why);
+    if (!err && call->json)
+        report_json(&call->out, &report);
+    else if (!err)
+        report_text(&call->out, &report);
+    ways_fini(&report.ways);
+    route_call_close(&report.route);
+    return err;
+}
+
+static const struct option path_options[] = {
+    ROUTE_CALL_OPTIONS,
+    {"count", "N", "send N packets and count how many take each way (default 1)"},
+    {"all", NULL, "every way a packet may take, with its probability"},
+    {0},
+};
+
+const struct command command_route_path = {
+    .name = "route path",
+    .arguments = "SPEC|FILE FROM TO",
+    .summary = "the way a packet takes between two nodes",
+    .description =
+        "Sends a packet from one node to another under a routing algorithm and prints the nodes it "
+        "passes, each with the port it is left by, and where the network has axes, their "
+        "coordinates. Another seed draws another packet; ecmp and k-shortest also choose by it "
+        "among paths of equal length.\n\n"
+        "With --count many packets are sent and each way is printed once, with the number that "
+        "took it. With --all none is drawn: all ways are printed with their probabilities, most "
+        "likely first. Where there are more than 100000 that is refused.\n\n"
+        "The mean path is exact: that of all packets, not of those drawn. Of an adaptive "
+        "algorithm, all ways that a packet may take at a node count alike.",
+    .options = path_options,
+    .examples = "  weft route path torus:8x8 0 27 --algorithm dor\n"
+                "  weft route path torus:8x8 0 27 --algorithm romm --all\n"
+                "  weft route path jellyfish:n=50,degree=5,seed=1 0 17 --algorithm k-shortest "
+                "--ways 4 --all --json",
+    .run = path_run,
+};

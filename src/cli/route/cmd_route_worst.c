@@ -1,0 +1,82 @@
+/* weft route worst */
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/core/load.h"
+#include "cli/core/progress.h"
+#include "cli/route/load_report.h"
+#include "cli/route/route_call.h"
+
+/* All channels under the worst permutation: adds up again, by another way. */
+static enum err load_again(struct load_report *report, struct why *why)
+{
+    struct traffic traffic;
+    enum err err = worst_traffic(&report->worst, report->router->topology, &traffic, why);
+    if (err)
+        return err;
+    err = load_find(&report->load, report->router, &traffic, progress_observer, why);
+    traffic_fini(&traffic);
+    return err;
+}
+
+static enum err worst_make(struct load_report *report, const struct call *call, struct why *why)
+{
+    struct why reason = {""};
+    enum err err = worst_find(&report->worst, report->router, progress_observer, &reason);
+    if (err)
+        return load_refuse(report->name, err, &reason, why);
+    err = load_again(report, why);
+    return err ? err : load_report_capacity(report, call, why);
+}
+
+static enum err worst_run(struct call *call, struct why *why)
+{
+    struct route_call route;
+    enum err err = route_call_open(&route, call, why);
+    if (err)
+        return err;
+    struct load_report report = {
+        .name = call->arguments[0],
+        .router = &route.router,
+        .traffic = "worst permutation",
+        .channels = call_has(call, "channels"),
+        .is_worst = true,
+        .permutation = call_has(call, "permutation"),
+    };
+    err = worst_make(&report, call, why);
+    if (!err)
+        err = load_report_print(call, &report, why);
+    load_fini(&report.load);
+    worst_fini(&report.worst);
+    route_call_close(&route);
+    return err;
+}
+
+static const struct option worst_options[] = {
+    ROUTE_CALL_OPTIONS,
+    {"permutation", NULL, "list all of the worst permutation"},
+    {"channels", NULL, "list all channels under it, the busiest first"},
+    LOAD_REPORT_OPTION,
+    {0},
+};
+
+const struct command command_route_worst = {
+    .name = "route worst",
+    .arguments = "SPEC|FILE",
+    .summary = "the worst permutation of an oblivious algorithm, exactly",
+    .description =
+        "Of all permutations, in which every node with servers sends 1 to one such node and "
+        "receives 1 from one, finds one that loads some channel most, and proves that none loads "
+        "any channel more: max_channel_load_upper is that bound, which prices of the assignment "
+        "give (Towles and Dally, SPAA 2002). Throughput, capacity and normalised are those of "
+        "'weft route load'.\n\n"
+        "A permutation of greatest weight is searched for every channel, or, where moving source "
+        "and destination alike moves all paths alike, for one of each direction. Nodes that do "
+        "not matter for the busiest channel send to themselves.\n\n"
+        "Only oblivious algorithms have a worst case of this kind: one that chooses by load is "
+        "refused.",
+    .options = worst_options,
+    .examples = "  weft route worst torus:8x8 --algorithm romm\n"
+                "  weft route worst torus:8x8x8 --algorithm rlb --permutation\n"
+                "  weft route worst jellyfish:n=64,degree=5,seed=1 --algorithm ecmp --json",
+    .run = worst_run,
+};

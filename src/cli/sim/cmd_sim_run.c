@@ -1,0 +1,414 @@
+/* weft sim run */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/core/parallel.h"
+#include "cli/core/progress.h"
+#include "cli/show/bytes_text.h"
+#include "cli/show/rate_text.h"
+#include "cli/sim/sim_plan.h"
+#include "cli/sim/sim_seeds.h"
+#include "os/plugin.h"
+#include "services/services.h"
+#include "sim/run.h"
+
+#define SECONDS_MAX 86400
+#define DELAY_MAX   10000000000.0 /* nanoseconds */
+#define RATE_MAX    1e8
+#define REALM_MAX   (PLUGINS_MAX + 2)
+
+struct sim_run {
+    const char *word; /* SPEC or FILE */
+    struct sim_plan plan;
+    struct plugins plugins;
+    const struct weft_service *services[REALM_MAX]; /* ends with NULL */
+    struct run_settings settings;
+    uint64_t seeds;
+    uint32_t threads;
+    struct run_result *result; /* of one seed */
+};
+
+/* ---- what is asked for ---- */
+
+static const struct weft_service *service_find(const char *name)
+{
+    for (unsigned i = 0; i < services_count; i++)
+        if (strcmp(services_all[i]->name, name) == 0)
+            return services_all[i];
+    return NULL;
+}
+
+static enum err no_such_service(const char *word, struct why *why)
+{
+    struct text all = {0};
+    for (unsigned i = 0; i < services_count; i++)
+        text_printf(&all, "%s%s", i ? ", " : "", services_all[i]->name);
+    enum err err = why_fail(why, ERR_USAGE,
+                            "--service %.80s: no such service; there are %s, and files, which need "
+                            "a path, as in ./%.80s.so",
+                            word, text_ok(&all) ? all.data : "those in the manual", word);
+    text_fini(&all);
+    return err;
+}
+
+/* A name is one of weft's own; what has a slash or ends in .so is a file. */
+static enum err service_parse(struct sim_run *run, const struct call *call, struct why *why)
+{
+    const char *word = call_option(call, "service");
+    if (!word)
+        return why_fail(why, ERR_USAGE,
+                        "sim run: --service NAME is missing: bench, ping, or the "
+                        "path of a service to load");
+    size_t length = strlen(word);
+    if (strchr(word, '/') || (length > 3 && strcmp(word + length - 3, ".so") == 0)) {
+        enum err err = plugins_add(&run->plugins, word, why);
+        if (err)
+            return err;
+        run->services[0] = run->plugins.services[0];
+    } else {
+        run->services[0] = service_find(word);
+        if (!run->services[0])
+            return no_such_service(word, why);
+    }
+    run->settings.services = run->services;
+    run->settings.service = run->services[0]->id;
+    return OK;
+}
+
+static enum err load_parse(struct sim_run *run, const struct call *call, struct why *why)
+{
+    static const char *const words[] = {"nothing", "keys",     "servers", "links",
+                                        "pings",   "requests", NULL};
+    struct run_settings *settings = &run->settings;
+    const char *name = run->services[0]->name;
+    settings->request = call_option(call, "request");
+    int load = settings->request            ? RUN_REQUESTS
+               : strcmp(name, "bench") == 0 ? RUN_KEYS
+               : strcmp(name, "ping") == 0  ? RUN_PINGS
+                                            : RUN_NOTHING;
+    enum err err = call_choice(call, "load", words, &load, why);
+    if (err)
+        return err;
+    if (load == RUN_REQUESTS && !settings->request)
+        return why_fail(why, ERR_USAGE, "--load requests: what do they say? --request TEXT");
+    if (settings->request && load != RUN_REQUESTS)
+        return why_fail(why, ERR_USAGE, "--request is for --load requests");
+    bool benches = load == RUN_KEYS || load == RUN_SERVERS || load == RUN_LINKS;
+    if ((benches && strcmp(name, "bench") != 0) || (load == RUN_PINGS && strcmp(name, "ping") != 0))
+        return why_fail(why, ERR_USAGE, "--load %s: that is for --service %s", words[load],
+                        benches ? "bench" : "ping");
+    settings->load = (enum run_load)load;
+    return OK;
+}
+
+static enum err wire_parse(struct wire_settings *wire, const struct call *call, struct why *why)
+{
+    const char *rate = call_option(call, "rate");
+    double delay = (double)wire->delay / PSEC_PER_NSEC;
+    enum err err = rate ? rate_text_parse(rate, &wire->rate, why) : OK;
+    if (!err)
+        err = call_real(call, "delay", 0, DELAY_MAX, &delay, why);
+    wire->delay = (psec)(delay * PSEC_PER_NSEC);
+    return err;
+}
+
+static enum err seeds_parse(struct sim_run *run, const struct call *call, struct why *why)
+{
+    run->settings.seed = run->seeds = 1;
+    enum err err = call_uint(call, "seed", 0, UINT64_MAX, &run->settings.seed, why);
+    if (err)
+        return err;
+    uint64_t after = UINT64_MAX - run->settings.seed; /* there are so many more */
+    err = call_uint(call, "seeds", 1, after < SIM_SEEDS_MAX ? after + 1 : SIM_SEEDS_MAX,
+                    &run->seeds, why);
+    return err ? err : parallel_threads(call, &run->threads, why);
+}
+
+static enum err settings_parse(struct sim_run *run, const struct call *call, struct why *why)
+{
+    struct run_settings *settings = &run->settings;
+    double seconds = 1;
+    uint64_t size = 1400;
+    settings->wire = (struct wire_settings)WIRE_DEFAULTS;
+    settings->rate = 1000;
+    settings->boot = call_has(call, "boot");
+    settings->observer = &progress_observer;
+    enum err err = service_parse(run, call, why);
+    if (!err)
+        err = load_parse(run, call, why);
+    if (!err)
+        err = wire_parse(&settings->wire, call, why);
+    if (!err)
+        err = call_real(call, "seconds", 1e-6, SECONDS_MAX, &seconds, why);
+    if (!err)
+        err = call_real(call, "packets", 0.001, RATE_MAX, &settings->rate, why);
+    if (!err)
+        err = call_uint(call, "size", 16, PACKET_PAYLOAD_MAX, &size, why);
+    if (!err)
+        err = seeds_parse(run, call, why);
+    settings->length = (psec)(seconds * (double)PSEC_PER_SECOND);
+    settings->size = (uint32_t)size;
+    return err;
+}
+
+/* ---- what came of it ---- */
+
+static double micros(psec time)
+{
+    return (double)time / 1e6;
+}
+
+static double seconds_of(psec time)
+{
+    return (double)time / (double)PSEC_PER_SECOND;
+}
+
+static uint64_t dropped(const struct run_result *result)
+{
+    uint64_t sum = 0;
+    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
+        sum += result->drops[reason];
+    return sum;
+}
+
+static void latency_print(struct text *out, const char *what, const struct latency *latency)
+{
+    if (!latency->count)
+        return;
+    text_printf(out, "  %-22s median %.2f us, 99 %% %.2f us, least %.2f us, most %.2f us\n", what,
+                micros(latency_share(latency, 0.5)), micros(latency_share(latency, 0.99)),
+                micros(latency->least), micros(latency->most));
+}
+
+static void result_print(const struct sim_run *run, struct text *out)
+{
+    const struct run_result *result = run->result;
+    text_printf(out, "%s: %u servers, %s, %g s simulated, seed %" PRIu64 "\n", run->word,
+                run->plan.plan.server_count, run->services[0]->name, seconds_of(result->length),
+                run->settings.seed);
+    if (result->booted)
+        text_printf(out, "  all found each other   after %.1f ms\n", (double)result->booted / 1e9);
+    text_printf(out, "  packets sent           %" PRIu64 "\n", result->sent);
+    text_printf(out, "  delivered              %" PRIu64 "\n", result->delivered);
+    if (result->intercepted)
+        text_printf(out, "  taken up on their way  %" PRIu64 "\n", result->intercepted);
+    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
+        if (result->drops[reason])
+            text_printf(out, "  dropped                %" PRIu64 ": %s\n", result->drops[reason],
+                        drop_texts[reason]);
+    if (result->asked)
+        text_printf(out, "  asked, answered        %" PRIu64 ", %" PRIu64 "\n", result->asked,
+                    result->answered);
+    latency_print(out, "send to delivery", &result->one_way);
+    latency_print(out, "request to answer", &result->round);
+    if (result->answer_size) {
+        text_puts(out, "  first answer           ");
+        bytes_text(out, result->answer, result->answer_size, RUN_ANSWER_MAX);
+        text_puts(out, "\n");
+    }
+    text_printf(out, "  packet-hops            %" PRIu64 " in %" PRIu64 " frames\n",
+                result->counts.hops, result->wires.frames);
+    if (run->settings.wire.rate)
+        text_printf(out, "  links are busy         %.2f %% of the time, the busiest %.2f %%\n",
+                    100 * result->busy_mean, 100 * result->busy_most);
+    text_printf(out, "  events                 %" PRIu64 "\n", result->counts.events);
+    text_printf(out, "  memory                 %.1f MiB\n", (double)result->memory / (1 << 20));
+    text_printf(out, "  event hash             %016" PRIx64 "\n", result->hash);
+    for (unsigned i = 0; i < result->number_count; i++)
+        if (result->numbers[i].value)
+            text_printf(out, "  %s: %s %" PRIu64 "\n", result->numbers[i].service,
+                        result->numbers[i].name, result->numbers[i].value);
+}
+
+static void latency_json(struct json *json, const char *key, const struct latency *latency)
+{
+    json_key(json, key);
+    json_object(json);
+    json_put_uint(json, "count", latency->count);
+    json_put_number(json, "median", (double)latency_share(latency, 0.5) / PSEC_PER_NSEC);
+    json_put_number(json, "percentile_99", (double)latency_share(latency, 0.99) / PSEC_PER_NSEC);
+    json_put_number(json, "least", (double)latency->least / PSEC_PER_NSEC);
+    json_put_number(json, "most", (double)latency->most / PSEC_PER_NSEC);
+    json_end(json, '}');
+}
+
+static void numbers_json(struct json *json, const struct run_result *result)
+{
+    json_key(json, "numbers");
+    json_object(json);
+    for (unsigned i = 0; i < result->number_count; i++) {
+        const struct run_number *number = &result->numbers[i];
+        struct text key = {0};
+        text_printf(&key, "%s_%s", number->service, number->name);
+        if (text_ok(&key))
+            json_put_uint(json, key.data, number->value);
+        text_fini(&key);
+    }
+    json_end(json, '}');
+}
+
+static void result_json(const struct sim_run *run, struct text *out)
+{
+    const struct run_result *result = run->result;
+    char hash[17];
+    struct json json = json_make(out, true);
+    snprintf(hash, sizeof hash, "%016" PRIx64, result->hash);
+    json_object(&json);
+    json_put_string(&json, "topology", run->word);
+    json_put_string(&json, "service", run->services[0]->name);
+    json_put_uint(&json, "servers", run->plan.plan.server_count);
+    json_put_uint(&json, "seed", run->settings.seed);
+    json_put_number(&json, "seconds", seconds_of(result->length));
+    json_put_number(&json, "boot_seconds", seconds_of(result->booted));
+    json_put_uint(&json, "sent", result->sent);
+    json_put_uint(&json, "delivered", result->delivered);
+    json_put_uint(&json, "intercepted", result->intercepted);
+    json_put_uint(&json, "dropped", dropped(result));
+    json_key(&json, "drops");
+    json_object(&json);
+    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
+        json_put_uint(&json, drop_names[reason], result->drops[reason]);
+    json_end(&json, '}');
+    json_put_uint(&json, "asked", result->asked);
+    json_put_uint(&json, "answered", result->answered);
+    latency_json(&json, "delivery_nsec", &result->one_way);
+    latency_json(&json, "answer_nsec", &result->round);
+    json_put_uint(&json, "hops", result->counts.hops);
+    json_put_uint(&json, "frames", result->wires.frames);
+    json_put_uint(&json, "events", result->counts.events);
+    json_put_number(&json, "link_busy_mean", result->busy_mean);
+    json_put_number(&json, "link_busy_most", result->busy_most);
+    json_put_uint(&json, "memory", result->memory);
+    json_put_string(&json, "hash", hash);
+    numbers_json(&json, result);
+    json_end(&json, '}');
+}
+
+/* ---- several seeds ---- */
+
+static void seeds_print(const struct sim_run *run, const struct sim_seeds *seeds, struct text *out)
+{
+    text_printf(out, "%s: %u servers, %s, %g s simulated, %" PRIu64 " seeds from %" PRIu64 "\n",
+                run->word, run->plan.plan.server_count, run->services[0]->name,
+                seconds_of(run->settings.length), seeds->count, run->settings.seed);
+    sim_seeds_print(seeds, out);
+    text_printf(out, "  event hash of all  %016" PRIx64 "\n", sim_seeds_hash(seeds));
+}
+
+static void seeds_json(const struct sim_run *run, const struct sim_seeds *seeds, struct text *out)
+{
+    char hash[17];
+    struct json json = json_make(out, true);
+    snprintf(hash, sizeof hash, "%016" PRIx64, sim_seeds_hash(seeds));
+    json_object(&json);
+    json_put_string(&json, "topology", run->word);
+    json_put_string(&json, "service", run->services[0]->name);
+    json_put_uint(&json, "servers", run->plan.plan.server_count);
+    json_put_uint(&json, "seed", run->settings.seed);
+    json_put_uint(&json, "seeds", seeds->count);
+    json_put_number(&json, "seconds", seconds_of(run->settings.length));
+    sim_seeds_json(seeds, &json);
+    json_put_string(&json, "hash", hash);
+    json_end(&json, '}');
+}
+
+/* ---- the command ---- */
+
+static enum err seeds_run(struct sim_run *run, struct call *call, struct why *why)
+{
+    struct sim_seeds seeds = {.settings = run->settings, .count = run->seeds};
+    enum err err = sim_seeds_run(&seeds, run->threads, why);
+    if (!err)
+        (call->json ? seeds_json : seeds_print)(run, &seeds, &call->out);
+    sim_seeds_fini(&seeds);
+    return err;
+}
+
+static enum err seed_run(struct sim_run *run, struct call *call, struct why *why)
+{
+    run->result = calloc(1, sizeof *run->result);
+    enum err err = run->result ? run_scenario(&run->settings, run->result, why) : why_memory(why);
+    if (!err)
+        (call->json ? result_json : result_print)(run, &call->out);
+    free(run->result);
+    return err;
+}
+
+static enum err sim_run_run(struct call *call, struct why *why)
+{
+    struct sim_run run = {.word = call->arguments[0]};
+    struct why reason = {""};
+    enum err err = settings_parse(&run, call, why);
+    if (err)
+        goto unload;
+    err = sim_plan_open(&run.plan, run.word, why);
+    if (err)
+        goto unload;
+    run.settings.plan = &run.plan.plan;
+    err = (run.seeds > 1 ? seeds_run : seed_run)(&run, call, &reason);
+    if (err)
+        err = why_fail(why, err, "%s: %s", run.word, reason.text);
+    sim_plan_close(&run.plan);
+unload:
+    plugins_fini(&run.plugins);
+    return err;
+}
+
+static const struct option sim_run_options[] = {
+    {"service", "NAME|FILE",
+     "what runs: bench, ping, control, directory, ripc, or a shared object"},
+    {"load", "WHAT", "keys, servers or links (bench), pings (ping), requests, nothing"},
+    {"packets", "N", "packets, pings or requests a second of each server (default 1000)"},
+    {"size", "BYTES", "of a packet's payload (default 1400)"},
+    {"request", "TEXT", "what local programs ask the service; # is a random number below 1000"},
+    {"rate", "RATE", "of each direction of a link, as in 10Gbps (default 1Gbps)"},
+    {"delay", "NSEC", "of a link, besides the time that a frame takes (default 1000)"},
+    {"seconds", "S", "to simulate (default 1)"},
+    {"boot", NULL, "begin with servers that know nothing; else all have been up for long"},
+    {"seed", "N", "of all randomness; of several the first (default 1)"},
+    {"seeds", "K", "run so many, from N on: a line for each, and their spread (default 1)"},
+    {"threads", "N", "run so many seeds at once (default all cores)"},
+    {0},
+};
+
+const struct command command_sim_run = {
+    .name = "sim run",
+    .group = "sim",
+    .arguments = "SPEC|FILE",
+    .summary = "run a service on a simulated cluster under a load",
+    .description =
+        "Every server of the network runs the code that weftd runs, in simulated time over "
+        "simulated links: nothing is modelled but the cables and the clock. A seed gives the same "
+        "run every time, on any machine: the event hash tells.\n\n"
+        "bench sends packets to random keys, to random servers, or to neighbours as much as links "
+        "take; ping lets each server ping another one over and over. Any other service, weft's "
+        "own control, directory and ripc or a shared object (docs/guide/service.md says how to "
+        "write one), is asked what --request says by a local program at each server in turn; "
+        "without --request it only runs.\n\n"
+        "A frame takes its bytes and 38 more, as on Ethernet, at the link's rate, then the delay. "
+        "Computing takes no time: what is told is what the network alone does.\n\n"
+        "With --json: topology, service, servers, seed, seconds, boot_seconds, sent, delivered, "
+        "intercepted, dropped, drops (by reason), asked, answered, delivery_nsec and answer_nsec "
+        "(count, median, percentile_99, least, most), hops, frames, events, link_busy_mean and "
+        "link_busy_most (1 is all the time), memory, hash, numbers (what the services count, all "
+        "servers together).\n\n"
+        "With --seeds it runs once for each of the seeds N to N + K - 1 and prints a line for "
+        "each, "
+        "then the least, the median and the most of each column; --seed of a line tells the rest. "
+        "What is printed is the same for any number of threads. With --json: topology, service, "
+        "servers, seed, seeds, seconds, runs (seed, boot_seconds, sent, delivered, intercepted, "
+        "dropped, asked, answered, delivery_nsec_median, delivery_nsec_percentile_99, "
+        "answer_nsec_median, answer_nsec_percentile_99, link_busy_mean, link_busy_most, hash of "
+        "each), spread (least, median and most of each of these), hash (of all).",
+    .options = sim_run_options,
+    .examples = "  weft sim run torus:8x8x8 --service bench --packets 20000 --seconds 0.1\n"
+                "  weft sim run novacube:6x6 --service ping --boot\n"
+                "  weft sim run torus:4x4x4 --service bench --seeds 20 --seconds 0.1\n"
+                "  weft sim run torus:3x3x3 --service ./counter.so --request '+apples-#'",
+    .run = sim_run_run,
+};

@@ -1,0 +1,230 @@
+#include "cli/sim/sim_seeds.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "cli/core/parallel.h"
+#include "measured/sample.h"
+
+enum figure {
+    BOOT,
+    SENT,
+    DELIVERED,
+    TAKEN,
+    DROPPED,
+    ASKED,
+    ANSWERED,
+    DELIVERY_MEDIAN,
+    DELIVERY_99,
+    ANSWER_MEDIAN,
+    ANSWER_99,
+    BUSY_MEAN,
+    BUSY_MOST,
+};
+static_assert(BUSY_MOST + 1 == SIM_SEEDS_FIGURES, "each has its place in a row");
+
+static const struct {
+    const char *key;   /* in JSON */
+    const char *title; /* of a column ... */
+    double unit;       /* ... of which one is so much of the figure */
+    int decimals;
+    bool always; /* else only if some run has one */
+} figures[SIM_SEEDS_FIGURES] = {
+    [BOOT] = {"boot_seconds", "boot ms", 1e-3, 1, false},
+    [SENT] = {"sent", "sent", 1, 0, true},
+    [DELIVERED] = {"delivered", "delivered", 1, 0, true},
+    [TAKEN] = {"intercepted", "taken up", 1, 0, false},
+    [DROPPED] = {"dropped", "dropped", 1, 0, true},
+    [ASKED] = {"asked", "asked", 1, 0, false},
+    [ANSWERED] = {"answered", "answered", 1, 0, false},
+    [DELIVERY_MEDIAN] = {"delivery_nsec_median", "delivery us", 1e3, 2, false},
+    [DELIVERY_99] = {"delivery_nsec_percentile_99", "of 99 % us", 1e3, 2, false},
+    [ANSWER_MEDIAN] = {"answer_nsec_median", "answer us", 1e3, 2, false},
+    [ANSWER_99] = {"answer_nsec_percentile_99", "of 99 % us", 1e3, 2, false},
+    [BUSY_MEAN] = {"link_busy_mean", "busy %", 0.01, 2, false},
+    [BUSY_MOST] = {"link_busy_most", "busiest %", 0.01, 2, false},
+};
+
+/* ---- running ---- */
+
+static double nsec_of(psec time)
+{
+    return (double)time / PSEC_PER_NSEC;
+}
+
+static struct sim_row row_make(const struct run_result *result)
+{
+    struct sim_row row = {.hash = result->hash};
+    double *out = row.figures;
+    out[BOOT] = (double)result->booted / (double)PSEC_PER_SECOND;
+    out[SENT] = (double)result->sent;
+    out[DELIVERED] = (double)result->delivered;
+    out[TAKEN] = (double)result->intercepted;
+    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
+        out[DROPPED] += (double)result->drops[reason];
+    out[ASKED] = (double)result->asked;
+    out[ANSWERED] = (double)result->answered;
+    out[DELIVERY_MEDIAN] = nsec_of(latency_share(&result->one_way, 0.5));
+    out[DELIVERY_99] = nsec_of(latency_share(&result->one_way, 0.99));
+    out[ANSWER_MEDIAN] = nsec_of(latency_share(&result->round, 0.5));
+    out[ANSWER_99] = nsec_of(latency_share(&result->round, 0.99));
+    out[BUSY_MEAN] = result->busy_mean;
+    out[BUSY_MOST] = result->busy_most;
+    return row;
+}
+
+static enum err seeds_work(void *context, uint32_t thread, uint32_t first, uint32_t count,
+                           struct why *why)
+{
+    struct sim_seeds *seeds = context;
+    struct run_settings settings = seeds->settings;
+    struct run_result *result = malloc(sizeof *result);
+    enum err err = result ? OK : why_memory(why);
+    for (uint32_t i = first; !err && i < first + count; i++) {
+        memset(result, 0, sizeof *result);
+        settings.seed = seeds->settings.seed + i;
+        err = run_scenario(&settings, result, why);
+        if (!err)
+            seeds->rows[i] = row_make(result);
+    }
+    free(result);
+    return err;
+}
+
+static enum err spreads_make(struct sim_seeds *seeds, struct why *why)
+{
+    uint64_t count = seeds->count;
+    double *values = array_new(count, sizeof *values);
+    if (!values)
+        return why_memory(why);
+    for (unsigned figure = 0; figure < SIM_SEEDS_FIGURES; figure++) {
+        for (uint64_t i = 0; i < count; i++)
+            values[i] = seeds->rows[i].figures[figure];
+        double median = sample_median(values, count); /* they are in order now */
+        seeds->spreads[figure] = (struct sim_spread){values[0], median, values[count - 1]};
+    }
+    free(values);
+    return OK;
+}
+
+enum err sim_seeds_run(struct sim_seeds *seeds, uint32_t threads, struct why *why)
+{
+    const struct parallel_job job = {
+        .title = "seeds",
+        .total = (uint32_t)seeds->count,
+        .step = 1,
+        .work = seeds_work,
+        .context = seeds,
+    };
+    assert(seeds->count > 0 && seeds->count <= SIM_SEEDS_MAX);
+    seeds->settings.observer = NULL; /* it is told of the seeds */
+    seeds->rows = array_new(seeds->count, sizeof *seeds->rows);
+    enum err err = seeds->rows ? parallel_run(&job, threads, why) : why_memory(why);
+    return err ? err : spreads_make(seeds, why);
+}
+
+void sim_seeds_fini(struct sim_seeds *seeds)
+{
+    free(seeds->rows);
+    seeds->rows = NULL;
+}
+
+/* ---- reporting ---- */
+
+uint64_t sim_seeds_hash(const struct sim_seeds *seeds)
+{
+    uint64_t hash = 0;
+    for (uint64_t i = 0; i < seeds->count; i++)
+        hash = hash_mix(hash ^ seeds->rows[i].hash);
+    return hash;
+}
+
+static int column_width(unsigned figure)
+{
+    int title = (int)strlen(figures[figure].title);
+    return 2 + (title < 9 ? 9 : title);
+}
+
+/* Of "median" at least. */
+static int seed_width(const struct sim_seeds *seeds)
+{
+    int digits = snprintf(NULL, 0, "%" PRIu64, seeds->settings.seed + seeds->count - 1);
+    return digits < 6 ? 6 : digits;
+}
+
+static bool is_shown(const struct sim_seeds *seeds, unsigned figure)
+{
+    return figures[figure].always || seeds->spreads[figure].most > 0;
+}
+
+static void cell_print(const struct sim_seeds *seeds, struct text *out, unsigned figure,
+                       double value)
+{
+    if (is_shown(seeds, figure))
+        text_printf(out, "%*.*f", column_width(figure), figures[figure].decimals,
+                    value / figures[figure].unit);
+}
+
+void sim_seeds_print(const struct sim_seeds *seeds, struct text *out)
+{
+    int width = seed_width(seeds);
+    text_printf(out, "  %-*s", width, "seed");
+    for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
+        if (is_shown(seeds, i))
+            text_printf(out, "%*s", column_width(i), figures[i].title);
+    text_puts(out, "  event hash\n");
+    for (uint64_t row = 0; row < seeds->count; row++) {
+        text_printf(out, "  %-*" PRIu64, width, seeds->settings.seed + row);
+        for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
+            cell_print(seeds, out, i, seeds->rows[row].figures[i]);
+        text_printf(out, "  %016" PRIx64 "\n", seeds->rows[row].hash);
+    }
+    text_printf(out, "  %-*s", width, "least");
+    for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
+        cell_print(seeds, out, i, seeds->spreads[i].least);
+    text_printf(out, "\n  %-*s", width, "median");
+    for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
+        cell_print(seeds, out, i, seeds->spreads[i].median);
+    text_printf(out, "\n  %-*s", width, "most");
+    for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
+        cell_print(seeds, out, i, seeds->spreads[i].most);
+    text_puts(out, "\n");
+}
+
+static void runs_json(const struct sim_seeds *seeds, struct json *json)
+{
+    char hash[17];
+    json_key(json, "runs");
+    json_array(json);
+    for (uint64_t row = 0; row < seeds->count; row++) {
+        json_object(json);
+        json_put_uint(json, "seed", seeds->settings.seed + row);
+        for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
+            json_put_number(json, figures[i].key, seeds->rows[row].figures[i]);
+        snprintf(hash, sizeof hash, "%016" PRIx64, seeds->rows[row].hash);
+        json_put_string(json, "hash", hash);
+        json_end(json, '}');
+    }
+    json_end(json, ']');
+}
+
+void sim_seeds_json(const struct sim_seeds *seeds, struct json *json)
+{
+    runs_json(seeds, json);
+    json_key(json, "spread");
+    json_object(json);
+    for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++) {
+        json_key(json, figures[i].key);
+        json_object(json);
+        json_put_number(json, "least", seeds->spreads[i].least);
+        json_put_number(json, "median", seeds->spreads[i].median);
+        json_put_number(json, "most", seeds->spreads[i].most);
+        json_end(json, '}');
+    }
+    json_end(json, '}');
+}

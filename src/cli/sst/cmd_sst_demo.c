@@ -1,0 +1,458 @@
+/* weft sst demo */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/ripc/ripc_call.h"
+#include "cli/ripc/ripc_report.h"
+#include "cli/sst/sst_crew.h"
+#include "cli/sst/sst_look.h"
+#include "cli/sst/sst_screen.h"
+
+#define TABLE_DEFAULT   7
+#define MEMBERS_DEFAULT 4
+#define SECONDS_DEFAULT 5
+#define SECONDS_MAX     86400
+#define FRAME_NSEC      100000000LL
+#define LOOK_NSEC       500000000LL /* for one look; the next frame tries again */
+#define JOIN_NSEC       15000000000LL
+#define EVENTS_MAX      32 /* kept; those after them are not told */
+#define EVENT_SIZE      128
+
+struct event {
+    double at; /* seconds since all were there */
+    char text[EVENT_SIZE];
+};
+
+struct demo {
+    struct call *call;
+    struct sst_crew crew;
+    ripc_id table;
+    uint64_t members;
+    double seconds;
+    int design;
+    bool kill;
+    struct ripc *ripc; /* of our own, to look; opened once all processes are there */
+    struct sst_look *look;
+    struct sst_view view;
+    struct sst_screen screen;
+    struct event events[EVENTS_MAX];
+    uint32_t event_count;
+    int64_t begun, ended;
+    uint64_t step_first, step_last, epoch_first, epoch_last;
+    pid_t victim; /* 0: nobody was killed yet */
+    int64_t killed_at, revived_at;
+    uint32_t noticed;                    /* survivors that were told of the death ... */
+    int64_t noticed_first, noticed_last; /* ... and how soon */
+    bool back;                           /* the spare has taken the victim's place */
+};
+
+static enum err demo_parse(struct demo *demo, struct call *call, struct why *why)
+{
+    static const char *const designs[] = {"writes", "reads", NULL};
+    const char *table = call_option(call, "table");
+    *demo = (struct demo){.call = call,
+                          .table = TABLE_DEFAULT,
+                          .members = MEMBERS_DEFAULT,
+                          .seconds = SECONDS_DEFAULT,
+                          .kill = call_has(call, "kill"),
+                          .screen = sst_screen_make()};
+    enum err err = call_uint(call, "members", 1, SST_CREW_MAX, &demo->members, why);
+    if (!err)
+        err = call_real(call, "seconds", 0.1, SECONDS_MAX, &demo->seconds, why);
+    if (!err)
+        err = call_choice(call, "design", designs, &demo->design, why);
+    if (!err && table)
+        err = ripc_call_id(table, &demo->table, why);
+    if (!err && demo->kill && demo->members < 2)
+        err = why_fail(why, ERR_USAGE, "--kill: one member must be left; --members 2 at least");
+    return err;
+}
+
+/* ---- what happened ---- */
+
+static double demo_seconds(const struct demo *demo)
+{
+    return (double)(ripc_now() - demo->begun) / 1e9;
+}
+
+static void event_line(struct text *out, const struct event *event)
+{
+    text_printf(out, "%6.2f s  %s\n", event->at, event->text);
+}
+
+/* On a terminal it stands below the table from now on; elsewhere it is printed. */
+__attribute__((format(printf, 2, 3))) static void event_add(struct demo *demo, const char *format,
+                                                            ...)
+{
+    if (demo->event_count == EVENTS_MAX)
+        return;
+    struct event *event = &demo->events[demo->event_count++];
+    event->at = demo_seconds(demo);
+    va_list list;
+    va_start(list, format);
+    vsnprintf(event->text, sizeof event->text, format, list);
+    va_end(list);
+    if (!demo->screen.live && !demo->call->json)
+        event_line(&demo->call->out, event);
+}
+
+/* Those that run and are not to be killed. */
+static bool is_survivor(const struct demo *demo, uint32_t index)
+{
+    return index > 0 && index < demo->crew.count && demo->crew.pids[index] > 0;
+}
+
+static void deaths_tell(struct demo *demo)
+{
+    char id[RIPC_ID_TEXT];
+    for (int index, signal; (index = sst_crew_died(&demo->crew, &signal)) >= 0;)
+        event_add(demo, "%s, member %s, has died: %s", demo->crew.members[index].name,
+                  ripc_id_text(demo->crew.members[index].id, id),
+                  signal ? strsignal(signal) : "it ended");
+}
+
+static void victim_kill(struct demo *demo)
+{
+    char id[RIPC_ID_TEXT];
+    const struct sst_member *member = &demo->crew.members[0];
+    demo->victim = demo->crew.pids[0];
+    if (demo->victim <= 0) /* somebody else was faster */
+        return;
+    demo->killed_at = ripc_now();
+    sst_crew_kill(&demo->crew);
+    event_add(demo, "%s, member %s, the leader, is killed (pid %d)", member->name,
+              ripc_id_text(member->id, id), (int)demo->victim);
+}
+
+/* Once all survivors know of the death. */
+static void notices_tell(struct demo *demo)
+{
+    uint32_t noticed = 0, survivors = 0;
+    int64_t first = INT64_MAX, last = 0;
+    for (uint32_t index = 1; index < demo->crew.count; index++) {
+        struct sst_member_report *report = &demo->crew.reports[index];
+        if (!is_survivor(demo, index))
+            continue;
+        survivors++;
+        int64_t after =
+            atomic_load_explicit(&report->failed_at, memory_order_relaxed) - demo->killed_at;
+        if (atomic_load_explicit(&report->failures, memory_order_relaxed) == 0 || after < 0)
+            continue;
+        noticed++;
+        first = after < first ? after : first;
+        last = after > last ? after : last;
+    }
+    if (noticed < survivors || survivors == 0)
+        return;
+    demo->noticed = noticed;
+    demo->noticed_first = first;
+    demo->noticed_last = last;
+    struct text text = {0};
+    ripc_report_nsec(&text, (double)last);
+    event_add(demo, "its row is frozen at all %u others, the last after %s", noticed,
+              text_ok(&text) ? text.data : "");
+    text_fini(&text);
+}
+
+static void revival_tell(struct demo *demo)
+{
+    const struct sst_member_report *report = &demo->crew.reports[demo->crew.count];
+    if (sst_crew_state(&demo->crew, demo->crew.count) != SST_MEMBER_RUNS)
+        return;
+    demo->back = true;
+    event_add(demo, "%s is back, as a new process, in epoch %" PRIu64, demo->crew.members[0].name,
+              atomic_load_explicit(&report->epoch, memory_order_relaxed));
+}
+
+/* What is due at this moment: a third of the time with all, a third without the leader. */
+static void demo_direct(struct demo *demo)
+{
+    double share = demo_seconds(demo) / demo->seconds;
+    deaths_tell(demo);
+    if (!demo->kill)
+        return;
+    if (!demo->killed_at && !demo->victim && share >= 1.0 / 3)
+        victim_kill(demo);
+    if (demo->killed_at && !demo->noticed)
+        notices_tell(demo);
+    if (!demo->revived_at && share >= 2.0 / 3 && (demo->noticed || !demo->killed_at)) {
+        demo->revived_at = ripc_now();
+        sst_crew_revive(&demo->crew);
+    }
+    if (demo->revived_at && !demo->back)
+        revival_tell(demo);
+}
+
+/* ---- what is seen ---- */
+
+static uint64_t step_most(const struct demo *demo)
+{
+    uint64_t most = 0;
+    for (uint32_t index = 0; index < demo->crew.count + demo->crew.spare; index++) {
+        uint64_t step = atomic_load_explicit(&demo->crew.reports[index].step, memory_order_relaxed);
+        most = step > most ? step : most;
+    }
+    return most;
+}
+
+static uint64_t epoch_most(const struct demo *demo)
+{
+    uint64_t most = 0;
+    for (uint32_t index = 0; index < demo->crew.count + demo->crew.spare; index++) {
+        uint64_t epoch =
+            atomic_load_explicit(&demo->crew.reports[index].epoch, memory_order_relaxed);
+        most = epoch > most ? epoch : most;
+    }
+    return most;
+}
+
+static enum err frame_show(struct demo *demo, struct why *why)
+{
+    struct sst_picture picture;
+    struct text lines = {0};
+    struct table_text_style style = sst_screen_style(&demo->screen);
+    /* Whoever was asked may have been killed just now. */
+    if (sst_look_take(demo->look, ripc_after(LOOK_NSEC), &picture) < 0)
+        return OK;
+    sst_view_text(&demo->view, &lines, &picture, &style);
+    text_puts(&lines, "\n");
+    for (uint32_t i = 0; i < demo->event_count; i++)
+        event_line(&lines, &demo->events[i]);
+    text_printf(&lines, "%6.2f s  of %g; Ctrl-C ends it\n", demo_seconds(demo), demo->seconds);
+    enum err err = sst_screen_show(&demo->screen, demo->call, &lines, why);
+    text_fini(&lines);
+    return err;
+}
+
+/* What was announced is shown, also where a busy machine takes longer for it. */
+static bool demo_is_over(const struct demo *demo, int64_t deadline)
+{
+    bool owes = demo->kill && !demo->back;
+    return ripc_call_stopped() || ripc_now() >= deadline + (owes ? JOIN_NSEC : 0);
+}
+
+static enum err demo_watch(struct demo *demo, struct why *why)
+{
+    enum err err = OK;
+    int64_t deadline = demo->begun + (int64_t)(demo->seconds * 1e9), frame = demo->begun;
+    while (!err && !demo_is_over(demo, deadline)) {
+        demo_direct(demo);
+        err = sst_crew_check(&demo->crew, why);
+        if (!err && demo->screen.live && !demo->call->json)
+            err = frame_show(demo, why);
+        else if (!err)
+            err = call_flush(demo->call, why);
+        frame = frame + FRAME_NSEC > ripc_now() ? frame + FRAME_NSEC : ripc_now();
+        ripc_call_sleep(frame);
+    }
+    return err;
+}
+
+/* ---- the summary ---- */
+
+static struct sst_stats stats_sum(const struct demo *demo)
+{
+    struct sst_stats sum = {0};
+    for (uint32_t index = 0; index < demo->crew.count + demo->crew.spare; index++) {
+        const struct sst_stats *stats = &demo->crew.reports[index].stats;
+        sum.passes += stats->passes;
+        sum.evaluations += stats->evaluations;
+        sum.fires += stats->fires;
+        sum.puts += stats->puts;
+        sum.blocks += stats->blocks;
+        sum.wakes += stats->wakes;
+    }
+    return sum;
+}
+
+static void death_json(const struct demo *demo, struct json *json)
+{
+    json_key(json, "killed");
+    if (!demo->killed_at) {
+        json_null(json);
+        return;
+    }
+    const struct sst_member_report *spare = &demo->crew.reports[demo->crew.count];
+    int64_t joined = atomic_load_explicit(&spare->joined_at, memory_order_relaxed);
+    json_object(json);
+    json_put_uint(json, "member", demo->crew.members[0].id);
+    json_put_uint(json, "pid", (uint64_t)demo->victim);
+    json_put_uint(json, "noticed_by", demo->noticed);
+    if (demo->noticed) {
+        json_put_uint(json, "noticed_first_ns", (uint64_t)demo->noticed_first);
+        json_put_uint(json, "noticed_last_ns", (uint64_t)demo->noticed_last);
+    } else {
+        json_put_null(json, "noticed_first_ns");
+        json_put_null(json, "noticed_last_ns");
+    }
+    if (demo->back)
+        json_put_uint(json, "rejoined_ns", (uint64_t)(joined - demo->revived_at));
+    else
+        json_put_null(json, "rejoined_ns");
+    json_end(json, '}');
+}
+
+static void summary_json(const struct demo *demo, const struct sst_stats *stats, double seconds)
+{
+    struct json json = json_make(&demo->call->out, true);
+    uint64_t steps = demo->step_last - demo->step_first;
+    json_object(&json);
+    json_put_uint(&json, "table", demo->table);
+    json_put_string(&json, "design", demo->design ? "reads" : "writes");
+    json_put_uint(&json, "members", demo->members);
+    json_put_number(&json, "seconds", seconds);
+    json_put_uint(&json, "epoch_first", demo->epoch_first);
+    json_put_uint(&json, "epoch_last", demo->epoch_last);
+    json_put_uint(&json, "steps", steps);
+    json_put_number(&json, "steps_per_second", (double)steps / seconds);
+    json_put_number(&json, "counts_per_second", (double)(steps * demo->members) / seconds);
+    json_put_uint(&json, "evaluations", stats->evaluations);
+    json_put_uint(&json, "detections", stats->fires);
+    json_put_uint(&json, "puts", stats->puts);
+    json_put_uint(&json, "sleeps", stats->blocks);
+    death_json(demo, &json);
+    json_key(&json, "events");
+    json_array(&json);
+    for (uint32_t i = 0; i < demo->event_count; i++) {
+        json_object(&json);
+        json_put_number(&json, "at", demo->events[i].at);
+        json_put_string(&json, "what", demo->events[i].text);
+        json_end(&json, '}');
+    }
+    json_end(&json, ']');
+    json_end(&json, '}');
+}
+
+static void summary_text(const struct demo *demo, const struct sst_stats *stats, double seconds)
+{
+    struct text *out = &demo->call->out;
+    uint64_t steps = demo->step_last - demo->step_first;
+    text_count(out, demo->members, "member", "members");
+    text_printf(out, " by %s for %.2f s, epoch %" PRIu64 " to %" PRIu64 "\n",
+                demo->design ? "reads" : "writes", seconds, demo->epoch_first, demo->epoch_last);
+    text_printf(out, "%" PRIu64 " steps, %.0f a second; %.0f counts a second by all\n", steps,
+                (double)steps / seconds, (double)(steps * demo->members) / seconds);
+    text_printf(out,
+                "%" PRIu64 " detections of %" PRIu64 " evaluations, %" PRIu64 " puts, %" PRIu64
+                " sleeps\n",
+                stats->fires, stats->evaluations, stats->puts, stats->blocks);
+    if (demo->noticed) {
+        text_printf(out, "the death was noticed by %u of %" PRIu64 ", after ", demo->noticed,
+                    demo->members - 1);
+        ripc_report_nsec(out, (double)demo->noticed_first);
+        text_puts(out, " to ");
+        ripc_report_nsec(out, (double)demo->noticed_last);
+        text_puts(out, "\n");
+    }
+}
+
+/* ---- the whole ---- */
+
+static enum err crew_await(struct demo *demo, struct why *why)
+{
+    char table[RIPC_ID_TEXT];
+    int64_t deadline = ripc_after(JOIN_NSEC);
+    for (uint32_t index = 0; index < demo->crew.count && !ripc_call_stopped();) {
+        enum err err = sst_crew_check(&demo->crew, why);
+        int signal, died = err ? -1 : sst_crew_died(&demo->crew, &signal);
+        if (err)
+            return err;
+        if (died >= 0 || ripc_now() > deadline)
+            return why_fail(why, ERR_SYSTEM, "table %s: %s %s", ripc_id_text(demo->table, table),
+                            demo->crew.members[died < 0 ? (int)index : died].name,
+                            died < 0 ? "cannot join" : "has died");
+        if (sst_crew_state(&demo->crew, index) == SST_MEMBER_RUNS)
+            index++;
+        else
+            ripc_call_sleep(ripc_after(FRAME_NSEC / 100));
+    }
+    return OK;
+}
+
+static enum err demo_play(struct demo *demo, struct why *why)
+{
+    enum err err = crew_await(demo, why);
+    if (err || ripc_call_stopped())
+        return err;
+    err = ripc_call_open(demo->call, NULL, &demo->ripc, why);
+    if (!err)
+        err = sst_look_open(demo->ripc, demo->table, ripc_after(JOIN_NSEC), &demo->look, why);
+    if (err)
+        return err;
+    demo->begun = ripc_now();
+    demo->step_first = step_most(demo);
+    demo->epoch_first = epoch_most(demo);
+    char id[RIPC_ID_TEXT];
+    event_add(demo, "%" PRIu64 " members share table %s, epoch %" PRIu64, demo->members,
+              ripc_id_text(demo->table, id), demo->epoch_first);
+    err = demo_watch(demo, why);
+    demo->ended = ripc_now();
+    demo->step_last = step_most(demo);
+    demo->epoch_last = epoch_most(demo);
+    return err;
+}
+
+static enum err demo_run(struct call *call, struct why *why)
+{
+    static struct demo demo;
+    enum err err = demo_parse(&demo, call, why);
+    if (err)
+        return err;
+    ripc_call_catch();
+    err = sst_crew_start(&demo.crew, call, demo.table, (uint32_t)demo.members,
+                         demo.design ? SST_READS : SST_WRITES, demo.kill, why);
+    if (!err)
+        err = demo_play(&demo, why);
+    sst_look_close(demo.look);
+    if (demo.ripc)
+        ripc_close(demo.ripc, RIPC_NOW);
+    sst_crew_dismiss(&demo.crew);
+    if (!err && demo.begun) {
+        struct sst_stats stats = stats_sum(&demo);
+        double seconds = (double)(demo.ended - demo.begun) / 1e9;
+        (call->json ? summary_json : summary_text)(&demo, &stats, seconds);
+    }
+    sst_crew_fini(&demo.crew);
+    (void)ripc_clean(call_option(call, "domain")); /* of those who were killed */
+    return err;
+}
+
+static const struct option demo_options[] = {
+    {"members", "N", "so many processes, 1 to 64 (4)"},
+    {"seconds", "S", "for this long (5)"},
+    {"design", "writes|reads", "how rows get to the others (writes)"},
+    {"table", "ID", "the table's number (7)"},
+    {"kill", NULL, "kill the leader after a third of the time, start it again after two"},
+    RIPC_CALL_OPTIONS,
+    {0},
+};
+
+const struct command command_sst_demo = {
+    .name = "sst demo",
+    .arguments = "",
+    .summary = "processes that share a table, before your eyes",
+    .description =
+        "Starts processes that share a table, and shows it while they work. Each takes steps: the "
+        "next one when all live members have taken the one before, which is a predicate over the "
+        "table. Each takes the live member with the lowest id for the leader. Ten times a second "
+        "it publishes its load and its last rates of steps, data first, their guard after.\n\n"
+        "With --kill the leader is killed with SIGKILL: its row is frozen, the others agree on "
+        "another leader and go on, and after a while a new process takes its place, under a new "
+        "epoch. You may also kill any of the pids shown, and look with 'weft sst watch' from "
+        "another shell.\n\n"
+        "On a terminal the table is drawn in place; elsewhere only what happens is printed. The "
+        "end is a summary: steps, detections (triggers that ran), puts, and how soon the death was "
+        "noticed. Ctrl-C ends it early; no process and no file is left.",
+    .options = demo_options,
+    .examples = "  weft sst demo\n"
+                "  weft sst demo --kill --seconds 10\n"
+                "  weft sst demo --members 2 --design reads --json",
+    .streams = true,
+    .run = demo_run,
+};

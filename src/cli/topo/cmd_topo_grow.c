@@ -1,0 +1,155 @@
+/* weft topo grow */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cli/commands.h"
+#include "cli/core/call.h"
+#include "cli/core/load.h"
+#include "cli/topo/steps.h"
+#include "cli/topo/topology_out.h"
+#include "topology/change/grow.h"
+
+#define ADD_MAX  1000000
+#define PORT_MAX 1000000
+
+/* The options, with what most nodes have where they say nothing. */
+static enum err order_read(struct grow_order *order, const struct call *call,
+                           const struct topology *topology, struct why *why)
+{
+    uint32_t ports_usual, servers_usual;
+    enum err err = grow_majority(topology, &ports_usual, &servers_usual, why);
+    if (err)
+        return err;
+    uint64_t count = 0, ports = ports_usual, servers = servers_usual, seed = 1;
+    if (!call_has(call, "add"))
+        return why_fail(why, ERR_USAGE, "topo grow: --add N is missing");
+    if (topology->direct && (call_has(call, "servers") || call_has(call, "bare")))
+        return why_fail(why, ERR_USAGE,
+                        "%s: its nodes are servers; --servers and --bare are for switches",
+                        call->arguments[0]);
+    if (call_has(call, "servers") && call_has(call, "bare"))
+        return why_fail(why, ERR_USAGE, "topo grow: --bare means no servers; drop --servers");
+    if (call_has(call, "bare"))
+        servers = 0;
+    err = call_uint(call, "add", 1, ADD_MAX, &count, why);
+    if (!err)
+        err = call_uint(call, "ports", 1, PORT_MAX, &ports, why);
+    if (!err)
+        err = call_uint(call, "servers", 0, PORT_MAX, &servers, why);
+    if (!err)
+        err = call_uint(call, "seed", 0, UINT64_MAX, &seed, why);
+    *order = (struct grow_order){(uint32_t)count, (uint32_t)ports, (uint32_t)servers, seed};
+    return err;
+}
+
+static void growth_print(struct text *out, const struct growth *growth, const char *noun,
+                         const struct steps_names *names)
+{
+    const struct topology *topology = &growth->topology;
+    text_printf(out, "%u to %u %s, ", growth->first, topology->graph.node_count, noun);
+    text_count(out, topology->server_count, "server", "servers");
+    text_puts(out, ": ");
+    text_count(out, growth->plan.unplug_count, "cable", "cables");
+    text_printf(out, " to unplug and %u to plug for ", growth->plan.plug_count);
+    text_count(out, growth->ports_added, "new port", "new ports");
+    if (growth->ports_free)
+        text_printf(out, ", of which %" PRIu64 " stay%s free", growth->ports_free,
+                    growth->ports_free == 1 ? "s" : "");
+    text_puts(out, "\n");
+    steps_print_verdict(out, &growth->plan);
+    steps_print(out, &growth->plan, names);
+}
+
+static void growth_json(struct text *out, const struct growth *growth,
+                        const struct grow_order *order, const struct steps_names *names)
+{
+    const struct topology *topology = &growth->topology;
+    struct json json = json_make(out, true);
+    json_object(&json);
+    json_put_uint(&json, "servers", topology->server_count);
+    json_put_uint(&json, "switches", topology_switch_count(topology));
+    json_put_uint(&json, "links", topology->graph.link_count);
+    json_put_uint(&json, "seed", order->seed);
+    json_key(&json, "added");
+    json_array(&json);
+    for (uint32_t v = growth->first; v < topology->graph.node_count; v++)
+        steps_json_node(&json, names, v);
+    json_end(&json, ']');
+    json_put_uint(&json, "ports_added", growth->ports_added);
+    json_put_uint(&json, "ports_free", growth->ports_free);
+    steps_json(&json, &growth->plan, names);
+    json_end(&json, '}');
+}
+
+static enum err grow_run(struct call *call, struct why *why)
+{
+    struct topology topology;
+    struct grow_order order;
+    struct growth growth;
+    struct why reason = {""};
+    enum format format;
+    const char *path = call_option(call, "out");
+    if (path && strcmp(path, "-") == 0)
+        return why_fail(why, ERR_USAGE, "--out -: the plan is printed there; name a file");
+    enum err err = topology_out_format(call, FORMAT_JSON, &format, why);
+    if (!err)
+        err = load_topology(&topology, call->arguments[0], why);
+    if (err)
+        return err;
+    err = order_read(&order, call, &topology, why);
+    if (err)
+        goto done;
+    err = grow_topology(&growth, &topology, &order, &reason);
+    if (err) {
+        err = why_fail(why, err, "%s: %s", call->arguments[0], reason.text);
+        goto done;
+    }
+    const struct steps_names names = {.before = &growth.topology};
+    if (call->json)
+        growth_json(&call->out, &growth, &order, &names);
+    else
+        growth_print(&call->out, &growth, topology.direct ? "nodes" : "switches", &names);
+    if (path) /* the plan goes to standard output, the network only to a file */
+        err = topology_out_file(path, &growth.topology, format, why);
+    growth_fini(&growth);
+done:
+    topology_fini(&topology);
+    return err;
+}
+
+static const struct option grow_options[] = {
+    {"add", "N", "how many racks, switches or servers to add"},
+    {"ports", "P", "ports of each new switch, or links of each new server"},
+    {"servers", "S", "servers on each new switch"},
+    {"bare", NULL, "new switches without servers"},
+    {"seed", "K", "another random choice of cables (default 1)"},
+    {"out", "FILE", "write the grown network here; the ending says in which format"},
+    {"format", FORMAT_CHOICES, "of the file; json if nothing says"},
+    {0},
+};
+
+const struct command command_topo_grow = {
+    .name = "topo grow",
+    .arguments = "SPEC|FILE",
+    .summary = "add switches to a network, cable by cable",
+    .description =
+        "Adds racks (a switch with servers), bare switches, or in a direct network servers, by the "
+        "procedure of the Jellyfish paper: a random cable is unplugged and both its ends are led "
+        "to the new node, until its ports are used. An odd port is joined to a free one "
+        "elsewhere if there is one. No more cables are unplugged than ports are added, and no "
+        "two nodes get a second cable.\n\n"
+        "Prints what to unplug and plug, as node:port, in an order in which the network is "
+        "connected after every step; a new node counts from its first cable. Where every "
+        "cable is needed, as in a tree, a step takes several actions at once: the further "
+        "ones are marked with a plus. With several new nodes the steps lead straight to the "
+        "final network, without cables that would be moved twice.\n\n"
+        "Ports and servers of the new nodes are those most nodes have, unless given. Ports "
+        "that find no cable, because the network is too small, stay free and are counted. --out "
+        "keeps the grown network as a file, which can be measured, drawn and grown again.",
+    .options = grow_options,
+    .examples = "  weft topo grow jellyfish:n=20,degree=6,seed=1 --add 1\n"
+                "  weft topo grow torus:8x8 --add 4 --ports 4 --json\n"
+                "  weft topo grow now.json --add 8 --bare --out next.json",
+    .run = grow_run,
+};

@@ -1,0 +1,324 @@
+/* camcube_links: figures 4a and 4b of Costa, Donnelly, O'Shea, Rowstron, "CamCubeOS: A Key-based
+ * Network Stack for 3D Torus Cluster Topologies" (HPDC 2013): throughput and processor load of
+ * servers that saturate 1 to 6 of their links. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/check.h"
+#include "measured/camcube/camcube_load.h"
+#include "measured/crowd.h"
+#include "measured/figures.h"
+
+#define RATE_REAL      8000000u    /* bits a second: 27 servers share this machine's cores */
+#define RATE_SIMULATED 1000000000u /* the paper's */
+
+enum world_kind { REAL, SIMULATED, NOVACUBE, JELLYFISH, WORLDS };
+
+static const struct {
+    const char *word, *spec;
+} worlds[WORLDS] = {
+    [REAL] = {"real", "torus:3x3x3"},
+    [SIMULATED] = {"simulated", "torus:3x3x3"},
+    [NOVACUBE] = {"simulated novacube", "novacube:3x3x3"},
+    [JELLYFISH] = {"simulated jellyfish", "jellyfish:n=27,degree=6"},
+};
+
+static struct load_job job_make(const struct figure_call *call, enum world_kind world)
+{
+    return (struct load_job){
+        .rate = world == REAL ? RATE_REAL : RATE_SIMULATED,
+        .links = call->quick ? 0x43 : 0x7f,
+        .seconds = world == REAL ? call->quick ? 0.3 : 2
+                   : call->quick ? 0.02
+                                 : 0.1,
+        .spec = worlds[world].spec,
+        .processes = 27,
+        .seed = call->seed,
+    };
+}
+
+static bool is_tried(const struct load_job *job, unsigned links)
+{
+    return job->links >> links & 1;
+}
+
+/* ---- figure 4a ---- */
+
+static const struct figure_column throughput_columns[] = {
+    {"world", ""},      {"links", ""},      {"jumbo", ""},          {"standard", ""},
+    {"aggregated", ""}, {"deviation", "%"}, {"paper_standard", ""}, {0},
+};
+
+/* How far a server is from the median, in percent of it. */
+static double deviation(const struct load_point *point)
+{
+    return 100 * fmax(point->high - point->share, point->share - point->low) / point->share;
+}
+
+static double paper_standard(unsigned links)
+{
+    return links < 6 ? 0.97 : 0.91;
+}
+
+static void throughput_rows(struct figure_result *result, struct figure_table *table,
+                            const struct load_found *found, const struct load_job *job,
+                            const char *world)
+{
+    for (unsigned links = 1; links <= CAMCUBE_LINKS_MAX; links++) {
+        double far = 0;
+        if (!is_tried(job, links))
+            continue;
+        for (int kind = 0; kind < LOAD_KINDS; kind++)
+            far = fmax(far, deviation(&found->points[kind][links]));
+        figure_row(
+            result, table,
+            (struct figure_cell[]){figure_word(world), figure_number(links),
+                                   figure_number(found->points[LOAD_JUMBO][links].share),
+                                   figure_number(found->points[LOAD_STANDARD][links].share),
+                                   figure_number(found->points[LOAD_AGGREGATED][links].share),
+                                   figure_number(far), figure_number(paper_standard(links))});
+    }
+}
+
+/* The lowest share of a kind, of 1 to `last` links. */
+static double lowest(const struct load_found *found, const struct load_job *job,
+                     enum load_kind kind, unsigned last)
+{
+    double low = INFINITY;
+    for (unsigned links = 1; links <= last; links++)
+        if (is_tried(job, links))
+            low = fmin(low, found->points[kind][links].share);
+    return low;
+}
+
+static double farthest(const struct load_found *found, const struct load_job *job)
+{
+    double far = 0;
+    for (int kind = 0; kind < LOAD_KINDS; kind++)
+        for (unsigned links = 1; links <= CAMCUBE_LINKS_MAX; links++)
+            if (is_tried(job, links))
+                far = fmax(far, deviation(&found->points[kind][links]));
+    return far;
+}
+
+static void throughput_claims(struct figure_result *result, const struct load_found *found,
+                              const struct load_job *job, enum world_kind world)
+{
+    const char *word = worlds[world].word;
+    const char *busy = world == REAL ? "something else had this machine's processors for longer "
+                                       "than a shaped link can catch up"
+                                     : "computed from frames and their overhead";
+    const struct claim claims[] = {
+        {.what = figure_text(result, "%s: jumbo, lowest", word),
+         .relation = RELATION_ABOVE,
+         .paper = 0.98,
+         .found = lowest(found, job, LOAD_JUMBO, 6),
+         .reason = busy},
+        {.what = figure_text(result, "%s: 1,500 B, lowest up to L = 5", word),
+         .paper = 0.97,
+         .tolerance = 0.01,
+         .found = lowest(found, job, LOAD_STANDARD, 5),
+         .reason = busy},
+        {.what = figure_text(result, "%s: 1,500 B at L = 6", word),
+         .paper = 0.91,
+         .tolerance = 0.01,
+         .found = found->points[LOAD_STANDARD][6].share,
+         .reason = "the paper's servers ran out of processor there (87 %, fig 4b); with a link's "
+                   "rate that leaves some, the sixth link carries what the others do"},
+        {.what = figure_text(result, "%s: 1,500 B aggregated, lowest", word),
+         .relation = RELATION_ABOVE,
+         .paper = 0.98,
+         .found = lowest(found, job, LOAD_AGGREGATED, 6),
+         .reason = busy},
+        {.what = figure_text(result, "%s: a server from the median", word),
+         .unit = "%",
+         .relation = RELATION_AT_MOST,
+         .paper = 1.28,
+         .found = farthest(found, job),
+         .reason = busy},
+    };
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        struct claim claim = claims[i];
+        claim.where = i == 4 ? "section 4.2.1" : "fig 4a";
+        figure_claim(result, claim);
+    }
+}
+
+static enum err fig4a_run(struct figure_result *result, const struct figure_call *call,
+                          struct why *why)
+{
+    struct figure_table *table = figure_table_add(result, "throughput", throughput_columns);
+    for (int world = 0; world < WORLDS; world++) {
+        struct load_job job = job_make(call, (enum world_kind)world);
+        struct load_found found;
+        enum err err =
+            world == REAL ? load_measure(&found, &job, why) : load_simulate(&found, &job, why);
+        if (err)
+            return err;
+        throughput_rows(result, table, &found, &job, worlds[world].word);
+        if (world <= SIMULATED) /* the paper has no others */
+            throughput_claims(result, &found, &job, (enum world_kind)world);
+        figure_progress(call, (uint64_t)world + 1, WORLDS);
+    }
+    return OK;
+}
+
+const struct figure figure_cam_fig4a = {
+    .name = "cam-fig4a",
+    .paper = "CamCubeOS",
+    .what = "throughput per server that saturates L links, share of what they can carry",
+    .size = "27 processes, links of 8 Mb/s, L = 1 to 6, 2 s each; simulated: 1 Gb/s, 0.1 s each, "
+            "also a NovaCube and a Jellyfish of 27 servers",
+    .size_quick = "27 processes, links of 8 Mb/s, L = 1 and 6, 0.3 s each; simulated: 20 ms each, "
+                  "also a NovaCube and a Jellyfish of 27 servers",
+    .seconds = 70,
+    .seconds_quick = 8,
+    .measured = true,
+    .choice =
+        "throughput is what a server received and what its neighbours received from it, over 2 L "
+        "times the rate of a link; the median of the servers. Bytes are of packets with weft's "
+        "header of 40 (8,940 and 1,500); of what Ethernet adds to a frame (38 bytes, which a link "
+        "is busy for, too) none count: 1,500 / 1,538 is 0.975. Real links are shaped to a rate at "
+        "which all processes together do not fill this machine; \"close to maximum\" is read as "
+        "above 0.98. A server sends over its first L links, and receives over as many but in a "
+        "Jellyfish, where links have no directions: there servers differ",
+    .plot.table = "throughput",
+    .plot.x_label = "links that each server saturates",
+    .plot.y_label = "share of what they can carry",
+    .plot.x_step = 1,
+    .plot.series =
+        {
+            {"jumbo", "links", "jumbo", "world", "real", STYLE_BOTH},
+            {"1,500 B", "links", "standard", "world", "real", STYLE_BOTH},
+            {"1,500 B aggregated", "links", "aggregated", "world", "real", STYLE_BOTH},
+            {"jumbo, simulated", "links", "jumbo", "world", "simulated", STYLE_POINTS},
+            {"1,500 B, simulated", "links", "standard", "world", "simulated", STYLE_POINTS},
+            {"aggregated, simulated", "links", "aggregated", "world", "simulated", STYLE_POINTS},
+            {"1,500 B, in the paper", "links", "paper_standard", "world", "real", STYLE_PAPER},
+        },
+    .run = fig4a_run,
+};
+
+/* ---- figure 4b ---- */
+
+static const struct figure_column cpu_columns[] = {
+    {"links", ""}, {"jumbo", "%"}, {"standard", "%"}, {"aggregated", "%"}, {0},
+};
+
+static const struct figure_column cost_columns[] = {
+    {"kind", ""},         {"links", ""},          {"packets", "K/s"},
+    {"per_packet", "us"}, {"per_megabyte", "us"}, {0},
+};
+
+static void cpu_tables(struct figure_result *result, const struct load_found *found,
+                       const struct load_job *job)
+{
+    struct figure_table *cpu = figure_table_add(result, "processor", cpu_columns);
+    struct figure_table *cost = figure_table_add(result, "cost", cost_columns);
+    double machine = crowd_cores();
+    for (unsigned links = 0; links <= CAMCUBE_LINKS_MAX; links++) {
+        struct figure_cell cells[LOAD_KINDS + 1] = {figure_number(links)};
+        if (!is_tried(job, links))
+            continue;
+        for (int kind = 0; kind < LOAD_KINDS; kind++) {
+            const struct load_point *point = &found->points[kind][links];
+            double bytes = kind == LOAD_JUMBO ? 8940 : 1500;
+            cells[kind + 1] = figure_number(100 * point->cores / machine);
+            if (links)
+                figure_row(result, cost,
+                           (struct figure_cell[]){
+                               figure_word(load_kind_words[kind]), figure_number(links),
+                               figure_number(point->packets * 1e-3),
+                               figure_number(1e6 * point->cores / point->packets),
+                               figure_number(1e12 * point->cores / (point->packets * bytes))});
+        }
+        figure_row(result, cpu, cells);
+    }
+}
+
+static void cpu_claims(struct figure_result *result, const struct load_found *found)
+{
+    double cores[LOAD_KINDS], idle = 0;
+    for (int kind = 0; kind < LOAD_KINDS; kind++) {
+        cores[kind] = found->points[kind][6].cores;
+        idle = fmax(idle, found->points[kind][0].cores);
+    }
+    const char *other = "at this rate waking up costs more than handling a packet, and that is the "
+                        "same for large and small ones";
+    const struct claim claims[] = {
+        {.what = "L = 6, aggregated to separate, 1,500 B",
+         .relation = RELATION_BELOW,
+         .paper = 45.0 / 87,
+         .found = cores[LOAD_AGGREGATED] / cores[LOAD_STANDARD],
+         .reason = other},
+        {.what = "L = 6, jumbo to 1,500 B",
+         .relation = RELATION_BELOW,
+         .paper = 22.0 / 87,
+         .found = cores[LOAD_JUMBO] / cores[LOAD_STANDARD],
+         .reason = other},
+        {.what = "L = 6, jumbo to 1,500 B aggregated",
+         .relation = RELATION_BELOW,
+         .paper = 1,
+         .found = cores[LOAD_JUMBO] / cores[LOAD_AGGREGATED],
+         .reason = other},
+        {.what = "L = 0, all servers, of this machine",
+         .unit = "%",
+         .relation = RELATION_BELOW,
+         .paper = 1,
+         .found = 100 * idle / crowd_cores(),
+         .reason = "27 idle servers share this machine's cores"},
+        {.what = "L = 6, 1,500 B: a server's share",
+         .unit = "%",
+         .relation = RELATION_ABOVE,
+         .paper = 87,
+         .found = NAN,
+         .reason = "each of the paper's servers had eight hyper-threads for 12 Gb/s; here 27 share "
+                   "this machine, and links are as slow as that makes them"},
+    };
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        struct claim claim = claims[i];
+        claim.where = "fig 4b";
+        figure_claim(result, claim);
+    }
+}
+
+static enum err fig4b_run(struct figure_result *result, const struct figure_call *call,
+                          struct why *why)
+{
+    struct load_job job = job_make(call, REAL);
+    struct load_found found;
+    enum err err = load_measure(&found, &job, why);
+    if (err)
+        return err;
+    cpu_tables(result, &found, &job);
+    cpu_claims(result, &found);
+    return OK;
+}
+
+const struct figure figure_cam_fig4b = {
+    .name = "cam-fig4b",
+    .paper = "CamCubeOS",
+    .what = "processor load of servers that saturate L links",
+    .size = "27 processes, links of 8 Mb/s, L = 0 to 6, 2 s each",
+    .size_quick = "27 processes, links of 8 Mb/s, L = 0, 1 and 6, 0.3 s each",
+    .seconds = 70,
+    .seconds_quick = 8,
+    .measured = true,
+    .choice =
+        "processor time of all 27 processes, user and system, over that of all cores of this "
+        "machine in the same time; a process that has nothing to do sleeps at once. Nothing is a "
+        "network card here: a packet is copied from one "
+        "process into the memory of another. Only the order of the kinds can be compared with the "
+        "paper; \"close to zero\" is read as below 1 %",
+    .plot.table = "processor",
+    .plot.x_label = "links that each server saturates",
+    .plot.y_label = "processor time (% of the machine)",
+    .plot.x_step = 1,
+    .plot.series =
+        {
+            {"jumbo", "links", "jumbo", NULL, NULL, STYLE_BOTH},
+            {"1,500 B", "links", "standard", NULL, NULL, STYLE_BOTH},
+            {"1,500 B aggregated", "links", "aggregated", NULL, NULL, STYLE_BOTH},
+        },
+    .run = fig4b_run,
+};

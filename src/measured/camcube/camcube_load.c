@@ -1,0 +1,270 @@
+#include "measured/camcube/camcube_load.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "measured/hosts.h"
+#include "measured/sample.h"
+#include "services/bench/bench_wire.h"
+#include "services/services.h"
+#include "sim/world.h"
+#include "transport/clock.h"
+
+#define ANSWER_NSEC (30 * NSEC_PER_SEC)
+#define WARM_SHARE  0.25 /* of the time that is counted, before it */
+#define SPARE_NSEC  (60 * NSEC_PER_SEC)
+
+const char *const load_kind_words[LOAD_KINDS] = {"jumbo", "1,500 B", "1,500 B aggregated"};
+
+/* Payloads: with weft's header 8,940 (the largest packet) and 1,500. */
+static const uint16_t kind_sizes[LOAD_KINDS] = {WEFT_PAYLOAD_MAX, 1500 - WEFT_HEADER_SIZE,
+                                                1500 - WEFT_HEADER_SIZE};
+
+/* ---- what two looks at all servers say ---- */
+
+struct looks {
+    struct bench_answer *before, *after; /* of each server */
+};
+
+static enum err looks_init(struct looks *looks, uint32_t count, struct why *why)
+{
+    looks->before = array_new(count, sizeof *looks->before);
+    looks->after = array_new(count, sizeof *looks->after);
+    return looks->before && looks->after ? OK : why_memory(why);
+}
+
+static void looks_fini(struct looks *looks)
+{
+    free(looks->before);
+    free(looks->after);
+}
+
+/* Bits a second that arrived at that port, of packets with their headers. */
+static double port_rate(const struct looks *looks, node_id server, unsigned port)
+{
+    const struct bench_answer *before = &looks->before[server], *after = &looks->after[server];
+    const struct bench_count *first = &before->ports[port].in, *last = &after->ports[port].in;
+    uint64_t bytes =
+        last->bytes - first->bytes + WEFT_HEADER_SIZE * (last->packets - first->packets);
+    return (double)bytes * 8e9 / (double)(after->now - before->now);
+}
+
+/* Received by it, and by its neighbours from it. */
+static double server_rate(const struct looks *looks, const struct plan *plan, node_id server)
+{
+    double rate = 0;
+    for (unsigned port = 0; port < plan->port_count; port++) {
+        const struct plan_end *end = plan_end(plan, server, port);
+        if (end->server == NODE_NONE)
+            continue;
+        rate += port_rate(looks, server, port) + port_rate(looks, end->server, end->port);
+    }
+    return rate;
+}
+
+static void point_fill(struct load_point *point, const struct looks *looks, const struct plan *plan,
+                       unsigned links, double rate)
+{
+    double shares[27 * 8];
+    uint32_t count = plan->server_count;
+    assert(count <= sizeof shares / sizeof shares[0]);
+    *point = (struct load_point){.low = INFINITY, .high = -INFINITY, .cores = NAN};
+    for (node_id v = 0; v < count; v++) {
+        double share = links ? server_rate(looks, plan, v) / (2 * links * rate) : 0;
+        shares[v] = share;
+        point->low = fmin(point->low, share);
+        point->high = fmax(point->high, share);
+        point->packets +=
+            (double)(looks->after[v].received.packets - looks->before[v].received.packets) * 1e9 /
+            (double)(looks->after[v].now - looks->before[v].now);
+    }
+    point->share = sample_median(shares, count);
+}
+
+static struct bench_request request_start(enum load_kind kind, unsigned links)
+{
+    return (struct bench_request){.kind = BENCH_START,
+                                  .token = 1,
+                                  .mode = BENCH_SATURATE,
+                                  .links = (uint8_t)links,
+                                  .size = kind_sizes[kind],
+                                  .duration_nsec = SPARE_NSEC};
+}
+
+/* ---- real ---- */
+
+struct measurement {
+    const struct load_job *job;
+    bool separate;
+    struct load_found *found; /* shared with the parent */
+};
+
+/* The same of all servers, and what they say to it. */
+static void servers_ask(struct hosts *hosts, const struct bench_request *request,
+                        struct bench_answer *answers)
+{
+    uint8_t question[BENCH_REQUEST_MAX], bytes[BENCH_ANSWER_MAX];
+    size_t size = bench_request_write(request, question);
+    uint32_t count = hosts_wiring(hosts)->server_count;
+    for (node_id v = 0; v < count; v++)
+        hosts_tell(hosts, v, BENCH_SERVICE, question, size);
+    for (node_id v = 0; v < count; v++) {
+        size_t got = hosts_hear(hosts, v, bytes, sizeof bytes, clock_after(ANSWER_NSEC));
+        if (bench_answer_read(&answers[v], bytes, got) < 0 || answers[v].error)
+            hosts_fail(hosts, "bench refuses");
+    }
+}
+
+static void rest(double seconds)
+{
+    nsec until = clock_after((nsec)(seconds * 1e9));
+    while (clock_now() < until) {
+        nsec left = until - clock_now();
+        if (left > 0)
+            nanosleep(&(struct timespec){left / NSEC_PER_SEC, left % NSEC_PER_SEC}, NULL);
+    }
+}
+
+static void kind_measure(struct hosts *hosts, const struct measurement *measurement,
+                         enum load_kind kind, unsigned links, struct looks *looks)
+{
+    const struct load_job *job = measurement->job;
+    const struct bench_request report = {.kind = BENCH_REPORT, .token = 1};
+    const struct bench_request stop = {.kind = BENCH_STOP, .token = 1};
+    const struct bench_request start = request_start(kind, links);
+    struct load_point *point = &measurement->found->points[kind][links];
+    if (links)
+        servers_ask(hosts, &start, looks->before);
+    rest(WARM_SHARE * job->seconds);
+    servers_ask(hosts, &report, looks->before);
+    double cpu = hosts_cpu(hosts);
+    nsec since = clock_now();
+    rest(job->seconds);
+    cpu = hosts_cpu(hosts) - cpu;
+    double wall = (double)(clock_now() - since) * 1e-9;
+    servers_ask(hosts, links ? &stop : &report, looks->after);
+    point_fill(point, looks, hosts_wiring(hosts), links, (double)job->rate);
+    point->cores = cpu / wall;
+}
+
+static void measure_run(struct hosts *hosts, const void *argument)
+{
+    const struct measurement *measurement = argument;
+    struct looks looks;
+    struct why why = {0};
+    if (looks_init(&looks, hosts_wiring(hosts)->server_count, &why))
+        hosts_fail(hosts, why.text);
+    for (int kind = 0; kind < LOAD_KINDS; kind++)
+        for (unsigned links = 0; links <= CAMCUBE_LINKS_MAX; links++)
+            if ((kind == LOAD_STANDARD) == measurement->separate &&
+                measurement->job->links >> links & 1)
+                kind_measure(hosts, measurement, (enum load_kind)kind, links, &looks);
+    looks_fini(&looks);
+}
+
+enum err load_measure(struct load_found *found, const struct load_job *job, struct why *why)
+{
+    struct measurement measurement = {.job = job, .found = crowd_memory(sizeof *found)};
+    enum err err = OK;
+    if (!measurement.found)
+        return why_memory(why);
+    struct hosts_plan plan = {
+        .name = "saturated links",
+        .spec = job->spec,
+        .process_count = job->processes,
+        .wire = "shm",
+        .rate = job->rate,
+        .sleeping = true, /* who polls for a while before it sleeps is busy all the time */
+        .run = measure_run,
+        .argument = &measurement,
+    };
+    for (int separate = 0; separate < 2 && !err; separate++) {
+        measurement.separate = plan.separate = separate;
+        err = hosts_run(&plan, why);
+    }
+    *found = *measurement.found;
+    crowd_memory_free(measurement.found, sizeof *found);
+    return err;
+}
+
+/* ---- simulated ---- */
+
+static void on_answer(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size)
+{
+    struct bench_answer *const *answers = context;
+    int error = bench_answer_read(&(*answers)[at], bytes, size);
+    assert(!error && !(*answers)[at].error); /* nothing between us and it that could spoil it */
+}
+
+static void world_ask(struct world *world, const struct bench_request *request)
+{
+    uint8_t question[BENCH_REQUEST_MAX];
+    uint32_t size = (uint32_t)bench_request_write(request, question);
+    for (node_id v = 0; v < world_plan(world)->server_count; v++) {
+        int error = world_request(world, v, BENCH_SERVICE, 1, question, size);
+        assert(!error);
+    }
+}
+
+static enum err kind_simulate(struct load_found *found, const struct load_job *job,
+                              const struct plan *plan, enum load_kind kind, unsigned links,
+                              struct why *why)
+{
+    const struct bench_request report = {.kind = BENCH_REPORT, .token = 1};
+    const struct bench_request start = request_start(kind, links);
+    struct bench_answer *answers;
+    struct world_settings settings = WORLD_DEFAULTS;
+    struct world *world;
+    struct looks looks = {0};
+    settings.plan = plan;
+    settings.node.services = services_all;
+    settings.node.separate = kind == LOAD_STANDARD;
+    settings.wire.rate = job->rate;
+    settings.seed = job->seed;
+    settings.settled = true;
+    settings.answer = on_answer;
+    settings.context = &answers;
+    enum err err = looks_init(&looks, plan->server_count, why);
+    if (!err)
+        err = world_open(&world, &settings, why);
+    if (err)
+        goto free_looks;
+    psec length = (psec)(job->seconds * 1e12), warm = (psec)(WARM_SHARE * (double)length);
+    answers = looks.before;
+    world_ask(world, &start);
+    world_run(world, warm);
+    world_ask(world, &report);
+    world_run(world, warm + length);
+    answers = looks.after;
+    world_ask(world, &report);
+    point_fill(&found->points[kind][links], &looks, plan, links, (double)job->rate);
+    world_close(world);
+free_looks:
+    looks_fini(&looks);
+    return err;
+}
+
+enum err load_simulate(struct load_found *found, const struct load_job *job, struct why *why)
+{
+    struct topology topology;
+    struct plan plan;
+    *found = (struct load_found){0};
+    enum err err = topology_build(&topology, job->spec, why);
+    if (err)
+        return err;
+    err = plan_init(&plan, &topology, why);
+    if (err)
+        goto free_topology;
+    for (int kind = 0; kind < LOAD_KINDS && !err; kind++)
+        for (unsigned links = 1; links <= CAMCUBE_LINKS_MAX && !err; links++)
+            if (job->links >> links & 1)
+                err = kind_simulate(found, job, &plan, (enum load_kind)kind, links, why);
+    plan_fini(&plan);
+free_topology:
+    topology_fini(&topology);
+    return err;
+}

@@ -1,0 +1,170 @@
+#include "measured/camcube/camcube_trip.h"
+
+#include <string.h>
+
+#include "base/check.h"
+#include "services/ping/ping_wire.h"
+#include "services/services.h"
+#include "sim/world.h"
+#include "transport/clock.h"
+
+#define LOST_NSEC (20 * NSEC_PER_SEC) /* a ping that takes longer is lost */
+#define END_NSEC  (120 * NSEC_PER_SEC)
+#define WARM      100 /* pings before those that count */
+
+const uint16_t trip_sizes[TRIP_SIZES] = {1500 - WEFT_HEADER_SIZE, WEFT_PAYLOAD_MAX};
+const char *const trip_size_words[TRIP_SIZES] = {"1,500 B", "jumbo"};
+
+static size_t question_write(uint8_t *question, const struct trip_job *job, uint16_t size,
+                             uint32_t count, bool quiet)
+{
+    const struct ping_request request = {.kind = PING_START,
+                                         .token = 1,
+                                         .server = job->to,
+                                         .count = count,
+                                         .size = size,
+                                         .quiet = quiet,
+                                         .timeout_nsec = LOST_NSEC};
+    return ping_request_write(&request, question);
+}
+
+/* NULL, or what is wrong. */
+static const char *answer_judge(const struct trip_job *job, const struct ping_answer *answer)
+{
+    if (answer->kind == PING_REPLY)
+        return answer->hops_there == job->hops && answer->hops_back == job->hops
+                   ? NULL
+                   : "a ping took another number of hops";
+    if (answer->kind != PING_END)
+        return "a ping was refused or lost";
+    return answer->lost || answer->received != answer->sent ? "pings were lost" : NULL;
+}
+
+/* ---- real ---- */
+
+struct measurement {
+    const struct trip_job *job;
+    double *usec; /* shared with the parent */
+};
+
+/* Runs `count` pings; returns the mean. */
+static double pings_run(struct hosts *hosts, const struct trip_job *job, uint16_t size,
+                        uint32_t count, bool quiet)
+{
+    uint8_t bytes[PING_ANSWER_MAX], question[PING_REQUEST_MAX];
+    struct ping_answer answer;
+    hosts_tell(hosts, 0, PING_SERVICE, question, question_write(question, job, size, count, quiet));
+    do {
+        size_t got = hosts_hear(hosts, 0, bytes, sizeof bytes, clock_after(END_NSEC));
+        const char *wrong = ping_answer_read(&answer, bytes, got) < 0 ? "ping answers nonsense"
+                                                                      : answer_judge(job, &answer);
+        if (wrong)
+            hosts_fail(hosts, wrong);
+    } while (answer.kind != PING_END);
+    return (double)answer.sum_nsec * 1e-3 / answer.received;
+}
+
+static void measure_run(struct hosts *hosts, const void *argument)
+{
+    const struct measurement *measurement = argument;
+    const struct trip_job *job = measurement->job;
+    for (int i = 0; i < TRIP_SIZES; i++) {
+        pings_run(hosts, job, trip_sizes[i], 1, false);
+        pings_run(hosts, job, trip_sizes[i], WARM, true);
+        measurement->usec[i] = pings_run(hosts, job, trip_sizes[i], job->count, true);
+    }
+}
+
+enum err trip_measure(const struct trip_job *job, double usec[TRIP_SIZES], struct why *why)
+{
+    const size_t size = TRIP_SIZES * sizeof *usec;
+    struct measurement measurement = {job, crowd_memory(size)};
+    if (!measurement.usec)
+        return why_memory(why);
+    const struct hosts_plan plan = {
+        .name = "round trips",
+        .spec = job->spec,
+        .process_count = job->process_count,
+        .wire = job->wire,
+        .rate = job->rate,
+        .polling = job->polling,
+        .sleeping = job->sleeping,
+        .run = measure_run,
+        .argument = &measurement,
+    };
+    enum err err = hosts_run(&plan, why);
+    memcpy(usec, measurement.usec, size);
+    crowd_memory_free(measurement.usec, size);
+    return err;
+}
+
+/* ---- simulated ---- */
+
+struct listener {
+    const struct trip_job *job;
+    struct ping_answer last;
+    const char *wrong;
+};
+
+static void on_answer(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size)
+{
+    struct listener *listener = context;
+    const char *wrong = ping_answer_read(&listener->last, bytes, size) < 0
+                            ? "ping answers nonsense"
+                            : answer_judge(listener->job, &listener->last);
+    if (!listener->wrong)
+        listener->wrong = wrong;
+}
+
+static const char *pings_simulate(struct world *world, struct listener *listener, uint16_t size,
+                                  double *usec)
+{
+    uint8_t question[PING_REQUEST_MAX];
+    size_t length = question_write(question, listener->job, size, listener->job->count, false);
+    listener->last = (struct ping_answer){0};
+    if (world_request(world, 0, PING_SERVICE, 1, question, (uint32_t)length) < 0)
+        return "ping refuses";
+    for (int second = 0; second < 60 && listener->last.kind != PING_END; second++)
+        world_run(world, world_now(world) + PSEC_PER_SECOND);
+    if (!listener->wrong && listener->last.kind != PING_END)
+        return "pings do not end";
+    *usec = (double)listener->last.sum_nsec * 1e-3 / listener->last.received;
+    return listener->wrong;
+}
+
+static enum err plan_simulate(const struct plan *plan, const struct trip_job *job,
+                              double usec[TRIP_SIZES], struct why *why)
+{
+    struct world_settings settings = WORLD_DEFAULTS;
+    struct listener listener = {.job = job};
+    struct world *world;
+    const char *wrong = NULL;
+    settings.plan = plan;
+    settings.node.services = services_all;
+    settings.settled = true;
+    settings.answer = on_answer;
+    settings.context = &listener;
+    enum err err = world_open(&world, &settings, why);
+    if (err)
+        return err;
+    for (int i = 0; i < TRIP_SIZES && !wrong; i++)
+        wrong = pings_simulate(world, &listener, trip_sizes[i], &usec[i]);
+    world_close(world);
+    return wrong ? why_fail(why, ERR_SYSTEM, "simulated round trips: %s", wrong) : OK;
+}
+
+enum err trip_simulate(const struct trip_job *job, double usec[TRIP_SIZES], struct why *why)
+{
+    struct topology topology;
+    struct plan plan;
+    enum err err = topology_build(&topology, job->spec, why);
+    if (err)
+        return err;
+    err = plan_init(&plan, &topology, why);
+    if (!err) {
+        err = plan_simulate(&plan, job, usec, why);
+        plan_fini(&plan);
+    }
+    topology_fini(&topology);
+    return err;
+}

@@ -1,0 +1,405 @@
+/* sst_detection: figures 5 and 6 of "Distributed State Sharing and Predicate Detection over RDMA":
+ * the time until node 0 sees a predicate hold, by the number of rows that it reads, of nodes that
+ * there are, and of elements in a row.
+ *
+ * Only the node that makes the predicate true takes part besides node 0; each has a core. The
+ * others are members, with rows that are written or fetched, and rest. Then the same with all
+ * detectors polling and taking turns; and over libfabric's tcp. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/check.h"
+#include "measured/figures.h"
+#include "measured/sample.h"
+#include "measured/sst/sst_detect.h"
+
+#define TRIPS       3000
+#define TRIPS_SLOW  1000 /* over libfabric, and of many that yield */
+#define TRIPS_QUICK 30
+#define CONSTANT    1.5 /* "roughly constant" and "equivalent": within this factor */
+#define ONE_CORE    "it takes two cores, and there is one"
+
+/* The first act is a rehearsal: caches, connections and the scheduler are warm afterwards. Over
+ * libfabric it takes longest, some 0.1 s, until nobody's keeper looks for work of its own. */
+#define REHEARSAL_TRIPS     100
+#define REHEARSAL_TRIPS_FAR 3000
+
+static void rehearsal_set(struct detect_job *job, bool quick)
+{
+    uint32_t trips = job->fabric ? REHEARSAL_TRIPS_FAR : REHEARSAL_TRIPS;
+    job->acts[0] = (struct detect_act){.rows = 1, .trips = quick ? TRIPS_QUICK : trips};
+}
+
+/* Times to detect, in us, of the acts of a job after its rehearsal: of the first, half of the
+ * median trip; of the others that trip less the way there, which is the first's. Or (halves) half
+ * of each trip: where nodes take turns, or a kernel is between them, the difference of two
+ * trips says less than either. */
+static enum err times_find(const struct detect_job *job, bool halves,
+                           double times[DETECT_ACTS_MAX - 1], char missing[CROWD_REASON_SIZE],
+                           struct why *why)
+{
+    struct detect_result *result = crowd_memory(sizeof *result);
+    if (!result)
+        return why_memory(why);
+    enum err err = detect_run(job, result, why);
+    for (uint32_t i = 1; i < job->act_count && !err; i++) {
+        double trip = sample_median(result->acts[i].usec, result->acts[i].count);
+        times[i - 1] = i == 1 || halves ? trip / 2 : trip - times[0];
+    }
+    if (!err)
+        snprintf(missing, CROWD_REASON_SIZE, "%s", result->missing);
+    crowd_memory_free(result, sizeof *result);
+    return err;
+}
+
+/* --- figure 5 --- */
+
+enum { ONE_ROW, HALF_ROWS, ALL_ROWS, ROW_ACTS };
+
+#define NODES_MAX 5
+
+/* One of the three ways in which it is measured. */
+struct setting {
+    const char *table;
+    enum sst_node_waiting waiting;
+    bool fabric;
+    uint32_t nodes[NODES_MAX], nodes_quick[NODES_MAX]; /* 0 ends them */
+};
+
+static const struct setting settings[] = {
+    {"memory", NODES_REST, false, {5, 10, 15, 20, 25}, {3, 5}},
+    {"yielding", NODES_YIELD, false, {5, 15, 25}, {3, 5}},
+    {"libfabric_tcp", NODES_REST, true, {2, 4, 8}, {2, 3}},
+};
+#define SETTING_COUNT (sizeof settings / sizeof settings[0])
+
+struct found {
+    uint32_t nodes[NODES_MAX];
+    size_t count;                         /* of nodes */
+    double times[2][NODES_MAX][ROW_ACTS]; /* by design */
+    char missing[CROWD_REASON_SIZE];
+};
+
+static const struct figure_column row_columns[] = {
+    {"curve", ""}, {"way", ""}, {"nodes", ""}, {"rows", ""}, {"latency", "us"}, {0},
+};
+
+static uint32_t act_rows(uint32_t nodes, int act)
+{
+    return act == ONE_ROW ? 1 : act == ALL_ROWS ? nodes - 1 : nodes / 2;
+}
+
+/* One number of nodes, one design. */
+static enum err setting_times(const struct setting *setting, const struct figure_call *call,
+                              uint32_t nodes, int design, double times[ROW_ACTS],
+                              char missing[CROWD_REASON_SIZE], struct why *why)
+{
+    bool yields = setting->waiting == NODES_YIELD;
+    uint32_t trips = call->quick ? TRIPS_QUICK : setting->fabric || yields ? TRIPS_SLOW : TRIPS;
+    struct detect_job job = {
+        .nodes = nodes,
+        .design = (enum sst_design)design,
+        .waiting = setting->waiting,
+        .fabric = setting->fabric,
+        .seed = call->seed,
+        .act_count = 1 + ROW_ACTS,
+    };
+    rehearsal_set(&job, call->quick);
+    for (int act = 0; act < ROW_ACTS; act++) {
+        times[act] = NAN;
+        job.acts[1 + act] = (struct detect_act){
+            .rows = act_rows(nodes, act),
+            .trips = trips,
+            .warm = trip_warm(trips),
+        };
+    }
+    if (crowd_cores() < 2 && !yields) { /* two that poll on one core measure the scheduler */
+        snprintf(missing, CROWD_REASON_SIZE, ONE_CORE);
+        return OK;
+    }
+    return times_find(&job, yields || setting->fabric, times, missing, why);
+}
+
+static enum err setting_run(const struct setting *setting, const struct figure_call *call,
+                            struct found *found, struct why *why)
+{
+    const uint32_t *nodes = call->quick ? setting->nodes_quick : setting->nodes;
+    enum err err = OK;
+    *found = (struct found){0};
+    for (size_t i = 0; i < NODES_MAX && nodes[i]; i++) {
+        found->nodes[found->count++] = nodes[i];
+        for (int design = 0; design < 2 && !err; design++)
+            err = setting_times(setting, call, nodes[i], design, found->times[design][i],
+                                found->missing, why);
+    }
+    return err;
+}
+
+static void rows_fill(struct figure_result *result, const struct setting *setting,
+                      const struct found *found)
+{
+    struct figure_table *table = figure_table_add(result, setting->table, row_columns);
+    for (int design = 0; design < 2; design++)
+        for (size_t i = 0; i < found->count; i++)
+            for (int act = 0; act < ROW_ACTS; act++) {
+                const char *name = sst_node_design_names[design];
+                uint32_t rows = act_rows(found->nodes[i], act);
+                if (act > 0 && rows == act_rows(found->nodes[i], act - 1))
+                    continue; /* of few nodes */
+                figure_row(result, table,
+                           (struct figure_cell[]){
+                               figure_word(figure_text(result, "%s %u", name, found->nodes[i])),
+                               figure_word(name), figure_number(found->nodes[i]),
+                               figure_number(rows), figure_number(found->times[design][i][act])});
+            }
+}
+
+static void factor_claim(struct figure_result *result, const struct found *found, const char *what,
+                         enum relation relation, double paper, double factor, const char *reason)
+{
+    figure_claim(result,
+                 (struct claim){
+                     .where = "section 5.6.1",
+                     .what = what,
+                     .relation = relation,
+                     .paper = relation == RELATION_BETWEEN ? 1 / paper : paper,
+                     .paper_high = paper,
+                     .found = factor,
+                     .reason = isnan(factor) ? figure_text(result, "%s", found->missing) : reason,
+                 });
+}
+
+/* Why a shape is another here than in the paper, over memory and over libfabric. */
+static const char *const fetch_reasons[] = {
+    "a fetch of a row that did not change is a look at a line that is in the cache",
+    "the fetches of all rows are under way at once: the way takes long, not their number",
+};
+static const char *const put_reasons[] = {
+    "the owner's processor writes into every node's memory, one after the other; an adapter would "
+    "do it beside",
+    "a put is a call of the kernel for every node, one after the other",
+};
+static const char *const meet_reasons[] = {
+    "who reads has each row twice, its owner's and the one fetched: that wants more of the caches "
+    "than to be written to",
+    "a write comes by itself; a read has to be asked for and answered",
+};
+
+static void row_claims(struct figure_result *result, const struct setting *setting,
+                       const struct found *found)
+{
+    size_t last = found->count - 1;
+    uint32_t most = found->nodes[last], fewest = found->nodes[0];
+    const double(*reads)[ROW_ACTS] = found->times[SST_READS];
+    const double(*writes)[ROW_ACTS] = found->times[SST_WRITES];
+    const char *table = setting->table;
+    const char *turns = "each node that polls takes a turn of the two cores, whoever waits for it";
+    bool yields = setting->waiting == NODES_YIELD, far = setting->fabric;
+    factor_claim(result, found,
+                 figure_text(result, "reads, one row: %u nodes to %u, %s", most, fewest, table),
+                 RELATION_ABOVE, CONSTANT, reads[last][ONE_ROW] / reads[0][ONE_ROW],
+                 fetch_reasons[far]);
+    factor_claim(result, found,
+                 figure_text(result, "writes, one row: %u nodes to %u, %s", most, fewest, table),
+                 RELATION_AT_MOST, CONSTANT, writes[last][ONE_ROW] / writes[0][ONE_ROW],
+                 yields ? turns : put_reasons[far]);
+    if (yields)
+        return; /* the scheduler's shapes are no claim of the paper's */
+    factor_claim(result, found,
+                 figure_text(result, "reads, %u nodes: all rows to one, %s", most, table),
+                 RELATION_AT_MOST, CONSTANT, reads[last][ALL_ROWS] / reads[last][ONE_ROW],
+                 "to read all rows takes time that shows beside so short a fetch");
+    factor_claim(result, found,
+                 figure_text(result, "writes, %u nodes: all rows to one, %s", most, table),
+                 RELATION_ABOVE, 1, writes[last][ALL_ROWS] / writes[last][ONE_ROW],
+                 "to read further rows costs nothing that shows beside the way");
+    factor_claim(result, found,
+                 figure_text(result, "all rows, %u nodes: writes to reads, %s", most, table),
+                 RELATION_BETWEEN, CONSTANT, writes[last][ALL_ROWS] / reads[last][ALL_ROWS],
+                 meet_reasons[far]);
+}
+
+static enum err fig5_run(struct figure_result *result, const struct figure_call *call,
+                         struct why *why)
+{
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        struct found found;
+        enum err err = setting_run(&settings[i], call, &found, why);
+        if (err)
+            return err;
+        rows_fill(result, &settings[i], &found);
+        row_claims(result, &settings[i], &found);
+        figure_progress(call, i + 1, SETTING_COUNT);
+    }
+    return OK;
+}
+
+const struct figure figure_sst_fig5 = {
+    .name = "sst-fig5",
+    .paper = "SST",
+    .what = "time to detect, by rows that the predicate reads and by nodes",
+    .size = "5 to 25 processes, 3,000 trips; 2 to 8 over libfabric tcp, 1,000 trips",
+    .size_quick = "2 to 5 processes, 30 trips",
+    .seconds = 30,
+    .seconds_quick = 4,
+    .choice =
+        "by the paper's way: a trip, less the way there; medians. Two nodes have a core "
+        "each, the others rest; then all poll and yield. With these, and over libfabric, half of "
+        "a trip is shown. \"Roughly constant\" is read as within a factor of 1.5, "
+        "\"increases\" as by more",
+    .measured = true,
+    .plot.table = "memory",
+    .plot.x_label = "rows that the predicate reads",
+    .plot.y_label = "time to detect (us)",
+    .plot.series =
+        {
+            {"reads, 5 nodes", "rows", "latency", "curve", "reads 5", STYLE_BOTH},
+            {"reads, 10 nodes", "rows", "latency", "curve", "reads 10", STYLE_BOTH},
+            {"reads, 15 nodes", "rows", "latency", "curve", "reads 15", STYLE_BOTH},
+            {"reads, 20 nodes", "rows", "latency", "curve", "reads 20", STYLE_BOTH},
+            {"reads, 25 nodes", "rows", "latency", "curve", "reads 25", STYLE_BOTH},
+            {"writes, 5 nodes", "rows", "latency", "curve", "writes 5", STYLE_BOTH},
+            {"writes, 10 nodes", "rows", "latency", "curve", "writes 10", STYLE_BOTH},
+            {"writes, 15 nodes", "rows", "latency", "curve", "writes 15", STYLE_BOTH},
+            {"writes, 20 nodes", "rows", "latency", "curve", "writes 20", STYLE_BOTH},
+            {"writes, 25 nodes", "rows", "latency", "curve", "writes 25", STYLE_BOTH},
+        },
+    .run = fig5_run,
+};
+
+/* --- figure 6 --- */
+
+#define SIZES_MAX       5
+#define NODE_COUNTS_MAX 4
+
+static const uint32_t elements_full[SIZES_MAX] = {1, 16, 64, 256, 1024};
+static const uint32_t elements_quick[SIZES_MAX] = {1, 1024};
+static const uint32_t nodes_full[NODE_COUNTS_MAX] = {2, 8, 16, 24};
+static const uint32_t nodes_quick[NODE_COUNTS_MAX] = {2, 4};
+
+static const struct figure_column size_columns[] = {
+    {"nodes", ""}, {"size", "B"}, {"writes", "us"}, {"reads", "us"}, {0},
+};
+
+struct grid {
+    size_t nodes, sizes; /* how many of each */
+    double times[2][NODE_COUNTS_MAX][SIZES_MAX];
+};
+
+static enum err grid_cell(const struct figure_call *call, uint32_t nodes, uint32_t elements,
+                          int design, double *time, struct why *why)
+{
+    uint32_t trips = call->quick ? TRIPS_QUICK : TRIPS / 3;
+    char missing[CROWD_REASON_SIZE];
+    double times[DETECT_ACTS_MAX - 1] = {NAN, NAN};
+    struct detect_job job = {
+        .nodes = nodes,
+        .design = (enum sst_design)design,
+        .waiting = NODES_REST,
+        .elements = elements,
+        .seed = call->seed,
+        .act_count = 3,
+        .acts =
+            {[1] = {.rows = 1, .trips = trips, .warm = trip_warm(trips)},
+             [2] = {.rows = nodes - 1, .elements = true, .trips = trips, .warm = trip_warm(trips)}},
+    };
+    rehearsal_set(&job, call->quick);
+    enum err err = crowd_cores() < 2 ? OK : times_find(&job, false, times, missing, why);
+    *time = times[1];
+    return err;
+}
+
+static void grid_claims(struct figure_result *result, const struct grid *grid)
+{
+    size_t nodes = grid->nodes - 1, sizes = grid->sizes - 1;
+    for (int design = 0; design < 2; design++) {
+        const double(*times)[SIZES_MAX] = grid->times[design];
+        const struct claim claims[] = {
+            {.what = figure_text(result, "%s, 4 KB: most nodes to fewest",
+                                 sst_node_design_names[design]),
+             .found = times[nodes][sizes] / times[0][sizes]},
+            {.what =
+                 figure_text(result, "%s, most nodes: 4 KB to 4 B", sst_node_design_names[design]),
+             .found = times[nodes][sizes] / times[nodes][0]},
+        };
+        for (int i = 0; i < 2; i++) {
+            struct claim claim = claims[i];
+            claim.where = "fig 6";
+            claim.relation = RELATION_ABOVE;
+            claim.paper = 1;
+            claim.reason = isnan(claim.found) ? ONE_CORE : "it does not grow";
+            figure_claim(result, claim);
+        }
+    }
+    double equal = grid->times[SST_WRITES][nodes][sizes] / grid->times[SST_READS][nodes][sizes];
+    figure_claim(result, (struct claim){
+                             .where = "section 5.6.2",
+                             .what = "4 KB, most nodes: writes to reads",
+                             .relation = RELATION_BETWEEN,
+                             .paper = 1 / CONSTANT,
+                             .paper_high = CONSTANT,
+                             .found = equal,
+                             .reason = isnan(equal) ? ONE_CORE
+                                                    : "who writes copies the row to every node, "
+                                                      "who reads fetches the one that changed",
+                         });
+}
+
+static enum err fig6_run(struct figure_result *result, const struct figure_call *call,
+                         struct why *why)
+{
+    struct figure_table *table = figure_table_add(result, "size", size_columns);
+    const uint32_t *nodes = call->quick ? nodes_quick : nodes_full;
+    const uint32_t *elements = call->quick ? elements_quick : elements_full;
+    struct grid grid = {
+        .nodes = call->quick ? 2 : NODE_COUNTS_MAX,
+        .sizes = call->quick ? 2 : SIZES_MAX,
+    };
+    for (size_t i = 0; i < grid.nodes * grid.sizes; i++) {
+        size_t at = i / grid.sizes, size = i % grid.sizes;
+        for (int design = 0; design < 2; design++) {
+            enum err err = grid_cell(call, nodes[at], elements[size], design,
+                                     &grid.times[design][at][size], why);
+            if (err)
+                return err;
+        }
+        figure_row(result, table,
+                   (struct figure_cell[]){figure_number(nodes[at]),
+                                          figure_number(4.0 * elements[size]),
+                                          figure_number(grid.times[SST_WRITES][at][size]),
+                                          figure_number(grid.times[SST_READS][at][size])});
+        figure_progress(call, i + 1, grid.nodes * grid.sizes);
+    }
+    grid_claims(result, &grid);
+    return OK;
+}
+
+const struct figure figure_sst_fig6 = {
+    .name = "sst-fig6",
+    .paper = "SST",
+    .what = "time to detect a predicate over all elements of all rows, by their size",
+    .size = "2 to 24 processes, rows of 4 B to 4 KB, 1,000 trips",
+    .size_quick = "2 and 4 processes, rows of 4 B and 4 KB, 30 trips",
+    .seconds = 20,
+    .seconds_quick = 4,
+    .choice = "a put is the whole row, as in the paper; two nodes have a core each, the others "
+              "rest; medians. \"Equivalently\" is read as within a factor of 1.5",
+    .measured = true,
+    .plot.table = "size",
+    .plot.x_label = "size of a row (B)",
+    .plot.y_label = "time to detect (us)",
+    .plot.log_x = true,
+    .plot.log_y = true,
+    .plot.series =
+        {
+            {"reads, 2 nodes", "size", "reads", "nodes", "2", STYLE_BOTH},
+            {"reads, 8 nodes", "size", "reads", "nodes", "8", STYLE_BOTH},
+            {"reads, 16 nodes", "size", "reads", "nodes", "16", STYLE_BOTH},
+            {"reads, 24 nodes", "size", "reads", "nodes", "24", STYLE_BOTH},
+            {"writes, 2 nodes", "size", "writes", "nodes", "2", STYLE_BOTH},
+            {"writes, 8 nodes", "size", "writes", "nodes", "8", STYLE_BOTH},
+            {"writes, 16 nodes", "size", "writes", "nodes", "16", STYLE_BOTH},
+            {"writes, 24 nodes", "size", "writes", "nodes", "24", STYLE_BOTH},
+        },
+    .run = fig6_run,
+};

@@ -1,0 +1,254 @@
+/* sst_operations: figures 1 and 3 of "Distributed State Sharing and Predicate Detection over
+ * RDMA": how long one-sided reads and writes take, alone by size, and several at once.
+ *
+ * There, an InfiniBand adapter does the work; here, the processor does: its caches over mapped
+ * memory, its sockets over libfabric's tcp. */
+#include <math.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "measured/crowd.h"
+#include "measured/figures.h"
+#include "measured/sample.h"
+#include "measured/sst/sst_bare.h"
+
+#define COUNT       2000
+#define COUNT_QUICK 20
+#define ONE_CORE    "it takes two cores, and there is one"
+
+/* A medium and a way; what is measured of each, in this order. */
+#define KIND_COUNT (BARE_MEDIUM_COUNT * BARE_WAY_COUNT)
+
+/* Of every kind: all sizes, 1 to `rows` at once. Two that poll on one core would measure the
+ * scheduler: then nothing is measured. */
+static enum err operate(struct bare_result results[KIND_COUNT], const struct figure_call *call,
+                        const uint32_t *sizes, uint32_t size_count, uint32_t rows, struct why *why)
+{
+    for (int kind = 0; kind < KIND_COUNT; kind++) {
+        struct bare_job job = {
+            .medium = (enum bare_medium)(kind / BARE_WAY_COUNT),
+            .way = (enum bare_way)(kind % BARE_WAY_COUNT),
+            .count = call->quick ? COUNT_QUICK : COUNT,
+            .seed = call->seed,
+            .sizes = sizes,
+            .size_count = size_count,
+            .rows = rows,
+        };
+        for (uint32_t i = 0; i < BARE_SIZES_MAX * BARE_ROWS_MAX; i++)
+            results[kind].times[i / BARE_ROWS_MAX][i % BARE_ROWS_MAX] =
+                (struct bare_times){NAN, NAN};
+        strcpy(results[kind].missing, ONE_CORE);
+        enum err err = crowd_cores() < 2 ? OK : bare_operate(&job, &results[kind], why);
+        if (err)
+            return err;
+        figure_progress(call, (uint64_t)kind + 1, KIND_COUNT);
+    }
+    return OK;
+}
+
+/* --- figure 1 --- */
+
+static const uint32_t sizes[] = {8, 64, 256, 1024, 4096, 16384};
+#define SIZE_COUNT (sizeof sizes / sizeof sizes[0])
+
+static const struct figure_column size_columns[] = {
+    {"size", "B"},           {"memory_read", "us"},
+    {"memory_write", "us"},  {"fi_read", "us"},
+    {"fi_read_post", "us"},  {"fi_read_poll", "us"},
+    {"fi_write", "us"},      {"fi_write_post", "us"},
+    {"fi_write_poll", "us"}, {0},
+};
+
+/* What the paper says of each way: that posting takes the same time for all sizes, that most
+ * of the time goes into waiting, and that this grows in a straight line. */
+static void size_claims(struct figure_result *result, const struct bare_result *results, int way)
+{
+    const struct bare_result *memory = &results[way], *fabric = &results[BARE_WAY_COUNT + way];
+    const struct bare_times *first = fabric->times[0], *last = fabric->times[SIZE_COUNT - 1];
+    const char *word = way == BARE_READS ? "read" : "write";
+    double x[SIZE_COUNT], y[2][SIZE_COUNT], share = 1;
+    for (size_t i = 0; i < SIZE_COUNT; i++) {
+        const struct bare_times *times = fabric->times[i];
+        x[i] = sizes[i];
+        y[0][i] = memory->times[i]->total;
+        y[1][i] = times->total;
+        share = fmin(share, (times->total - times->post) / times->total);
+    }
+    const bool missing = isnan(first->total);
+    const char *reason = figure_text(result, "%s", fabric->missing);
+    struct claim claims[] = {
+        {.what = figure_text(result, "fi_%s: time to post, 16 KiB to 8 B", word),
+         .relation = RELATION_BETWEEN,
+         .paper = 1,
+         .paper_high = 1,
+         .tolerance = 0.25,
+         .found = last->post / first->post,
+         .reason = missing ? reason
+                           : "posting is a call of the kernel that copies the bytes into a "
+                             "socket: no adapter fetches them later"},
+        {.what = figure_text(result, "fi_%s: share of the time spent polling, at least", word),
+         .unit = "%",
+         .relation = RELATION_ABOVE,
+         .paper = 50,
+         .found = missing ? NAN : 100 * share,
+         .reason = missing ? reason : "the processor that posts does the adapter's work"},
+        {.what = figure_text(result, "fi_%s: variance that a line in size explains", word),
+         .unit = "%",
+         .relation = RELATION_ABOVE,
+         .paper = 95,
+         .found = 100 * sample_line_of(x, y[1], SIZE_COUNT).share,
+         .reason = missing ? reason : "the time is no straight line in the size"},
+        {.what = figure_text(result, "memory %s: variance that a line in size explains", word),
+         .unit = "%",
+         .relation = RELATION_ABOVE,
+         .paper = 95,
+         .found = 100 * sample_line_of(x, y[0], SIZE_COUNT).share,
+         .reason = memory->missing[0] ? ONE_CORE : "the time is no straight line in the size"},
+    };
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        claims[i].where = way == BARE_READS ? "fig 1a" : "fig 1b";
+        figure_claim(result, claims[i]);
+    }
+}
+
+static enum err fig1_run(struct figure_result *result, const struct figure_call *call,
+                         struct why *why)
+{
+    struct figure_table *table = figure_table_add(result, "latency", size_columns);
+    struct bare_result results[KIND_COUNT];
+    enum err err = operate(results, call, sizes, SIZE_COUNT, 1, why);
+    for (size_t i = 0; i < SIZE_COUNT && !err; i++) {
+        const struct bare_times *read = results[BARE_WAY_COUNT + BARE_READS].times[i];
+        const struct bare_times *write = results[BARE_WAY_COUNT + BARE_WRITES].times[i];
+        figure_row(result, table,
+                   (struct figure_cell[]){
+                       figure_number(sizes[i]), figure_number(results[BARE_READS].times[i]->total),
+                       figure_number(results[BARE_WRITES].times[i]->total),
+                       figure_number(read->total), figure_number(read->post),
+                       figure_number(read->total - read->post), figure_number(write->total),
+                       figure_number(write->post), figure_number(write->total - write->post)});
+    }
+    for (int way = 0; way < BARE_WAY_COUNT && !err; way++)
+        size_claims(result, results, way);
+    return err;
+}
+
+const struct figure figure_sst_fig1 = {
+    .name = "sst-fig1",
+    .paper = "SST",
+    .what = "one-sided read and write by size",
+    .size = "6 sizes, 2,000 operations each",
+    .size_quick = "6 sizes, 20 operations each",
+    .seconds = 4,
+    .seconds_quick = 1,
+    .choice = "\"Constant\" is read as within a quarter, \"linear\" as a straight line that "
+              "explains 95 % of the variance. Over mapped memory nothing is posted: a read is "
+              "memcpy of lines that the other core has changed, a write is memcpy and a barrier",
+    .measured = true,
+    .plot.table = "latency",
+    .plot.x_label = "size (B)",
+    .plot.y_label = "latency (us)",
+    .plot.log_x = true,
+    .plot.log_y = true,
+    .plot.series =
+        {
+            {"fi_read", "size", "fi_read", NULL, NULL, STYLE_BOTH},
+            {"fi_read, posting", "size", "fi_read_post", NULL, NULL, STYLE_BOTH},
+            {"fi_write", "size", "fi_write", NULL, NULL, STYLE_BOTH},
+            {"fi_write, posting", "size", "fi_write_post", NULL, NULL, STYLE_BOTH},
+            {"read of mapped memory", "size", "memory_read", NULL, NULL, STYLE_BOTH},
+            {"write to mapped memory", "size", "memory_write", NULL, NULL, STYLE_BOTH},
+        },
+    .run = fig1_run,
+};
+
+/* --- figure 3 --- */
+
+static const uint32_t row_sizes[] = {8, 64, 1024, 4096}, row_sizes_quick[] = {8, 4096};
+
+static const struct figure_column row_columns[] = {
+    {"size", "B"},
+    {"rows", ""},
+    {"memory_read", "us"},
+    {"memory_write", "us"},
+    {"fi_read", "us"},
+    {"fi_write", "us"},
+    {0},
+};
+
+static void row_claim(struct figure_result *result, int kind, uint32_t size,
+                      const struct bare_times times[BARE_ROWS_MAX], const char *missing)
+{
+    int medium = kind / BARE_WAY_COUNT, way = kind % BARE_WAY_COUNT;
+    double factor = times[BARE_ROWS_MAX - 1].total / times[0].total;
+    figure_claim(
+        result,
+        (struct claim){
+            .where = way == BARE_READS ? "fig 3a" : "fig 3b",
+            .what = figure_text(result, "%s, %s, %u B: seven at once to one", bare_way_names[way],
+                                bare_medium_names[medium], size),
+            .relation = RELATION_BELOW,
+            .paper = 2,
+            .found = factor,
+            .reason = isnan(factor) ? figure_text(result, "%s", missing)
+                      : medium == BARE_FABRIC
+                          ? "each operation is a call of the kernel at both ends: seven have "
+                            "little to wait for while there is work to do"
+                          : "one processor moves the lines of all seven: there is no adapter "
+                            "that waits for them at the same time",
+        });
+}
+
+static enum err fig3_run(struct figure_result *result, const struct figure_call *call,
+                         struct why *why)
+{
+    struct figure_table *table = figure_table_add(result, "rows", row_columns);
+    struct bare_result results[KIND_COUNT];
+    const uint32_t *used = call->quick ? row_sizes_quick : row_sizes;
+    uint32_t count = (call->quick ? sizeof row_sizes_quick : sizeof row_sizes) / sizeof *used;
+    enum err err = operate(results, call, used, count, BARE_ROWS_MAX, why);
+    for (size_t i = 0; i < count && !err; i++)
+        for (uint32_t rows = 1; rows <= BARE_ROWS_MAX; rows++) {
+            struct figure_cell cells[2 + KIND_COUNT];
+            cells[0] = figure_number(used[i]);
+            cells[1] = figure_number(rows);
+            for (int kind = 0; kind < KIND_COUNT; kind++)
+                cells[2 + kind] = figure_number(results[kind].times[i][rows - 1].total);
+            figure_row(result, table, cells);
+        }
+    for (int kind = 0; kind < KIND_COUNT && !err; kind++) {
+        const struct bare_result *found = &results[kind];
+        row_claim(result, kind, used[0], found->times[0], found->missing);
+        row_claim(result, kind, used[count - 1], found->times[count - 1], found->missing);
+    }
+    return err;
+}
+
+const struct figure figure_sst_fig3 = {
+    .name = "sst-fig3",
+    .paper = "SST",
+    .what = "one-sided reads and writes posted to 1 to 7 rows at once",
+    .size = "4 sizes, 1 to 7 rows, 2,000 operations each",
+    .size_quick = "2 sizes, 1 to 7 rows, 20 operations each",
+    .seconds = 10,
+    .seconds_quick = 3,
+    .choice = "all rows' owners are one process on the other core, with an endpoint each: what "
+              "serves them in the paper are adapters, not processes that take turns",
+    .measured = true,
+    .plot.table = "rows",
+    .plot.x_label = "rows at once",
+    .plot.y_label = "latency (us)",
+    .plot.log_y = true,
+    .plot.series =
+        {
+            {"fi_read, 8 B", "rows", "fi_read", "size", "8", STYLE_BOTH},
+            {"fi_read, 4 KB", "rows", "fi_read", "size", "4096", STYLE_BOTH},
+            {"fi_write, 8 B", "rows", "fi_write", "size", "8", STYLE_BOTH},
+            {"fi_write, 4 KB", "rows", "fi_write", "size", "4096", STYLE_BOTH},
+            {"memory read, 8 B", "rows", "memory_read", "size", "8", STYLE_BOTH},
+            {"memory read, 4 KB", "rows", "memory_read", "size", "4096", STYLE_BOTH},
+            {"memory write, 8 B", "rows", "memory_write", "size", "8", STYLE_BOTH},
+            {"memory write, 4 KB", "rows", "memory_write", "size", "4096", STYLE_BOTH},
+        },
+    .run = fig3_run,
+};

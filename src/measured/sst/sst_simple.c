@@ -1,0 +1,417 @@
+/* sst_simple: table 4 and section 5.5.2 of "Distributed State Sharing and Predicate Detection
+ * over RDMA": how soon node 0 sees the simplest predicate, which reads one other row, and the
+ * most complex, which reads all.
+ *
+ * Beside the tables, the bare operations: a word that is polled where it is, or where the other
+ * writes it. All run in turn, several times, and what they took is put together. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "measured/figures.h"
+#include "measured/sample.h"
+#include "measured/sst/sst_bare.h"
+#include "measured/sst/sst_detect.h"
+
+#define ONE_CORE "it takes two cores, and there is one"
+
+/* --- table 4 --- */
+
+#define ROUNDS      4
+#define TRIPS       5000 /* in each */
+#define TRIPS_SLOW  500  /* over libfabric */
+#define TRIPS_QUICK 100
+#define POOL_MAX    (ROUNDS * TRIPS)
+#define QUANTILES   20 /* of the distribution that is drawn */
+
+enum { WITH_TABLE, WITHOUT, MAKE_COUNT };
+
+/* One medium, one way, with a table or without. */
+struct cell {
+    double values[POOL_MAX]; /* us one way */
+    size_t count;
+    struct sample sample;
+    char missing[CROWD_REASON_SIZE];
+};
+
+struct cells {
+    struct cell cells[BARE_MEDIUM_COUNT][BARE_WAY_COUNT][MAKE_COUNT];
+    struct detect_result detected; /* crowd_memory */
+};
+
+static const char *const make_names[MAKE_COUNT] = {[WITH_TABLE] = "SST", [WITHOUT] = "bare"};
+static const char *const medium_marks[BARE_MEDIUM_COUNT] = {
+    [BARE_MEMORY] = "",
+    [BARE_FABRIC] = " over libfabric tcp",
+};
+
+/* Mean and deviation of the paper. */
+static const double printed[BARE_WAY_COUNT][MAKE_COUNT][2] = {
+    [BARE_READS] = {{2.22, 2.47}, {4.60, 3.21}},
+    [BARE_WRITES] = {{4.50, 2.17}, {5.81, 1.67}},
+};
+
+static enum sst_design design_of(int way)
+{
+    return way == BARE_READS ? SST_READS : SST_WRITES;
+}
+
+/* Half of each trip. */
+static void cell_add(struct cell *cell, const struct trip_log *log)
+{
+    for (uint32_t i = 0; i < log->count && cell->count < POOL_MAX; i++)
+        cell->values[cell->count++] = log->usec[i] / 2;
+}
+
+static enum err cell_measure(struct cells *cells, int medium, int way, int make,
+                             const struct figure_call *call, uint64_t seed, struct why *why)
+{
+    struct cell *cell = &cells->cells[medium][way][make];
+    struct detect_result *detected = &cells->detected;
+    bool far = medium == BARE_FABRIC;
+    uint32_t trips = call->quick ? (far ? TRIPS_QUICK / 4 : TRIPS_QUICK) : far ? TRIPS_SLOW : TRIPS;
+    enum err err;
+    if (cell->missing[0])
+        return OK;
+    if (make == WITHOUT) {
+        struct bare_job job = {
+            .medium = (enum bare_medium)medium,
+            .way = (enum bare_way)way,
+            .count = trips,
+            .seed = seed,
+        };
+        err = bare_trips(&job, &detected->acts[0], cell->missing, why);
+    } else {
+        struct detect_job job = {
+            .nodes = 2,
+            .design = design_of(way),
+            .waiting = NODES_BUSY,
+            .fabric = medium == BARE_FABRIC,
+            .seed = seed,
+            .act_count = 1,
+            .acts = {{.rows = 1, .trips = trips, .warm = trip_warm(trips)}},
+        };
+        err = detect_run(&job, detected, why);
+        strcpy(cell->missing, detected->missing);
+    }
+    if (!err)
+        cell_add(cell, &detected->acts[0]);
+    return err;
+}
+
+static const struct figure_column simple_columns[] = {
+    {"medium", ""},
+    {"way", ""},
+    {"sst_mean", "us"},
+    {"sst_deviation", "us"},
+    {"sst_median", "us"},
+    {"sst_high", "us"},
+    {"bare_mean", "us"},
+    {"bare_deviation", "us"},
+    {"bare_median", "us"},
+    {"bare_high", "us"},
+    {"paper_sst", "us"},
+    {"paper_sst_deviation", "us"},
+    {"paper_bare", "us"},
+    {"paper_bare_deviation", "us"},
+    {0},
+};
+
+static const struct figure_column share_columns[] = {
+    {"curve", ""},
+    {"latency", "us"},
+    {"share", "%"},
+    {0},
+};
+
+static void cells_fill(struct figure_result *result, struct cells *cells)
+{
+    struct figure_table *table = figure_table_add(result, "simplest", simple_columns);
+    struct figure_table *shares = figure_table_add(result, "distribution", share_columns);
+    for (int at = 0; at < BARE_MEDIUM_COUNT * BARE_WAY_COUNT; at++) {
+        int medium = at / BARE_WAY_COUNT, way = at % BARE_WAY_COUNT, used = 2;
+        struct figure_cell row[14] = {figure_word(bare_medium_names[medium]),
+                                      figure_word(bare_way_names[way])};
+        for (int make = 0; make < MAKE_COUNT; make++) {
+            struct cell *cell = &cells->cells[medium][way][make];
+            cell->sample = sample_of(cell->values, cell->count);
+            row[used++] = figure_number(cell->sample.mean);
+            row[used++] = figure_number(cell->sample.deviation);
+            row[used++] = figure_number(cell->sample.median);
+            row[used++] = figure_number(cell->sample.high);
+            for (size_t i = 1; i < QUANTILES && cell->count; i++)
+                figure_row(result, shares,
+                           (struct figure_cell[]){
+                               figure_word(figure_text(result, "%s %s%s", make_names[make],
+                                                       bare_way_names[way], medium_marks[medium])),
+                               figure_number(cell->values[i * cell->count / QUANTILES]),
+                               figure_number(100.0 * (double)i / QUANTILES)});
+        }
+        for (int make = 0; make < MAKE_COUNT; make++)
+            for (int k = 0; k < 2; k++)
+                row[used++] = figure_number(medium == BARE_MEMORY ? printed[way][make][k] : NAN);
+        figure_row(result, table, row);
+    }
+}
+
+static void cell_claims(struct figure_result *result, const struct cells *cells, int medium)
+{
+    const char *where = "table 4", *name = bare_medium_names[medium];
+    for (int way = 0; way < BARE_WAY_COUNT; way++) {
+        const struct cell *made = cells->cells[medium][way];
+        const char *missing = figure_text(result, "%s", made[WITH_TABLE].missing);
+        bool here = made[WITH_TABLE].count && made[WITHOUT].count;
+        for (int make = 0; make < MAKE_COUNT; make++)
+            figure_claim(
+                result,
+                (struct claim){
+                    .where = where,
+                    .what = figure_text(result, "%s %s, %s: mean", make_names[make],
+                                        bare_way_names[way], name),
+                    .unit = "us",
+                    .relation = RELATION_AT_MOST,
+                    .paper = printed[way][make][0],
+                    .found = made[make].sample.mean,
+                    .reason = here ? "both ends are processes that the kernel carries bytes "
+                                     "between; the paper's adapters did without"
+                                   : missing,
+                });
+        figure_claim(result,
+                     (struct claim){
+                         .where = "section 5.5.1",
+                         .what = figure_text(result, "SST to bare, %s, %s: medians",
+                                             bare_way_names[way], name),
+                         .relation = RELATION_AT_MOST,
+                         .paper = 1,
+                         .tolerance = 0.1,
+                         .found = made[WITH_TABLE].sample.median / made[WITHOUT].sample.median,
+                         .reason = here ? "a put and a pass of the detector cost something beside "
+                                          "so little"
+                                        : missing,
+                     });
+    }
+    const struct cell *reads = &cells->cells[medium][BARE_READS][WITH_TABLE];
+    const struct cell *writes = &cells->cells[medium][BARE_WRITES][WITH_TABLE];
+    figure_claim(result,
+                 (struct claim){
+                     .where = "section 5.5.1",
+                     .what = figure_text(result, "deviation of SST reads to SST writes, %s", name),
+                     .relation = RELATION_ABOVE,
+                     .paper = 1,
+                     .found = reads->sample.deviation / writes->sample.deviation,
+                     .reason = reads->count && writes->count
+                                   ? "who reads fetches as often as who is written to looks"
+                                   : figure_text(result, "%s", reads->missing),
+                 });
+}
+
+static enum err table4_run(struct figure_result *result, const struct figure_call *call,
+                           struct why *why)
+{
+    const int kinds = BARE_MEDIUM_COUNT * BARE_WAY_COUNT * MAKE_COUNT;
+    int rounds = crowd_cores() < 2 ? 0 : call->quick ? 1 : ROUNDS;
+    struct cells *cells = crowd_memory(sizeof *cells);
+    enum err err = OK;
+    if (!cells)
+        return why_memory(why);
+    for (int i = 0; i < rounds * kinds && !err; i++) {
+        int kind = i % kinds, make = kind % MAKE_COUNT;
+        err = cell_measure(cells, kind / MAKE_COUNT / BARE_WAY_COUNT,
+                           kind / MAKE_COUNT % BARE_WAY_COUNT, make, call,
+                           call->seed + (uint64_t)(i / kinds), why);
+        figure_progress(call, (uint64_t)i + 1, (uint64_t)rounds * (uint64_t)kinds);
+    }
+    if (!err) {
+        cells_fill(result, cells);
+        for (int medium = 0; medium < BARE_MEDIUM_COUNT; medium++)
+            cell_claims(result, cells, medium);
+    }
+    for (size_t i = 0; i < result->claim_count && rounds == 0; i++)
+        result->claims[i].reason = ONE_CORE;
+    crowd_memory_free(cells, sizeof *cells);
+    return err;
+}
+
+const struct figure figure_sst_table4 = {
+    .name = "sst-table4",
+    .paper = "SST",
+    .what = "the simplest predicate between two nodes, beside bare reads and writes",
+    .size = "2 processes, 20,000 trips; 2,000 over libfabric tcp",
+    .size_quick = "2 processes, 100 trips; 25 over libfabric tcp",
+    .seconds = 15,
+    .seconds_quick = 2,
+    .choice = "two processes on two cores in place of two machines. Mean and deviation leave out "
+              "the slowest hundredth. \"Negligible\" is read as a tenth. In the printed table "
+              "reads with a table take half as long as without: what does more than the bare "
+              "operation cannot take less time, so its bare loop was another",
+    .measured = true,
+    .plot.table = "distribution",
+    .plot.x_label = "time to detect (us)",
+    .plot.y_label = "share of the trips that were as short (%)",
+    .plot.log_x = true,
+    .plot.series =
+        {
+            {"SST reads", "latency", "share", "curve", "SST reads", STYLE_LINE},
+            {"bare reads", "latency", "share", "curve", "bare reads", STYLE_LINE},
+            {"SST writes", "latency", "share", "curve", "SST writes", STYLE_LINE},
+            {"bare writes", "latency", "share", "curve", "bare writes", STYLE_LINE},
+            {"SST reads, tcp", "latency", "share", "curve", "SST reads over libfabric tcp",
+             STYLE_LINE},
+            {"bare reads, tcp", "latency", "share", "curve", "bare reads over libfabric tcp",
+             STYLE_LINE},
+            {"SST writes, tcp", "latency", "share", "curve", "SST writes over libfabric tcp",
+             STYLE_LINE},
+            {"bare writes, tcp", "latency", "share", "curve", "bare writes over libfabric tcp",
+             STYLE_LINE},
+        },
+    .run = table4_run,
+};
+
+/* --- section 5.5.2 --- */
+
+#define COMPLEX_NODES       25
+#define COMPLEX_NODES_QUICK 4
+
+enum { SIMPLE, COMPLEX, COMPLEX_ACTS };
+
+static const struct figure_column complex_columns[] = {
+    {"waiting", ""},         {"way", ""}, {"nodes", ""}, {"simple", "us"}, {"complex", "us"},
+    {"paper_complex", "us"}, {0},
+};
+
+static double complex_printed(int way)
+{
+    return way == BARE_READS ? 12.04 : 11.6;
+}
+
+/* Median trips of one act after the other, of n nodes. */
+static enum err complex_trips(const struct figure_call *call, int way,
+                              enum sst_node_waiting waiting, uint32_t nodes,
+                              double trips[COMPLEX_ACTS], struct why *why)
+{
+    struct detect_result *result = crowd_memory(sizeof *result);
+    bool slow = waiting == NODES_BUSY && nodes > 2;
+    uint32_t count = slow ? 20 : call->quick ? 50 : 2000, warm = trip_warm(count);
+    struct detect_job job = {
+        .nodes = nodes,
+        .design = design_of(way),
+        .waiting = waiting,
+        .seed = call->seed,
+        .act_count = COMPLEX_ACTS,
+        .acts = {[SIMPLE] = {.rows = 1, .trips = count, .warm = warm},
+                 [COMPLEX] = {.rows = nodes - 1, .all = true, .trips = count, .warm = warm}},
+    };
+    if (!result)
+        return why_memory(why);
+    enum err err = detect_run(&job, result, why);
+    for (int act = 0; act < COMPLEX_ACTS && !err; act++)
+        trips[act] = sample_median(result->acts[act].usec, result->acts[act].count);
+    crowd_memory_free(result, sizeof *result);
+    return err;
+}
+
+/* One way to wait, one design: a row of the table. Returns the time of the complex
+ * predicate: the trip without the way there, which is that of the simple one. */
+static enum err complex_row(struct figure_result *result, struct figure_table *table,
+                            const struct figure_call *call, int way, enum sst_node_waiting waiting,
+                            uint32_t nodes, double *found, struct why *why)
+{
+    double trips[COMPLEX_ACTS];
+    enum err err = complex_trips(call, way, waiting, nodes, trips, why);
+    if (err)
+        return err;
+    *found = trips[COMPLEX] - trips[SIMPLE] / 2;
+    figure_row(result, table,
+               (struct figure_cell[]){
+                   figure_word(sst_node_waiting_names[waiting]), figure_word(bare_way_names[way]),
+                   figure_number(nodes), figure_number(trips[SIMPLE] / 2),
+                   figure_number(nodes > 2 ? *found : NAN),
+                   figure_number(nodes == COMPLEX_NODES ? complex_printed(way) : NAN)});
+    *found = nodes > 2 ? *found : trips[SIMPLE] / 2;
+    return OK;
+}
+
+static void complex_claims(struct figure_result *result, int way, bool full, const double found[3])
+{
+    static const char *const small = "so many nodes are in the full size only";
+    const char *turns = "25 nodes share two cores: before all have answered, each has had its turn";
+    const char *name = bare_way_names[way];
+    const struct claim claims[] = {
+        {.what = figure_text(result, "%s, 25 nodes, yielding: all rows set", name),
+         .unit = "us",
+         .relation = RELATION_AT_MOST,
+         .paper = complex_printed(way),
+         .found = full ? found[NODES_YIELD] : NAN,
+         .reason = full ? turns : small},
+        {.what = figure_text(result, "%s, 25 nodes, busy as the paper's: all rows set", name),
+         .unit = "us",
+         .relation = RELATION_AT_MOST,
+         .paper = complex_printed(way),
+         .found = full ? found[NODES_BUSY] : NAN,
+         .reason = full ? "two cores cannot carry 25 detectors that never let go: each answer "
+                          "waits until the system has taken the core from somebody"
+                        : small},
+        {.what = figure_text(result, "%s: to the simplest predicate of two nodes", name),
+         .relation = RELATION_BELOW,
+         .paper = 6,
+         .found = full ? found[NODES_YIELD] / found[2] : NAN,
+         .reason = full ? turns : small},
+    };
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        struct claim claim = claims[i];
+        claim.where = "section 5.5.2";
+        figure_claim(result, claim);
+    }
+}
+
+static enum err complex_run(struct figure_result *result, const struct figure_call *call,
+                            struct why *why)
+{
+    struct figure_table *table = figure_table_add(result, "complex", complex_columns);
+    uint32_t nodes = call->quick ? COMPLEX_NODES_QUICK : COMPLEX_NODES;
+    enum sst_node_waiting two = crowd_cores() < 2 ? NODES_YIELD : NODES_BUSY;
+    double found[BARE_WAY_COUNT][3]; /* yielding, busy; of two nodes */
+    static_assert(NODES_BUSY < 2 && NODES_YIELD < 2, "they are indices");
+    for (int way = 0; way < BARE_WAY_COUNT; way++) {
+        enum err err = complex_row(result, table, call, way, two, 2, &found[way][2], why);
+        if (!err)
+            err = complex_row(result, table, call, way, NODES_YIELD, nodes,
+                              &found[way][NODES_YIELD], why);
+        if (!err && !call->quick)
+            err = complex_row(result, table, call, way, NODES_BUSY, nodes, &found[way][NODES_BUSY],
+                              why);
+        if (err)
+            return err;
+        figure_progress(call, (uint64_t)way + 1, BARE_WAY_COUNT);
+    }
+    for (int way = 0; way < BARE_WAY_COUNT; way++)
+        complex_claims(result, way, !call->quick, found[way]);
+    return OK;
+}
+
+const struct figure figure_sst_complex = {
+    .name = "sst-complex",
+    .paper = "SST",
+    .what = "a predicate over all rows, which all other nodes set at once",
+    .size = "25 processes, 2,000 trips",
+    .size_quick = "4 processes, 50 trips",
+    .seconds = 8,
+    .seconds_quick = 1,
+    .choice = "by the paper's way: a trip to all nodes and back, less the time of the simplest "
+              "predicate with as many nodes; medians. Processes in place of machines",
+    .measured = true,
+    .plot.table = "complex",
+    .plot.x_label = "nodes",
+    .plot.y_label = "time to detect (us)",
+    .plot.log_y = true,
+    .plot.series =
+        {
+            {"simplest, yielding", "nodes", "simple", "waiting", "yielding", STYLE_POINTS},
+            {"all rows, yielding", "nodes", "complex", "waiting", "yielding", STYLE_POINTS},
+            {"simplest, busy", "nodes", "simple", "waiting", "busy", STYLE_POINTS},
+            {"all rows, busy", "nodes", "complex", "waiting", "busy", STYLE_POINTS},
+            {"in the paper", "nodes", "paper_complex", NULL, NULL, STYLE_PAPER},
+        },
+    .run = complex_run,
+};

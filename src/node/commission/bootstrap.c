@@ -1,0 +1,477 @@
+/* bootstrap: the rows, and who is told which.
+ *
+ * Invariants: the first row is ours; each serial number has one, and `order` has them all in the
+ * order of these; a row's version never falls, and what it says never changes without it; `joined`
+ * holds of those rows that a chain of pairs who hear each other joins to us, once `stale` is
+ * false. */
+#include "node/commission/bootstrap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "node/commission/bootstrap_wire.h"
+
+#define STRANGER_MAX 64  /* rows beyond the plan that are kept, to be named */
+#define CLASH_MAX    8   /* times that a row of ours comes back changed: once is an earlier life */
+#define BURST        512 /* messages of a step */
+
+struct row {
+    struct bootstrap_row row;
+    port_set pending; /* it has yet to be sent there */
+    bool joined;
+};
+
+struct ear {
+    env_nsec heard;  /* last, if the row says that somebody is there */
+    env_nsec resent; /* last time that all rows were put up for sending */
+    bool ever;       /* ... if there was one */
+};
+
+struct bootstrap {
+    struct bootstrap_config config;
+    struct row *rows; /* row_max */
+    uint32_t *order;
+    uint32_t row_count, row_max;
+    struct seat_report own; /* what we hear now; our row is what we have said of it */
+    struct ear ears[PORT_MAX];
+    env_nsec hello_at; /* the next one */
+    env_nsec changed;  /* when a report last changed */
+    bool started;
+    bool untold; /* our row is not what we hear now */
+    bool stale;  /* a row says something else than before: all below but rows_digest is old */
+    uint64_t rows_digest;    /* of all rows and versions */
+    uint64_t reports_digest; /* of the reports of those who are joined to us */
+    struct seating seating;
+    bool seated;
+    uint32_t clashes;
+    uint64_t dropped, sent;
+};
+
+enum err bootstrap_open(struct bootstrap **out, const struct bootstrap_config *config,
+                        struct why *why)
+{
+    assert(config->port_count <= PORT_MAX);
+    struct bootstrap *bootstrap = array_new(1, sizeof *bootstrap);
+    if (!bootstrap)
+        return why_memory(why);
+    bootstrap->config = *config;
+    bootstrap->row_max = config->plan->server_count + STRANGER_MAX;
+    bootstrap->rows = array_new(bootstrap->row_max, sizeof *bootstrap->rows);
+    bootstrap->order = array_new(bootstrap->row_max, sizeof *bootstrap->order);
+    if (!bootstrap->rows || !bootstrap->order) {
+        bootstrap_close(bootstrap);
+        return why_memory(why);
+    }
+    struct bootstrap_config *set = &bootstrap->config;
+    set->hello_nsec = set->hello_nsec ? set->hello_nsec : 100 * INT64_C(1000000);
+    set->silence_nsec = set->silence_nsec ? set->silence_nsec : 5 * set->hello_nsec;
+    set->quiet_nsec = set->quiet_nsec ? set->quiet_nsec : 10 * set->hello_nsec;
+    bootstrap->own = (struct seat_report){
+        .serial = config->serial, .known = config->known, .port_count = config->port_count};
+    for (uint32_t port = 0; port < PORT_MAX; port++)
+        bootstrap->own.ears[port].port = PORT_NONE;
+    bootstrap->rows[0].row.report = bootstrap->own;
+    bootstrap->row_count = 1;
+    bootstrap->untold = true;
+    *out = bootstrap;
+    return OK;
+}
+
+void bootstrap_close(struct bootstrap *bootstrap)
+{
+    if (bootstrap->seated)
+        seating_fini(&bootstrap->seating);
+    free(bootstrap->rows);
+    free(bootstrap->order);
+    free(bootstrap);
+}
+
+/* ---- rows ---- */
+
+/* Where in the order a serial number is, or would be. */
+static uint32_t order_find(const struct bootstrap *bootstrap, uint64_t serial)
+{
+    uint32_t low = 0, high = bootstrap->row_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (bootstrap->rows[bootstrap->order[middle]].row.report.serial < serial)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct row *row_find(const struct bootstrap *bootstrap, uint64_t serial)
+{
+    uint32_t at = order_find(bootstrap, serial);
+    struct row *row = at < bootstrap->row_count ? &bootstrap->rows[bootstrap->order[at]] : NULL;
+    return row && row->row.report.serial == serial ? row : NULL;
+}
+
+/* A row for a serial number that has none; NULL: they are too many. */
+static struct row *row_add(struct bootstrap *bootstrap, uint64_t serial)
+{
+    if (bootstrap->row_count == bootstrap->row_max)
+        return NULL;
+    uint32_t at = order_find(bootstrap, serial), last = bootstrap->row_count;
+    memmove(bootstrap->order + at + 1, bootstrap->order + at,
+            (last - at) * sizeof *bootstrap->order);
+    bootstrap->order[at] = last;
+    bootstrap->rows[last] = (struct row){.row.report.serial = serial};
+    bootstrap->row_count++;
+    return &bootstrap->rows[last];
+}
+
+static port_set ports_all(const struct bootstrap *bootstrap)
+{
+    uint32_t count = bootstrap->config.port_count;
+    return count == 32 ? UINT32_MAX : (UINT32_C(1) << count) - 1;
+}
+
+static bool hears(const struct seat_report *report, uint32_t port)
+{
+    return port < report->port_count && report->ears[port].port < PORT_MAX;
+}
+
+static bool report_same(const struct seat_report *one, const struct seat_report *other)
+{
+    if (one->known != other->known || one->port_count != other->port_count)
+        return false;
+    for (uint32_t port = 0; port < one->port_count; port++) {
+        if (hears(one, port) != hears(other, port) ||
+            (hears(one, port) && (one->ears[port].serial != other->ears[port].serial ||
+                                  one->ears[port].port != other->ears[port].port)))
+            return false;
+    }
+    return true;
+}
+
+/* Order does not matter: digests of many rows are added up. */
+static uint64_t report_digest(const struct seat_report *report)
+{
+    uint64_t hash = hash_mix(report->serial + hash_mix(report->known));
+    for (uint32_t port = 0; port < report->port_count; port++) {
+        if (hears(report, port))
+            hash =
+                hash_mix(hash + hash_mix(report->ears[port].serial +
+                                         hash_mix((uint64_t)port << 32 | report->ears[port].port)));
+    }
+    return hash;
+}
+
+static uint64_t version_digest(const struct bootstrap_row *row)
+{
+    return row->version ? hash_mix(row->report.serial + hash_mix(row->version)) : 0;
+}
+
+/* Every row is changed here. */
+static void row_set(struct bootstrap *bootstrap, struct row *row, const struct bootstrap_row *to,
+                    port_set pending, env_nsec now)
+{
+    assert(to->version > row->row.version);
+    if (row->row.version == 0 || !report_same(&row->row.report, &to->report)) {
+        bootstrap->stale = true;
+        bootstrap->changed = now;
+    }
+    bootstrap->rows_digest += version_digest(to) - version_digest(&row->row);
+    row->row = *to;
+    row->pending = pending;
+}
+
+/* Says anew what we hear, or that we have it all. */
+static void own_say(struct bootstrap *bootstrap, uint64_t agreed, env_nsec now)
+{
+    struct bootstrap_row row = {
+        .report = bootstrap->own, .version = bootstrap->rows[0].row.version + 1, .agreed = agreed};
+    bootstrap->untold = false;
+    row_set(bootstrap, &bootstrap->rows[0], &row, ports_all(bootstrap), now);
+}
+
+/* ---- receiving ---- */
+
+static void own_hears(struct bootstrap *bootstrap, unsigned port, struct seat_end end)
+{
+    struct seat_end *ear = &bootstrap->own.ears[port];
+    if (ear->port == end.port && (end.port == PORT_NONE || ear->serial == end.serial))
+        return;
+    *ear = end;
+    bootstrap->untold = true;
+}
+
+void bootstrap_keep(struct bootstrap *bootstrap, node_id vertex)
+{
+    bootstrap->untold |= bootstrap->own.known != vertex;
+    bootstrap->own.known = vertex;
+}
+
+static void hello_take(struct bootstrap *bootstrap, unsigned port, const uint8_t *bytes,
+                       size_t size, env_nsec now)
+{
+    struct bootstrap_hello hello;
+    if (!bootstrap_hello_read(&hello, bytes, size)) {
+        bootstrap->dropped++;
+        return;
+    }
+    struct ear *ear = &bootstrap->ears[port];
+    ear->heard = now;
+    own_hears(bootstrap, port, (struct seat_end){hello.serial, hello.port});
+    /* While rows are on their way digests differ, too: not each time. */
+    bool often = ear->ever && now - ear->resent < 3 * bootstrap->config.hello_nsec;
+    if (hello.digest == bootstrap->rows_digest || often)
+        return;
+    ear->resent = now;
+    ear->ever = true;
+    for (uint32_t i = 0; i < bootstrap->row_count; i++)
+        bootstrap->rows[i].pending |= UINT32_C(1) << port;
+}
+
+/* A row with our own serial number: of an earlier life, or somebody else's. Ours must be higher;
+ * if it has to be again and again, somebody else it is. */
+static void own_row_take(struct bootstrap *bootstrap, const struct bootstrap_row *taken,
+                         env_nsec now)
+{
+    struct row *own = &bootstrap->rows[0];
+    bool same = taken->version == own->row.version && taken->agreed == own->row.agreed &&
+                report_same(&taken->report, &own->row.report);
+    if (taken->version < own->row.version || same || bootstrap->clashes > CLASH_MAX)
+        return;
+    bootstrap->clashes++;
+    bootstrap->rows_digest -= version_digest(&own->row);
+    own->row.version = taken->version;
+    bootstrap->rows_digest += version_digest(&own->row);
+    own_say(bootstrap, 0, now);
+}
+
+static void row_take(struct bootstrap *bootstrap, unsigned port, const uint8_t *bytes, size_t size,
+                     env_nsec now)
+{
+    struct bootstrap_row taken;
+    if (!bootstrap_row_read(&taken, bytes, size)) {
+        bootstrap->dropped++;
+        return;
+    }
+    if (taken.report.serial == bootstrap->config.serial) {
+        own_row_take(bootstrap, &taken, now);
+        return;
+    }
+    struct row *row = row_find(bootstrap, taken.report.serial);
+    if (!row)
+        row = row_add(bootstrap, taken.report.serial);
+    if (!row) {
+        bootstrap->dropped++;
+        return;
+    }
+    if (taken.version > row->row.version)
+        row_set(bootstrap, row, &taken, ports_all(bootstrap) & ~(UINT32_C(1) << port), now);
+    else if (taken.version < row->row.version)
+        row->pending |= UINT32_C(1) << port; /* whoever sent that should know better */
+}
+
+void bootstrap_receive(struct bootstrap *bootstrap, unsigned port, const void *bytes, size_t size,
+                       env_nsec now)
+{
+    if (port >= bootstrap->config.port_count) {
+        bootstrap->dropped++;
+        return;
+    }
+    switch (bootstrap_type(bytes, size)) {
+    case BOOTSTRAP_HELLO:
+        hello_take(bootstrap, port, bytes, size, now);
+        break;
+    case BOOTSTRAP_ROW:
+        row_take(bootstrap, port, bytes, size, now);
+        break;
+    default:
+        bootstrap->dropped++;
+    }
+}
+
+/* ---- agreeing ---- */
+
+static bool hear_each_other(const struct bootstrap *bootstrap, const struct seat_report *report,
+                            uint32_t port, uint32_t *other)
+{
+    const struct row *far =
+        hears(report, port) ? row_find(bootstrap, report->ears[port].serial) : NULL;
+    if (!far || !hears(&far->row.report, report->ears[port].port))
+        return false;
+    const struct seat_end *back = &far->row.report.ears[report->ears[port].port];
+    *other = (uint32_t)(far - bootstrap->rows);
+    return back->serial == report->serial && back->port == port;
+}
+
+/* Who is joined to us, by pairs who hear each other, found breadth first. */
+static bool joined_find(struct bootstrap *bootstrap)
+{
+    uint32_t *queue = array_new(bootstrap->row_count, sizeof *queue), count = 0;
+    if (!queue)
+        return false;
+    for (uint32_t i = 0; i < bootstrap->row_count; i++)
+        bootstrap->rows[i].joined = false;
+    queue[count++] = 0; /* we */
+    bootstrap->rows[0].joined = true;
+    bootstrap->reports_digest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct seat_report *report = &bootstrap->rows[queue[i]].row.report;
+        bootstrap->reports_digest += report_digest(report);
+        for (uint32_t port = 0; port < report->port_count; port++) {
+            uint32_t other;
+            if (!hear_each_other(bootstrap, report, port, &other) || bootstrap->rows[other].joined)
+                continue;
+            bootstrap->rows[other].joined = true;
+            queue[count++] = other;
+        }
+    }
+    bootstrap->reports_digest += bootstrap->reports_digest == 0; /* 0 says: not yet */
+    free(queue);
+    return true;
+}
+
+/* Has every planned cable been found, wherever it leads? Then there is nothing to wait for. */
+static bool all_heard(const struct bootstrap *bootstrap)
+{
+    uint32_t joined = 0, ends = 0, other;
+    for (uint32_t i = 0; i < bootstrap->row_count; i++) {
+        const struct seat_report *report = &bootstrap->rows[i].row.report;
+        if (!bootstrap->rows[i].joined)
+            return false;
+        joined++;
+        for (uint32_t port = 0; port < report->port_count; port++)
+            ends += hear_each_other(bootstrap, report, port, &other);
+    }
+    const struct plan *plan = bootstrap->config.plan;
+    return joined == plan->server_count && ends == 2 * plan->topology->graph.link_count;
+}
+
+static bool all_agree(const struct bootstrap *bootstrap)
+{
+    for (uint32_t i = 0; i < bootstrap->row_count; i++) {
+        const struct row *row = &bootstrap->rows[i];
+        if (row->joined && row->row.agreed != bootstrap->reports_digest)
+            return false;
+    }
+    return true;
+}
+
+/* Everybody has the same reports, and so finds the same. Without memory: at another step. */
+static void seat_all(struct bootstrap *bootstrap)
+{
+    uint32_t count = 0;
+    struct seat_report *reports = array_new(bootstrap->row_count, sizeof *reports);
+    for (uint32_t i = 0; reports && i < bootstrap->row_count; i++) {
+        if (bootstrap->rows[i].joined)
+            reports[count++] = bootstrap->rows[i].row.report;
+    }
+    bootstrap->seated = reports && seating_make(&bootstrap->seating, bootstrap->config.plan,
+                                                reports, count, NULL) == OK;
+    free(reports);
+}
+
+static void agree(struct bootstrap *bootstrap, env_nsec now)
+{
+    if (bootstrap->untold)
+        own_say(bootstrap, 0, now);
+    bool news = bootstrap->stale;
+    if (news && bootstrap->seated) {
+        seating_fini(&bootstrap->seating);
+        bootstrap->seated = false;
+    }
+    if (news)
+        bootstrap->stale = !joined_find(bootstrap);
+    bool quiet = now - bootstrap->changed >= bootstrap->config.quiet_nsec;
+    bool agreed = bootstrap->rows[0].row.agreed != 0;
+    bool ready = !bootstrap->stale && (quiet || (news ? all_heard(bootstrap) : agreed));
+    uint64_t digest = ready ? bootstrap->reports_digest : 0;
+    if (digest != bootstrap->rows[0].row.agreed)
+        own_say(bootstrap, digest, now);
+    if (ready && !bootstrap->seated && bootstrap->clashes <= CLASH_MAX && all_agree(bootstrap))
+        seat_all(bootstrap);
+}
+
+/* ---- sending ---- */
+
+static void hellos_send(struct bootstrap *bootstrap, bootstrap_send *send, void *context)
+{
+    uint8_t bytes[BOOTSTRAP_HELLO_SIZE];
+    for (uint32_t port = 0; port < bootstrap->config.port_count; port++) {
+        bootstrap_hello_write(
+            &(struct bootstrap_hello){bootstrap->config.serial, port, bootstrap->rows_digest},
+            bytes);
+        bootstrap->sent += send(context, port, bytes, sizeof bytes); /* the next one will do */
+    }
+}
+
+/* Only over ports where somebody is; false: there is more. */
+static bool rows_send(struct bootstrap *bootstrap, bootstrap_send *send, void *context)
+{
+    uint8_t bytes[BOOTSTRAP_SIZE_MAX];
+    uint32_t burst = 0;
+    const struct seat_report *own = &bootstrap->own;
+    for (uint32_t i = 0; i < bootstrap->row_count; i++) {
+        struct row *row = &bootstrap->rows[i];
+        if (!row->pending || row->row.version == 0)
+            continue;
+        if (burst >= BURST)
+            return false;
+        size_t size = bootstrap_row_write(&row->row, bytes);
+        for (uint32_t port = 0; port < bootstrap->config.port_count; port++) {
+            port_set bit = UINT32_C(1) << port;
+            if (!(row->pending & bit) || (hears(own, port) && !send(context, port, bytes, size)))
+                continue;
+            bootstrap->sent += hears(own, port);
+            burst += hears(own, port);
+            row->pending &= ~bit;
+        }
+    }
+    return true;
+}
+
+env_nsec bootstrap_step(struct bootstrap *bootstrap, env_nsec now, bootstrap_send *send,
+                        void *context)
+{
+    const struct bootstrap_config *config = &bootstrap->config;
+    if (!bootstrap->started) {
+        bootstrap->started = true;
+        bootstrap->hello_at = bootstrap->changed = now;
+    }
+    bool due = now >= bootstrap->hello_at;
+    for (uint32_t port = 0; due && port < config->port_count; port++) {
+        if (now - bootstrap->ears[port].heard > config->silence_nsec)
+            own_hears(bootstrap, port, (struct seat_end){.port = PORT_NONE});
+    }
+    /* What is new is looked at once a hello, all together: a flood is much news. */
+    if (due || !(bootstrap->stale || bootstrap->untold))
+        agree(bootstrap, now);
+    bool all = rows_send(bootstrap, send, context);
+    if (due) {
+        hellos_send(bootstrap, send, context);
+        bootstrap->hello_at = now + config->hello_nsec;
+    }
+    return all ? bootstrap->hello_at : now;
+}
+
+bool bootstrap_done(const struct bootstrap *bootstrap, node_id *vertex,
+                    const struct seating **seating)
+{
+    if (!bootstrap->seated || bootstrap->stale)
+        return false;
+    *vertex = seating_find(&bootstrap->seating, bootstrap->config.serial);
+    *seating = &bootstrap->seating;
+    return true;
+}
+
+void bootstrap_look(const struct bootstrap *bootstrap, struct bootstrap_look *look)
+{
+    *look = (struct bootstrap_look){.clash = bootstrap->clashes > CLASH_MAX,
+                                    .dropped = bootstrap->dropped,
+                                    .sent = bootstrap->sent};
+    for (uint32_t i = 0; i < bootstrap->row_count; i++) {
+        const struct row *row = &bootstrap->rows[i];
+        look->servers += row->joined;
+        look->agreed += row->joined && row->row.agreed == bootstrap->reports_digest;
+    }
+}

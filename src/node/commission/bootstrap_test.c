@@ -1,0 +1,421 @@
+#include "node/commission/bootstrap.h"
+
+#include "base/array.h"
+#include "node/commission/bootstrap_wire.h"
+#include "node/commission/seating_cases.h"
+
+#define HELLO     INT64_C(1000)
+#define TICK      (HELLO / 4)
+#define TICKS_MAX 4000
+
+/* A message on its way. */
+struct flight {
+    env_nsec at; /* when it is there */
+    uint32_t vertex, port;
+    size_t size;
+    uint8_t bytes[BOOTSTRAP_SIZE_MAX];
+};
+
+/* A room with its servers switched on. Cables lose, delay and so reorder. */
+struct hall {
+    struct room room;
+    struct bootstrap **machines; /* per vertex; NULL: switched off */
+    struct flight *flights;
+    size_t flight_capacity;
+    uint32_t flight_count;
+    env_nsec now;
+    uint32_t loss; /* of a hundred messages */
+    uint32_t deaf; /* this vertex hears nothing in port 0; NODE_NONE */
+    uint32_t from; /* whose step it is */
+};
+
+static void hall_start(struct hall *hall, uint32_t vertex, node_id known)
+{
+    const struct bootstrap_config config = {.plan = &hall->room.plan,
+                                            .serial = hall->room.serials[vertex],
+                                            .port_count = hall->room.plan.port_count + 2,
+                                            .known = known,
+                                            .hello_nsec = HELLO,
+                                            /* with a third lost, five in a row are, too */
+                                            .silence_nsec = hall->loss ? 20 * HELLO : 0};
+    assert_int_equal(bootstrap_open(&hall->machines[vertex], &config, NULL), OK);
+}
+
+static void hall_stop(struct hall *hall, uint32_t vertex)
+{
+    if (hall->machines[vertex])
+        bootstrap_close(hall->machines[vertex]);
+    hall->machines[vertex] = NULL;
+}
+
+static void hall_open(struct hall *hall, const char *spec, uint64_t seed)
+{
+    *hall = (struct hall){.now = 77 * HELLO, .deaf = NODE_NONE};
+    room_open(&hall->room, spec, seed);
+    hall->machines = calloc(hall->room.count, sizeof(struct bootstrap *));
+    assert_non_null(hall->machines);
+}
+
+static void hall_start_all(struct hall *hall)
+{
+    for (uint32_t vertex = 0; vertex < hall->room.count; vertex++)
+        hall_start(hall, vertex, NODE_NONE);
+}
+
+static void hall_close(struct hall *hall)
+{
+    for (uint32_t vertex = 0; vertex < hall->room.count; vertex++)
+        hall_stop(hall, vertex);
+    free(hall->machines);
+    free(hall->flights);
+    room_close(&hall->room);
+}
+
+static bool hall_send(void *context, unsigned port, const void *bytes, size_t size)
+{
+    struct hall *hall = context;
+    struct rng *rng = &hall->room.rng;
+    if (rng_below(rng, 10) == 0)
+        return false; /* the link is busy */
+    if (rng_below(rng, 100) < hall->loss)
+        return true;
+    for (uint32_t i = 0; i < hall->room.cable_count; i++) {
+        const struct link *cable = &hall->room.cables[i];
+        bool a = cable->a == hall->from && cable->a_port == port;
+        bool b = cable->b == hall->from && cable->b_port == port;
+        if (!a && !b)
+            continue;
+        assert_true(array_reserve(&hall->flights, &hall->flight_capacity, hall->flight_count + 1,
+                                  sizeof *hall->flights));
+        struct flight *flight = &hall->flights[hall->flight_count++];
+        *flight = (struct flight){.at = hall->now + (env_nsec)rng_below(rng, 2 * HELLO),
+                                  .vertex = a ? cable->b : cable->a,
+                                  .port = a ? cable->b_port : cable->a_port,
+                                  .size = size};
+        memcpy(flight->bytes, bytes, size);
+        return true;
+    }
+    return true; /* nothing in that port */
+}
+
+static void hall_tick(struct hall *hall)
+{
+    hall->now += TICK;
+    uint32_t kept = 0, count = hall->flight_count;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct flight *flight = &hall->flights[i];
+        struct bootstrap *to = hall->machines[flight->vertex];
+        if (flight->at > hall->now)
+            hall->flights[kept++] = *flight;
+        else if (to && !(flight->vertex == hall->deaf && flight->port == 0))
+            bootstrap_receive(to, flight->port, flight->bytes, flight->size, hall->now);
+    }
+    hall->flight_count = kept;
+    for (uint32_t vertex = 0; vertex < hall->room.count; vertex++) {
+        hall->from = vertex;
+        if (hall->machines[vertex])
+            bootstrap_step(hall->machines[vertex], hall->now, hall_send, hall);
+    }
+}
+
+static bool hall_done(const struct hall *hall)
+{
+    node_id vertex;
+    const struct seating *seating;
+    for (uint32_t i = 0; i < hall->room.count; i++) {
+        if (hall->machines[i] && !bootstrap_done(hall->machines[i], &vertex, &seating))
+            return false;
+    }
+    return true;
+}
+
+/* Runs until all are done and stay so, and checks that they found what one who sees all finds. */
+static void hall_run(struct hall *hall, struct seating *truth)
+{
+    uint32_t ticks = 0;
+    for (uint32_t calm = 0; calm < 60; calm = hall_done(hall) ? calm + 1 : 0) {
+        hall_tick(hall);
+        if (ticks++ > TICKS_MAX)
+            fail_msg("not done after %u ticks", ticks);
+    }
+    struct room *room = &hall->room;
+    uint32_t on = 0;
+    for (uint32_t i = 0; i < room->count; i++) {
+        if (hall->machines[i])
+            room->reports[on++] = room->reports[i];
+    }
+    assert_int_equal(seating_make(truth, &room->plan, room->reports, on, NULL), OK);
+    for (uint32_t i = 0; i < room->count; i++) {
+        node_id vertex;
+        const struct seating *seating;
+        if (!hall->machines[i])
+            continue;
+        assert_true(bootstrap_done(hall->machines[i], &vertex, &seating));
+        assert_int_equal(vertex, seating_find(truth, room->serials[i]));
+        assert_int_equal(seating->finding_count, truth->finding_count);
+        for (uint32_t j = 0; j < truth->finding_count; j++)
+            assert_string_equal(seating->findings[j].line, truth->findings[j].line);
+        struct bootstrap_look look;
+        bootstrap_look(hall->machines[i], &look);
+        assert_int_equal(look.servers, on);
+        assert_int_equal(look.agreed, on);
+        assert_false(look.clash);
+    }
+}
+
+static void everybody_finds_the_same(void **state)
+{
+    static const char *const specs[] = {"torus:3x3x3", "novacube:4x4", "torus:2",
+                                        "jellyfish:n=16,degree=4,seed=1", "torus:1"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        for (uint32_t loss = 0; loss <= 30; loss += 30) {
+            struct hall hall;
+            struct seating truth;
+            hall_open(&hall, specs[i], i + loss);
+            hall.loss = loss;
+            hall_start_all(&hall);
+            room_report(&hall.room);
+            hall_run(&hall, &truth);
+            assert_int_equal(truth.finding_count, 0);
+            seating_fini(&truth);
+            hall_close(&hall);
+        }
+    }
+}
+
+static void a_miswired_cable_is_named_by_all_until_it_is_repaired(void **state)
+{
+    struct hall hall;
+    struct seating truth;
+    hall_open(&hall, "torus:4x4", 3);
+    hall.loss = 10;
+    room_exchange(&hall.room, 3, 17);
+    hall_start_all(&hall);
+    room_report(&hall.room);
+    hall_run(&hall, &truth);
+    assert_int_equal(truth.finding_count, 2);
+    assert_int_equal(truth.findings[0].kind, SEATING_MISWIRED);
+    seating_fini(&truth);
+    room_exchange(&hall.room, 3, 17);
+    room_report(&hall.room);
+    hall_run(&hall, &truth);
+    assert_int_equal(truth.finding_count, 0);
+    seating_fini(&truth);
+    hall_close(&hall);
+}
+
+/* Nobody hears it; the others report as before. */
+static void room_without(struct room *room, uint32_t gone)
+{
+    for (uint32_t vertex = 0; vertex < room->count; vertex++) {
+        for (uint32_t port = 0; port < room->plan.port_count; port++) {
+            struct seat_end *ear = &room->reports[vertex].ears[port];
+            ear->port = ear->serial == room->serials[gone] ? PORT_NONE : ear->port;
+        }
+    }
+}
+
+static void a_server_that_dies_is_left_out_and_may_return(void **state)
+{
+    struct hall hall;
+    struct seating truth;
+    hall_open(&hall, "torus:4x4", 4);
+    room_report(&hall.room);
+    for (uint32_t vertex = 0; vertex < hall.room.count; vertex++) {
+        hall_start(&hall, vertex, vertex); /* they have their places already */
+        hall.room.reports[vertex].known = vertex;
+    }
+    struct seat_report all[16];
+    memcpy(all, hall.room.reports, sizeof all);
+    /* Each life begins with version 1, and must come past the versions of all before. */
+    for (uint32_t life = 0; life < 5; life++) {
+        memcpy(hall.room.reports, all, sizeof all);
+        hall_run(&hall, &truth);
+        assert_int_equal(truth.finding_count, 0);
+        for (uint32_t vertex = 0; vertex < hall.room.count; vertex++)
+            assert_int_equal(seating_find(&truth, hall.room.serials[vertex]), vertex);
+        seating_fini(&truth);
+
+        hall_stop(&hall, 5);
+        memcpy(hall.room.reports, all, sizeof all);
+        room_without(&hall.room, 5);
+        hall_run(&hall, &truth);
+        assert_int_equal(truth.finding_count, 1);
+        assert_int_equal(truth.findings[0].kind, SEATING_ABSENT);
+        assert_int_equal(truth.findings[0].server, 5);
+        seating_fini(&truth);
+        hall_start(&hall, 5, 5);
+    }
+    hall_close(&hall);
+}
+
+static void an_end_that_hears_nothing_is_named(void **state)
+{
+    struct hall hall;
+    struct seating truth;
+    hall_open(&hall, "torus:4x4", 5);
+    hall.deaf = 6;
+    hall_start_all(&hall);
+    room_report(&hall.room);
+    hall.room.reports[6].ears[0].port = PORT_NONE;
+    hall_run(&hall, &truth);
+    assert_int_equal(truth.finding_count, 1);
+    assert_int_equal(truth.findings[0].kind, SEATING_ONE_WAY);
+    seating_fini(&truth);
+    hall_close(&hall);
+}
+
+static void two_with_one_serial_number_see_it(void **state)
+{
+    struct hall hall;
+    hall_open(&hall, "torus:4x4", 6);
+    hall.room.serials[9] = hall.room.serials[2];
+    hall_start_all(&hall);
+    struct bootstrap_look two = {0}, nine = {0}, other = {0};
+    for (uint32_t ticks = 0; ticks < 400; ticks++)
+        hall_tick(&hall);
+    bootstrap_look(hall.machines[2], &two);
+    bootstrap_look(hall.machines[9], &nine);
+    bootstrap_look(hall.machines[0], &other);
+    assert_true(two.clash || nine.clash);
+    assert_false(other.clash);
+    assert_false(hall_done(&hall));
+    hall_close(&hall);
+}
+
+/* ---- bytes ---- */
+
+static struct bootstrap_row row_random(struct rng *rng)
+{
+    struct bootstrap_row row = {.version = 1 + rng_next(rng) / 2, .agreed = rng_next(rng)};
+    row.report.serial = rng_next(rng);
+    row.report.known = (node_id)rng_next(rng);
+    row.report.port_count = (uint32_t)rng_below(rng, PORT_MAX + 1);
+    for (uint32_t port = 0; port < PORT_MAX; port++) {
+        bool hears = port < row.report.port_count && rng_below(rng, 3) > 0;
+        row.report.ears[port].serial = hears ? rng_next(rng) : 0;
+        row.report.ears[port].port = hears ? (uint32_t)rng_below(rng, PORT_MAX) : PORT_NONE;
+    }
+    return row;
+}
+
+static void messages_are_read_as_written_and_not_otherwise(void **state)
+{
+    struct rng rng = rng_make(1, 2);
+    uint8_t bytes[BOOTSTRAP_SIZE_MAX];
+    for (uint32_t i = 0; i < 200; i++) {
+        struct bootstrap_row row = row_random(&rng), read;
+        size_t size = bootstrap_row_write(&row, bytes);
+        assert_int_equal(bootstrap_type(bytes, size), BOOTSTRAP_ROW);
+        assert_true(bootstrap_row_read(&read, bytes, size));
+        assert_memory_equal(&row.report.ears, &read.report.ears, sizeof row.report.ears);
+        assert_true(row.version == read.version && row.agreed == read.agreed);
+        assert_true(row.report.serial == read.report.serial);
+        assert_int_equal(row.report.known, read.report.known);
+        bytes[rng_below(&rng, size)] ^= (uint8_t)(1u << rng_below(&rng, 8));
+        assert_int_equal(bootstrap_type(bytes, size), 0);
+    }
+    struct bootstrap_hello hello = {UINT64_MAX - 5, 31, 12}, heard;
+    bootstrap_hello_write(&hello, bytes);
+    assert_int_equal(bootstrap_type(bytes, BOOTSTRAP_HELLO_SIZE), BOOTSTRAP_HELLO);
+    assert_true(bootstrap_hello_read(&heard, bytes, BOOTSTRAP_HELLO_SIZE));
+    assert_true(heard.serial == hello.serial && heard.port == 31 && heard.digest == 12);
+    for (size_t size = 0; size < BOOTSTRAP_HELLO_SIZE; size++)
+        assert_int_equal(bootstrap_type(bytes, size), 0);
+}
+
+static void nonsense_is_counted(void **state)
+{
+    struct hall hall;
+    hall_open(&hall, "torus:1", 1);
+    hall_start_all(&hall);
+    bootstrap_receive(hall.machines[0], 0, "nonsense", 8, 0);
+    bootstrap_receive(hall.machines[0], 31, "nonsense", 8, 0);
+    struct bootstrap_look look;
+    bootstrap_look(hall.machines[0], &look);
+    assert_int_equal(look.dropped, 2);
+    /* Rows of more servers than anybody plans. */
+    struct bootstrap_row row = {.report = {.known = NODE_NONE}, .version = 1};
+    uint8_t bytes[BOOTSTRAP_SIZE_MAX];
+    for (uint64_t serial = 100000; serial < 100200; serial++) {
+        row.report.serial = serial;
+        size_t size = bootstrap_row_write(&row, bytes);
+        bootstrap_receive(hall.machines[0], 0, bytes, size, 0);
+    }
+    bootstrap_look(hall.machines[0], &look);
+    assert_true(look.dropped > 100 && look.dropped < 202);
+    hall_close(&hall);
+}
+
+/* ---- the file ---- */
+
+static void the_coordinate_is_kept(void **state)
+{
+    char text[BOOTSTRAP_TEXT_SIZE];
+    node_id server;
+    struct why why;
+    size_t size = bootstrap_text_write(7003, 12, text);
+    assert_string_equal(text, "weft coordinate 1\nserial 7003\nserver 12\ncheck "
+                              "0c8e56d8f2b0b4fd\n");
+    assert_int_equal(bootstrap_text_read(&server, 7003, 27, text, size, &why), OK);
+    assert_int_equal(server, 12);
+    assert_int_equal(bootstrap_text_read(&server, 7004, 27, text, size, &why), ERR_INPUT);
+    assert_string_equal(why.text,
+                        "the kept coordinate is that of serial 7003, this is serial 7004");
+    assert_int_equal(bootstrap_text_read(&server, 7003, 12, text, size, &why), ERR_INPUT);
+    assert_string_equal(why.text, "the kept coordinate is server 12 of a plan of 12");
+    for (size_t cut = 0; cut < size; cut++)
+        assert_int_equal(bootstrap_text_read(&server, 7003, 27, text, cut, &why), ERR_INPUT);
+    for (size_t at = 0; at < size; at++) {
+        text[at] ^= 1;
+        assert_int_equal(bootstrap_text_read(&server, 7003, 27, text, size, &why), ERR_INPUT);
+        assert_string_equal(why.text, "the kept coordinate is damaged");
+        text[at] ^= 1;
+    }
+    size = bootstrap_text_write(UINT64_MAX, NODE_NONE - 1, text); /* the longest */
+    assert_int_equal(bootstrap_text_read(&server, UINT64_MAX, NODE_NONE, text, size, &why), OK);
+}
+
+/* On a torus the lowest serial number would get vertex 0. */
+static void places_that_are_kept_stay_whoever_comes_later(void **state)
+{
+    struct hall hall;
+    struct seating truth;
+    hall_open(&hall, "torus:3x3x3", 9);
+    uint32_t lowest = 0;
+    for (uint32_t i = 0; i < hall.room.count; i++)
+        lowest = hall.room.serials[i] < hall.room.serials[lowest] ? i : lowest;
+    hall_start_all(&hall);
+    hall_stop(&hall, lowest);
+    room_report(&hall.room);
+    for (uint32_t i = 0; i < hall.room.count; i++)
+        for (uint32_t port = 0; port < PORT_MAX; port++) /* nobody hears it */
+            if (hall.room.reports[i].ears[port].serial == hall.room.serials[lowest])
+                hall.room.reports[i].ears[port] = (struct seat_end){.port = PORT_NONE};
+    hall_run(&hall, &truth);
+    room_report(&hall.room);
+    for (uint32_t i = 0; i < hall.room.count; i++) {
+        node_id place = seating_find(&truth, hall.room.serials[i]);
+        hall.room.reports[i].known = i == lowest ? NODE_NONE : place;
+        if (i != lowest)
+            bootstrap_keep(hall.machines[i], place);
+    }
+    struct seating later;
+    hall_start(&hall, lowest, NODE_NONE);
+    hall_run(&hall, &later);
+    assert_int_equal(later.finding_count, 0);
+    assert_int_not_equal(seating_find(&later, hall.room.serials[lowest]), 0);
+    for (uint32_t i = 0; i < truth.count; i++)
+        assert_int_equal(seating_find(&later, truth.serials[i]), truth.vertices[i]);
+    seating_fini(&truth);
+    seating_fini(&later);
+    hall_close(&hall);
+}
+
+TEST_MAIN(TEST(everybody_finds_the_same),
+          TEST(a_miswired_cable_is_named_by_all_until_it_is_repaired),
+          TEST(a_server_that_dies_is_left_out_and_may_return),
+          TEST(places_that_are_kept_stay_whoever_comes_later),
+          TEST(an_end_that_hears_nothing_is_named), TEST(two_with_one_serial_number_see_it),
+          TEST(messages_are_read_as_written_and_not_otherwise), TEST(nonsense_is_counted),
+          TEST(the_coordinate_is_kept))

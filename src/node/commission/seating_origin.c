@@ -1,0 +1,162 @@
+/* seating_origin: where to begin.
+ *
+ * A colour says how the wiring looks from a server (or from a vertex of the plan), as far as so
+ * many hops: which ports have cables, to which ports they lead, and the colours there. It is a
+ * hash, refined hop by hop. A server whose colour no vertex has is near a cable that lies
+ * elsewhere; one that keeps a vertex' colour far out, and has it with few others, is where to
+ * begin. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "node/commission/seating_impl.h"
+
+#define DEPTH_MAX 8
+
+bool seat_plan_same(const struct topology *topology)
+{
+    bool nova = topology->kind == TOPOLOGY_NOVACUBE;
+    if (!nova && topology->kind != TOPOLOGY_TORUS)
+        return false;
+    for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
+        uint32_t size = topology->axis_size[axis];
+        /* An axis of 2 has one cable, with its + at one end and its - at the other. */
+        if (size == 2 || (nova && size > 1 && size % 2 != 0))
+            return false;
+    }
+    return true;
+}
+
+static inline uint64_t colour_port(uint32_t port, uint32_t far_port, uint64_t far_colour)
+{
+    return hash_mix(far_colour ^ hash_mix((uint64_t)port << 32 | (far_port + 1)));
+}
+
+static void plan_refine(const struct plan *plan, const uint64_t *from, uint64_t *to)
+{
+    for (node_id vertex = 0; vertex < plan->server_count; vertex++) {
+        uint64_t sum = hash_mix(from[vertex]);
+        for (uint32_t port = 0; port < plan->port_count; port++) {
+            const struct plan_end *end = plan_end(plan, vertex, port);
+            if (end->server != NODE_NONE)
+                sum += colour_port(port, end->port, from[end->server]);
+        }
+        to[vertex] = hash_mix(sum);
+    }
+}
+
+static void wiring_refine(const struct seat_wiring *wiring, const uint64_t *from, uint64_t *to)
+{
+    for (uint32_t rank = 0; rank < wiring->count; rank++) {
+        uint64_t sum = hash_mix(from[rank]);
+        for (uint32_t port = 0; port < PORT_MAX; port++) {
+            const struct seat_far *far = seat_far(wiring, rank, port);
+            if (far->rank != RANK_NONE)
+                sum += colour_port(port, far->port, from[far->rank]);
+        }
+        to[rank] = hash_mix(sum);
+    }
+}
+
+static int colour_compare(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* The first of the sorted colours that is not below this one. */
+static uint32_t colours_first(const uint64_t *sorted, uint32_t count, uint64_t colour)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sorted[middle] < colour)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t colours_count(const uint64_t *sorted, uint32_t count, uint64_t colour)
+{
+    uint32_t first = colours_first(sorted, count, colour);
+    if (first == count || sorted[first] != colour)
+        return 0;
+    return (colour == UINT64_MAX ? count : colours_first(sorted, count, colour + 1)) - first;
+}
+
+static int origin_compare(const void *left, const void *right)
+{
+    const struct seat_origin *a = left, *b = right;
+    if (a->choices != b->choices)
+        return a->choices < b->choices ? -1 : 1;
+    if (a->depth != b->depth)
+        return a->depth > b->depth ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* Looks a hop farther: who still looks like a vertex? */
+static void origins_refine(struct seat_origins *origins, const struct seat_wiring *wiring,
+                           uint32_t depth, uint64_t *sorted)
+{
+    uint32_t vertices = origins->vertex_count;
+    uint64_t *colours = origins->colours + (size_t)depth * vertices;
+    uint64_t *own = origins->own + (size_t)depth * wiring->count;
+    plan_refine(wiring->plan, colours - vertices, colours);
+    wiring_refine(wiring, own - wiring->count, own);
+    memcpy(sorted, colours, vertices * sizeof *sorted);
+    qsort(sorted, vertices, sizeof *sorted, colour_compare);
+    for (uint32_t rank = 0; rank < wiring->count; rank++) {
+        uint32_t choices = colours_count(sorted, vertices, own[rank]);
+        if (choices)
+            origins->items[rank] = (struct seat_origin){rank, depth, choices};
+    }
+}
+
+enum err seat_origins_make(struct seat_origins *origins, const struct seat_wiring *wiring,
+                           struct why *why)
+{
+    uint32_t vertices = wiring->plan->server_count, count = wiring->count;
+    *origins = (struct seat_origins){.count = count, .vertex_count = vertices};
+    origins->same = seat_plan_same(wiring->plan->topology);
+    origins->items = array_new(count, sizeof *origins->items);
+    origins->colours = array_new((size_t)vertices * (DEPTH_MAX + 1), sizeof *origins->colours);
+    origins->own = array_new((size_t)count * (DEPTH_MAX + 1), sizeof *origins->own);
+    uint64_t *sorted = array_new(vertices, sizeof *sorted);
+    if (!origins->items || !origins->colours || !origins->own || !sorted) {
+        free(sorted);
+        seat_origins_fini(origins);
+        return why_memory(why);
+    }
+    for (uint32_t rank = 0; rank < count; rank++)
+        origins->items[rank] = (struct seat_origin){rank, 0, vertices};
+    for (uint32_t depth = 1; depth <= DEPTH_MAX; depth++)
+        origins_refine(origins, wiring, depth, sorted);
+    free(sorted);
+    qsort(origins->items, count, sizeof *origins->items, origin_compare);
+    return OK;
+}
+
+void seat_origins_fini(struct seat_origins *origins)
+{
+    free(origins->items);
+    free(origins->colours);
+    free(origins->own);
+    *origins = (struct seat_origins){0};
+}
+
+node_id seat_origin_vertex(const struct seat_origins *origins, const struct seat_origin *origin,
+                           node_id from)
+{
+    if (origins->same)
+        return from == 0 ? 0 : NODE_NONE;
+    const uint64_t *colours = origins->colours + (size_t)origin->depth * origins->vertex_count;
+    uint64_t colour = origins->own[(size_t)origin->depth * origins->count + origin->rank];
+    for (node_id vertex = from; vertex < origins->vertex_count; vertex++) {
+        if (colours[vertex] == colour)
+            return vertex;
+    }
+    return NODE_NONE;
+}

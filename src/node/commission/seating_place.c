@@ -1,0 +1,363 @@
+/* seating_place: everybody to a vertex.
+ *
+ * One try begins with an origin at a vertex (or with those who keep their places) and grows: each
+ * server that is seated speaks for its neighbours' places, through the plan; of all that wait, who
+ * has the most cables for a place, and the fewest against it, is seated next. So a place that only
+ * one misplaced cable speaks for comes last, when others speak, too. At the end servers change
+ * places as long as that makes more ends agree.
+ *
+ * Several origins are tried, and the try with the most ends that agree wins. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "node/commission/seating_impl.h"
+
+#define SCORE_MAX (2 * PORT_MAX)
+#define ENTRY_END UINT32_MAX
+
+/* A place that somebody spoke for. */
+struct entry {
+    uint32_t rank;
+    node_id vertex;
+    uint32_t next;
+};
+
+struct
+try {
+    const struct seat_wiring *wiring; /* borrowed */
+    node_id *seat;                    /* per rank; NODE_NONE */
+    uint32_t *taken;                  /* per vertex: by which rank; RANK_NONE */
+    uint32_t seated;
+    struct entry *entries; /* in first-in first-out lists by score */
+    size_t entry_capacity;
+    uint32_t entry_count;
+    uint32_t first[SCORE_MAX + 1], last[SCORE_MAX + 1];
+    bool failed; /* memory ran out */
+};
+
+/* How many of a server's ends would agree, and differ, at that vertex. */
+struct tally {
+    uint32_t agree, differ;
+};
+
+static struct tally tally_at(const struct try *try, uint32_t rank, node_id vertex)
+{
+    struct tally tally = {0, 0};
+    for (uint32_t port = 0; port < PORT_MAX; port++) {
+        const struct seat_far *far = seat_far(try->wiring, rank, port);
+        if (far->rank == RANK_NONE || try->seat[far->rank] == NODE_NONE)
+            continue;
+        node_id other = far->rank == rank ? vertex : try->seat[far->rank];
+        bool agrees = seat_planned(try->wiring->plan, vertex, port, other, far->port);
+        tally.agree += agrees;
+        tally.differ += !agrees;
+    }
+    return tally;
+}
+
+static uint32_t score_at(const struct try *try, uint32_t rank, node_id vertex)
+{
+    struct tally tally = tally_at(try, rank, vertex);
+    uint32_t good = 2 * tally.agree; /* at most SCORE_MAX */
+    return good > tally.differ ? good - tally.differ : 0;
+}
+
+static void entry_push(struct try *try, uint32_t rank, node_id vertex, uint32_t score)
+{
+    if (!array_reserve(&try->entries, &try->entry_capacity, try->entry_count + 1,
+                       sizeof *try->entries)) {
+        try->failed = true;
+        return;
+    }
+    uint32_t index = try->entry_count++;
+    try->entries[index] = (struct entry){rank, vertex, ENTRY_END};
+    if (try->first[score] == ENTRY_END)
+        try->first[score] = index;
+    else
+        try->entries[try->last[score]].next = index;
+    try->last[score] = index;
+}
+
+/* Seats one, and lets it speak for its neighbours. */
+static void seat(struct try *try, uint32_t rank, node_id vertex)
+{
+    assert(try->seat[rank] == NODE_NONE && try->taken[vertex] == RANK_NONE);
+    const struct plan *plan = try->wiring->plan;
+    try->seat[rank] = vertex;
+    try->taken[vertex] = rank;
+    try->seated++;
+    for (uint32_t port = 0; port < plan->port_count; port++) {
+        const struct seat_far *far = seat_far(try->wiring, rank, port);
+        const struct plan_end *end = plan_end(plan, vertex, port);
+        if (far->rank == RANK_NONE || try->seat[far->rank] != NODE_NONE ||
+            end->server == NODE_NONE || end->port != far->port ||
+            try->taken[end->server] != RANK_NONE)
+            continue;
+        entry_push(try, far->rank, end->server, score_at(try, far->rank, end->server));
+    }
+}
+
+/* Takes the surest place out; false: nobody speaks for any. */
+static bool entry_take(struct try *try, struct entry *entry)
+{
+    for (uint32_t score = SCORE_MAX + 1; score-- > 0;) {
+        while (try->first[score] != ENTRY_END) {
+            assert(try->first[score] < try->entry_count && try->entries);
+            *entry = try->entries[try->first[score]];
+            try->first[score] = entry->next;
+            if (try->seat[entry->rank] != NODE_NONE || try->taken[entry->vertex] != RANK_NONE)
+                continue;
+            uint32_t now = score_at(try, entry->rank, entry->vertex);
+            if (now >= score)
+                return true;
+            entry_push(try, entry->rank, entry->vertex, now); /* others have spoken since */
+        }
+    }
+    return false;
+}
+
+/* Nobody speaks for those who are left (cables are missing, or make a part of their own): the first
+ * of them goes where its ports fit best, from there on. */
+static bool seat_left(struct try *try)
+{
+    const struct plan *plan = try->wiring->plan;
+    uint32_t rank = 0;
+    while (rank < try->wiring->count && try->seat[rank] != NODE_NONE)
+        rank++;
+    if (rank == try->wiring->count)
+        return false;
+    node_id best = NODE_NONE;
+    uint32_t best_fits = 0;
+    for (node_id vertex = 0; vertex < plan->server_count; vertex++) {
+        if (try->taken[vertex] != RANK_NONE)
+            continue;
+        uint32_t fits = 1 + 2 * score_at(try, rank, vertex);
+        for (uint32_t port = 0; port < plan->port_count; port++) {
+            const struct seat_far *far = seat_far(try->wiring, rank, port);
+            const struct plan_end *end = plan_end(plan, vertex, port);
+            fits += far->rank != RANK_NONE && end->server != NODE_NONE && end->port == far->port &&
+                    try->taken[end->server] == RANK_NONE;
+        }
+        if (fits > best_fits) {
+            best = vertex;
+            best_fits = fits;
+        }
+    }
+    if (best == NODE_NONE)
+        return false; /* no vertex is left */
+    seat(try, rank, best);
+    return true;
+}
+
+static void grow(struct try *try)
+{
+    struct entry entry;
+    do {
+        while (!try->failed && entry_take(try, &entry))
+            seat(try, entry.rank, entry.vertex);
+    } while (!try->failed && seat_left(try));
+}
+
+/* ---- changing places ---- */
+
+static void seat_set(struct try *try, uint32_t rank, node_id vertex)
+{
+    if (rank != RANK_NONE)
+        try->seat[rank] = vertex;
+    if (vertex != NODE_NONE)
+        try->taken[vertex] = rank;
+}
+
+/* Ends that agree at both; a cable between the two counts twice before and after. */
+static uint32_t agree_both(const struct try *try, uint32_t one, uint32_t other)
+{
+    uint32_t agree = tally_at(try, one, try->seat[one]).agree;
+    if (other != RANK_NONE)
+        agree += tally_at(try, other, try->seat[other]).agree;
+    return agree;
+}
+
+/* One goes to a vertex, and who is there, if anybody, comes to its own. Stays so if it helps. */
+static bool exchange(struct try *try, uint32_t rank, node_id vertex)
+{
+    node_id home = try->seat[rank];
+    uint32_t other = try->taken[vertex];
+    if (other != RANK_NONE && try->wiring->known[other] != NODE_NONE)
+        return false;
+    uint32_t before = agree_both(try, rank, other);
+    seat_set(try, other, home);
+    seat_set(try, rank, vertex);
+    if (other == RANK_NONE)
+        try->taken[home] = RANK_NONE;
+    if (agree_both(try, rank, other) > before)
+        return true;
+    seat_set(try, other, vertex);
+    seat_set(try, rank, home);
+    if (other == RANK_NONE)
+        try->taken[vertex] = RANK_NONE;
+    return false;
+}
+
+/* Every place that a cable of this server speaks for is tried. */
+static bool improve_one(struct try *try, uint32_t rank)
+{
+    const struct seat_wiring *wiring = try->wiring;
+    bool better = false;
+    for (uint32_t port = 0; port < PORT_MAX; port++) {
+        const struct seat_far *far = seat_far(wiring, rank, port);
+        if (far->rank == RANK_NONE || far->port >= wiring->plan->port_count ||
+            try->seat[far->rank] == NODE_NONE)
+            continue;
+        const struct plan_end *end = plan_end(wiring->plan, try->seat[far->rank], far->port);
+        if (end->server != NODE_NONE && end->port == port && end->server != try->seat[rank])
+            better |= exchange(try, rank, end->server);
+    }
+    return better;
+}
+
+static void improve(struct try *try)
+{
+    enum { ROUNDS_MAX = 16 };
+    bool better = true;
+    for (uint32_t round = 0; better && round < ROUNDS_MAX; round++) {
+        better = false;
+        for (uint32_t rank = 0; rank < try->wiring->count; rank++) {
+            if (try->seat[rank] != NODE_NONE && try->wiring->known[rank] == NODE_NONE)
+                better |= improve_one(try, rank);
+        }
+    }
+}
+
+/* ---- tries ---- */
+
+static void try_fini(struct try *try)
+{
+    free(try->seat);
+    free(try->taken);
+    free(try->entries);
+}
+
+static enum err try_init(struct try *try, const struct seat_wiring *wiring, struct why *why)
+{
+    *try = (struct try){.wiring = wiring};
+    try->seat = array_new(wiring->count, sizeof *try->seat);
+    try->taken = array_new(wiring->plan->server_count, sizeof *try->taken);
+    if (try->seat && try->taken)
+        return OK;
+    try_fini(try);
+    return why_memory(why);
+}
+
+/* From one origin, or from those who keep their places; returns how many ends agree. */
+static uint32_t try_run(struct try *try, uint32_t rank, node_id vertex)
+{
+    const struct seat_wiring *wiring = try->wiring;
+    memset(try->seat, 0xff, wiring->count * sizeof *try->seat);
+    memset(try->taken, 0xff, wiring->plan->server_count * sizeof *try->taken);
+    memset(try->first, 0xff, sizeof try->first);
+    try->seated = try->entry_count = 0;
+    for (uint32_t i = 0; i < wiring->count; i++) {
+        if (wiring->known[i] != NODE_NONE)
+            seat(try, i, wiring->known[i]);
+    }
+    if (rank != RANK_NONE)
+        seat(try, rank, vertex);
+    grow(try);
+    improve(try);
+
+    uint32_t agree = 0;
+    for (uint32_t i = 0; i < wiring->count; i++) {
+        if (try->seat[i] != NODE_NONE)
+            agree += tally_at(try, i, try->seat[i]).agree;
+    }
+    return agree;
+}
+
+static bool any_known(const struct seat_wiring *wiring)
+{
+    for (uint32_t rank = 0; rank < wiring->count; rank++) {
+        if (wiring->known[rank] != NODE_NONE)
+            return true;
+    }
+    return false;
+}
+
+/* Where the plan looks the same from everywhere, the lowest serial number comes to vertex 0. */
+static void turn(const struct seat_wiring *wiring, node_id *vertices)
+{
+    const struct topology *topology = wiring->plan->topology;
+    uint32_t from[AXIS_MAX], at[AXIS_MAX], lowest = 0;
+    while (lowest < wiring->count && vertices[lowest] >= wiring->plan->server_count)
+        lowest++;
+    if (lowest == wiring->count)
+        return;
+    topology_coordinate(topology, vertices[lowest], from);
+    for (uint32_t rank = 0; rank < wiring->count; rank++) {
+        if (vertices[rank] >= wiring->plan->server_count)
+            continue;
+        topology_coordinate(topology, vertices[rank], at);
+        for (uint32_t axis = 0; axis < topology->axis_count; axis++)
+            at[axis] =
+                (at[axis] + topology->axis_size[axis] - from[axis]) % topology->axis_size[axis];
+        vertices[rank] = topology_node_at(topology, at);
+    }
+}
+
+/* Tries origins, the best first, until all ends agree or it has cost enough. */
+static enum err tries_run(struct try *try, node_id *vertices, struct why *why)
+{
+    enum { TRIES_MIN = 16, EFFORT = 400000 }; /* so small networks are tried from everywhere */
+    const struct seat_wiring *wiring = try->wiring;
+    uint32_t tries = EFFORT / (wiring->end_count + 1), best = 0;
+    tries = tries < TRIES_MIN ? TRIES_MIN : tries;
+    struct seat_origins origins;
+    enum err err = seat_origins_make(&origins, wiring, why);
+    if (err)
+        return err;
+    bool first = true;
+    for (uint32_t i = 0; i < origins.count && tries && (first || best < wiring->end_count); i++) {
+        const struct seat_origin *origin = &origins.items[i];
+        node_id vertex = seat_origin_vertex(&origins, origin, 0);
+        for (; vertex != NODE_NONE && tries; tries--) {
+            uint32_t agree = try_run(try, origin->rank, vertex);
+            if (first || agree > best) {
+                memcpy(vertices, try->seat, wiring->count * sizeof *vertices);
+                best = agree;
+            }
+            first = false;
+            if (best == wiring->end_count)
+                break;
+            vertex = seat_origin_vertex(&origins, origin, vertex + 1);
+        }
+    }
+    seat_origins_fini(&origins);
+    return OK;
+}
+
+enum err seating_place(const struct seat_wiring *wiring, node_id *vertices, struct why *why)
+{
+    struct try try;
+    enum err err = try_init(&try, wiring, why);
+    if (err)
+        return err;
+    bool known = any_known(wiring);
+    if (known) {
+        try_run(&try, RANK_NONE, NODE_NONE);
+        memcpy(vertices, try.seat, wiring->count * sizeof *vertices);
+    } else {
+        err = tries_run(&try, vertices, why);
+    }
+    if (!err && try.failed)
+        err = why_memory(why);
+    uint32_t strangers = 0;
+    for (uint32_t rank = 0; !err && rank < wiring->count; rank++) {
+        if (vertices[rank] == NODE_NONE)
+            vertices[rank] = wiring->plan->server_count + strangers++;
+    }
+    if (!err && !known && seat_plan_same(wiring->plan->topology))
+        turn(wiring, vertices);
+    try_fini(&try);
+    return err;
+}

@@ -1,0 +1,308 @@
+/* dispatch: what becomes of a packet.
+ *
+ *   for here      a neighbour's, to this server, or to a key whose root we are: the service gets it
+ *   passing       the service may take it up on its way (intercept); else it waits in the service's
+ *                 queue for one of the ports on the shortest ways
+ *   in limbo      to a key whose root cannot be reached yet over links that are up, or is ourselves
+ *                 before we settled: it waits until that is decided
+ *   in the loop   from a service here to a service here: delivered at the next turn, so that
+ *                 nobody calls itself
+ *   dropped       counted by reason */
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "node/core/node_impl.h"
+
+void dispatch_drop(struct node *node, struct packet *packet, enum drop_reason reason)
+{
+    /* What links say to each other is said again, and not what anybody asks for when he asks what
+     * was lost. */
+    if (packet->slot != SLOT_LINKS)
+        node->counts.drops[reason]++;
+    if (packet->slot < node->service_count)
+        node->services[packet->slot]->dropped++;
+    if (node->config.watcher && node->config.watcher->dropped)
+        node->config.watcher->dropped(node->config.watcher, node->self, packet, reason);
+    packet_done(packet);
+}
+
+void node_lost(struct node *node, struct packet *packet)
+{
+    dispatch_drop(node, packet, DROP_PORT_DOWN);
+}
+
+static void deliver(struct node *node, struct packet *packet)
+{
+    if (packet->slot == SLOT_LINKS) {
+        links_receive(node, packet);
+        return;
+    }
+    struct weft_self *self = node->services[packet->slot];
+    node->counts.delivered++;
+    self->delivered++;
+    if (node->config.watcher && node->config.watcher->delivered)
+        node->config.watcher->delivered(node->config.watcher, node->self, packet);
+    if (self->service->ops->deliver)
+        self->service->ops->deliver(self, (struct weft_packet *)packet);
+    else
+        dispatch_drop(node, packet, DROP_REFUSED);
+}
+
+/* True: the service took it. */
+static bool intercept(struct node *node, struct packet *packet)
+{
+    struct weft_self *self = node->services[packet->slot];
+    if (!self->service->ops->intercept)
+        return false;
+    uint64_t trail = packet->trail;
+    if (self->service->ops->intercept(self, (struct weft_packet *)packet) == WEFT_PASS) {
+        if (packet->changed)
+            packet_seal(packet);
+        return false;
+    }
+    node->counts.intercepted++;
+    self->intercepted++;
+    if (node->config.watcher && node->config.watcher->taken)
+        node->config.watcher->taken(node->config.watcher, node->self, trail);
+    if (node->config.faults & NODE_FAULT_LEAK)
+        (void)packet_take(node->env->pool, PACKET_HEADER_SIZE);
+    return true;
+}
+
+/* ---- where to ---- */
+
+enum way {
+    WAY_HERE,
+    WAY_PORTS, /* packet->ports */
+    WAY_LIMBO,
+    WAY_NONE,
+};
+
+static enum way way_to_key(struct node *node, struct packet *packet)
+{
+    const struct routes *routes = &node->state.routes;
+    struct place_group group = keyspace_group(&node->plan->keyspace, packet->route);
+    node_id root = keyspace_root(&node->plan->keyspace, group, routes->near_set, node->scratch);
+    packet->server = root;
+    if (root == node->self)
+        return node->settled ? WAY_HERE : WAY_LIMBO;
+    if (!keyspace_bit(routes->up_set, root))
+        return WAY_LIMBO;
+    packet->ports = routes->ports[root];
+    return WAY_PORTS;
+}
+
+static enum way way_find(struct node *node, struct packet *packet)
+{
+    if (packet->kind == PACKET_TO_KEY)
+        return way_to_key(node, packet);
+    if (packet->kind == PACKET_TO_NEIGHBOUR) {
+        port_set open = packet->slot == SLOT_LINKS ? node->planned : node->state.own_near;
+        return packet->ports & open ? WAY_PORTS : WAY_NONE;
+    }
+    if (packet->server == node->self)
+        return WAY_HERE;
+    if (packet->server >= node->plan->server_count)
+        return WAY_NONE;
+    packet->ports = node->state.routes.ports[packet->server];
+    return packet->ports ? WAY_PORTS : WAY_NONE;
+}
+
+port_set dispatch_ports(struct node *node, struct packet *packet)
+{
+    return way_find(node, packet) == WAY_PORTS ? packet->ports : 0;
+}
+
+/* ---- waiting ---- */
+
+int dispatch_wait(struct node *node, struct packet *packet)
+{
+    int result = 0;
+    struct packet *next;
+    for (struct packet *gone = egress_push(node->egress, packet->slot, packet); gone; gone = next) {
+        next = gone->next;
+        result = gone == packet ? -ENOBUFS : result;
+        dispatch_drop(node, gone, DROP_QUEUE_FULL);
+    }
+    return result;
+}
+
+static int limbo_add(struct node *node, struct packet *packet)
+{
+    if (node->limbo_count == node->config.limbo_packets) {
+        dispatch_drop(node, packet, DROP_LIMBO_FULL);
+        return -ENOBUFS;
+    }
+    node->limbo_count++;
+    packet->next = NULL;
+    *node->limbo_end = packet;
+    node->limbo_end = &packet->next;
+    return 0;
+}
+
+static void loop_add(struct node *node, struct packet *packet)
+{
+    packet->next = NULL;
+    *node->loop_end = packet;
+    node->loop_end = &packet->next;
+}
+
+/* For here or on its way, from a service here, or for the second time. */
+static int place(struct node *node, struct packet *packet)
+{
+    switch (way_find(node, packet)) {
+    case WAY_HERE:
+        loop_add(node, packet);
+        return 0;
+    case WAY_PORTS:
+        return dispatch_wait(node, packet);
+    case WAY_LIMBO:
+        return limbo_add(node, packet);
+    case WAY_NONE:
+        dispatch_drop(node, packet,
+                      packet->kind == PACKET_TO_NEIGHBOUR ? DROP_PORT_DOWN : DROP_UNREACHABLE);
+        return -EHOSTUNREACH;
+    }
+    assert_unreachable();
+}
+
+int dispatch_sent(struct node *node, struct packet *packet)
+{
+    if (packet->slot != SLOT_LINKS) {
+        node->counts.sent++;
+        node->services[packet->slot]->sent++;
+        if (node->config.watcher && node->config.watcher->sent)
+            node->config.watcher->sent(node->config.watcher, node->self, packet);
+    }
+    return place(node, packet);
+}
+
+/* ---- receiving ---- */
+
+/* Once at every server that is not its last. False: it goes no further. */
+static bool passes(struct node *node, struct packet *packet)
+{
+    if (packet->slot != SLOT_LINKS && intercept(node, packet))
+        return false;
+    if (packet->hops_left == 0) {
+        dispatch_drop(node, packet, DROP_HOPS);
+        return false;
+    }
+    packet->hops_left--;
+    return true;
+}
+
+static void forward(struct node *node, struct packet *packet)
+{
+    if (passes(node, packet) && !frames_join(node, packet))
+        (void)dispatch_wait(node, packet); /* it counts what it drops */
+}
+
+void dispatch_received(struct node *node, unsigned port, struct packet *packet)
+{
+    struct node_port *at = &node->ports[port];
+    packet->port_in = (uint8_t)port;
+    packet->slot = SERVICES_MAX;
+    if (!packet->read && !packet_read(packet, packet->size)) {
+        dispatch_drop(node, packet, DROP_DAMAGED);
+        return;
+    }
+    at->packets_in++;
+    at->bytes_in += packet->size;
+    node->counts.packets_in++;
+    packet->hops++;
+    packet->slot = (uint8_t)node_slot(node, packet->service);
+    if (packet->slot >= node->service_count) {
+        dispatch_drop(node, packet, DROP_NO_SERVICE);
+        return;
+    }
+    if (packet->slot != SLOT_LINKS && !node->flood.ports[port].linked) {
+        dispatch_drop(node, packet, DROP_STRAY);
+        return;
+    }
+    if (packet->kind == PACKET_TO_NEIGHBOUR) {
+        deliver(node, packet);
+        return;
+    }
+    switch (way_find(node, packet)) {
+    case WAY_HERE:
+        deliver(node, packet);
+        return;
+    case WAY_PORTS:
+        forward(node, packet);
+        return;
+    case WAY_LIMBO:
+        packet->unseen = true;
+        (void)limbo_add(node, packet); /* it counts what it drops */
+        return;
+    case WAY_NONE:
+        dispatch_drop(node, packet, DROP_UNREACHABLE);
+        return;
+    }
+}
+
+/* ---- again ---- */
+
+/* Out of limbo, if its way is known by now. */
+static void limbo_leave(struct node *node, struct packet *packet)
+{
+    if (packet->unseen && way_find(node, packet) == WAY_PORTS) {
+        packet->unseen = false;
+        if (!passes(node, packet))
+            return;
+    }
+    (void)place(node, packet); /* it counts what it drops */
+}
+
+void dispatch_again(struct node *node)
+{
+    struct packet *next, *limbo = node->limbo;
+    node->limbo = NULL;
+    node->limbo_end = &node->limbo;
+    node->limbo_count = 0;
+    for (struct packet *packet = limbo; packet; packet = next) {
+        next = packet->next;
+        limbo_leave(node, packet);
+    }
+    if (node->config.faults & NODE_FAULT_DEAD_PORT)
+        return;
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        for (struct packet *packet = egress_empty(node->egress, slot); packet; packet = next) {
+            next = packet->next;
+            (void)place(node, packet);
+        }
+}
+
+void dispatch_loop(struct node *node)
+{
+    struct packet *next, *loop = node->loop;
+    node->loop = NULL;
+    node->loop_end = &node->loop;
+    for (struct packet *packet = loop; packet; packet = next) {
+        next = packet->next;
+        /* The routes may have changed since: it is looked at again, and may go another way. */
+        if (way_find(node, packet) == WAY_HERE)
+            deliver(node, packet);
+        else
+            (void)place(node, packet);
+    }
+}
+
+static void list_drop(struct node *node, struct packet *list)
+{
+    struct packet *next;
+    for (; list; list = next) {
+        next = list->next;
+        dispatch_drop(node, list, DROP_STOPPED);
+    }
+}
+
+void dispatch_fini(struct node *node)
+{
+    list_drop(node, node->limbo);
+    list_drop(node, node->loop);
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        list_drop(node, egress_empty(node->egress, slot));
+}

@@ -1,0 +1,445 @@
+/* Shares of a port as services that always have something must get them, and frames. */
+
+#include "node/core/egress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "base/rng.h"
+#include "base/test.h"
+
+#define SERVICES   8
+#define PORTS      4
+#define PER_SOURCE 400
+
+/* Services that always have something for each port: some with a queue, some that are asked. */
+struct crowd {
+    struct egress *egress;
+    unsigned service_count, port_count;
+    struct rng rng;
+    uint32_t size_min[SERVICES], size_max[SERVICES];
+    uint32_t weight[SERVICES];
+    bool own[SERVICES];
+    uint32_t next_size[SERVICES][PORTS]; /* of one that is asked: what it will send */
+    struct packet packets[SERVICES][PER_SOURCE];
+    struct packet *idle[SERVICES]; /* linked by next */
+    struct queue *queues[SERVICES];
+    uint64_t sent[PORTS][SERVICES]; /* bytes */
+    uint64_t rounds[PORTS];         /* that service 0 has begun */
+    unsigned turn[PORTS];           /* who sent last */
+    bool fair;
+};
+
+struct asked {
+    struct crowd *crowd;
+    unsigned service;
+};
+
+static uint32_t random_size(struct crowd *crowd, unsigned service)
+{
+    uint32_t span = crowd->size_max[service] - crowd->size_min[service] + 1;
+    return crowd->size_min[service] + (uint32_t)rng_below(&crowd->rng, span);
+}
+
+static struct packet *crowd_packet(struct crowd *crowd, unsigned service, uint32_t size)
+{
+    struct packet *packet = crowd->idle[service];
+    crowd->idle[service] = packet->next;
+    *packet = (struct packet){.size = size, .slot = (uint8_t)service};
+    return packet;
+}
+
+static struct packet *crowd_poll(void *service, unsigned port, uint32_t room)
+{
+    struct asked *asked = service;
+    struct crowd *crowd = asked->crowd;
+    uint32_t size = crowd->next_size[asked->service][port];
+    if (size > room)
+        return NULL;
+    crowd->next_size[asked->service][port] = random_size(crowd, asked->service);
+    return crowd_packet(crowd, asked->service, size);
+}
+
+/* Something for each port, and many for any of some ports: more than a frame takes. */
+static void crowd_refill(struct crowd *crowd, unsigned service)
+{
+    struct queue *queue = crowd->queues[service];
+    while (!crowd->own[service] && queue_packets(queue) < PER_SOURCE * 3 / 4) {
+        port_set all = (1u << crowd->port_count) - 1;
+        port_set ports = (port_set)rng_next(&crowd->rng) & all;
+        port_set missing = all;
+        for (unsigned port = 0; port < crowd->port_count; port++)
+            if (queue_peek(queue, port))
+                missing &= ~(1u << port);
+        struct packet *packet = crowd_packet(crowd, service, random_size(crowd, service));
+        packet->ports = missing ? missing & -missing : (ports ? ports : all);
+        assert_null(egress_push(crowd->egress, service, packet));
+    }
+}
+
+static void crowd_open(struct crowd *crowd, struct asked *asked, uint64_t seed, bool aggregate)
+{
+    *crowd = (struct crowd){.rng = rng_make(seed, 1), .fair = true};
+    struct rng *rng = &crowd->rng;
+    crowd->service_count = 2 + (unsigned)rng_below(rng, SERVICES - 1);
+    crowd->port_count = 1 + (unsigned)rng_below(rng, PORTS);
+    size_t size = egress_size(crowd->port_count, SERVICES);
+    crowd->egress = egress_init(aligned_alloc(8, size), crowd->port_count, SERVICES, aggregate);
+    struct queue_limits limits = {QUEUE_FIFO, PER_SOURCE, UINT32_MAX, crowd->port_count};
+    for (unsigned i = 0; i < crowd->service_count; i++) {
+        crowd->size_min[i] = 40 + (uint32_t)rng_below(rng, PACKET_SIZE_MAX - 40);
+        crowd->size_max[i] = rng_below(rng, 2) ? PACKET_SIZE_MAX : crowd->size_min[i];
+        crowd->size_min[i] = rng_below(rng, 2) ? 40 : crowd->size_min[i];
+        crowd->weight[i] = 1 + (uint32_t)rng_below(rng, 8);
+        crowd->own[i] = rng_below(rng, 3) == 0;
+        for (unsigned n = 0; n < PER_SOURCE; n++) {
+            crowd->packets[i][n].next = crowd->idle[i];
+            crowd->idle[i] = &crowd->packets[i][n];
+        }
+        for (unsigned port = 0; port < PORTS; port++)
+            crowd->next_size[i][port] = random_size(crowd, i);
+        crowd->queues[i] = queue_init(aligned_alloc(64, queue_size(&limits)), &limits);
+        asked[i] = (struct asked){crowd, i};
+        struct egress_source source = {
+            .queue = crowd->queues[i],
+            .poll = crowd_poll,
+            .service = &asked[i],
+            .weight = crowd->weight[i],
+        };
+        assert_int_equal(egress_add(crowd->egress, &source), i);
+        if (crowd->own[i])
+            egress_wake(crowd->egress, i, (1u << crowd->port_count) - 1);
+        crowd_refill(crowd, i);
+    }
+    for (unsigned port = 0; port < PORTS; port++)
+        crowd->turn[port] = SERVICES;
+}
+
+static void crowd_close(struct crowd *crowd)
+{
+    for (unsigned i = 0; i < crowd->service_count; i++) {
+        egress_empty(crowd->egress, i);
+        free(crowd->queues[i]);
+    }
+    free(crowd->egress);
+}
+
+/* The fluid share after so many rounds is rounds times the quantum times the weight. When service
+ * 0's turn comes again, everybody has had that and at most one packet more. */
+static void check_at_round(struct crowd *crowd, unsigned port)
+{
+    for (unsigned i = 0; i < crowd->service_count; i++) {
+        uint64_t fluid = crowd->rounds[port] * PACKET_SIZE_MAX * crowd->weight[i];
+        uint64_t sent = crowd->sent[port][i];
+        crowd->fair = crowd->fair && sent >= fluid && sent < fluid + PACKET_SIZE_MAX;
+    }
+}
+
+/* At any moment: what two have sent, each by its weight, differs by a quantum and a packet each. */
+static void check_pairs(struct crowd *crowd, unsigned port)
+{
+    for (unsigned i = 0; i < crowd->service_count; i++) {
+        for (unsigned j = 0; j < crowd->service_count; j++) {
+            uint64_t wi = crowd->weight[i], wj = crowd->weight[j];
+            uint64_t one = crowd->sent[port][i] * wj, other = crowd->sent[port][j] * wi;
+            uint64_t bound = PACKET_SIZE_MAX * (wi * wj + wi + wj);
+            crowd->fair = crowd->fair && one <= other + bound;
+        }
+    }
+}
+
+static void crowd_frame(struct crowd *crowd, unsigned port)
+{
+    struct packet *out[EGRESS_FRAME_MAX];
+    uint32_t room = PACKET_SIZE_MAX + (uint32_t)rng_below(&crowd->rng, 30000);
+    unsigned count = egress_frame(crowd->egress, port, room, out);
+    assert_in_range(count, 1, EGRESS_FRAME_MAX);
+    uint32_t bytes = 0;
+    for (unsigned n = 0; n < count; n++) {
+        unsigned service = out[n]->slot;
+        if (service == 0 && crowd->turn[port] != 0) {
+            if (crowd->turn[port] != SERVICES)
+                crowd->rounds[port]++;
+            check_at_round(crowd, port);
+        }
+        crowd->turn[port] = service;
+        crowd->sent[port][service] += out[n]->size;
+        bytes += out[n]->size;
+        out[n]->next = crowd->idle[service];
+        crowd->idle[service] = out[n];
+        check_pairs(crowd, port);
+    }
+    assert_true(bytes <= room);
+    for (unsigned i = 0; i < crowd->service_count; i++)
+        crowd_refill(crowd, i);
+    egress_check(crowd->egress);
+}
+
+/* Is it fair for so many frames? */
+static bool crowd_is_fair(uint64_t seed, bool aggregate, uint32_t skips, unsigned frames)
+{
+    static struct crowd crowd;
+    struct asked asked[SERVICES];
+    crowd_open(&crowd, asked, seed, aggregate);
+    egress_fault_skips(crowd.egress, skips);
+    for (unsigned step = 0; step < frames && crowd.fair; step++)
+        crowd_frame(&crowd, (unsigned)rng_below(&crowd.rng, crowd.port_count));
+    crowd_close(&crowd);
+    return crowd.fair;
+}
+
+static void test_shares_are_as_of_a_fluid(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        print_message("# seed %llu\n", (unsigned long long)seed);
+        assert_true(crowd_is_fair(seed, seed % 2, 0, 1000));
+    }
+}
+
+static void test_a_round_that_skips_is_found_out(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        print_message("# seed %llu\n", (unsigned long long)seed);
+        assert_false(crowd_is_fair(seed, seed % 2, 8, 20000));
+    }
+}
+
+/* ---- small cases ---- */
+
+#define FEW 200
+
+struct pair {
+    struct egress *egress;
+    struct queue *queues[2];
+    struct packet packets[FEW];
+    unsigned used;
+};
+
+static void pair_open(struct pair *pair, bool aggregate, uint32_t weight)
+{
+    struct queue_limits limits = {QUEUE_FIFO, FEW, UINT32_MAX, 2};
+    pair->egress = egress_init(aligned_alloc(8, egress_size(2, 2)), 2, 2, aggregate);
+    pair->used = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        pair->queues[i] = queue_init(aligned_alloc(64, queue_size(&limits)), &limits);
+        struct egress_source source = {.queue = pair->queues[i], .weight = i ? weight : 1};
+        egress_add(pair->egress, &source);
+    }
+}
+
+static void pair_close(struct pair *pair)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        egress_empty(pair->egress, i);
+        free(pair->queues[i]);
+    }
+    free(pair->egress);
+}
+
+static void pair_push(struct pair *pair, unsigned slot, port_set ports, uint32_t size)
+{
+    struct packet *packet = &pair->packets[pair->used++];
+    *packet = (struct packet){.size = size, .ports = ports, .slot = (uint8_t)slot};
+    assert_null(egress_push(pair->egress, slot, packet));
+    egress_check(pair->egress);
+}
+
+static void test_a_frame_gathers_services_in_order(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct packet *out[EGRESS_FRAME_MAX];
+    pair_open(&pair, true, 1);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned slot = 0; slot < 2; slot++)
+            pair_push(&pair, slot, 1, 100 + 10 * i);
+    assert_int_equal(egress_ports(pair.egress), 1);
+    assert_int_equal(egress_frame(pair.egress, 1, 9000, out), 0);
+    assert_int_equal(egress_frame(pair.egress, 0, 9000, out), 6);
+    unsigned first = out[0]->slot;
+    for (unsigned i = 0; i < 6; i++) {
+        assert_int_equal(out[i]->slot, i < 3 ? first : 1 - first);
+        assert_int_equal(out[i]->size, 100 + 10 * (i % 3));
+    }
+    assert_int_equal(egress_ports(pair.egress), 0);
+    pair_close(&pair);
+}
+
+static void test_a_frame_has_its_bounds(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct packet *out[EGRESS_FRAME_MAX];
+    pair_open(&pair, true, 1);
+    for (unsigned i = 0; i < 100; i++)
+        pair_push(&pair, 0, 2, 64);
+    assert_int_equal(egress_frame(pair.egress, 1, 64 * 5 + 63, out), 5);
+    assert_int_equal(egress_frame(pair.egress, 1, 9000, out), 95);
+    for (unsigned i = 0; i < 99; i++)
+        pair_push(&pair, 0, 2, 64);
+    assert_int_equal(egress_frame(pair.egress, 1, 9000, out), EGRESS_FRAME_MAX);
+    assert_int_equal(egress_frame(pair.egress, 1, 9000, out), 3);
+    pair_close(&pair);
+
+    pair_open(&pair, false, 1);
+    pair_push(&pair, 0, 2, 64);
+    pair_push(&pair, 0, 2, 64);
+    assert_int_equal(egress_frame(pair.egress, 1, 9000, out), 1);
+    assert_int_equal(egress_frame(pair.egress, 1, 9000, out), 1);
+    assert_int_equal(egress_frame(pair.egress, 1, 9000, out), 0);
+    pair_close(&pair);
+}
+
+/* What does not fit ends the frame, and nobody small overtakes it. */
+static void test_what_does_not_fit_comes_next(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct packet *out[EGRESS_FRAME_MAX];
+    pair_open(&pair, true, 1);
+    pair_push(&pair, 0, 1, 8900);
+    pair_push(&pair, 0, 1, 40);
+    pair_push(&pair, 1, 1, 40);
+    assert_int_equal(egress_frame(pair.egress, 0, 8000, out), 0);
+    assert_int_equal(egress_frame(pair.egress, 0, 8940, out), 2);
+    assert_int_equal(out[0]->size, 8900);
+    assert_int_equal(egress_frame(pair.egress, 0, 8940, out), 1);
+    pair_close(&pair);
+}
+
+/* A service that comes back after it had nothing has saved nothing: its turn is one quantum. */
+static void test_what_is_left_is_lost_when_idle(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct packet *out[EGRESS_FRAME_MAX];
+    pair_open(&pair, false, 1);
+    for (unsigned i = 0; i < 40; i++)
+        pair_push(&pair, 0, 1, 4470);
+    for (unsigned visit = 0; visit < 5; visit++) {
+        pair_push(&pair, 1, 1, 40); /* its whole quantum but this is lost */
+        bool sent = false;
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(egress_frame(pair.egress, 0, 9000, out), 1);
+            sent = sent || out[0]->slot == 1;
+        }
+        assert_true(sent);
+    }
+    for (unsigned i = 0; i < 10; i++)
+        pair_push(&pair, 1, 1, 4470);
+    unsigned run = 0;
+    for (unsigned i = 0; i < 12; i++) {
+        assert_int_equal(egress_frame(pair.egress, 0, 9000, out), 1);
+        run = out[0]->slot == 1 ? run + 1 : 0;
+        assert_true(run <= 2);
+    }
+    pair_close(&pair);
+}
+
+/* A debt is kept, so that nobody gains by leaving at the right moment. */
+static void test_a_debt_is_kept_when_idle(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct packet *out[EGRESS_FRAME_MAX];
+    pair_open(&pair, false, 1);
+    uint64_t sent[2] = {0};
+    for (unsigned round = 0; round < 15; round++) {
+        pair_push(&pair, 1, 1, 8900);
+        pair_push(&pair, 1, 1, 8940);
+        for (unsigned i = 0; i < 5; i++)
+            pair_push(&pair, 0, 1, 8940);
+        while (queue_packets(pair.queues[1]) && queue_packets(pair.queues[0])) {
+            assert_int_equal(egress_frame(pair.egress, 0, 9000, out), 1);
+            sent[out[0]->slot] += out[0]->size;
+        }
+    }
+    assert_true(sent[1] <= sent[0] + 2 * PACKET_SIZE_MAX);
+    pair_close(&pair);
+}
+
+/* A packet that leaves by one port is no longer there for the other. */
+static void test_a_packet_leaves_by_whichever_asks(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct packet *out[EGRESS_FRAME_MAX];
+    pair_open(&pair, true, 3);
+    pair_push(&pair, 0, 3, 500);
+    pair_push(&pair, 1, 3, 500);
+    assert_int_equal(egress_ports(pair.egress), 3);
+    assert_int_equal(egress_frame(pair.egress, 1, 9000, out), 2);
+    assert_int_equal(egress_ports(pair.egress), 0);
+    egress_check(pair.egress);
+    assert_int_equal(egress_frame(pair.egress, 0, 9000, out), 0);
+    pair_push(&pair, 1, 3, 500);
+    assert_non_null(egress_empty(pair.egress, 1));
+    assert_int_equal(egress_ports(pair.egress), 0);
+    pair_close(&pair);
+}
+
+struct sleeper {
+    unsigned asked, waiting;
+    struct packet packets[8];
+};
+
+static struct packet *sleeper_poll(void *service, unsigned port, uint32_t room)
+{
+    struct sleeper *sleeper = service;
+    (void)port;
+    sleeper->asked++;
+    return sleeper->waiting && room >= 100 ? &sleeper->packets[--sleeper->waiting] : NULL;
+}
+
+/* Who keeps his own queue is asked after a wake, until he says that there is nothing. */
+static void test_the_asked_sleep(void **state)
+{
+    (void)state;
+    struct sleeper sleeper = {.waiting = 3};
+    struct packet *out[EGRESS_FRAME_MAX];
+    for (unsigned i = 0; i < 8; i++)
+        sleeper.packets[i] = (struct packet){.size = 100};
+    struct egress *egress = egress_init(aligned_alloc(8, egress_size(2, 1)), 2, 1, true);
+    struct queue_limits limits = {QUEUE_FIFO, 8, UINT32_MAX, 2};
+    struct queue *queue = queue_init(aligned_alloc(64, queue_size(&limits)), &limits);
+    struct egress_source source = {
+        .queue = queue, .poll = sleeper_poll, .service = &sleeper, .weight = 1};
+    egress_add(egress, &source);
+    assert_int_equal(egress_frame(egress, 1, 9000, out), 0);
+    assert_int_equal(sleeper.asked, 0);
+    egress_wake(egress, 0, 2);
+    assert_int_equal(egress_ports(egress), 2);
+    assert_int_equal(egress_frame(egress, 1, 9000, out), 3);
+    egress_check(egress);
+    assert_int_equal(egress_ports(egress), 2); /* it said no to a small rest only */
+    assert_int_equal(egress_frame(egress, 1, 9000, out), 0);
+    assert_int_equal(egress_ports(egress), 0);
+    assert_int_equal(sleeper.asked, 5);
+    assert_int_equal(egress_frame(egress, 1, 9000, out), 0);
+    assert_int_equal(sleeper.asked, 5);
+    egress_check(egress);
+    assert_null(egress_empty(egress, 0));
+
+    /* What passes goes first, and does not wake it; what it has comes after. */
+    struct packet passing = {.size = 60, .ports = 2};
+    assert_null(egress_push(egress, 0, &passing));
+    assert_int_equal(egress_frame(egress, 1, 9000, out), 1);
+    assert_int_equal(sleeper.asked, 5);
+    sleeper.waiting = 1;
+    egress_wake(egress, 0, 2);
+    assert_null(egress_push(egress, 0, &passing));
+    egress_check(egress);
+    assert_int_equal(egress_frame(egress, 1, 9000, out), 2);
+    assert_ptr_equal(out[0], &passing);
+    free(queue);
+    free(egress);
+}
+
+TEST_MAIN(TEST(test_shares_are_as_of_a_fluid), TEST(test_a_round_that_skips_is_found_out),
+          TEST(test_a_frame_gathers_services_in_order), TEST(test_a_frame_has_its_bounds),
+          TEST(test_what_does_not_fit_comes_next), TEST(test_what_is_left_is_lost_when_idle),
+          TEST(test_a_debt_is_kept_when_idle), TEST(test_a_packet_leaves_by_whichever_asks),
+          TEST(test_the_asked_sleep))

@@ -1,0 +1,501 @@
+/* links: the ports of a node, from the first hello to a link that carries keys.
+ *
+ *   DOWN    nothing is heard              --a hello of who should be there-->  HEARD
+ *   HEARD   the other end is heard        --it says that it hears us-->        rows are exchanged
+ *           rows are exchanged            --both have all-->                   COMING, near in our
+ * row COMING  near, for everybody to see    --everybody within reach has-->      UP any silence, a
+ * new life or session at the other end, no carrier -->    DOWN
+ *
+ * A hello names the sender's life and session and those it hears, so both ends know that they mean
+ * the same meeting; each time a link goes down its session grows. Worse news is put into our row
+ * at once, better news a moment later, so that links that come together are announced together. */
+
+#include "base/check.h"
+#include "base/hash.h"
+#include "node/core/node_impl.h"
+
+static uint64_t own_incarnation(const struct node *node)
+{
+    const struct link_row *image = (const struct link_row *)(const void *)node->state.own.image;
+    return image->incarnation;
+}
+
+static bool is_linked(const struct node *node, unsigned port)
+{
+    return node->flood.ports[port].linked;
+}
+
+static void carrier_note(struct node *node, unsigned port)
+{
+    bool is = node->ports[port].carrier && node->ports[port].state != PORT_CUT;
+    port_set bit = (port_set)1 << port;
+    node->carriers = is ? node->carriers | bit : node->carriers & ~bit;
+}
+
+/* The only writer of a port's state. */
+static void port_become(struct node *node, unsigned port, enum port_state state)
+{
+    enum port_state last = node->ports[port].state;
+    if (last == state)
+        return;
+    node->ports[port].state = state;
+    node->links_due = true;
+    carrier_note(node, port);
+    if (node->config.watcher && node->config.watcher->port && (last == PORT_UP || state == PORT_UP))
+        node->config.watcher->port(node->config.watcher, node->self, port, state == PORT_UP);
+}
+
+/* ---- sending ---- */
+
+static struct packet *neighbour_packet(struct node *node, unsigned port, uint32_t size)
+{
+    struct packet *packet = node_packet(node, SLOT_LINKS, size, PACKET_HEADER_SIZE + size);
+    if (packet) {
+        packet->kind = PACKET_TO_NEIGHBOUR;
+        packet->ports = (port_set)1 << port;
+    }
+    return packet;
+}
+
+static void push(struct node *node, struct packet *packet)
+{
+    packet_seal(packet);
+    struct packet *next;
+    for (struct packet *gone = egress_push(node->egress, SLOT_LINKS, packet); gone; gone = next) {
+        next = gone->next;
+        dispatch_drop(node, gone, DROP_QUEUE_FULL);
+    }
+}
+
+static bool waits_for(const struct packet *packet, unsigned port)
+{
+    return packet->kind == PACKET_TO_NEIGHBOUR && packet->ports == (port_set)1 << port;
+}
+
+static unsigned type_of(const struct packet *packet)
+{
+    return hello_type(packet_payload(packet), packet->size - PACKET_HEADER_SIZE);
+}
+
+/* Takes back what waits for that port in our own queue, all of it (0) or of one type. */
+static void queue_recall(struct node *node, unsigned port, unsigned type)
+{
+    struct packet *next;
+    for (struct packet *packet = egress_empty(node->egress, SLOT_LINKS); packet; packet = next) {
+        next = packet->next;
+        if (waits_for(packet, port) && (!type || type_of(packet) == type)) {
+            packet_done(packet);
+            continue;
+        }
+        struct packet *gone = egress_push(node->egress, SLOT_LINKS, packet);
+        assert(!gone); /* it had room before */
+    }
+}
+
+/* Where there is no room, what we say to a neighbour takes the place of what we said before: else
+ * what is said to a server that hangs, and takes nothing, would fill the queue that all ports
+ * share.
+ *
+ * A hello that nobody waits for goes out at once and need not wake the other end. */
+static void hello_send(struct node *node, unsigned port, bool lazy)
+{
+    struct node_port *at = &node->ports[port];
+    struct packet *packet = neighbour_packet(node, port, HELLO_SIZE);
+    if (!packet)
+        return;
+    at->hello_now = false;
+    hello_write(
+        &(struct hello){
+            .server = node->self,
+            .port = port,
+            .self = {own_incarnation(node), at->session},
+            .heard = at->peer,
+            .layout = node->state.table.schema.hash,
+            .digest = node->state.digest,
+        },
+        packet_payload(packet));
+    if (!lazy || node->env->ops->room(node->env, port) < packet->size) {
+        queue_recall(node, port, HELLO);
+        push(node, packet);
+        return;
+    }
+    packet_seal(packet);
+    at->frames_out++;
+    at->packets_out++;
+    at->bytes_out += packet->size;
+    node->env->ops->transmit(node->env, port, &packet, 1, true);
+}
+
+static void rows_send(struct node *node, unsigned port)
+{
+    struct hello_rows rows;
+    struct link_report reports[HELLO_ROWS_MAX];
+    if (!flood_next(&node->flood, port, node->env->now, &rows, reports))
+        return;
+    struct packet *packet = neighbour_packet(node, port, hello_rows_size(rows.count));
+    if (!packet)
+        return; /* not acknowledged, so it is told again */
+    rows.self_session = node->ports[port].session;
+    rows.peer_session = node->ports[port].peer.session;
+    hello_rows_write(&rows, reports, packet_payload(packet));
+    if (rows.sequence) /* with all rows of those that were not acknowledged */
+        queue_recall(node, port, HELLO_ROWS);
+    push(node, packet);
+}
+
+static void seen_send(struct node *node, node_id server)
+{
+    struct link_report report, own;
+    if (!keyspace_bit(node->state.routes.near_set, server) ||
+        !link_state_report(&node->state, server, &report) ||
+        !link_state_report(&node->state, node->self, &own))
+        return;
+    struct packet *packet =
+        node_packet(node, SLOT_LINKS, HELLO_SEEN_SIZE, PACKET_HEADER_SIZE + HELLO_SEEN_SIZE);
+    if (!packet)
+        return; /* the other end asks again */
+    packet_set_server(packet, server);
+    hello_seen_write(
+        &(struct link_seen){report.incarnation, report.version, own.incarnation, own.version},
+        packet_payload(packet));
+    packet_seal(packet);
+    (void)dispatch_sent(node, packet); /* likewise */
+}
+
+/* ---- a port goes down ---- */
+
+static void port_down(struct node *node, unsigned port, enum port_state state)
+{
+    struct node_port *at = &node->ports[port];
+    if (at->state == PORT_DOWN && state == PORT_DOWN && !at->peer.incarnation)
+        return;
+    at->session++;
+    at->peer = (struct hello_end){0};
+    flood_unlink(&node->flood, port);
+    frames_recall(node, port);
+    queue_recall(node, port, 0); /* of a meeting that is over */
+    link_state_near(&node->state, port, false);
+    if (node->state.announced)
+        node->put_at = node->env->now;
+    port_become(node, port, state);
+    node->links_due = true;
+}
+
+/* ---- receiving ---- */
+
+/* False: it is old news, of a life or session before the one we know. */
+static bool end_is_new(const struct hello_end *known, const struct hello_end *said)
+{
+    return said->incarnation > known->incarnation ||
+           (said->incarnation == known->incarnation && said->session > known->session);
+}
+
+static bool end_equal(const struct hello_end *one, const struct hello_end *other)
+{
+    return one->incarnation == other->incarnation && one->session == other->session;
+}
+
+static void hello_take(struct node *node, unsigned port, const struct hello *hello)
+{
+    struct node_port *at = &node->ports[port];
+    const struct plan_end *end = plan_end(node->plan, node->self, port);
+    at->found = hello->server;
+    at->found_port = hello->port;
+    if (at->state == PORT_CUT)
+        return;
+    if (!(node->planned >> port & 1)) {
+        port_become(node, port, PORT_MISWIRED); /* a cable where none is planned */
+        return;
+    }
+    if (hello->server != end->server || hello->port != end->port) {
+        port_down(node, port, PORT_MISWIRED);
+        return;
+    }
+    bool known = end_equal(&at->peer, &hello->self);
+    if (!known && at->peer.incarnation && !end_is_new(&at->peer, &hello->self))
+        return;
+    /* A meeting that is over ends here, too. One that had not begun did not: if its session grew as
+     * well, each end would answer the other's new session with another, and so on for ever. */
+    if (!known && at->peer.incarnation && is_linked(node, port))
+        port_down(node, port, PORT_DOWN);
+    at->heard_at = node->env->now;
+    if (!known) {
+        at->peer = hello->self;
+        at->hello_now = true;
+        port_become(node, port, PORT_HEARD);
+        node->links_due = true;
+    }
+    struct hello_end self = {own_incarnation(node), at->session};
+    if (end_equal(&hello->heard, &self) && !is_linked(node, port)) {
+        flood_link(&node->flood, port);
+        at->hello_now = true;
+        node->links_due = true;
+    }
+}
+
+static void rows_take(struct node *node, unsigned port, const uint8_t *bytes, size_t size)
+{
+    struct node_port *at = &node->ports[port];
+    struct hello_rows rows;
+    if (!is_linked(node, port) || !hello_rows_read(bytes, size, &rows) ||
+        rows.self_session != at->peer.session || rows.peer_session != at->session)
+        return; /* of a meeting that is over, or that we do not know of yet: it is told again */
+    at->heard_at = node->env->now;
+    flood_take(&node->flood, port, &rows, bytes);
+    node->links_due = true;
+}
+
+void links_receive(struct node *node, struct packet *packet)
+{
+    const uint8_t *bytes = packet_payload(packet);
+    size_t size = packet->size - PACKET_HEADER_SIZE;
+    unsigned type = packet->stored == packet->size ? hello_type(bytes, size) : 0;
+    bool neighbour = packet->kind == PACKET_TO_NEIGHBOUR;
+    if (type == HELLO && neighbour) {
+        struct hello hello;
+        hello_read(bytes, &hello);
+        if (hello.layout == node->state.table.schema.hash)
+            hello_take(node, packet->port_in, &hello);
+    } else if (type == HELLO_ROWS && neighbour) {
+        rows_take(node, packet->port_in, bytes, size);
+    } else if (type == HELLO_SEEN && packet->kind == PACKET_TO_SERVER) {
+        struct link_seen seen;
+        hello_seen_read(bytes, &seen);
+        link_state_seen(&node->state, packet->source, &seen);
+        node->links_due = true;
+    } else {
+        dispatch_drop(node, packet, type ? DROP_REFUSED : DROP_DAMAGED);
+        return;
+    }
+    packet_done(packet);
+}
+
+/* ---- what is due ---- */
+
+static void hellos_step(struct node *node)
+{
+    env_nsec now = node->env->now;
+    bool due = now >= node->hello_at;
+    for (port_set left = node->planned; left; left &= left - 1) {
+        unsigned port = (unsigned)__builtin_ctz(left);
+        struct node_port *at = &node->ports[port];
+        if (at->peer.incarnation && now - at->heard_at >= node->config.silence_nsec)
+            port_down(node, port, PORT_DOWN);
+        if (at->state == PORT_CUT || !at->carrier)
+            continue;
+        if (due || at->hello_now)
+            hello_send(node, port, !at->hello_now);
+    }
+    if (due)
+        node->hello_at = now + node->config.hello_nsec;
+}
+
+/* Links whose ends have told each other everything are near from now on. */
+static void near_step(struct node *node)
+{
+    for (port_set left = node->planned; left; left &= left - 1) {
+        unsigned port = (unsigned)__builtin_ctz(left);
+        const struct flood_port *flood = &node->flood.ports[port];
+        if (node->ports[port].state != PORT_HEARD || !flood->synced_in || !flood->synced_out)
+            continue;
+        port_become(node, port, PORT_COMING);
+        link_state_near(&node->state, port, true);
+        env_nsec at = node->env->now + COMING_HOLD_NSEC;
+        node->put_at = at < node->put_at ? at : node->put_at;
+    }
+}
+
+static void put_step(struct node *node)
+{
+    env_nsec now = node->env->now;
+    bool waiting = link_state_is_waiting(&node->state);
+    bool again = waiting && now >= node->seen_at;
+    if (now < node->put_at && !again)
+        return;
+    node->put_at = ENV_NEVER;
+    link_state_put(&node->state, again);
+    node->seen_wait =
+        again && node->seen_wait < 8 * SEEN_AGAIN_NSEC ? 2 * node->seen_wait : SEEN_AGAIN_NSEC;
+    node->seen_at = waiting ? now + node->seen_wait : ENV_NEVER;
+}
+
+static void notice(struct node *node, node_id server, bool up)
+{
+    for (unsigned slot = 0; slot < node->service_count; slot++) {
+        struct weft_self *self = node->services[slot];
+        const struct weft_service_ops *ops = self->service->ops;
+        if (up && ops->peer_up)
+            ops->peer_up(self, server);
+        if (!up && ops->peer_down)
+            ops->peer_down(self, server);
+    }
+}
+
+static void notices(struct node *node)
+{
+    const uint64_t *now = node->state.routes.up_set;
+    for (uint32_t word = 0; word < (node->plan->server_count + 63) / 64; word++) {
+        uint64_t other = now[word] ^ node->noticed[word];
+        node->noticed[word] = now[word];
+        for (; other; other &= other - 1) {
+            unsigned bit = (unsigned)__builtin_ctzll(other);
+            notice(node, word * 64 + bit, now[word] >> bit & 1);
+        }
+    }
+}
+
+/* Whoever has no link that is up answers for keys only if nobody is there at all. */
+static void settled_step(struct node *node)
+{
+    if (node->settled)
+        return;
+    bool alone = true;
+    for (port_set left = node->planned; left; left &= left - 1)
+        alone &= !node->ports[__builtin_ctz(left)].peer.incarnation;
+    if (node->state.own_up ||
+        (alone && node->env->now - node->opened_at >= node->config.silence_nsec)) {
+        node->settled = true;
+        node->again = true;
+    }
+}
+
+/* Rows that changed, links that everybody has seen: until there is no more of either. */
+static void state_step(struct node *node)
+{
+    for (;;) {
+        put_step(node);
+        node->again |= link_state_settle(&node->state);
+        port_set admitted = link_state_admit(&node->state);
+        if (node->config.faults & NODE_FAULT_ROOTS_OVERLAP)
+            admitted = link_state_admit_blindly(&node->state);
+        for (port_set left = admitted; left; left &= left - 1)
+            port_become(node, (unsigned)__builtin_ctz(left), PORT_UP);
+        if (!admitted)
+            return;
+        node->put_at = node->env->now;
+    }
+}
+
+static env_nsec links_next(const struct node *node)
+{
+    env_nsec next = node->hello_at < node->put_at ? node->hello_at : node->put_at;
+    if (link_state_is_waiting(&node->state) && node->seen_at < next)
+        next = node->seen_at;
+    for (port_set left = node->planned; left; left &= left - 1) {
+        unsigned port = (unsigned)__builtin_ctz(left);
+        env_nsec due = flood_due(&node->flood, port);
+        next = due < next ? due : next;
+        due = node->ports[port].heard_at + node->config.silence_nsec;
+        if (node->ports[port].peer.incarnation && due < next)
+            next = due;
+    }
+    env_nsec alone = node->opened_at + node->config.silence_nsec;
+    return !node->settled && alone > node->env->now && alone < next ? alone : next;
+}
+
+void links_step(struct node *node)
+{
+    node->links_due = false;
+    hellos_step(node);
+    near_step(node);
+    state_step(node);
+    settled_step(node);
+    if (node->again) {
+        node->again = false;
+        notices(node);
+        dispatch_again(node);
+    }
+    for (port_set left = node->planned; left; left &= left - 1)
+        rows_send(node, (unsigned)__builtin_ctz(left));
+    for (node_id server; (server = flood_owed(&node->flood)) != NODE_NONE;)
+        seen_send(node, server);
+    node->links_at = links_next(node);
+}
+
+/* ---- from outside ---- */
+
+static void row_news(void *context, const struct link_report *report)
+{
+    const struct node *node = context;
+    node->config.watcher->row(node->config.watcher, node->self, report->server, report->incarnation,
+                              report->version);
+}
+
+/* A number of this server's own: those that start together do not all speak at one moment. */
+static env_nsec phase(const struct node *node, env_nsec period)
+{
+    uint64_t number = hash_mix(node->config.seed ^ hash_mix(node->self + 1));
+    return (env_nsec)(number % (uint64_t)period);
+}
+
+void links_open(struct node *node)
+{
+    node->planned = node->plan->ports[node->self];
+    if (node->config.watcher && node->config.watcher->row) {
+        node->flood.news = row_news;
+        node->flood.context = node;
+    }
+    for (unsigned port = 0; port < node->plan->port_count; port++) {
+        struct node_port *at = &node->ports[port];
+        bool planned = node->planned >> port & 1;
+        at->state = planned ? PORT_DOWN : PORT_ABSENT;
+        at->carrier = planned;
+        at->session = 1;
+        at->found = NODE_NONE;
+        at->found_port = PORT_NONE;
+        carrier_note(node, port);
+    }
+    node->opened_at = node->env->now;
+    node->put_at = node->env->now;
+    node->seen_at = ENV_NEVER;
+    node->seen_wait = SEEN_AGAIN_NSEC;
+    node->links_due = true;
+    node->hello_at = node->env->now + phase(node, 1000) * 1000;
+}
+
+void links_fill(struct node *node, const uint64_t *incarnations)
+{
+    link_state_fill(&node->state, incarnations);
+    for (port_set left = node->planned; left; left &= left - 1) {
+        unsigned port = (unsigned)__builtin_ctz(left);
+        struct node_port *at = &node->ports[port];
+        const struct plan_end *end = plan_end(node->plan, node->self, port);
+        at->state = PORT_UP;
+        at->found = end->server;
+        at->found_port = end->port;
+        at->peer = (struct hello_end){incarnations[end->server], 1};
+        at->heard_at = node->env->now;
+        struct flood_port *flood = &node->flood.ports[port];
+        flood->linked = flood->synced_in = flood->synced_out = true;
+    }
+    node->put_at = ENV_NEVER;
+    node->settled = true;
+    /* Spread over a whole period, or everybody would be silent and then all speak at once. */
+    node->hello_at = node->env->now + phase(node, node->config.hello_nsec);
+    notices(node);
+}
+
+void links_carrier(struct node *node, unsigned port, bool on)
+{
+    struct node_port *at = &node->ports[port];
+    if (!(node->planned >> port & 1) || at->carrier == on)
+        return;
+    at->carrier = on;
+    carrier_note(node, port);
+    node->links_due = true;
+    if (on)
+        at->hello_now = true;
+    else if (at->state != PORT_CUT)
+        port_down(node, port, PORT_DOWN);
+}
+
+void links_cut(struct node *node, unsigned port, bool cut)
+{
+    struct node_port *at = &node->ports[port];
+    if (!(node->planned >> port & 1) || cut == (at->state == PORT_CUT))
+        return;
+    port_down(node, port, cut ? PORT_CUT : PORT_DOWN);
+    if (!cut)
+        port_become(node, port, PORT_DOWN);
+    at->hello_now = !cut;
+}

@@ -1,0 +1,138 @@
+/* look: what others may see of a node: numbers, ports, and where things are. */
+
+#include <string.h>
+
+#include "base/check.h"
+#include "node/core/node_impl.h"
+
+struct weft_report {
+    void (*told)(void *context, const char *service, const char *name, uint64_t value);
+    void *context;
+    const char *service;
+};
+
+void node_look(const struct node *node, struct node_look *look)
+{
+    *look = node->counts;
+    look->self = node->self;
+    look->incarnation = node->config.incarnation;
+    look->settled = node->settled;
+    look->reachable = node->state.routes.up_count;
+    look->limbo = node->limbo_count;
+    look->recomputations = node->state.recomputations;
+    look->rows_taken = node->state.taken;
+    look->rows_refused = node->state.refused;
+    look->digest = node->state.digest;
+}
+
+void node_look_port(const struct node *node, unsigned port, struct port_look *look)
+{
+    assert(port < node->plan->port_count);
+    const struct node_port *at = &node->ports[port];
+    const struct plan_end *end = plan_end(node->plan, node->self, port);
+    *look = (struct port_look){
+        .state = at->state,
+        .peer = end->server,
+        .peer_port = end->port,
+        .found = at->found,
+        .found_port = at->found_port,
+        .packets_out = at->packets_out,
+        .bytes_out = at->bytes_out,
+        .frames_out = at->frames_out,
+        .packets_in = at->packets_in,
+        .bytes_in = at->bytes_in,
+        .busy = at->busy,
+    };
+}
+
+bool node_reaches(const struct node *node, node_id server)
+{
+    return server < node->plan->server_count && keyspace_bit(node->state.routes.up_set, server);
+}
+
+bool node_counts_on(const struct node *node, node_id server)
+{
+    return server < node->plan->server_count && keyspace_bit(node->state.routes.near_set, server);
+}
+
+uint32_t node_distance(const struct node *node, node_id server)
+{
+    return node_reaches(node, server) ? node->state.routes.up_hops[server] : UINT32_MAX;
+}
+
+port_set node_ports_to(const struct node *node, node_id server)
+{
+    return server < node->plan->server_count ? node->state.routes.ports[server] : 0;
+}
+
+static node_id root_of(const struct node *node, uint64_t route)
+{
+    struct place_group group = keyspace_group(&node->plan->keyspace, route);
+    return keyspace_root(&node->plan->keyspace, group, node->state.routes.near_set, node->scratch);
+}
+
+node_id node_root(struct node *node, const struct key *key)
+{
+    node_id root = root_of(node, key_route(key));
+    bool known = root == node->self ? node->settled : node_reaches(node, root);
+    return known ? root : NODE_NONE;
+}
+
+bool node_is_root(struct node *node, uint64_t route)
+{
+    return node->settled && root_of(node, route) == node->self;
+}
+
+static bool is_up(const void *context, node_id server)
+{
+    return keyspace_bit(context, server);
+}
+
+unsigned node_servers(struct node *node, const struct key *key, node_id *out, unsigned most)
+{
+    struct place_group group = keyspace_group(&node->plan->keyspace, key_route(key));
+    return keyspace_servers(&node->plan->keyspace, group, is_up, node->state.routes.up_set,
+                            node->scratch, out, most);
+}
+
+void weft_stat(struct weft_report *report, const char *name, uint64_t value)
+{
+    report->told(report->context, report->service, name, value);
+}
+
+void node_stats(struct node *node,
+                void (*told)(void *context, const char *service, const char *name, uint64_t value),
+                void *context)
+{
+    for (unsigned slot = 0; slot < node->service_count; slot++) {
+        struct weft_self *self = node->services[slot];
+        struct weft_report report = {told, context, self->service->name};
+        weft_stat(&report, "sent", self->sent);
+        weft_stat(&report, "delivered", self->delivered);
+        weft_stat(&report, "intercepted", self->intercepted);
+        weft_stat(&report, "dropped", self->dropped);
+        if (self->service->ops->stats)
+            self->service->ops->stats(self, &report);
+    }
+}
+
+size_t node_memory(const struct node *node)
+{
+    return node->arena.used + node->plan->server_count * (3 * sizeof(uint64_t) + sizeof(void *));
+}
+
+void node_check(const struct node *node)
+{
+    egress_check(node->egress);
+    uint32_t count = 0;
+    for (const struct packet *packet = node->limbo; packet; packet = packet->next)
+        count++;
+    assert(count == node->limbo_count && count <= node->config.limbo_packets);
+    port_set near = 0, up = 0;
+    for (unsigned port = 0; port < node->plan->port_count; port++) {
+        enum port_state state = node->ports[port].state;
+        near |= (port_set)(state == PORT_COMING || state == PORT_UP) << port;
+        up |= (port_set)(state == PORT_UP) << port;
+    }
+    assert(near == node->state.own_near && up == node->state.own_up);
+}

@@ -1,0 +1,382 @@
+/* node: beginning, end, and the step.
+ *
+ * A step takes what the links have, does what is due, and lets services send, in that order, each
+ * in bounded portions. Where a packet goes is dispatch.c; in which frame it leaves is frames.c;
+ * whether a port is of use is links.c. */
+
+#include "node/node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "node/core/node_impl.h"
+
+enum {
+    LINKS_WEIGHT = 8, /* hellos and rows are few, and must not be late */
+};
+
+#define DROP_NAME(reason, name, text) name,
+#define DROP_TEXT(reason, name, text) text,
+const char *const drop_names[DROP_COUNT] = {DROP_LIST(DROP_NAME)};
+const char *const drop_texts[DROP_COUNT] = {DROP_LIST(DROP_TEXT)};
+
+/* The node's own service: it has no functions, since links.c is called directly. */
+static const struct weft_service_ops links_ops = {0};
+static const struct weft_service links_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "links",
+    .id = 0,
+    .weight = LINKS_WEIGHT,
+    .ops = &links_ops,
+};
+
+/* ---- services ---- */
+
+static struct packet *service_poll(void *service, unsigned port, uint32_t room)
+{
+    struct weft_self *self = service;
+    struct packet *packet = (struct packet *)self->service->ops->poll(self, port, room);
+    if (!packet)
+        return NULL;
+    assert(packet->size <= room);
+    struct node *node = self->node;
+    packet->ports = (port_set)1 << port;
+    node->counts.sent++;
+    self->sent++;
+    if (node->config.watcher && node->config.watcher->sent)
+        node->config.watcher->sent(node->config.watcher, node->self, packet);
+    packet_seal(packet);
+    return packet;
+}
+
+static enum queue_kind queue_kind(enum weft_queue queue)
+{
+    return queue == WEFT_QUEUE_PRIORITY ? QUEUE_PRIORITY
+           : queue == WEFT_QUEUE_NEWEST ? QUEUE_NEWEST
+                                        : QUEUE_FIFO;
+}
+
+static struct queue *service_queue(struct node *node, const struct weft_service *service)
+{
+    uint32_t packets = service->queue_packets ? service->queue_packets : NODE_QUEUE_PACKETS;
+    struct queue_limits limits = {
+        .kind = queue_kind(service->queue),
+        .packets = packets,
+        .bytes = packets * PACKET_SIZE_MAX,
+        .port_count = node->plan->port_count,
+    };
+    void *memory = arena_take(&node->arena, queue_size(&limits));
+    return memory ? queue_init(memory, &limits) : NULL;
+}
+
+static enum err service_refused(const struct weft_service *service, struct why *why,
+                                const char *reason)
+{
+    return why_fail(why, ERR_USAGE, "service %s: %s", service->name ? service->name : "?", reason);
+}
+
+static enum err service_check(const struct node *node, const struct weft_service *service,
+                              struct why *why)
+{
+    if (service->version != WEFT_SERVICE_VERSION)
+        return service_refused(service, why, "made for another version of weft/service.h");
+    if (!service->name || !service->name[0] || !service->ops)
+        return service_refused(service, why, "has no name or no functions");
+    if (service->queue == WEFT_QUEUE_OWN && !service->ops->poll)
+        return service_refused(service, why, "keeps its own queue, but has no poll()");
+    if (node->service_count == SERVICES_MAX)
+        return service_refused(service, why, "too many services");
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        if (node->services[slot]->service->id == service->id ||
+            !strcmp(node->services[slot]->service->name, service->name))
+            return service_refused(service, why, "another service has its name or its id");
+    return OK;
+}
+
+static enum err service_add(struct node *node, const struct weft_service *service, struct why *why)
+{
+    enum err err = service_check(node, service, why);
+    if (err)
+        return err;
+    struct weft_self *self = arena_take(&node->arena, sizeof *self);
+    void *memory = arena_take(&node->arena, service->size ? service->size : 1);
+    bool own = service->queue == WEFT_QUEUE_OWN;
+    struct queue *queue = service_queue(node, service); /* what passes waits there in any case */
+    if (!self || !memory || !queue)
+        return why_memory(why);
+    *self = (struct weft_self){.node = node, .service = service, .memory = memory};
+    self->rng = rng_make(node->config.seed, (uint64_t)node->self << 16 | service->id);
+    self->slot = egress_add(node->egress, &(struct egress_source){
+                                              .queue = queue,
+                                              .poll = own ? service_poll : NULL,
+                                              .service = self,
+                                              .weight = service->weight ? service->weight : 1,
+                                          });
+    assert(self->slot == node->service_count);
+    if (service->id < 256)
+        node->slot_of[service->id] = (uint8_t)self->slot;
+    node->services[node->service_count++] = self;
+    return OK;
+}
+
+unsigned node_slot(const struct node *node, uint16_t service)
+{
+    if (service < 256)
+        return node->slot_of[service];
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        if (node->services[slot]->service->id == service)
+            return slot;
+    return SERVICES_MAX;
+}
+
+static enum err services_add(struct node *node, struct why *why)
+{
+    unsigned count = 1;
+    while (node->config.services && node->config.services[count - 1])
+        count++;
+    if (count > SERVICES_MAX)
+        return why_fail(why, ERR_USAGE, "%u services are more than %d", count, SERVICES_MAX);
+    void *memory = arena_take(&node->arena, egress_size(node->plan->port_count, count));
+    if (!memory)
+        return why_memory(why);
+    node->egress = egress_init(memory, node->plan->port_count, count, !node->config.separate);
+    memset(node->slot_of, SERVICES_MAX, sizeof node->slot_of);
+    enum err err = service_add(node, &links_service, why);
+    for (unsigned i = 0; !err && i + 1 < count; i++)
+        err = service_add(node, node->config.services[i], why);
+    uint32_t timers = count * SERVICE_TIMERS;
+    node->timers.most = timers;
+    node->timers.heap = arena_take_array(&node->arena, timers, sizeof *node->timers.heap);
+    return err ? err : node->timers.heap ? OK : why_memory(why);
+}
+
+static enum err services_start(struct node *node, struct why *why)
+{
+    for (unsigned slot = 0; slot < node->service_count; slot++) {
+        struct weft_self *self = node->services[slot];
+        int result = self->service->ops->start ? self->service->ops->start(self) : 0;
+        if (result < 0)
+            return why_fail(why, ERR_SYSTEM, "service %s does not start: %s", self->service->name,
+                            strerrordesc_np(-result));
+        node->started_count = slot + 1;
+    }
+    return OK;
+}
+
+/* ---- beginning and end ---- */
+
+static enum err node_fill(struct node *node, struct why *why)
+{
+    const struct plan *plan = node->plan;
+    enum err err = services_add(node, why);
+    if (err)
+        return err;
+    node->noticed =
+        arena_take_array(&node->arena, (plan->server_count + 63) / 64, sizeof *node->noticed);
+    size_t scratch = keyspace_scratch_size(&plan->keyspace);
+    node->scratch = scratch ? arena_take(&node->arena, scratch) : NULL;
+    if (!node->noticed || (scratch && !node->scratch))
+        return why_memory(why);
+    node->noticed[node->self / 64] |= (uint64_t)1 << node->self % 64;
+    err = link_state_init(&node->state, plan, node->self, node->config.incarnation,
+                          &node->flood.spread, &node->arena, why);
+    if (err)
+        return err;
+    node->has_state = true;
+    if (!flood_init(&node->flood, &node->state, &node->arena))
+        return why_memory(why);
+    node->flood.takes_stale = node->config.faults & NODE_FAULT_STALE_FLOOD;
+    if (node->config.faults & NODE_FAULT_UNFAIR)
+        egress_fault_skips(node->egress, 3);
+    links_open(node);
+    node->settled = node->config.faults & NODE_FAULT_ROOTS_OVERLAP;
+    err = services_start(node, why);
+    arena_seal(&node->arena);
+    return err;
+}
+
+enum err node_open(struct node **out, const struct node_config *config, struct why *why)
+{
+    assert(config->self < config->plan->server_count && config->incarnation);
+    struct arena arena = {.source = config->memory};
+    struct node *node = arena_take(&arena, sizeof *node);
+    if (!node) {
+        arena_fini(&arena);
+        return why_memory(why);
+    }
+    node->arena = arena;
+    node->config = *config;
+    node->plan = config->plan;
+    node->env = config->env;
+    node->self = config->self;
+    node->limbo_end = &node->limbo;
+    node->loop_end = &node->loop;
+    if (!node->config.hello_nsec)
+        node->config.hello_nsec = HELLO_NSEC;
+    if (!node->config.silence_nsec)
+        node->config.silence_nsec = HELLOS_MISSED * node->config.hello_nsec;
+    if (!node->config.limbo_packets)
+        node->config.limbo_packets = NODE_LIMBO_PACKETS;
+    enum err err = node_fill(node, why);
+    if (err) {
+        node_close(node);
+        return err;
+    }
+    *out = node;
+    return OK;
+}
+
+void node_close(struct node *node)
+{
+    for (unsigned slot = node->started_count; slot-- > 0;) {
+        struct weft_self *self = node->services[slot];
+        if (self->service->ops->stop)
+            self->service->ops->stop(self);
+    }
+    if (node->egress)
+        dispatch_fini(node);
+    if (node->has_state)
+        link_state_fini(&node->state);
+    struct arena arena = node->arena; /* the node is in it */
+    arena_fini(&arena);
+}
+
+void node_settle(struct node *node, const uint64_t *incarnations)
+{
+    links_fill(node, incarnations);
+}
+
+/* ---- the step ---- */
+
+/* True: there may be more. `only`: no other port has anything. */
+static bool receive(struct node *node, unsigned port, bool only)
+{
+    struct packet *burst[RECEIVE_BURST];
+    unsigned count = node->env->ops->receive(node->env, port, burst, RECEIVE_BURST);
+    node->alone = only && count == 1;
+    for (unsigned i = 0; i < count; i++) {
+        if (i + 1 < count)
+            __builtin_prefetch(burst[i + 1]->bytes);
+        dispatch_received(node, port, burst[i]);
+    }
+    return count == RECEIVE_BURST;
+}
+
+/* Not those that are set meanwhile: a service that is late and sets the next one for now would keep
+ * the node from everything else. */
+static void timers_fire(struct node *node)
+{
+    struct timer timer;
+    uint64_t order = node->timers.order;
+    while (timers_take(&node->timers, node->env->now, order, &timer)) {
+        struct weft_self *self = node->services[timer.owner];
+        self->timer_count--;
+        if (self->service->ops->timer)
+            self->service->ops->timer(self, timer.cookie);
+    }
+}
+
+env_nsec node_step(struct node *node)
+{
+    bool more = false;
+    env_nsec now = node->env->now;
+    node->counts.steps++;
+    port_set inputs = node->inputs;
+    node->inputs = 0;
+    for (port_set left = inputs; left; left &= left - 1) {
+        unsigned port = (unsigned)__builtin_ctz(left);
+        if (receive(node, port, inputs == (port_set)1 << port)) {
+            node->inputs |= (port_set)1 << port;
+            more = true;
+        }
+    }
+    frames_leave(node);
+    if (timers_next(&node->timers) <= now)
+        timers_fire(node);
+    if (node->loop)
+        dispatch_loop(node);
+    if (node->links_due || now >= node->links_at)
+        links_step(node);
+    /* What waited for several ports is gone from all of them once one has taken it. */
+    port_set open = node->carriers & ~node->blocked, wanted;
+    while ((wanted = egress_ports(node->egress) & open)) {
+        open &= ~(wanted & -wanted);
+        more |= frames_send(node, (unsigned)__builtin_ctz(wanted));
+    }
+    if (more || node->loop || node->links_due)
+        return now;
+    env_nsec timer = timers_next(&node->timers);
+    return timer < node->links_at ? timer : node->links_at;
+}
+
+void node_input(struct node *node, unsigned port)
+{
+    node->inputs |= (port_set)1 << port;
+}
+
+void node_room(struct node *node, unsigned port)
+{
+    node->blocked &= ~((port_set)1 << port);
+}
+
+void node_approach(const struct node *node, unsigned port)
+{
+    const struct node_port *at = &node->ports[port];
+    __builtin_prefetch(&node->plan);
+    __builtin_prefetch(&node->inputs);
+    __builtin_prefetch(&at->packets_out);
+    __builtin_prefetch(&at->packets_in);
+    __builtin_prefetch(&node->state.routes);
+    __builtin_prefetch(&node->flood.ports[port].linked);
+    __builtin_prefetch(&node->links_at);
+    __builtin_prefetch(&node->egress);
+    __builtin_prefetch(&node->services[2]);
+    __builtin_prefetch(&node->slot_of[0]);
+    __builtin_prefetch(&node->loop);
+    __builtin_prefetch(&node->counts.steps);
+}
+
+void node_expect(const struct node *node, unsigned port, const struct packet *packet)
+{
+    unsigned slot = node_slot(node, packet->service);
+    if (packet->kind != PACKET_TO_NEIGHBOUR) { /* of a key its root, as the last hop knew */
+        node_id server = packet->server < node->plan->server_count ? packet->server : 0;
+        __builtin_prefetch(&node->state.routes.near_set[server / 64]);
+        __builtin_prefetch(&node->state.routes.up_set[server / 64]);
+        __builtin_prefetch(&node->state.routes.ports[server]);
+    }
+    if (slot < node->service_count)
+        __builtin_prefetch(node->services[slot]);
+    if (node->timers.count)
+        __builtin_prefetch(node->timers.heap);
+    egress_expect(node->egress, slot);
+}
+
+void node_carrier(struct node *node, unsigned port, bool on)
+{
+    links_carrier(node, port, on);
+}
+
+void node_cut(struct node *node, unsigned port, bool cut)
+{
+    links_cut(node, port, cut);
+}
+
+int node_local(struct node *node, uint16_t service, uint64_t client, const void *bytes,
+               uint32_t size)
+{
+    unsigned slot = node_slot(node, service);
+    if (slot >= node->service_count || !node->services[slot]->service->ops->request)
+        return -ENOENT;
+    node->services[slot]->service->ops->request(node->services[slot], client, bytes, size);
+    return 0;
+}
+
+void node_local_gone(struct node *node, uint64_t client)
+{
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        if (node->services[slot]->service->ops->gone)
+            node->services[slot]->service->ops->gone(node->services[slot], client);
+}

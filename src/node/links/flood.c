@@ -1,0 +1,315 @@
+#include "node/links/flood.h"
+
+#include <string.h>
+
+#include "base/check.h"
+
+static void set_add(uint64_t *set, node_id server)
+{
+    set[server / 64] |= (uint64_t)1 << server % 64;
+}
+
+static void set_remove(uint64_t *set, node_id server)
+{
+    set[server / 64] &= ~((uint64_t)1 << server % 64);
+}
+
+/* Everybody but the neighbour we have it from is to be told of the row. */
+static void row_spread(struct flood *flood, node_id server, unsigned from)
+{
+    for (unsigned port = 0; port < flood->state->plan->port_count; port++) {
+        if (port == from)
+            continue;
+        struct flood_port *at = &flood->ports[port];
+        if (!at->linked)
+            continue;
+        set_add(at->pending, server);
+        at->is_pending = true;
+    }
+}
+
+static bool is_in_batch(const struct flood *flood)
+{
+    for (unsigned port = 0; port < flood->state->plan->port_count; port++)
+        if (flood->ports[port].in_batch)
+            return true;
+    return false;
+}
+
+static bool is_coming(const struct flood *flood, node_id server)
+{
+    struct link_report report;
+    return link_state_report(flood->state, server, &report) && report.near != report.up;
+}
+
+/* Nobody is told of our own row, though somebody was about to be. */
+static void own_withhold(struct flood *flood)
+{
+    for (unsigned port = 0; port < flood->state->plan->port_count; port++)
+        if (flood->ports[port].pending)
+            set_remove(flood->ports[port].pending, flood->state->self);
+}
+
+/* The batch of that port has ended, or will never: what was held goes on. */
+static void batch_end(struct flood *flood, unsigned port)
+{
+    struct flood_port *at = &flood->ports[port];
+    at->in_batch = false;
+    for (size_t word = 0; at->is_held && word < flood->words; word++)
+        for (; at->held[word]; at->held[word] &= at->held[word] - 1)
+            row_spread(flood, (node_id)(word * 64 + (size_t)__builtin_ctzll(at->held[word])), port);
+    at->is_held = false;
+    if (flood->own_held && !is_in_batch(flood)) {
+        flood->own_held = false;
+        row_spread(flood, flood->state->self, PORT_NONE);
+    }
+}
+
+/* ---- as the spread of a table ---- */
+
+static void flood_change(struct spread *spread, const struct change *change,
+                         const struct sst_rows *to)
+{
+    struct flood *flood = (struct flood *)spread;
+    assert(!to);
+    flood->own_held = is_coming(flood, flood->state->self) && is_in_batch(flood);
+    if (flood->own_held)
+        own_withhold(flood);
+    else
+        row_spread(flood, flood->state->self, PORT_NONE);
+}
+
+static void flood_set(struct spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
+                      const struct sst_rows *to)
+{
+    flood_change(spread, NULL, to);
+}
+
+/* Rows come in packets, which the node hands to flood_take. */
+static int flood_move(struct spread *spread)
+{
+    return 0;
+}
+
+static bool flood_is_flushed(struct spread *spread)
+{
+    const struct flood *flood = (const struct flood *)spread;
+    for (unsigned port = 0; port < flood->state->plan->port_count; port++)
+        if (flood->ports[port].is_pending || flood->ports[port].is_under_way)
+            return false;
+    return true;
+}
+
+static const struct spread_ops flood_ops = {
+    .name = "flood",
+    .set = flood_set,
+    .change = flood_change,
+    .move = flood_move,
+    .is_flushed = flood_is_flushed,
+};
+
+/* ---- links ---- */
+
+bool flood_init(struct flood *flood, struct link_state *state, struct arena *arena)
+{
+    const struct plan *plan = state->plan;
+    flood->spread.ops = &flood_ops;
+    flood->state = state;
+    flood->words = (plan->server_count + 63) / 64;
+    flood->owed = arena_take_array(arena, flood->words, sizeof *flood->owed);
+    bool have = flood->owed != NULL;
+    for (unsigned port = 0; have && port < plan->port_count; port++) {
+        if (plan_end(plan, state->self, port)->server == NODE_NONE)
+            continue;
+        flood->ports[port].pending = arena_take_array(arena, flood->words, sizeof(uint64_t));
+        flood->ports[port].told = arena_take_array(arena, flood->words, sizeof(uint64_t));
+        flood->ports[port].held = arena_take_array(arena, flood->words, sizeof(uint64_t));
+        have = flood->ports[port].pending && flood->ports[port].told && flood->ports[port].held;
+    }
+    return have;
+}
+
+void flood_unlink(struct flood *flood, unsigned port)
+{
+    struct flood_port *at = &flood->ports[port];
+    at->linked = false;
+    batch_end(flood, port);
+    memset(at->pending, 0, flood->words * sizeof *at->pending);
+    memset(at->told, 0, flood->words * sizeof *at->told);
+    *at = (struct flood_port){.pending = at->pending, .told = at->told, .held = at->held};
+}
+
+void flood_link(struct flood *flood, unsigned port)
+{
+    flood_unlink(flood, port);
+    struct flood_port *at = &flood->ports[port];
+    at->linked = true;
+    for (node_id server = 0; server < flood->state->plan->server_count; server++) {
+        struct link_report report;
+        if (link_state_report(flood->state, server, &report))
+            set_add(at->pending, server);
+    }
+    if (flood->own_held)
+        own_withhold(flood);
+    at->is_pending = true; /* one message at least, if only to say that there is nothing */
+}
+
+/* ---- taking ---- */
+
+static void row_take(struct flood *flood, unsigned port, const struct link_report *report,
+                     bool more)
+{
+    bool news = flood->takes_stale ? link_state_take_stale(flood->state, report)
+                                   : link_state_take(flood->state, report);
+    if (!news) {
+        /* The neighbour has it at least as new as it just said: no need to tell it the same. */
+        struct link_report known;
+        if (report->server < flood->state->plan->server_count &&
+            link_state_report(flood->state, report->server, &known) &&
+            known.incarnation == report->incarnation && known.version == report->version)
+            set_remove(flood->ports[port].pending, report->server);
+        return;
+    }
+    if (flood->news)
+        flood->news(flood->context, report);
+    struct flood_port *at = &flood->ports[port];
+    if (more && report->near != report->up) {
+        set_add(at->held, report->server);
+        at->is_held = true;
+    } else {
+        row_spread(flood, report->server, port);
+    }
+    set_remove(at->pending, report->server);
+    if (report->near != report->up) {
+        set_add(flood->owed, report->server);
+        flood->owes_seen = true;
+    }
+}
+
+static void acknowledged(struct flood *flood, unsigned port, uint32_t sequence)
+{
+    struct flood_port *at = &flood->ports[port];
+    if (!at->is_under_way || sequence != at->sequence)
+        return;
+    at->is_under_way = false;
+    at->attempts = 0;
+    memset(at->told, 0, flood->words * sizeof *at->told);
+    at->synced_out |= !at->is_pending;
+}
+
+void flood_take(struct flood *flood, unsigned port, const struct hello_rows *rows,
+                const uint8_t *bytes)
+{
+    struct flood_port *at = &flood->ports[port];
+    assert(at->linked);
+    acknowledged(flood, port, rows->acknowledged);
+    if (!rows->sequence)
+        return;
+    at->owes = true;
+    if ((int32_t)(rows->sequence - at->received) <= 0)
+        return; /* again, since our acknowledgement was lost */
+    at->received = rows->sequence;
+    for (uint32_t i = 0; i < rows->count; i++) {
+        struct link_report report;
+        hello_row_read(bytes, i, &report);
+        row_take(flood, port, &report, rows->more);
+    }
+    at->in_batch = rows->more;
+    if (!rows->more)
+        batch_end(flood, port);
+    at->synced_in |= !rows->more;
+}
+
+/* ---- telling ---- */
+
+/* Moves what is pending, of rows that are coming or of the others, into the message under way, as
+ * much as fits; returns how many are in it then. */
+static uint32_t rows_gather(struct flood *flood, struct flood_port *at, bool coming, uint32_t count,
+                            struct link_report reports[HELLO_ROWS_MAX])
+{
+    for (size_t word = 0; word < flood->words; word++)
+        for (uint64_t left = at->pending[word]; left; left &= left - 1) {
+            node_id server = (node_id)(word * 64 + (size_t)__builtin_ctzll(left));
+            if (is_coming(flood, server) != coming)
+                continue;
+            if (count == HELLO_ROWS_MAX)
+                return count;
+            set_remove(at->pending, server);
+            set_add(at->told, server);
+            bool known = link_state_report(flood->state, server, &reports[count]);
+            assert(known);
+            count++;
+        }
+    return count;
+}
+
+static bool is_pending(const struct flood *flood, const struct flood_port *at)
+{
+    for (size_t word = 0; word < flood->words; word++)
+        if (at->pending[word])
+            return true;
+    return false;
+}
+
+static void take_back(struct flood *flood, struct flood_port *at)
+{
+    for (size_t word = 0; word < flood->words; word++) {
+        at->pending[word] |= at->told[word];
+        at->told[word] = 0;
+    }
+    if (flood->own_held)
+        own_withhold(flood);
+    at->is_pending = true;
+    at->is_under_way = false;
+}
+
+bool flood_next(struct flood *flood, unsigned port, env_nsec now, struct hello_rows *rows,
+                struct link_report reports[HELLO_ROWS_MAX])
+{
+    struct flood_port *at = &flood->ports[port];
+    if (!at->linked)
+        return false;
+    if (at->is_under_way && now >= at->resend_at)
+        take_back(flood, at);
+    *rows = (struct hello_rows){.acknowledged = at->received};
+    bool tells = at->is_pending && !at->is_under_way;
+    if (tells) {
+        rows->count = rows_gather(flood, at, false, 0, reports);
+        rows->count = rows_gather(flood, at, true, rows->count, reports);
+        at->is_pending = is_pending(flood, at);
+        rows->more = at->is_pending;
+    }
+    /* The other end waits for one message at least, also where it told us all rows itself. */
+    if (tells && (rows->count || !at->synced_out)) {
+        rows->sequence = ++at->sequence;
+        at->is_under_way = true;
+        at->resend_at = now + (FLOOD_RESEND_NSEC << at->attempts);
+        at->attempts = at->attempts < 3 ? (uint8_t)(at->attempts + 1) : 3;
+    } else if (!at->owes) {
+        return false;
+    }
+    at->owes = false;
+    return true;
+}
+
+env_nsec flood_due(const struct flood *flood, unsigned port)
+{
+    const struct flood_port *at = &flood->ports[port];
+    return at->linked && at->is_under_way ? at->resend_at : ENV_NEVER;
+}
+
+node_id flood_owed(struct flood *flood)
+{
+    if (!flood->owes_seen)
+        return NODE_NONE;
+    if (is_in_batch(flood))
+        return NODE_NONE;
+    for (size_t word = 0; word < flood->words; word++)
+        if (flood->owed[word]) {
+            node_id server = (node_id)(word * 64 + (size_t)__builtin_ctzll(flood->owed[word]));
+            set_remove(flood->owed, server);
+            return server;
+        }
+    flood->owes_seen = false;
+    return NODE_NONE;
+}

@@ -1,0 +1,330 @@
+#include "node/links/link_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/test.h"
+#include "node/links/flood.h"
+#include "node/links/hello.h"
+#include "node/place_test.h"
+
+struct stage {
+    struct place place;
+    struct arena arena;
+    struct flood flood;
+    struct link_state state;
+};
+
+static void stage_open(struct stage *stage, const char *spec, node_id self)
+{
+    struct why why;
+    memset(stage, 0, sizeof *stage);
+    place_open(&stage->place, spec);
+    assert_int_equal(link_state_init(&stage->state, &stage->place.plan, self, 5,
+                                     &stage->flood.spread, &stage->arena, &why),
+                     OK);
+    assert_true(flood_init(&stage->flood, &stage->state, &stage->arena));
+    link_state_put(&stage->state, false);
+    link_state_settle(&stage->state);
+}
+
+static void stage_close(struct stage *stage)
+{
+    link_state_fini(&stage->state);
+    arena_fini(&stage->arena);
+    place_close(&stage->place);
+}
+
+/* The predicate leaves out changes that change nothing, and no others: after every change the
+ * routes are what a search from nothing finds. */
+static void routes_are_never_stale(void **state)
+{
+    const char *specs[] = {"torus:3x3x3", "novacube:4x4", "jellyfish:n=20,degree=4,seed=1"};
+    const uint64_t seed = 21;
+    print_message("# seed %lu\n", (unsigned long)seed);
+    struct rng rng = rng_make(seed, 0);
+    uint64_t searches = 0, changes = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        struct stage stage;
+        stage_open(&stage, specs[i], 4);
+        uint64_t versions[64] = {0};
+        struct routes fresh;
+        assert_true(routes_init(&fresh, &stage.place.plan, 4, &stage.arena));
+        for (unsigned turn = 0; turn < 3000; turn++) {
+            node_id server = (node_id)rng_below(&rng, stage.place.plan.server_count);
+            port_set near = stage.place.plan.ports[server], up;
+            for (unsigned cuts = (unsigned)rng_below(&rng, 3); cuts--;)
+                near &= ~((port_set)1 << rng_below(&rng, stage.place.plan.port_count));
+            up = near & ~(rng_below(&rng, 2) ? (port_set)1 << rng_below(&rng, 7) : 0);
+            if (server == 4) {
+                for (unsigned port = 0; port < stage.place.plan.port_count; port++)
+                    link_state_near(&stage.state, port, near >> port & 1);
+                link_state_admit_blindly(&stage.state);
+                link_state_put(&stage.state, false);
+            } else {
+                assert_true(link_state_take(
+                    &stage.state, &(struct link_report){server, 1, ++versions[server], near, up}));
+            }
+            if (turn % 3)
+                continue; /* several rows at once */
+            changes++;
+            searches += link_state_settle(&stage.state);
+            const struct routes *routes = &stage.state.routes;
+            routes_find(&fresh, stage.state.near, stage.state.up, false);
+            uint32_t count = stage.place.plan.server_count;
+            assert_memory_equal(fresh.near_hops, routes->near_hops, 2 * count);
+            assert_memory_equal(fresh.up_hops, routes->up_hops, 2 * count);
+            assert_memory_equal(fresh.ports, routes->ports, sizeof(port_set) * count);
+        }
+        stage_close(&stage);
+    }
+    assert_true(searches < changes); /* and some really change nothing */
+    assert_true(searches > changes / 10);
+}
+
+static void the_newest_row_wins(void **state)
+{
+    struct stage stage;
+    stage_open(&stage, "torus:3x3x3", 0);
+    struct link_state *links = &stage.state;
+    struct link_report report;
+    assert_false(link_state_report(links, 3, &report));
+    assert_true(link_state_take(links, &(struct link_report){3, 7, 2, 3, 1}));
+    assert_false(link_state_take(links, &(struct link_report){3, 7, 2, 1, 1}));
+    assert_false(link_state_take(links, &(struct link_report){3, 7, 1, 1, 1}));
+    assert_false(link_state_take(links, &(struct link_report){3, 6, 9, 1, 1}));
+    assert_true(link_state_take(links, &(struct link_report){3, 8, 1, 7, 15}));
+    assert_true(link_state_report(links, 3, &report));
+    assert_int_equal(report.near, 7);
+    assert_int_equal(report.up, 7); /* never more than near */
+    assert_false(link_state_take(links, &(struct link_report){27, 1, 1, 0, 0}));
+    assert_false(link_state_take(links, &(struct link_report){4, 0, 1, 0, 0}));
+    /* Of ourselves: a life that claims to be later than this one. */
+    assert_false(link_state_take(links, &(struct link_report){0, 50, 3, 0, 0}));
+    link_state_put(links, false);
+    assert_true(link_state_report(links, 0, &report));
+    assert_true(report.incarnation == 51);
+    stage_close(&stage);
+}
+
+static void others_come(struct stage *stage, node_id self)
+{
+    for (node_id v = 0; v < stage->place.plan.server_count; v++)
+        if (v != self) {
+            port_set all = stage->place.plan.ports[v];
+            assert_true(link_state_take(&stage->state, &(struct link_report){v, 1, 1, all, all}));
+        }
+}
+
+static void a_link_is_up_when_all_have_seen_it_near(void **state)
+{
+    struct stage stage;
+    stage_open(&stage, "torus:3x3", 0);
+    struct link_state *links = &stage.state;
+    others_come(&stage, 0);
+    link_state_near(links, 0, true);
+    link_state_put(links, false);
+    link_state_settle(links);
+    assert_int_equal(links->routes.near_count, 9);
+    assert_int_equal(links->routes.up_count, 1);
+    struct link_report own;
+    assert_true(link_state_report(links, 0, &own));
+    for (node_id v = 1; v < 9; v++) {
+        assert_int_equal(link_state_admit(links), 0);
+        assert_true(link_state_is_waiting(links));
+        /* An older version, another life of ours, another of theirs: none of them counts. */
+        link_state_seen(links, v, &(struct link_seen){own.incarnation, own.version - 1, 1, 1});
+        link_state_seen(links, v, &(struct link_seen){own.incarnation + 1, own.version, 1, 1});
+        link_state_seen(links, v, &(struct link_seen){own.incarnation, own.version, 2, 1});
+        assert_int_equal(link_state_admit(links), 0);
+        /* The last one says that its row is newer than what we have of it. */
+        link_state_seen(links, v,
+                        &(struct link_seen){own.incarnation, own.version, 1, v == 8 ? 2 : 1});
+    }
+    assert_int_equal(link_state_admit(links), 0);
+    port_set all = stage.place.plan.ports[8];
+    assert_true(link_state_take(links, &(struct link_report){8, 1, 2, all, all}));
+    link_state_settle(links);
+    assert_int_equal(link_state_admit(links), 1);
+    assert_false(link_state_is_waiting(links));
+    link_state_put(links, false);
+    link_state_settle(links);
+    assert_int_equal(links->routes.up_count, 9);
+    stage_close(&stage);
+}
+
+/* Whoever begins a new life has seen nothing, and who is out of reach need not. */
+static void the_dead_and_the_reborn_have_not_seen_it(void **state)
+{
+    struct stage stage;
+    stage_open(&stage, "torus:3", 0);
+    struct link_state *links = &stage.state;
+    others_come(&stage, 0);
+    link_state_near(links, 0, true);
+    link_state_put(links, false);
+    link_state_settle(links);
+    struct link_report own;
+    assert_true(link_state_report(links, 0, &own));
+    struct link_seen seen = {own.incarnation, own.version, 1, 1};
+    link_state_seen(links, 1, &seen);
+    link_state_seen(links, 2, &seen);
+    port_set all = stage.place.plan.ports[2];
+    assert_true(link_state_take(links, &(struct link_report){2, 2, 1, all, all}));
+    link_state_settle(links);
+    assert_int_equal(link_state_admit(links), 0);
+    assert_true(link_state_take(links, &(struct link_report){2, 2, 2, 0, 0}));
+    link_state_settle(links);
+    assert_int_equal(links->routes.near_count, 2);
+    /* Server 1 still says that it hears 2, whose row may be older than that: it is waited for ...
+     */
+    assert_int_equal(link_state_admit(links), 0);
+    port_set but = stage.place.plan.ports[1] & ~((port_set)1 << plan_port(&stage.place.plan, 1, 2));
+    assert_true(link_state_take(links, &(struct link_report){1, 1, 2, but, but}));
+    link_state_settle(links);
+    /* ... until 1 has given it up, too. */
+    assert_int_equal(link_state_admit(links), 1);
+    stage_close(&stage);
+}
+
+/* ---- the messages ---- */
+
+static void messages_are_read_as_they_were_written(void **state)
+{
+    uint8_t bytes[PACKET_PAYLOAD_MAX];
+    struct hello hello = {3, 4, {0x1122334455667788, 9}, {77, 8}, 0xabcdef, 0x123456}, found = {0};
+    hello_write(&hello, bytes);
+    assert_int_equal(hello_type(bytes, HELLO_SIZE), HELLO);
+    hello_read(bytes, &found);
+    assert_int_equal(found.server, 3);
+    assert_int_equal(found.port, 4);
+    assert_true(found.self.incarnation == hello.self.incarnation && found.self.session == 9);
+    assert_true(found.heard.incarnation == 77 && found.heard.session == 8);
+    assert_true(found.layout == 0xabcdef && found.digest == 0x123456);
+
+    struct link_report reports[2] = {{1, 2, 3, 4, 5}, {6, 7, 8, 9, 10}}, report;
+    struct hello_rows rows = {11, 12, 13, 14, true, 2}, read;
+    hello_rows_write(&rows, reports, bytes);
+    assert_int_equal(hello_type(bytes, hello_rows_size(2)), HELLO_ROWS);
+    assert_true(hello_rows_read(bytes, hello_rows_size(2), &read));
+    assert_memory_equal(&rows.sequence, &read.sequence, sizeof rows.sequence);
+    assert_true(read.self_session == 11 && read.peer_session == 12 && read.acknowledged == 14);
+    assert_true(read.more && read.count == 2);
+    hello_row_read(bytes, 1, &report);
+    assert_true(report.server == 6 && report.incarnation == 7 && report.version == 8 &&
+                report.near == 9 && report.up == 10);
+    assert_int_equal(hello_type(bytes, hello_rows_size(2) - 1), 0);
+
+    struct link_seen seen = {1, 2, 3, 4}, said;
+    hello_seen_write(&seen, bytes);
+    assert_int_equal(hello_type(bytes, HELLO_SEEN_SIZE), HELLO_SEEN);
+    hello_seen_read(bytes, &said);
+    assert_memory_equal(&seen, &said, sizeof seen);
+    for (unsigned bit = 0; bit < 8 * HELLO_SEEN_SIZE; bit++) {
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        assert_int_equal(hello_type(bytes, HELLO_SEEN_SIZE), 0);
+        bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+}
+
+/* One link that loses a third of what it carries: when a batch ends, the receiver knows all that
+ * the sender knew when it wrote the message. */
+static void rows_arrive_in_causal_order(void **state)
+{
+    const uint64_t seed = 31;
+    print_message("# seed %lu\n", (unsigned long)seed);
+    struct rng rng = rng_make(seed, 0);
+    struct stage one, other;
+    stage_open(&one, "torus:20x20", 0);
+    stage_open(&other, "torus:20x20", 1);
+    flood_link(&one.flood, 0);
+    flood_link(&other.flood, 1);
+    uint64_t versions[400] = {0};
+    static struct link_report reports[HELLO_ROWS_MAX];
+    static uint8_t bytes[PACKET_PAYLOAD_MAX];
+    struct hello_rows rows, read;
+    unsigned batches = 0;
+    for (env_nsec now = 0; now < 4000 * 1000000LL; now += 1000000) {
+        for (unsigned i = (unsigned)rng_below(&rng, 4) * (now < 3000 * 1000000LL); i--;) {
+            node_id v = 2 + (node_id)rng_below(&rng, 398);
+            struct link_report report = {v, 1, ++versions[v], 15, 15};
+            assert_true(link_state_take(&one.state, &report));
+            one.flood.ports[0].pending[v / 64] |= (uint64_t)1 << v % 64;
+            one.flood.ports[0].is_pending = true;
+        }
+        if (flood_next(&one.flood, 0, now, &rows, reports) && rng_below(&rng, 3)) {
+            hello_rows_write(&rows, reports, bytes);
+            assert_true(hello_rows_read(bytes, hello_rows_size(rows.count), &read));
+            flood_take(&other.flood, 1, &read, bytes);
+            for (node_id v = 2; v < 400 && !rows.more && rows.count; v++) {
+                struct link_report sent, taken;
+                bool known = link_state_report(&one.state, v, &sent);
+                assert_true(!known || link_state_report(&other.state, v, &taken));
+                assert_true(!known || taken.version == sent.version);
+            }
+            batches += !rows.more && rows.count;
+        }
+        if (flood_next(&other.flood, 1, now, &rows, reports) && rng_below(&rng, 3)) {
+            hello_rows_write(&rows, reports, bytes);
+            flood_take(&one.flood, 0, &rows, bytes);
+        }
+        link_state_settle(&one.state);
+        link_state_settle(&other.state);
+    }
+    assert_true(batches > 20);
+    assert_true(one.flood.ports[0].synced_out && other.flood.ports[1].synced_in);
+    assert_true(one.flood.spread.ops->is_flushed(&one.flood.spread));
+    stage_close(&one);
+    stage_close(&other);
+}
+
+static bool is_to_be_told(const struct stage *stage, unsigned port, node_id server)
+{
+    return stage->flood.ports[port].pending[server / 64] >> server % 64 & 1;
+}
+
+static void batch_take(struct stage *stage, uint32_t sequence, bool more,
+                       const struct link_report *report)
+{
+    uint8_t bytes[HELLO_ROWS_HEAD + HELLO_ROW_SIZE + HELLO_TAIL];
+    struct hello_rows rows = {.sequence = sequence, .more = more, .count = 1};
+    hello_rows_write(&rows, report, bytes);
+    flood_take(&stage->flood, 0, &rows, bytes);
+    link_state_settle(&stage->state);
+}
+
+/* In the middle of a batch links that are coming, others' and our own, are kept back. */
+static void links_that_come_wait_for_the_end_of_a_batch(void **state)
+{
+    struct stage stage;
+    stage_open(&stage, "torus:3x3", 0);
+    flood_link(&stage.flood, 0);
+    flood_link(&stage.flood, 1);
+    struct hello_rows rows;
+    static struct link_report reports[HELLO_ROWS_MAX];
+    assert_true(flood_next(&stage.flood, 1, 0, &rows, reports)); /* our own row */
+    batch_take(&stage, 1, true, &(struct link_report){4, 1, 1, 3, 1});
+    batch_take(&stage, 2, true, &(struct link_report){5, 1, 1, 3, 3});
+    assert_false(is_to_be_told(&stage, 1, 4));
+    assert_true(is_to_be_told(&stage, 1, 5));
+    assert_int_equal(flood_owed(&stage.flood), NODE_NONE);
+    link_state_near(&stage.state, 1, true);
+    link_state_put(&stage.state, false);
+    assert_false(is_to_be_told(&stage, 1, 0));
+    batch_take(&stage, 3, false, &(struct link_report){6, 1, 1, 1, 1});
+    assert_true(is_to_be_told(&stage, 1, 4) && is_to_be_told(&stage, 1, 6));
+    assert_true(is_to_be_told(&stage, 1, 0) && is_to_be_told(&stage, 0, 0));
+    assert_false(is_to_be_told(&stage, 0, 4)); /* we have it from there */
+    assert_int_equal(flood_owed(&stage.flood), 4);
+    /* A batch that breaks off is one that ended. */
+    batch_take(&stage, 4, true, &(struct link_report){7, 1, 1, 3, 1});
+    assert_false(is_to_be_told(&stage, 1, 7));
+    flood_unlink(&stage.flood, 0);
+    assert_true(is_to_be_told(&stage, 1, 7));
+    stage_close(&stage);
+}
+
+TEST_MAIN(TEST(routes_are_never_stale), TEST(links_that_come_wait_for_the_end_of_a_batch),
+          TEST(the_newest_row_wins), TEST(a_link_is_up_when_all_have_seen_it_near),
+          TEST(the_dead_and_the_reborn_have_not_seen_it),
+          TEST(messages_are_read_as_they_were_written), TEST(rows_arrive_in_causal_order))

@@ -1,0 +1,80 @@
+#include "node/links/routes.h"
+
+#include <string.h>
+
+#include "base/check.h"
+
+static size_t set_words(const struct plan *plan)
+{
+    return (plan->server_count + 63) / 64;
+}
+
+bool routes_init(struct routes *routes, const struct plan *plan, node_id self, struct arena *arena)
+{
+    assert(plan->server_count <= SERVER_MAX && self < plan->server_count);
+    uint32_t count = plan->server_count;
+    *routes = (struct routes){.plan = plan, .self = self};
+    routes->near_hops = arena_take_array(arena, count, sizeof *routes->near_hops);
+    routes->up_hops = arena_take_array(arena, count, sizeof *routes->up_hops);
+    routes->ports = arena_take_array(arena, count, sizeof *routes->ports);
+    routes->order = arena_take_array(arena, (size_t)count + 1, sizeof *routes->order);
+    routes->near_set = arena_take_array(arena, set_words(plan), sizeof *routes->near_set);
+    routes->up_set = arena_take_array(arena, set_words(plan), sizeof *routes->up_set);
+    return routes->near_hops && routes->up_hops && routes->ports && routes->order &&
+           routes->near_set && routes->up_set;
+}
+
+/* Breadth first. A server's ports are complete when its turn comes: all that are nearer had theirs
+ * before. Servers out of reach keep the ports they have.
+ *
+ * Whether a neighbour is new, as far, or nearer is anybody's guess, the processor's too: so nothing
+ * branches on it. A neighbour that is not new is written behind the end of the queue, where the
+ * next one overwrites it; the queue has a place more than there are servers. */
+static uint32_t search(struct routes *routes, const port_set *links, uint16_t *hops, uint64_t *set)
+{
+    const struct plan *plan = routes->plan;
+    uint16_t *order = routes->order;
+    port_set *all_ports = routes->ports;
+    memset(hops, 0xff, plan->server_count * sizeof *hops);
+    memset(set, 0, set_words(plan) * sizeof *set);
+    uint32_t count = 0;
+    order[count++] = (uint16_t)routes->self;
+    hops[routes->self] = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        node_id at = order[i];
+        const uint16_t *neighbours = plan->neighbours + (size_t)at * plan->port_count;
+        uint16_t next = (uint16_t)(hops[at] + 1);
+        port_set at_ports = all_ports[at];
+        set[at / 64] |= (uint64_t)1 << at % 64;
+        for (port_set left = links[at]; left; left &= left - 1) {
+            node_id to = neighbours[__builtin_ctz(left)];
+            uint16_t before = hops[to];
+            bool fresh = before == HOPS_NEVER;
+            port_set ports = i == 0 ? left & -left : at_ports;
+            order[count] = (uint16_t)to;
+            count += fresh;
+            hops[to] = fresh ? next : before;
+            all_ports[to] =
+                (all_ports[to] & ((port_set)fresh - 1)) | (ports & -(port_set)(before >= next));
+        }
+    }
+    return count;
+}
+
+/* Who is out of reach over links that are up is reached by the shortest way over near ones,
+ * whatever the ways over links that are up are on it: each step must be nearer by one measure that
+ * all agree on, or packets could go in circles. So the second search overwrites only those it
+ * reaches. */
+void routes_find(struct routes *routes, const port_set *near, const port_set *up, bool equal)
+{
+    memset(routes->ports, 0, routes->plan->server_count * sizeof *routes->ports);
+    if (!equal)
+        routes->near_count = search(routes, near, routes->near_hops, routes->near_set);
+    routes->up_count = search(routes, up, routes->up_hops, routes->up_set);
+    if (!equal)
+        return;
+    memcpy(routes->near_hops, routes->up_hops,
+           routes->plan->server_count * sizeof *routes->near_hops);
+    memcpy(routes->near_set, routes->up_set, set_words(routes->plan) * sizeof *routes->near_set);
+    routes->near_count = routes->up_count;
+}

@@ -1,0 +1,68 @@
+#include "ripc/core/control.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/test.h"
+
+static struct control_words sample(void)
+{
+    struct control_words words = {
+        .kind = CONTROL_OPEN,
+        .pipe = 1,
+        .from = 2,
+        .to = 3,
+        .number = 4,
+        .item = 5,
+        .rights = 6,
+        .status = -7,
+        .transport = "shm",
+        .memory = {8, 9, 10},
+        .parcel = {.size = 3, .bytes = "xyz"},
+    };
+    for (unsigned i = 0; i < CONTROL_FD_MAX; i++)
+        words.parcel.fds[i] = -1;
+    return words;
+}
+
+static void what_is_said_is_heard(void **state)
+{
+    struct control_words words = sample();
+    struct control_words heard;
+    struct control control;
+    words.parcel.fd_count = 1;
+    words.parcel.fds[0] = dup(0);
+    control_write(&control, &words);
+    assert_int_equal(control_read(&control, &heard), 0);
+    assert_memory_equal(&heard, &words, sizeof words);
+    assert_int_equal(control.fd_count, 0); /* the parcel has them now */
+    parcel_fini(&heard.parcel);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    struct control_words words = sample();
+    struct control_words heard;
+    struct control control;
+    control_write(&control, &words);
+    for (uint16_t size = 0; size < control.size; size++) {
+        struct control cut = control;
+        cut.size = size;
+        assert_int_equal(control_read(&cut, &heard), -EPROTO);
+    }
+    struct control odd = control;
+    odd.kind = CONTROL_KIND_END;
+    assert_int_equal(control_read(&odd, &heard), -EPROTO);
+    odd = control;
+    odd.kind = 0;
+    assert_int_equal(control_read(&odd, &heard), -EPROTO);
+    odd = control;
+    memset(odd.body + 44, 'a', CONTROL_NAME_MAX); /* a name without an end */
+    assert_int_equal(control_read(&odd, &heard), -EPROTO);
+    odd = control;
+    odd.body[40] = 0x7f; /* a status that is no error */
+    assert_int_equal(control_read(&odd, &heard), -EPROTO);
+}
+
+TEST_MAIN(TEST(what_is_said_is_heard), TEST(nonsense_is_refused))

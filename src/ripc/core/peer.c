@@ -1,0 +1,320 @@
+#include "ripc/core/peer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "ripc/core/remote.h"
+#include "ripc/core/service.h"
+#include "ripc/memory/access.h"
+#include "ripc/memory/grant.h"
+#include "ripc/message/incoming.h"
+#include "ripc/message/offer.h"
+#include "ripc/message/operation.h"
+
+#define HEAR_OUT_TURNS 64 /* more than a window of frames; others may send meanwhile */
+
+static struct peer *peer_new(struct ripc *ripc, const struct place *place, struct lifeline *line)
+{
+    struct peer *peer = calloc(1, sizeof *peer);
+    if (!peer)
+        return NULL;
+    peer->ripc = ripc;
+    peer->place = *place;
+    peer->line = line;
+    list_init(&peer->remotes);
+    list_init(&peer->arrivals);
+    list_append(&ripc->peers, &peer->node);
+    return peer;
+}
+
+static void peer_free(struct peer *peer)
+{
+    assert(list_is_empty(&peer->remotes) && list_is_empty(&peer->arrivals) && !peer->users);
+    for (unsigned i = 0; i < CONTEXT_TRANSPORT_MAX; i++)
+        if (peer->links[i]) {
+            peer->links[i]->ops->link_close(peer->links[i]);
+            context_count_link(peer->ripc, i, -1);
+        }
+    grants_forget(peer);
+    list_remove(&peer->node);
+    free(peer);
+}
+
+void peer_settle(struct peer *peer)
+{
+    if (peer->state != PEER_DEAD || !list_is_empty(&peer->arrivals))
+        return;
+    offers_forget(peer); /* not before: its last message may have filled one */
+    if (list_is_empty(&peer->remotes) && !peer->users)
+        peer_free(peer);
+}
+
+void peer_free_all(struct ripc *ripc)
+{
+    list_each(&ripc->peers, node)
+    {
+        struct peer *peer = container_of(node, struct peer, node);
+        peer->users = 0;
+        peer_free(peer);
+    }
+}
+
+/* Only an address may be known, of a context whose name came from a file. */
+static bool peer_is_at(const struct peer *peer, const struct place *place)
+{
+    if (place->context)
+        return peer->place.context == place->context;
+    return peer->place.family == place->family && peer->place.port == place->port &&
+           memcmp(peer->place.address, place->address, sizeof place->address) == 0;
+}
+
+int peer_get(struct ripc *ripc, const struct place *place, struct peer **out)
+{
+    list_each(&ripc->peers, node)
+    {
+        struct peer *peer = container_of(node, struct peer, node);
+        if (peer->state != PEER_DEAD && peer_is_at(peer, place)) {
+            *out = peer;
+            return 0;
+        }
+    }
+    struct peer *peer = peer_new(ripc, place, NULL);
+    if (!peer)
+        return -ENOMEM;
+    int result = lifeline_connect(ripc->lines, place, &peer->line);
+    if (result) {
+        peer_free(peer);
+        return result;
+    }
+    lifeline_set_data(peer->line, peer);
+    *out = peer;
+    return 0;
+}
+
+/* The card is a list of (name, description), each with its length before it. */
+static const uint8_t *peer_description(const struct peer *peer, const char *name, size_t *size)
+{
+    struct reader in = reader_make(peer->card, peer->card_size);
+    while (in.left) {
+        size_t name_size = read_u8(&in);
+        const uint8_t *its_name = read_bytes(&in, name_size);
+        *size = read_u8(&in);
+        const uint8_t *description = read_bytes(&in, *size);
+        if (in.failed)
+            return NULL;
+        if (name_size == strlen(name) && memcmp(its_name, name, name_size) == 0)
+            return description;
+    }
+    return NULL;
+}
+
+int peer_link(struct peer *peer, unsigned index, struct link **link)
+{
+    if (peer->state != PEER_UP)
+        return -EPIPE;
+    if (!peer->links[index]) {
+        struct transport *transport = peer->ripc->transports[index];
+        size_t size;
+        const uint8_t *description = peer_description(peer, transport->ops->name, &size);
+        if (!description)
+            return -EHOSTUNREACH;
+        int result = transport->ops->link_open(transport, peer->line, &peer->place, description,
+                                               size, &peer->links[index]);
+        if (result)
+            return result;
+        context_count_link(peer->ripc, index, 1);
+    }
+    *link = peer->links[index];
+    return 0;
+}
+
+int peer_say(struct peer *peer, const struct control_words *words)
+{
+    if (peer->state != PEER_UP)
+        return -EPIPE;
+    struct control control;
+    control_write(&control, words);
+    return lifeline_send(peer->line, &control);
+}
+
+void peer_answer(struct peer *peer, const struct control_words *words)
+{
+    int result = peer_say(peer, words);
+    if (result < 0 && result != -EPIPE)
+        peer_condemn(peer);
+}
+
+void peer_condemn(struct peer *peer)
+{
+    if (peer->condemned || peer->state != PEER_UP)
+        return;
+    peer->condemned = true;
+    peer->ripc->stats.protocol_errors++;
+    lifeline_cut(peer->line, -EPROTO);
+}
+
+void peers_part(struct ripc *ripc, unsigned transport)
+{
+    list_each(&ripc->peers, node)
+    {
+        const struct peer *peer = container_of(node, struct peer, node);
+        bool other = false;
+        for (unsigned i = 0; i < ripc->transport_count; i++)
+            other |= peer->links[i] && i != transport;
+        if (peer->line && (peer->links[transport] || !other))
+            lifeline_cut(peer->line, -EPIPE);
+    }
+}
+
+/* ---- what the lifeline says ---- */
+
+static void peer_on_up(void *owner, struct lifeline *line, const struct place *place,
+                       const uint8_t *card, size_t card_size)
+{
+    struct ripc *ripc = owner;
+    struct peer *peer = lifeline_data(line);
+    if (!peer) { /* it called us */
+        peer = peer_new(ripc, place, line);
+        if (!peer) {
+            lifeline_cut(line, -ENOMEM);
+            return;
+        }
+        lifeline_set_data(line, peer);
+    }
+    assert(card_size <= sizeof peer->card);
+    peer->place = *place;
+    memcpy(peer->card, card, card_size);
+    peer->card_size = card_size;
+    peer->state = PEER_UP;
+    trace_event(ripc->trace, TRACE_UP, 0, place->context, 0);
+    context_wake(ripc);
+}
+
+/* A kind of the transports' is offered to each link; exactly one knows it. The
+ * peer may use a transport first that we have not used with it yet. */
+static int peer_to_links(struct peer *peer, struct control *control)
+{
+    for (unsigned i = 0; i < peer->ripc->transport_count; i++) {
+        struct link *link = NULL;
+        if (peer_link(peer, i, &link) < 0)
+            continue;
+        int result = link->ops->link_control(link, control); /* NOLINT: peer_link has set it */
+        if (result != -ENOMSG)
+            return result;
+    }
+    return -EPROTO;
+}
+
+/* The peer has said its last word, and what it sent before may wait to be looked at. */
+static void peer_hear_out(struct peer *peer)
+{
+    for (unsigned i = 0; i < peer->ripc->transport_count; i++) {
+        struct transport *transport = peer->ripc->transports[i];
+        unsigned turns = peer->links[i] && transport->ops->progress ? HEAR_OUT_TURNS : 0;
+        while (turns-- > 0 && transport->ops->progress(transport) > 0)
+            ;
+    }
+}
+
+static int peer_obey(struct peer *peer, struct control_words *words)
+{
+    switch (words->kind) {
+    case CONTROL_OPEN:
+        arrival_open(peer, words);
+        return 0;
+    case CONTROL_ANSWER:
+        remote_answer(peer, words);
+        return 0;
+    case CONTROL_CLOSE:
+        peer_hear_out(peer);
+        arrival_end(peer, words->pipe);
+        return 0;
+    case CONTROL_GONE:
+        remote_gone(peer, words->pipe, words->status ? words->status : -EPIPE);
+        return 0;
+    case CONTROL_CANCEL:
+        arrival_cancel(peer, words->pipe, words->number);
+        return 0;
+    case CONTROL_WITHDRAW:
+        their_offer_withdraw(peer, words);
+        return 0;
+    case CONTROL_WITHDRAWN:
+        offer_withdrawn(peer, words);
+        return 0;
+    case CONTROL_GRANT_ASK:
+        grant_asked(peer, words);
+        return 0;
+    case CONTROL_GRANT_ANSWER:
+        grant_answered(peer, words);
+        return 0;
+    case CONTROL_GRANT_REVOKE:
+        grant_revoked_by_peer(peer, words);
+        return 0;
+    case CONTROL_GRANT_REVOKED:
+        grant_given_up(peer, words);
+        return 0;
+    case CONTROL_COPY:
+        operation_copy(peer, words);
+        return 0;
+    case CONTROL_COPIED:
+        incoming_copied(peer, words);
+        return 0;
+    case CONTROL_KIND_END:
+        break;
+    }
+    return -EPROTO;
+}
+
+static void peer_on_control(void *owner, struct lifeline *line, struct control *control)
+{
+    struct peer *peer = lifeline_data(line);
+    assert(peer && peer->state == PEER_UP);
+    int result;
+    if (control->kind >= CONTROL_TRANSPORT) {
+        result = peer_to_links(peer, control);
+    } else {
+        struct control_words words;
+        result = control_read(control, &words);
+        if (result == 0)
+            result = peer_obey(peer, &words);
+        parcel_fini(&words.parcel);
+    }
+    if (result == -EPROTO)
+        peer_condemn(peer);
+}
+
+static void peer_on_down(void *owner, struct lifeline *line, int reason)
+{
+    struct ripc *ripc = owner;
+    struct peer *peer = lifeline_data(line);
+    if (!peer)
+        return; /* it called us and never said hello */
+    bool was_up = peer->state == PEER_UP;
+    peer->state = PEER_DEAD;
+    peer->users++; /* until the end of this function */
+    peer_hear_out(peer);
+    ripc->stats.peers_lost += was_up;
+    trace_event(ripc->trace, TRACE_DOWN, 0, peer->place.context, reason);
+    for (unsigned i = 0; i < CONTEXT_TRANSPORT_MAX; i++)
+        if (peer->links[i])
+            peer->links[i]->ops->link_lost(peer->links[i]);
+    peer->line = NULL;
+    names_forget(ripc->names, peer->place.context);
+    list_each(&peer->remotes, node)
+        remote_lost(container_of(node, struct remote, peer_node), was_up ? -EPIPE : reason);
+    arrivals_orphan(peer);
+    grants_forget(peer);
+    their_offers_forget(peer);
+    peer->users--;
+    peer_settle(peer);
+    context_wake(ripc);
+}
+
+const struct lifeline_events peer_events = {
+    .up = peer_on_up,
+    .control = peer_on_control,
+    .down = peer_on_down,
+};

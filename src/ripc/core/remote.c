@@ -1,0 +1,393 @@
+#include "ripc/core/remote.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "ripc/message/offer.h"
+#include "ripc/message/operation.h"
+
+/* A name service that keeps silent of what it does not know speaks within this; and whoever begins
+ * just now has so long. */
+#define RESOLVE_PATIENCE_NSEC (300 * 1000 * 1000LL)
+#define RESOLVE_AGAIN_NSEC    (50 * 1000 * 1000LL)
+
+#define REFUSED_NSEC (200 * 1000 * 1000LL)
+
+/* A service that answers many clients does not remember all of them for good. */
+#define REMOTES_KEPT     64
+#define REMOTE_KEPT_NSEC NSEC_PER_SEC
+
+#define REMOTE_FAILURES_MAX 3 /* ways tried in one go before the sender is told */
+#define REMOTE_CLAIMS_MAX   8
+#define REMOTE_ACKS         16
+
+static bool remote_is_idle(const struct remote *remote, nsec now)
+{
+    return remote->state == REMOTE_RESTING && !remote->users && !remote->starved &&
+           list_is_empty(&remote->flights) && list_is_empty(&remote->offers) &&
+           now - remote->used_at > REMOTE_KEPT_NSEC;
+}
+
+/* When there are twice as many as the last time left. */
+static void remotes_sweep(struct ripc_service *service)
+{
+    if (service->remotes.count < REMOTES_KEPT || service->remotes.count < 2 * service->remotes_left)
+        return;
+    struct list idle;
+    list_init(&idle);
+    nsec now = clock_now();
+    size_t cursor = 0;
+    struct remote *remote;
+    while ((remote = id_map_next(&service->remotes, &cursor)))
+        if (remote_is_idle(remote, now))
+            list_append(&idle, &remote->peer_node); /* in no peer's list while it rests */
+    struct list *node;
+    while ((node = list_take(&idle)))
+        remote_free(container_of(node, struct remote, peer_node));
+    service->remotes_left = service->remotes.count;
+}
+
+int remote_get(struct ripc_service *service, ripc_id id, struct remote **out)
+{
+    struct remote *remote = id_map_get(&service->remotes, id);
+    if (!remote) {
+        remotes_sweep(service);
+        remote = calloc(1, sizeof *remote);
+        if (!remote || !id_map_put(&service->remotes, id, remote)) {
+            free(remote);
+            return -ENOMEM;
+        }
+        remote->service = service;
+        remote->id = id;
+        remote->used_at = clock_now();
+        list_init(&remote->peer_node);
+        list_init(&remote->flights);
+        list_init(&remote->offers);
+    }
+    *out = remote;
+    return 0;
+}
+
+/* ---- from a name to a pipe ---- */
+
+/* By that very binding, and not long ago: of a claim from a file nothing else
+ * tells that the service is there at last. */
+static bool remote_was_refused(const struct remote *remote, const struct claim *claim)
+{
+    return remote->refused_until > clock_now() &&
+           remote->refused.place.context == claim->place.context &&
+           remote->refused.incarnation == claim->incarnation;
+}
+
+/* The newest claim that has not just refused us. */
+static bool remote_choose(struct remote *remote, struct claim *chosen)
+{
+    struct claim claims[REMOTE_CLAIMS_MAX];
+    unsigned count =
+        names_known(remote->service->ripc->names, remote->id, claims, REMOTE_CLAIMS_MAX);
+    if (count > REMOTE_CLAIMS_MAX)
+        count = REMOTE_CLAIMS_MAX;
+    bool found = false;
+    for (unsigned i = 0; i < count; i++) {
+        if (claims[i].group || remote_was_refused(remote, &claims[i]))
+            continue;
+        if (!found || claims[i].incarnation > chosen->incarnation) {
+            *chosen = claims[i];
+            found = true;
+        }
+    }
+    return found;
+}
+
+static int remote_resolve(struct remote *remote)
+{
+    struct ripc *ripc = remote->service->ripc;
+    nsec now = remote->used_at = clock_now();
+    if (remote->state == REMOTE_RESTING) {
+        trace_event(ripc->trace, TRACE_RESOLVE, remote->service->id, remote->id, 0);
+        remote->resolves_from = now;
+        remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
+        remote->asked_at = 0;
+    }
+    if (now - remote->asked_at >= RESOLVE_AGAIN_NSEC) {
+        remote->asked_at = now;
+        names_ask(ripc->names, remote->id);
+    }
+    bool found = remote_choose(remote, &remote->claim);
+    if (found && lifelines_reach(ripc->lines, &remote->claim.place)) {
+        int result = peer_get(ripc, &remote->claim.place, &remote->peer);
+        if (result) {
+            remote->state = REMOTE_RESTING;
+            return result;
+        }
+        list_append(&remote->peer->remotes, &remote->peer_node);
+        remote->state = REMOTE_CONNECTING;
+        remote->transport = 0;
+        return 0;
+    }
+    /* Those who know cannot be asked now, or are slow: that is not yet nobody. */
+    if (ripc->adrift || names_answered(ripc->names, remote->id) < remote->resolves_from)
+        remote->ask_until = now + RESOLVE_PATIENCE_NSEC;
+    if (!found && (!names_answer_later(ripc->names) || now >= remote->ask_until)) {
+        remote->state = REMOTE_RESTING;
+        return -ENOENT;
+    }
+    remote->state = REMOTE_RESOLVING;
+    return -EAGAIN;
+}
+
+/* Offers a pipe of the transport to the peer. */
+static int remote_open_by(struct remote *remote, unsigned transport)
+{
+    struct ripc *ripc = remote->service->ripc;
+    struct control_words words = {
+        .kind = CONTROL_OPEN,
+        .pipe = ++ripc->pipe_last,
+        .from = remote->service->id,
+        .to = remote->id,
+    };
+    struct link *link;
+    int result = peer_link(remote->peer, transport, &link);
+    if (result)
+        return result;
+    const struct transport_ops *ops = link->ops;
+    result = ops->outlet_open(link, &remote->service->bell, &words.parcel, &remote->outlet);
+    if (result)
+        return result;
+    memccpy(words.transport, ops->name, 0, sizeof words.transport - 1);
+    result = peer_say(remote->peer, &words);
+    parcel_fini(&words.parcel);
+    if (result) {
+        ops->outlet_close(remote->outlet);
+        remote->outlet = NULL;
+        return result;
+    }
+    remote->link = link;
+    remote->pipe = words.pipe;
+    remote->transport = transport;
+    remote->answered = false;
+    remote->state = REMOTE_OPEN;
+    trace_event(ripc->trace, TRACE_OPEN, remote->service->id, remote->id, (int64_t)words.pipe);
+    return 0;
+}
+
+/* The cheapest way that works, from where the last attempt left off. */
+static int remote_open(struct remote *remote)
+{
+    int result = -EHOSTUNREACH;
+    for (unsigned i = remote->transport; i < remote->service->ripc->transport_count; i++) {
+        result = remote_open_by(remote, i);
+        if (result == 0 || result == -ENOBUFS)
+            return result == 0 ? 0 : -EAGAIN;
+    }
+    return result;
+}
+
+static void remote_leave(struct remote *remote)
+{
+    struct peer *peer = remote->peer;
+    if (!peer)
+        return;
+    list_remove(&remote->peer_node);
+    remote->peer = NULL;
+    peer_settle(peer);
+}
+
+int remote_advance(struct remote *remote)
+{
+    for (unsigned turn = 0; turn <= REMOTE_FAILURES_MAX; turn++) {
+        int result = 0;
+        switch (remote->state) {
+        case REMOTE_OPEN:
+            return 0;
+        case REMOTE_RESTING:
+            if (remote->failures >= REMOTE_FAILURES_MAX) {
+                remote->failures = 0;
+                return remote->failure;
+            }
+            result = remote_resolve(remote);
+            /* Who refused and then vanished: the refusal is the better answer. */
+            if (result == -ENOENT && remote->failures) {
+                remote->failures = 0;
+                return remote->failure == -EPIPE ? -ENOENT : remote->failure;
+            }
+            break;
+        case REMOTE_RESOLVING:
+            result = remote_resolve(remote);
+            break;
+        case REMOTE_CONNECTING:
+            if (remote->peer->state == PEER_CONNECTING)
+                return -EAGAIN;
+            result = remote_open(remote);
+            if (result && result != -EAGAIN) {
+                remote_leave(remote);
+                remote->state = REMOTE_RESTING;
+            }
+            break;
+        }
+        if (result)
+            return result;
+    }
+    return -EAGAIN;
+}
+
+/* ---- and back ---- */
+
+/* Takes what the receiver has acknowledged. */
+static int remote_collect(struct remote *remote)
+{
+    struct acknowledgement acks[REMOTE_ACKS];
+    int count;
+    do {
+        count = remote->outlet->ops->collect(remote->outlet, acks, REMOTE_ACKS);
+        for (int i = 0; i < count; i++) {
+            struct flight *flight = flight_find(remote, acks[i].token);
+            /* One we do not know was aborted here: late, not wrong. */
+            if (flight)
+                flight_land(flight, control_status(acks[i].status));
+        }
+    } while (count == REMOTE_ACKS);
+    return count;
+}
+
+void remote_lost(struct remote *remote, int reason)
+{
+    struct ripc_service *service = remote->service;
+    trace_event(service->ripc->trace, TRACE_CLOSE, service->id, remote->id, reason);
+    if (remote->outlet) {
+        remote_collect(remote);
+        if (remote->outlet->ops->outlet_owes)
+            service->ripc->stats.doubtful += remote->outlet->ops->outlet_owes(remote->outlet);
+        remote->outlet->ops->outlet_close(remote->outlet);
+        remote->outlet = NULL;
+    }
+    remote->link = NULL;
+    remote->pipe = 0;
+    list_each(&remote->flights, node) flight_land(container_of(node, struct flight, node), reason);
+    remote->state = REMOTE_RESTING;
+    remote->used_at = clock_now();
+    remote->failures++;
+    remote->failure = reason;
+    remote_leave(remote);
+    doorbell_ring(&service->bell);
+}
+
+struct remote *remote_of_pipe(struct peer *peer, uint64_t pipe)
+{
+    list_each(&peer->remotes, node)
+    {
+        struct remote *remote = container_of(node, struct remote, peer_node);
+        if (remote->state == REMOTE_OPEN && remote->pipe == pipe)
+            return remote;
+    }
+    return NULL;
+}
+
+void remote_answer(struct peer *peer, struct control_words *words)
+{
+    struct remote *remote = remote_of_pipe(peer, words->pipe);
+    if (!remote)
+        return; /* closed meanwhile */
+    if (remote->answered) {
+        peer_condemn(peer);
+        return;
+    }
+    int result = words->status;
+    if (result == 0)
+        result = remote->outlet->ops->outlet_answer(remote->outlet, &words->parcel);
+    if (result == -EPROTO)
+        peer_condemn(peer);
+    if (result) {
+        /* The claim was stale, or this way is closed: what was pushed is lost
+         * with it, as short messages may be; operations hear of it. */
+        if (result == -ENOENT) {
+            remote->refused = remote->claim;
+            remote->refused_until = clock_after(REFUSED_NSEC);
+        }
+        remote_lost(remote, result);
+        return;
+    }
+    remote->answered = true;
+    remote->failures = 0;
+    doorbell_ring(&remote->service->bell);
+}
+
+void remote_gone(struct peer *peer, uint64_t pipe, int reason)
+{
+    struct remote *remote = remote_of_pipe(peer, pipe);
+    if (remote)
+        remote_lost(remote, reason);
+}
+
+void remotes_collect(struct ripc_service *service)
+{
+    size_t cursor = 0;
+    struct remote *remote;
+    while ((remote = id_map_next(&service->remotes, &cursor))) {
+        if (remote->state != REMOTE_OPEN)
+            continue;
+        if (!list_is_empty(&remote->flights) && remote_collect(remote) == -EPROTO)
+            peer_condemn(remote->peer);
+    }
+    if (!service->starved)
+        return;
+    cursor = 0;
+    while ((remote = id_map_next(&service->remotes, &cursor))) {
+        if (!remote->starved)
+            continue;
+        int way = remote_advance(remote);
+        if (way == -EAGAIN ||
+            (way == 0 && !remote->outlet->ops->room(remote->outlet, remote->starved_for)))
+            continue;
+        if (service_tell(service, &(struct ripc_event){.kind = RIPC_CREDIT, .id = remote->id})) {
+            remote->starved = false;
+            service->starved--;
+        }
+    }
+}
+
+size_t remotes_owe(struct ripc_service *service)
+{
+    size_t cursor = 0, owed = 0;
+    const struct remote *remote;
+    while ((remote = id_map_next(&service->remotes, &cursor))) {
+        if (remote->state != REMOTE_OPEN || remote->peer->state != PEER_UP)
+            continue;
+        owed += lifeline_queued(remote->peer->line);
+        if (remote->outlet->ops->outlet_owes)
+            owed += remote->outlet->ops->outlet_owes(remote->outlet);
+    }
+    return owed;
+}
+
+void remote_free(struct remote *remote)
+{
+    struct ripc_service *service = remote->service;
+    if (remote->state == REMOTE_OPEN) {
+        peer_say(remote->peer,
+                 &(struct control_words){.kind = CONTROL_CLOSE, .pipe = remote->pipe});
+        remote_lost(remote, -ECANCELED);
+    }
+    remote_leave(remote);
+    their_offers_drop(remote);
+    if (service->remote_last == remote)
+        service->remote_last = NULL;
+    if (remote->starved)
+        service->starved--;
+    id_map_take(&service->remotes, remote->id);
+    free(remote);
+}
+
+const char *ripc_transport(struct ripc_service *service, ripc_id to)
+{
+    struct ripc *ripc = service->ripc;
+    lock_take(&ripc->lock);
+    const struct remote *remote = id_map_get(&service->remotes, to);
+    const char *name = NULL;
+    if (remote && remote->state == REMOTE_OPEN)
+        name = ripc->transports[remote->transport]->ops->name;
+    lock_drop(&ripc->lock);
+    return name;
+}

@@ -1,0 +1,87 @@
+#include "ripc/core/remote.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ripc/scene.h"
+
+/* A client of its own comes, asks, is answered, and goes. */
+static void visit(struct ripc *ripc, struct ripc_service *server)
+{
+    struct ripc_service *client = scene_bind(ripc, 0);
+    assert_int_equal(ripc_send(client, 42, "who", 3, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(server);
+    assert_int_equal(ripc_send(server, message.from, "you", 3, scene_deadline()), 0);
+    ripc_release(&message);
+    message = scene_receive(client);
+    assert_memory_equal(message.data, "you", 3);
+    ripc_release(&message);
+    assert_int_equal(ripc_unbind(client), 0);
+}
+
+static void those_who_left_are_forgotten(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *server = scene_bind(there, 42);
+    for (unsigned i = 0; i < 60; i++)
+        visit(here, server);
+    assert_true(server->remotes.count <= 60);
+    clock_nap(NSEC_PER_SEC * 6 / 5); /* they are remembered for a second */
+    for (unsigned i = 0; i < 10; i++)
+        visit(here, server);
+    assert_true(server->remotes.count < 20);
+    scene_close(here);
+    scene_close(there);
+}
+
+struct seen {
+    ripc_id id;
+    unsigned count;
+    int pid;
+};
+
+static void see(void *argument, const struct ripc_name *name)
+{
+    struct seen *seen = argument;
+    if (name->id == seen->id) {
+        seen->count++;
+        seen->pid = name->pid;
+    }
+}
+
+static void a_list_waits_for_answers_over_the_network(void **state)
+{
+    char names[64];
+    snprintf(names, sizeof names, "multicast:239.255.87.71:%d", 20000 + (int)(getpid() % 20000));
+    struct ripc_config config = {.names = names, .address = "127.0.0.1", .transports = "shm"};
+    struct ripc *there = scene_open(&config);
+    scene_bind(there, 42);
+    struct ripc *here = scene_open(&config); /* after: it has heard nothing yet */
+    struct seen seen = {.id = 42};
+    assert_true(ripc_list(here, see, &seen) >= 1);
+    assert_int_equal(seen.count, 1);
+    scene_close(here);
+    scene_close(there);
+}
+
+static void a_list_tells_who_has_a_name(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *member = scene_bind(there, 42);
+    assert_int_equal(ripc_join(member, 43), 0);
+    struct seen seen = {.id = 42};
+    struct seen group = {.id = 43};
+    assert_true(ripc_list(here, see, &seen) >= 2);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.pid, getpid());
+    ripc_list(here, see, &group);
+    assert_int_equal(group.count, 1);
+    assert_int_equal(group.pid, getpid());
+    scene_close(here);
+    scene_close(there);
+}
+
+TEST_MAIN(SCENE(those_who_left_are_forgotten), SCENE(a_list_waits_for_answers_over_the_network),
+          SCENE(a_list_tells_who_has_a_name))

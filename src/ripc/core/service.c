@@ -1,0 +1,317 @@
+#include "ripc/core/service.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "ripc/group/group.h"
+#include "ripc/group/watch.h"
+#include "ripc/memory/grant.h"
+#include "ripc/message/incoming.h"
+#include "ripc/message/offer.h"
+#include "ripc/message/operation.h"
+
+/* Name services that ask around have answered by then, whatever happens. */
+#define CLAIM_PATIENCE_NSEC (5 * NSEC_PER_SEC)
+#define DRAIN_NSEC          (2 * NSEC_PER_SEC) /* for a peer that takes nothing of what was sent */
+#define NEWS_MAX            4096 /* that nobody has taken: others can make us produce them */
+
+struct service_waiting {
+    struct ripc_service *service;
+    waiting_look *look;
+    void *argument;
+};
+
+static int service_look(void *argument)
+{
+    const struct service_waiting *waiting = argument;
+    if (waiting->service->closing)
+        return -ECANCELED;
+    return waiting->look(waiting->argument);
+}
+
+int service_wait(struct ripc_service *service, waiting_look *look, void *argument, int64_t deadline)
+{
+    struct service_waiting waiting = {service, look, argument};
+    service->waiters++;
+    int result = waiting_until(service->ripc, &service->bell, service_look, &waiting, deadline);
+    service->waiters--;
+    return result;
+}
+
+bool service_tell(struct ripc_service *service, const struct ripc_event *news)
+{
+    struct event *event = service->news_count < NEWS_MAX ? malloc(sizeof *event) : NULL;
+    if (!event)
+        return false;
+    event->event = *news;
+    service->news_count++;
+    list_append(&service->events, &event->node);
+    doorbell_ring(&service->bell);
+    return true;
+}
+
+/* ---- claiming the name ---- */
+
+static int service_claim_look(void *argument)
+{
+    const struct ripc_service *service = argument;
+    return service->claim == CLAIM_ASKED ? 0 : 1;
+}
+
+static int service_claim(struct ripc_service *service)
+{
+    struct ripc *ripc = service->ripc;
+    struct claim claim = {
+        .id = service->id,
+        .member = service->id,
+        .incarnation = service->incarnation,
+        .place = ripc->place,
+        .pid = getpid(),
+    };
+    int result = names_announce(ripc->names, &claim);
+    if (result)
+        return result;
+    result = service_wait(service, service_claim_look, service, clock_after(CLAIM_PATIENCE_NSEC));
+    if (result == 1)
+        result = service->claim_status;
+    if (result)
+        names_withdraw(ripc->names, service->id, service->id);
+    return result;
+}
+
+static void service_on_announced(void *owner, uint64_t id, uint64_t member, int status)
+{
+    struct ripc *ripc = owner;
+    struct ripc_service *service = id_map_get(&ripc->services, member);
+    if (!service)
+        return;
+    if (id != member) {
+        group_announced(service, id, status);
+        return;
+    }
+    service->claim = status ? CLAIM_LOST : CLAIM_HELD;
+    service->claim_status = status;
+    doorbell_ring(&service->bell);
+}
+
+static void service_on_found(void *owner, const struct claim *claim)
+{
+    struct ripc *ripc = owner;
+    size_t cursor = 0;
+    struct ripc_service *service;
+    while ((service = id_map_next(&ripc->services, &cursor))) {
+        group_changed(service, claim->id);
+        watch_found(service, claim);
+        /* Somebody may wait in a send for just this. */
+        if (service->waiters)
+            doorbell_ring(&service->bell);
+    }
+}
+
+static void service_on_gone(void *owner, const struct claim *claim)
+{
+    struct ripc *ripc = owner;
+    size_t cursor = 0;
+    struct ripc_service *service;
+    while ((service = id_map_next(&ripc->services, &cursor))) {
+        group_changed(service, claim->id);
+        watch_gone(service, claim);
+    }
+}
+
+const struct names_events service_names_events = {
+    .announced = service_on_announced,
+    .found = service_on_found,
+    .gone = service_on_gone,
+};
+
+/* ---- opening and closing ---- */
+
+static size_t service_owes(struct ripc *ripc, struct ripc_service *only)
+{
+    size_t cursor = 0, owed = 0;
+    struct ripc_service *service;
+    if (only)
+        return remotes_owe(only) + arrivals_owe(only);
+    while ((service = id_map_next(&ripc->services, &cursor)))
+        owed += remotes_owe(service) + arrivals_owe(service);
+    return owed;
+}
+
+int service_drain(struct ripc *ripc, struct ripc_service *service, int64_t deadline)
+{
+    size_t least = SIZE_MAX;
+    nsec until = 0;
+    for (;;) {
+        size_t owed = service_owes(ripc, service);
+        nsec now = clock_now();
+        if (owed == 0)
+            return 0;
+        if (owed < least)
+            until = now + DRAIN_NSEC;
+        least = owed < least ? owed : least;
+        if (now >= deadline || now >= until)
+            return -ETIMEDOUT;
+        waiting_progress(ripc);
+        waiting_pause(ripc);
+    }
+}
+
+static void service_free(struct ripc_service *service)
+{
+    id_map_take(&service->ripc->services, service->id);
+    doorbell_close(&service->bell);
+    if (service->loop_fd >= 0)
+        close(service->loop_fd);
+    free(service);
+}
+
+/* Memory that a transfer writes to cannot be given up before it ends; it ends
+ * with the peer's death at the latest. */
+static void service_finish_incomings(struct arrival *arrival)
+{
+    struct ripc *ripc = arrival->service->ripc;
+    arrival->held++; /* so that it does not close under us */
+    while (!list_is_empty(&arrival->incomings)) {
+        list_each(&arrival->incomings, node)
+        {
+            struct incoming *incoming = container_of(node, struct incoming, node);
+            incoming_refuse(incoming, -EPIPE);
+            incoming_release(incoming);
+        }
+        if (list_is_empty(&arrival->incomings))
+            break;
+        waiting_progress(ripc);
+        waiting_pause(ripc);
+    }
+    arrival->held--;
+}
+
+static void service_close_arrivals(struct ripc_service *service)
+{
+    while (!list_is_empty(&service->arrivals)) {
+        struct arrival *arrival =
+            container_of(service->arrivals.next, struct arrival, service_node);
+        service_finish_incomings(arrival);
+        arrival->incoming = NULL;
+        if (!arrival->ended)
+            peer_say(arrival->peer, &(struct control_words){.kind = CONTROL_GONE,
+                                                            .pipe = arrival->pipe,
+                                                            .status = -EPIPE});
+        arrival_close(arrival);
+    }
+}
+
+/* Whatever was in flight completes, for those that look afterwards: nobody
+ * does, since the service goes; but its memory is no longer in use. */
+static void service_close_remotes(struct ripc_service *service)
+{
+    size_t cursor = 0;
+    struct remote *remote;
+    while ((remote = id_map_next(&service->remotes, &cursor))) {
+        remote_free(remote);
+        cursor = 0;
+    }
+    struct operation *operation;
+    cursor = 0;
+    while ((operation = id_map_next(&service->operations, &cursor))) {
+        operation_abort(operation, -ECANCELED);
+        operation_free(operation);
+        cursor = 0;
+    }
+}
+
+static void service_dismantle(struct ripc_service *service)
+{
+    struct ripc *ripc = service->ripc;
+    service->closing = true;
+    while (service->waiters) {
+        doorbell_ring(&service->bell);
+        waiting_pause(ripc);
+    }
+    groups_leave(service);
+    service_close_remotes(service);
+    service_close_arrivals(service);
+    offers_drop(service);
+    grants_drop(ripc, service);
+    watches_drop(service);
+    struct list *node;
+    while ((node = list_take(&service->events)))
+        free(container_of(node, struct event, node));
+    windows_fini(&service->windows);
+    id_map_fini(&service->remotes);
+    id_map_fini(&service->operations);
+    service_free(service);
+}
+
+void service_close(struct ripc_service *service)
+{
+    struct ripc *ripc = service->ripc;
+    ripc_id id = service->id;
+    names_withdraw(ripc->names, id, id);
+    service_dismantle(service);
+    trace_event(ripc->trace, TRACE_UNBIND, id, 0, 0);
+}
+
+int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service **out)
+{
+    if (id && id_map_get(&ripc->services, id))
+        return -EADDRINUSE;
+    struct ripc_service *service = calloc(1, sizeof *service);
+    if (!service)
+        return -ENOMEM;
+    int result = doorbell_open(&service->bell);
+    if (result) {
+        free(service);
+        return result;
+    }
+    service->ripc = ripc;
+    service->id = id ? id : entropy_u64();
+    service->incarnation = (uint64_t)clock_wall();
+    service->hidden = hidden;
+    service->loop_fd = -1;
+    service->windows.pool = ripc->pool;
+    list_init(&service->arrivals);
+    list_init(&service->events);
+    if (!id_map_put(&ripc->services, service->id, service)) {
+        doorbell_close(&service->bell);
+        free(service);
+        return -ENOMEM;
+    }
+    result = service_claim(service);
+    if (result) {
+        service_dismantle(service); /* peers may have sent to it already */
+        return result;
+    }
+    trace_event(ripc->trace, TRACE_BIND, service->id, 0, 0);
+    *out = service;
+    return 0;
+}
+
+int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags, struct ripc_service **service)
+{
+    if (flags)
+        return -EINVAL;
+    lock_take(&ripc->lock);
+    lock_favour(&ripc->lock); /* who binds first sends and receives, mostly */
+    int result = service_open(ripc, id, false, service);
+    lock_drop(&ripc->lock);
+    return result;
+}
+
+int ripc_unbind(struct ripc_service *service)
+{
+    struct ripc *ripc = service->ripc;
+    lock_take(&ripc->lock);
+    int result = service_drain(ripc, service, RIPC_FOREVER);
+    service_close(service);
+    lock_drop(&ripc->lock);
+    return result;
+}
+
+ripc_id ripc_service_id(const struct ripc_service *service)
+{
+    return service->id;
+}

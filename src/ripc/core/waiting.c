@@ -1,0 +1,118 @@
+#include "ripc/core/waiting.h"
+
+#include <errno.h>
+
+#include "transport/wake/wait.h"
+
+#define WAITING_LOOKS      32 /* between two moments in which another thread can get in */
+#define WAITING_PAUSE_NSEC (100 * 1000LL)
+#define WAITING_STEPS      64 /* turns between two looks at the sockets, without a keeper */
+
+/* This thread is in the look between saying that it sleeps and sleeping: waits inside
+ * of it do not sleep, for a thread can sleep on one bell only. */
+static _Thread_local bool waiting_on_brink;
+
+int waiting_progress(struct ripc *ripc)
+{
+    int moved = 0;
+    /* Looking at a transport may cost a system call: not where nobody is reached by it. */
+    for (unsigned i = 0; i < ripc->transport_count; i++)
+        if (ripc->link_counts[i] && ripc->transports[i]->ops->progress)
+            moved += ripc->transports[i]->ops->progress(ripc->transports[i]);
+    return moved;
+}
+
+void waiting_arm(struct ripc *ripc)
+{
+    for (unsigned i = 0; i < ripc->transport_count; i++)
+        if (ripc->link_counts[i] && ripc->transports[i]->ops->arm)
+            ripc->transports[i]->ops->arm(ripc->transports[i]);
+}
+
+void waiting_give_way(struct ripc *ripc)
+{
+    if (lock_is_wanted(&ripc->lock))
+        lock_pass(&ripc->lock);
+}
+
+void waiting_pause(struct ripc *ripc)
+{
+    lock_drop(&ripc->lock);
+    if (ripc->manual)
+        poller_step(ripc->poller, clock_after(WAITING_PAUSE_NSEC));
+    else
+        clock_nap(WAITING_PAUSE_NSEC);
+    lock_take(&ripc->lock);
+}
+
+/* The poller takes the lock itself. */
+static void waiting_step(struct ripc *ripc)
+{
+    lock_drop(&ripc->lock);
+    poller_step(ripc->poller, 0);
+    lock_take(&ripc->lock);
+}
+
+/* Sleeps until the bell rings, having looked once more after saying so. */
+static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, waiting_look *look,
+                         void *argument, nsec deadline)
+{
+    doorbell_prepare(bell, ripc->manual ? DOORBELL_FD : DOORBELL_FUTEX);
+    waiting_arm(ripc);
+    waiting_on_brink = true;
+    int result = look(argument);
+    waiting_on_brink = false;
+    if (result) {
+        doorbell_cancel(bell);
+        return result;
+    }
+    ripc->stats.blocks++;
+    lock_drop(&ripc->lock);
+    if (ripc->manual)
+        doorbell_wait_with(bell, poller_fd(ripc->poller), deadline);
+    else
+        doorbell_wait(bell, deadline);
+    lock_take(&ripc->lock);
+    return 0;
+}
+
+int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, void *argument,
+                  int64_t deadline)
+{
+    int result = look(argument);
+    if (result)
+        return result;
+    if (deadline == RIPC_NOW) {
+        waiting_progress(ripc);
+        if (ripc->manual)
+            waiting_step(ripc);
+        result = look(argument);
+        return result ? result : -EAGAIN;
+    }
+    struct wait wait;
+    wait_start(&wait, ripc->spin, ripc->yield);
+    for (unsigned turn = 1;; turn++) {
+        waiting_progress(ripc);
+        if (ripc->manual && turn % WAITING_STEPS == 1)
+            waiting_step(ripc);
+        result = look(argument);
+        if (result)
+            return result;
+        if (turn % WAITING_LOOKS == 0 || wait.spin < 0)
+            waiting_give_way(ripc);
+        enum wait_advice advice = wait_turn(&wait, deadline);
+        if (advice == WAIT_TIMEOUT)
+            return -ETIMEDOUT;
+        if (advice == WAIT_BLOCK && waiting_on_brink) {
+            waiting_pause(ripc);
+            continue;
+        }
+        if (advice == WAIT_BLOCK) {
+            result = waiting_sleep(ripc, bell, look, argument, deadline);
+            if (result)
+                return result;
+            turn = 0; /* a context without a keeper looks at its sockets now */
+            wait_start(&wait, ripc->spin, ripc->yield);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+#pragma once
+/* waiting: the one loop in which calls wait. It looks, moves polled transports
+ * along, spins, yields, and at last sleeps on the service's bell. */
+
+#include "ripc/core/context.h"
+
+/* 0: not yet; anything else ends the wait. */
+typedef int waiting_look(void *argument);
+
+/* With the lock held, and held again on return; given up while pausing.
+ * Returns what the look returned, or -ETIMEDOUT, or -EAGAIN where the deadline
+ * is RIPC_NOW. */
+int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, void *argument,
+                  int64_t deadline);
+
+/* Moves what does not move by itself. Returns how many things happened. */
+int waiting_progress(struct ripc *ripc);
+
+/* After doorbell_prepare, and before the last look: what arrives rings from now on. */
+void waiting_arm(struct ripc *ripc);
+
+/* A moment for others: they get the lock, and a context without a keeper does its
+ * work. For waits that are rare and have no bell. */
+void waiting_pause(struct ripc *ripc);
+
+/* Lets another thread in, if one wants to: called with the lock held, between
+ * the pieces of long work. */
+void waiting_give_way(struct ripc *ripc);

@@ -1,0 +1,150 @@
+#include "ripc/group/group.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define GROUP_OLD_NSEC      (100 * 1000 * 1000LL)
+#define GROUP_PATIENCE_NSEC (5 * NSEC_PER_SEC)
+
+static struct group *group_get(struct ripc_service *service, ripc_id id)
+{
+    struct group *group = id_map_get(&service->groups, id);
+    if (group)
+        return group;
+    group = calloc(1, sizeof *group);
+    if (!group || !id_map_put(&service->groups, id, group)) {
+        free(group);
+        return NULL;
+    }
+    group->id = id;
+    return group;
+}
+
+/* A message to a group that the sender is in does not come back to it. */
+static unsigned group_list(struct ripc_service *service, ripc_id id, ripc_id *members)
+{
+    struct claim claims[GROUP_MEMBERS_MAX];
+    unsigned known = names_known(service->ripc->names, id, claims, GROUP_MEMBERS_MAX);
+    unsigned count = 0;
+    for (unsigned i = 0; i < known && i < GROUP_MEMBERS_MAX; i++)
+        if (claims[i].group && claims[i].member != service->id)
+            members[count++] = claims[i].member;
+    return count;
+}
+
+static bool group_exists(struct ripc_service *service, ripc_id id)
+{
+    struct claim claim;
+    names_ask(service->ripc->names, id);
+    return names_known(service->ripc->names, id, &claim, 1) > 0 && claim.group;
+}
+
+struct group *group_find(struct ripc_service *service, ripc_id id)
+{
+    struct group *group = id_map_get(&service->groups, id);
+    if (!group || !group->sent_to) {
+        if (!group && !group_exists(service, id))
+            return NULL;
+        group = group_get(service, id);
+        if (!group)
+            return NULL;
+        group->sent_to = true;
+    }
+    nsec now = clock_now();
+    if (!group->looked_at || now - group->looked_at > GROUP_OLD_NSEC) {
+        names_ask(service->ripc->names, id);
+        group->count = group_list(service, id, group->members);
+        group->looked_at = now;
+    }
+    return group;
+}
+
+void group_changed(struct ripc_service *service, ripc_id id)
+{
+    struct group *group = id_map_get(&service->groups, id);
+    if (group)
+        group->looked_at = 0;
+}
+
+void group_announced(struct ripc_service *service, ripc_id id, int status)
+{
+    struct group *group = id_map_get(&service->groups, id);
+    if (!group)
+        return;
+    group->settled = true;
+    group->status = status;
+    doorbell_ring(&service->bell);
+}
+
+static int group_look(void *argument)
+{
+    const struct group *group = argument;
+    return group->settled;
+}
+
+static int group_join(struct ripc_service *service, ripc_id id)
+{
+    struct ripc *ripc = service->ripc;
+    struct group *group = group_get(service, id);
+    if (!group)
+        return -ENOMEM;
+    if (group->joined)
+        return -EALREADY;
+    struct claim claim = {
+        .id = id,
+        .member = service->id,
+        .group = true,
+        .incarnation = (uint64_t)clock_wall(),
+        .place = ripc->place,
+        .pid = getpid(),
+    };
+    group->settled = false;
+    int result = names_announce(ripc->names, &claim);
+    if (result)
+        return result;
+    result = service_wait(service, group_look, group, clock_after(GROUP_PATIENCE_NSEC));
+    if (result == 1)
+        result = group->status;
+    group->joined = result == 0;
+    if (result)
+        names_withdraw(ripc->names, id, service->id);
+    return result;
+}
+
+void groups_leave(struct ripc_service *service)
+{
+    size_t cursor = 0;
+    struct group *group;
+    while ((group = id_map_next(&service->groups, &cursor))) {
+        if (group->joined)
+            names_withdraw(service->ripc->names, group->id, service->id);
+        free(group);
+    }
+    id_map_fini(&service->groups);
+}
+
+int ripc_join(struct ripc_service *service, ripc_id id)
+{
+    if (id == 0 || id == service->id)
+        return -EINVAL;
+    lock_take(&service->ripc->lock);
+    int result = group_join(service, id);
+    lock_drop(&service->ripc->lock);
+    return result;
+}
+
+int ripc_leave(struct ripc_service *service, ripc_id id)
+{
+    struct ripc *ripc = service->ripc;
+    int result = -ENOENT;
+    lock_take(&ripc->lock);
+    struct group *group = id_map_get(&service->groups, id);
+    if (group && group->joined) {
+        names_withdraw(ripc->names, id, service->id);
+        group->joined = false;
+        result = 0;
+    }
+    lock_drop(&ripc->lock);
+    return result;
+}

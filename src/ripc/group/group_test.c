@@ -1,0 +1,101 @@
+#include "ripc/group/group.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "ripc/scene.h"
+
+#define MEMBERS 4
+
+static void all_members_get_it_but_the_sender(void **state)
+{
+    struct ripc *contexts[MEMBERS] = {0};
+    struct ripc_service *members[MEMBERS];
+    for (unsigned i = 0; i < MEMBERS; i++) {
+        contexts[i] = i == 1 ? contexts[0] : scene_open(NULL); /* two share a context */
+        members[i] = scene_bind(contexts[i], 100 + i);
+        assert_int_equal(ripc_join(members[i], 77), 0);
+        assert_int_equal(ripc_join(members[i], 77), -EALREADY);
+    }
+    assert_int_equal(ripc_send(members[0], 77, "all", 4, scene_deadline()), 0);
+    for (unsigned i = 1; i < MEMBERS; i++) {
+        struct ripc_message message = scene_receive(members[i]);
+        assert_string_equal(message.data, "all");
+        assert_int_equal(message.from, 100);
+        assert_int_equal(message.to, 77);
+        ripc_release(&message);
+    }
+    struct ripc_message message;
+    assert_int_equal(ripc_receive(members[0], &message, 1, RIPC_NOW), -EAGAIN);
+
+    /* Who left gets nothing; who is left does. */
+    assert_int_equal(ripc_leave(members[3], 77), 0);
+    assert_int_equal(ripc_leave(members[3], 77), -ENOENT);
+    int64_t deadline = scene_deadline();
+    while (ripc_receive(members[2], &message, 1, ripc_after(1000)) != 1) {
+        assert_true(ripc_now() < deadline);
+        ripc_send(members[0], 77, "rest", 5, scene_deadline());
+    }
+    ripc_release(&message);
+    for (unsigned i = 0; i < MEMBERS; i++)
+        if (i != 1)
+            scene_close(contexts[i]);
+}
+
+static void a_long_item_completes_when_all_have_it(void **state)
+{
+    struct ripc *contexts[3];
+    struct ripc_service *members[3];
+    for (unsigned i = 0; i < 3; i++) {
+        contexts[i] = scene_open(NULL);
+        members[i] = scene_bind(contexts[i], 0);
+        if (i)
+            assert_int_equal(ripc_join(members[i], 77), 0);
+    }
+    char *data = ripc_alloc(contexts[0], 100000);
+    char to[100000];
+    memset(data, 'x', 100000);
+    struct iovec item = {data, 100000};
+    struct ripc_send send = {
+        .to = 77, .longs = &item, .long_count = 1, .deadline = scene_deadline()};
+    int64_t operation = ripc_send_message(members[0], &send);
+    assert_true(operation > 0);
+    for (unsigned i = 1; i < 3; i++) {
+        assert_int_equal(ripc_wait(members[0], operation, RIPC_NOW), -EAGAIN);
+        struct ripc_message message = scene_receive(members[i]);
+        assert_int_equal(ripc_fetch(&message, 0, to, sizeof to, scene_deadline()), 0);
+        assert_memory_equal(to, data, 100000);
+        ripc_release(&message);
+    }
+    assert_int_equal(ripc_wait(members[0], operation, scene_deadline()), 0);
+    for (unsigned i = 0; i < 3; i++)
+        scene_close(contexts[i]);
+}
+
+static void an_empty_group_is_nobody(void **state)
+{
+    struct ripc *ripc = scene_open(NULL);
+    struct ripc_service *service = scene_bind(ripc, 0);
+    assert_int_equal(ripc_send(service, 77, "x", 1, scene_deadline()), -ENOENT);
+    assert_int_equal(ripc_join(service, 0), -EINVAL);
+    assert_int_equal(ripc_join(service, 77), 0);
+    assert_int_equal(ripc_send(service, 77, "x", 1, scene_deadline()), -ENOENT);
+    scene_close(ripc);
+}
+
+static void a_group_is_found_after_a_send_that_found_nobody(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(here, 1), *member = scene_bind(there, 2);
+    assert_int_equal(ripc_send(sender, 77, "too early", 10, scene_deadline()), -ENOENT);
+    assert_int_equal(ripc_join(member, 77), 0);
+    assert_int_equal(ripc_send(sender, 77, "now", 4, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(member);
+    assert_string_equal(message.data, "now");
+    ripc_release(&message);
+    scene_close(here);
+    scene_close(there);
+}
+
+TEST_MAIN(SCENE(all_members_get_it_but_the_sender), SCENE(a_long_item_completes_when_all_have_it),
+          SCENE(an_empty_group_is_nobody), SCENE(a_group_is_found_after_a_send_that_found_nobody))

@@ -1,0 +1,86 @@
+#include "ripc/group/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct watch {
+    ripc_id id;
+    uint64_t context; /* of whoever has it; 0: nobody */
+    uint64_t incarnation;
+};
+
+void watch_found(struct ripc_service *service, const struct claim *claim)
+{
+    struct watch *watch = id_map_get(&service->watches, claim->id);
+    if (!watch || (watch->context && claim->incarnation <= watch->incarnation))
+        return;
+    enum ripc_event_kind kind = watch->context ? RIPC_MOVED : RIPC_UP;
+    watch->context = claim->place.context;
+    watch->incarnation = claim->incarnation;
+    service_tell(service, &(struct ripc_event){.kind = kind, .id = claim->id});
+}
+
+void watch_gone(struct ripc_service *service, const struct claim *claim)
+{
+    struct watch *watch = id_map_get(&service->watches, claim->id);
+    if (!watch || watch->context != claim->place.context ||
+        claim->incarnation < watch->incarnation) /* it was bound anew there */
+        return;
+    watch->context = 0;
+    service_tell(service, &(struct ripc_event){.kind = RIPC_DOWN, .id = claim->id});
+}
+
+void watches_drop(struct ripc_service *service)
+{
+    size_t cursor = 0;
+    struct watch *watch;
+    while ((watch = id_map_next(&service->watches, &cursor)))
+        free(watch);
+    id_map_fini(&service->watches);
+}
+
+static int watch_add(struct ripc_service *service, ripc_id id)
+{
+    if (id_map_get(&service->watches, id))
+        return -EALREADY;
+    struct watch *watch = calloc(1, sizeof *watch);
+    if (!watch || !id_map_put(&service->watches, id, watch)) {
+        free(watch);
+        return -ENOMEM;
+    }
+    watch->id = id;
+    names_ask(service->ripc->names, id); /* who is known is news, too */
+    struct claim claim;
+    if (names_known(service->ripc->names, id, &claim, 1) > 0)
+        watch_found(service, &claim);
+    return 0;
+}
+
+int ripc_watch(struct ripc_service *service, ripc_id id)
+{
+    lock_take(&service->ripc->lock);
+    int result = watch_add(service, id);
+    lock_drop(&service->ripc->lock);
+    return result;
+}
+
+int watch_state(struct ripc_service *service, ripc_id id, uint64_t *incarnation, bool *is_up)
+{
+    lock_take(&service->ripc->lock);
+    const struct watch *watch = id_map_get(&service->watches, id);
+    if (watch) {
+        *incarnation = watch->incarnation;
+        *is_up = watch->context != 0;
+    }
+    lock_drop(&service->ripc->lock);
+    return watch ? 0 : -ENOENT;
+}
+
+int ripc_unwatch(struct ripc_service *service, ripc_id id)
+{
+    lock_take(&service->ripc->lock);
+    struct watch *watch = id_map_take(&service->watches, id);
+    free(watch);
+    lock_drop(&service->ripc->lock);
+    return watch ? 0 : -ENOENT;
+}

@@ -1,0 +1,49 @@
+#pragma once
+/* reach_pair: what tests of reach begin with. */
+
+#include <errno.h>
+
+#include "ripc/memory/reach.h"
+#include "ripc/scene.h"
+
+#define ROW 8192 /* bytes: two pages */
+
+/* An owner of memory and a peer that reaches it, each in a context of its own. */
+struct pair {
+    struct ripc *here, *there;
+    struct ripc_service *owner, *peer;
+    struct apart apart;
+    struct ripc_grant grant;
+};
+
+static inline void pair_open(struct pair *pair, const struct ripc_config *config, uint32_t rights)
+{
+    pair->here = scene_open(config);
+    pair->there = scene_open(config);
+    pair->owner = scene_bind(pair->here, 1);
+    pair->peer = scene_bind(pair->there, 2);
+    assert_int_equal(apart_open(pair->here, ROW, &pair->apart), 0);
+    assert_int_equal(ripc_grant(pair->owner, 2, pair->apart.base, ROW, rights, &pair->grant), 0);
+}
+
+static inline void pair_close(struct pair *pair)
+{
+    apart_close(pair->here, &pair->apart);
+    scene_close(pair->there);
+    scene_close(pair->here);
+}
+
+static inline struct reach *pair_reach(struct pair *pair)
+{
+    struct reach *reach = NULL;
+    assert_int_equal(reach_open(pair->peer, &pair->grant, scene_deadline(), &reach), 0);
+    return reach;
+}
+
+static inline void wait_until_lost(struct ripc *ripc, const struct reach *reach)
+{
+    for (int64_t end = scene_deadline(); !reach_is_lost(reach);) {
+        assert_true(ripc_now() < end);
+        ripc_progress(ripc);
+    }
+}

@@ -1,0 +1,306 @@
+#include "ripc/memory/reach.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "ripc/memory/reach_pair.h"
+#include "transport/wake/thread.h"
+
+/* ---- shared memory ---- */
+
+static void what_is_written_there_is_seen_here(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
+    for (size_t i = 0; i < ROW; i++)
+        assert_int_equal(pair.apart.base[i], 0);
+    struct reach *reach = pair_reach(&pair);
+    uint8_t *mapped = reach_mapping(reach);
+    assert_non_null(mapped);
+    assert_ptr_not_equal(mapped, pair.apart.base);
+    assert_int_equal(reach_size(reach), ROW);
+    assert_false(reach_is_lost(reach));
+    assert_false(reach_is_polled(reach));
+    assert_false(reach_needs_progress(pair.there));
+    assert_int_equal(reach_progress(pair.there), 0);
+    mapped[0] = 11;
+    mapped[ROW - 1] = 12;
+    assert_int_equal(pair.apart.base[0], 11);
+    assert_int_equal(pair.apart.base[ROW - 1], 12);
+    pair.apart.base[5] = 13;
+    assert_int_equal(mapped[5], 13);
+
+    /* The same by transfers, from and to any memory. */
+    struct transfer transfer = {0};
+    char word[] = "written", back[sizeof word];
+    assert_int_equal(reach_write(reach, 100, word, sizeof word, &transfer), 1);
+    assert_memory_equal(pair.apart.base + 100, word, sizeof word);
+    assert_int_equal(reach_read(reach, 100, back, sizeof back, &transfer), 1);
+    assert_memory_equal(back, word, sizeof word);
+    assert_int_equal(reach_write(reach, ROW - 3, word, 4, &transfer), -ERANGE);
+    assert_int_equal(reach_read(reach, UINT64_MAX, back, 2, &transfer), -ERANGE);
+    assert_int_equal(reach_write(reach, ROW, word, 0, &transfer), 1);
+    reach_close(reach);
+    pair_close(&pair);
+}
+
+/* A grantee has a file that holds nothing else. */
+static void only_the_granted_memory_is_shared(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
+    struct apart other;
+    assert_int_equal(apart_open(pair.here, ROW, &other), 0);
+    struct ripc_grant part;
+    assert_int_equal(ripc_grant(pair.owner, 2, pair.apart.base + 4096, 64, RIPC_READ, &part), 0);
+    struct reach *whole = pair_reach(&pair), *piece = NULL;
+    assert_int_equal(reach_open(pair.peer, &part, scene_deadline(), &piece), 0);
+    assert_int_equal(reach_size(piece), 64);
+    assert_ptr_equal((uint8_t *)reach_mapping(piece), (uint8_t *)reach_mapping(whole) + 4096);
+    assert_int_equal(ripc_grant(pair.owner, 2, other.base, ROW + 1, RIPC_READ, &part), -EFAULT);
+    assert_int_equal(ripc_free(pair.here, other.base), -EINVAL);
+    assert_int_equal(ripc_unregister(pair.here, other.base), -ENOENT);
+    assert_int_equal(ripc_register(pair.here, other.base, ROW), -EEXIST);
+    reach_close(whole);
+    reach_close(piece);
+    apart_close(pair.here, &other);
+    pair_close(&pair);
+}
+
+static void a_right_that_was_not_given_is_refused(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, NULL, RIPC_READ);
+    pair.apart.base[7] = 77;
+    struct reach *reach = pair_reach(&pair), *stolen = NULL;
+    struct transfer transfer = {0};
+    uint8_t byte = 1;
+    const uint8_t *mapped = reach_mapping(reach);
+    assert_int_equal(mapped[7], 77);
+    assert_int_equal(reach_write(reach, 7, &byte, 1, &transfer), -EACCES);
+    assert_int_equal(reach_read(reach, 7, &byte, 1, &transfer), 1);
+    assert_int_equal(byte, 77);
+    /* The mapping itself does not let a mistake through: the process would be ended by it. */
+    pid_t child = fork();
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL); /* the test's own would go on with the next one */
+        *(volatile uint8_t *)(uintptr_t)(mapped + 7) = 1;
+        _exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
+    assert_int_equal(pair.apart.base[7], 77);
+
+    struct ripc *elsewhere = scene_open(NULL);
+    struct ripc_service *stranger = scene_bind(elsewhere, 3);
+    assert_int_equal(reach_open(stranger, &pair.grant, scene_deadline(), &stolen), -EACCES);
+    struct ripc_grant guess = pair.grant;
+    guess.key ^= 1;
+    assert_int_equal(reach_open(pair.peer, &guess, scene_deadline(), &stolen), -EACCES);
+    guess.owner = 99;
+    assert_int_equal(reach_open(pair.peer, &guess, scene_deadline(), &stolen), -ENOENT);
+    assert_null(stolen);
+    scene_close(elsewhere);
+    reach_close(reach);
+    pair_close(&pair);
+}
+
+static void the_dead_can_still_be_read(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
+    struct reach *reach = pair_reach(&pair);
+    uint8_t *mapped = reach_mapping(reach);
+    struct transfer transfer = {0};
+    uint8_t byte = 0;
+    memset(pair.apart.base, 42, ROW);
+    apart_close(pair.here, &pair.apart);
+    scene_close(pair.here);
+    wait_until_lost(pair.there, reach);
+    for (size_t i = 0; i < ROW; i++)
+        assert_int_equal(mapped[i], 42);
+    assert_true(reach_write(reach, 0, &byte, 1, &transfer) < 0);
+    assert_int_equal(reach_size(reach), ROW);
+    /* The service may go first. */
+    assert_int_equal(ripc_unbind(pair.peer), 0);
+    assert_int_equal(mapped[ROW - 1], 42);
+    reach_close(reach);
+    scene_close(pair.there);
+}
+
+static void revoking_waits_until_the_reach_is_closed(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
+    struct reach *reach = pair_reach(&pair), *again = NULL;
+    uint8_t *mapped = reach_mapping(reach);
+    struct transfer transfer = {0};
+    pair.apart.base[3] = 3;
+    assert_int_equal(ripc_revoke(pair.owner, &pair.grant, ripc_after(SCENE_SECOND / 50)),
+                     -ETIMEDOUT);
+    wait_until_lost(pair.there, reach);
+    assert_int_equal(mapped[3], 3); /* it is there, though we shall not use it any more */
+    assert_int_equal(reach_write(reach, 3, "x", 1, &transfer), -EACCES);
+    assert_int_equal(reach_open(pair.peer, &pair.grant, scene_deadline(), &again), -EACCES);
+    reach_close(reach);
+    assert_int_equal(ripc_revoke(pair.owner, &pair.grant, scene_deadline()), 0);
+    assert_int_equal(reach_open(pair.peer, &pair.grant, scene_deadline(), &again), -EACCES);
+    pair_close(&pair);
+}
+
+/* ---- other memory at the same address ---- */
+
+struct watching {
+    const _Atomic uint64_t *word;
+    _Atomic bool stop;
+    uint64_t looks, changes; /* after the end */
+};
+
+static void *watch(void *argument)
+{
+    struct watching *watching = argument;
+    uint64_t before = 0;
+    while (!atomic_load(&watching->stop)) {
+        uint64_t now = atomic_load_explicit(watching->word, memory_order_relaxed);
+        assert_true(now == 0 || now == 5);
+        watching->changes += now != before;
+        before = now;
+        watching->looks++;
+    }
+    return NULL;
+}
+
+static void renewed_memory_is_out_of_reach_of_whoever_had_it(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)pair.apart.base;
+    struct watching watching = {.word = word};
+    struct thread watcher = {0};
+    assert_int_equal(thread_start(&watcher, "watch", watch, &watching), 0);
+    for (unsigned round = 0; round < 100; round++) {
+        struct reach *reach = pair_reach(&pair), *again = NULL;
+        _Atomic uint64_t *far = reach_mapping(reach);
+        uint8_t *base = pair.apart.base;
+        bool keep = round % 2;
+        atomic_store(far, 5);
+        assert_int_equal(atomic_load(word), 5);
+        assert_int_equal(apart_renew(pair.here, &pair.apart, keep), 0);
+        assert_ptr_equal(pair.apart.base, base);
+        assert_ptr_equal(pair.apart.file.base, base);
+        assert_int_equal(atomic_load(word), keep ? 5 : 0);
+        atomic_store(far, 6); /* the watcher would see it */
+        assert_int_equal(atomic_load(word), keep ? 5 : 0);
+        wait_until_lost(pair.there, reach);
+        assert_int_equal(atomic_load(far), 6);
+        assert_int_equal(reach_open(pair.peer, &pair.grant, scene_deadline(), &again), -EACCES);
+        assert_int_equal(ripc_revoke(pair.owner, &pair.grant, scene_deadline()), -ENOENT);
+        reach_close(reach);
+        atomic_store(word, 0);
+        assert_int_equal(ripc_grant(pair.owner, 2, base, ROW, RIPC_READ | RIPC_WRITE, &pair.grant),
+                         0);
+    }
+    atomic_store(&watching.stop, true);
+    thread_join(&watcher);
+    assert_true(watching.looks > 0);
+    pair_close(&pair);
+}
+
+/* A revoke that waits meanwhile ends: there is nothing left to revoke. */
+static void *renew_soon(void *argument)
+{
+    struct pair *pair = argument;
+    usleep(20000);
+    assert_int_equal(apart_renew(pair->here, &pair->apart, true), 0);
+    return NULL;
+}
+
+static void renewing_ends_a_revoke_that_waits(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
+    struct reach *reach = pair_reach(&pair);
+    struct thread renewer = {0};
+    assert_int_equal(thread_start(&renewer, "renew", renew_soon, &pair), 0);
+    assert_int_equal(ripc_revoke(pair.owner, &pair.grant, scene_deadline()), 0);
+    thread_join(&renewer);
+    reach_close(reach);
+    pair_close(&pair);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    struct ripc *ripc = scene_open(NULL);
+    struct apart apart;
+    assert_int_equal(apart_open(ripc, 0, &apart), -EINVAL);
+    assert_int_equal(apart_open(ripc, (size_t)1 << 46, &apart), -ENOMEM);
+    assert_null(apart.base);
+    apart_close(ripc, &apart); /* harmless */
+    scene_close(ripc);
+}
+
+/* ---- closing in any order ---- */
+
+static void everything_may_end_in_any_order(void **state)
+{
+    for (unsigned order = 0; order < 3; order++) {
+        struct pair pair;
+        pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
+        struct reach *reach = pair_reach(&pair), *second = pair_reach(&pair);
+        uint8_t *mapped = reach_mapping(reach);
+        assert_ptr_equal(mapped, reach_mapping(second));
+        mapped[9] = 9;
+        if (order == 0) { /* the memory first */
+            apart_close(pair.here, &pair.apart);
+            wait_until_lost(pair.there, reach);
+            assert_int_equal(mapped[9], 9);
+            reach_close(second);
+            assert_int_equal(mapped[9], 9);
+            reach_close(reach);
+        } else if (order == 1) { /* the service that gave it first */
+            assert_int_equal(ripc_unbind(pair.owner), 0);
+            wait_until_lost(pair.there, second);
+            assert_int_equal(mapped[9], 9);
+            reach_close(reach);
+            reach_close(second);
+        } else {
+            reach_close(reach);
+            reach_close(second);
+        }
+        pair_close(&pair);
+    }
+}
+
+static void contexts_without_a_keeper_work_too(void **state)
+{
+    struct ripc_config config = {.flags = RIPC_MANUAL};
+    struct pair pair;
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE); /* the owner has one: somebody must answer */
+    struct ripc *manual = scene_open(&config);
+    struct ripc_service *service = scene_bind(manual, 5);
+    struct ripc_grant grant;
+    struct reach *reach = NULL;
+    assert_int_equal(ripc_grant(pair.owner, 5, pair.apart.base, ROW, RIPC_WRITE, &grant), 0);
+    assert_int_equal(reach_open(service, &grant, scene_deadline(), &reach), 0);
+    *(uint8_t *)reach_mapping(reach) = 1;
+    assert_int_equal(pair.apart.base[0], 1);
+    assert_int_equal(apart_renew(pair.here, &pair.apart, false), 0);
+    for (int64_t end = scene_deadline(); !reach_is_lost(reach);) {
+        assert_true(ripc_now() < end);
+        reach_progress(manual);
+    }
+    reach_close(reach);
+    scene_close(manual);
+    pair_close(&pair);
+}
+
+TEST_MAIN(SCENE(what_is_written_there_is_seen_here), SCENE(only_the_granted_memory_is_shared),
+          SCENE(a_right_that_was_not_given_is_refused), SCENE(the_dead_can_still_be_read),
+          SCENE(revoking_waits_until_the_reach_is_closed),
+          SCENE(renewed_memory_is_out_of_reach_of_whoever_had_it),
+          SCENE(renewing_ends_a_revoke_that_waits), SCENE(what_does_not_fit_is_refused),
+          SCENE(everything_may_end_in_any_order), SCENE(contexts_without_a_keeper_work_too))

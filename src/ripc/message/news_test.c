@@ -1,0 +1,197 @@
+/* News: notifications, watches, event loops. */
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "ripc/core/service.h"
+#include "ripc/group/watch.h"
+#include "ripc/scene.h"
+
+struct seen {
+    _Atomic uint64_t count; /* written by the library's thread; release carries value */
+    _Atomic uint64_t value;
+};
+
+static void on_notice(void *argument, uint64_t count, uint64_t value)
+{
+    struct seen *seen = argument;
+    atomic_store_explicit(&seen->value, value, memory_order_relaxed);
+    atomic_fetch_add_explicit(&seen->count, count, memory_order_release);
+}
+
+static void notifications_call_back_and_none_is_lost(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(here, 0);
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    struct seen seen = {0};
+    assert_int_equal(ripc_notice_open(there, on_notice, &seen, &notice, &handle), 0);
+    for (uint64_t i = 1; i <= 1000; i++)
+        assert_int_equal(ripc_notify(sender, &handle, i, scene_deadline()), 0);
+    int64_t deadline = scene_deadline();
+    while (atomic_load_explicit(&seen.count, memory_order_acquire) < 1000)
+        assert_true(ripc_now() < deadline);
+    assert_int_equal(seen.count, 1000);
+    assert_int_equal(seen.value, 1000);
+    assert_int_equal(ripc_notice_fd(notice), -EINVAL);
+    assert_int_equal(ripc_notice_close(notice), 0);
+    assert_int_equal(ripc_notify(sender, &handle, 1, scene_deadline()), 0); /* nobody hears it */
+    scene_close(here);
+    scene_close(there);
+}
+
+static void a_handle_counts_and_its_descriptor_shows_it(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(here, 0);
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    uint64_t value = 0;
+    assert_int_equal(ripc_notice_open(there, NULL, NULL, &notice, &handle), 0);
+    assert_int_equal(ripc_notice_wait(notice, &value, RIPC_NOW), -EAGAIN);
+    for (uint64_t i = 1; i <= 3; i++)
+        assert_int_equal(ripc_notify(sender, &handle, 10 * i, scene_deadline()), 0);
+    struct pollfd pollfd = {.fd = ripc_notice_fd(notice), .events = POLLIN};
+    assert_int_equal(poll(&pollfd, 1, 20000), 1);
+    int heard = 0;
+    while (heard < 3) {
+        int count = ripc_notice_wait(notice, &value, scene_deadline());
+        assert_true(count > 0);
+        heard += count;
+    }
+    assert_int_equal(heard, 3);
+    assert_int_equal(value, 30);
+    assert_int_equal(poll(&pollfd, 1, 0), 0);
+    struct ripc_handle guess = {handle.service, handle.token ^ 1};
+    assert_int_equal(ripc_notify(sender, &guess, 1, scene_deadline()), 0);
+    assert_int_equal(ripc_notice_wait(notice, &value, ripc_after(SCENE_SECOND / 50)), -ETIMEDOUT);
+    assert_int_equal(ripc_notice_close(notice), 0);
+    scene_close(here);
+    scene_close(there);
+}
+
+static void notifications_come_without_threads_too(void **state)
+{
+    struct ripc_config config = {.flags = RIPC_MANUAL};
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(&config);
+    struct ripc_service *sender = scene_bind(here, 0);
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    struct seen seen = {0};
+    assert_int_equal(ripc_notice_open(there, on_notice, &seen, &notice, &handle), 0);
+    int64_t deadline = scene_deadline();
+    int result;
+    while ((result = ripc_notify(sender, &handle, 5, RIPC_NOW)) == -EAGAIN)
+        ripc_progress(there);
+    assert_int_equal(result, 0);
+    while (seen.count == 0 && ripc_now() < deadline)
+        ripc_progress(there);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.value, 5);
+    scene_close(here);
+    scene_close(there);
+}
+
+static void next_event_is(struct ripc_service *service, enum ripc_event_kind kind, ripc_id id)
+{
+    struct ripc_event event;
+    assert_int_equal(ripc_poll(service, &event, 1, scene_deadline()), 1);
+    assert_int_equal(event.kind, kind);
+    assert_int_equal(event.id, id);
+}
+
+static void a_watched_id_comes_and_goes(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc_service *watcher = scene_bind(here, 0);
+    assert_int_equal(ripc_watch(watcher, 42), 0);
+    assert_int_equal(ripc_watch(watcher, 42), -EALREADY);
+    for (unsigned life = 0; life < 2; life++) {
+        struct ripc *there = scene_open(NULL);
+        scene_bind(there, 42);
+        next_event_is(watcher, RIPC_UP, 42);
+        scene_close(there);
+        next_event_is(watcher, RIPC_DOWN, 42);
+    }
+    assert_int_equal(ripc_unwatch(watcher, 42), 0);
+    assert_int_equal(ripc_unwatch(watcher, 42), -ENOENT);
+    scene_close(here);
+}
+
+static void an_event_loop_is_woken_by_a_message(void **state)
+{
+    const struct ripc_config configs[] = {{0}, {.flags = RIPC_MANUAL}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct ripc *here = scene_open(NULL);
+        struct ripc *there = scene_open(&configs[i]);
+        struct ripc_service *client = scene_bind(here, 0);
+        struct ripc_service *server = scene_bind(there, 42);
+        int fd = ripc_fd(server);
+        assert_true(fd >= 0);
+        for (unsigned round = 0; round < 20; round++) {
+            struct pollfd pollfd = {.fd = fd, .events = POLLIN};
+            struct ripc_message message;
+            int result = ripc_send(client, 42, "x", 1, RIPC_NOW);
+            /* Not connected before the first: the loop serves that, too. */
+            for (;;) {
+                int armed = ripc_arm(server);
+                if (armed == 0)
+                    assert_true(poll(&pollfd, 1, result ? 10 : 20000) >= 0);
+                else
+                    assert_int_equal(armed, -EAGAIN);
+                if (result == -EAGAIN)
+                    result = ripc_send(client, 42, "x", 1, RIPC_NOW);
+                if (ripc_receive(server, &message, 1, RIPC_NOW) == 1)
+                    break;
+            }
+            assert_int_equal(result, 0);
+            ripc_release(&message);
+        }
+        scene_close(here);
+        scene_close(there);
+    }
+}
+
+static void one_wait_sees_messages_events_and_a_word_from_a_thread(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *service = scene_bind(here, 1), *peer = scene_bind(there, 2);
+    _Atomic bool woken = false;
+    uint64_t first = 0, second = 0;
+    bool is_up = false;
+    assert_int_equal(service_await(service, &woken, RIPC_NOW), -EAGAIN);
+    service_wake(service, &woken);
+    assert_int_equal(service_await(service, &woken, scene_deadline()), SERVICE_WOKEN);
+    assert_int_equal(service_await(service, &woken, RIPC_NOW), -EAGAIN);
+
+    assert_int_equal(ripc_send(peer, 1, "hello", 6, scene_deadline()), 0);
+    assert_int_equal(service_await(service, &woken, scene_deadline()), 1);
+    struct ripc_message message = scene_receive(service);
+    ripc_release(&message);
+
+    struct ripc_event event;
+    assert_int_equal(watch_state(service, 2, &first, &is_up), -ENOENT);
+    assert_int_equal(ripc_watch(service, 2), 0);
+    assert_int_equal(service_await(service, &woken, scene_deadline()), 1);
+    assert_int_equal(ripc_poll(service, &event, 1, scene_deadline()), 1);
+    assert_int_equal(watch_state(service, 2, &first, &is_up), 0);
+    assert_true(is_up && first == peer->incarnation);
+    ripc_unbind(peer);
+    assert_int_equal(ripc_poll(service, &event, 1, scene_deadline()), 1);
+    assert_int_equal(event.kind, RIPC_DOWN);
+    assert_int_equal(watch_state(service, 2, &second, &is_up), 0);
+    assert_true(!is_up && second == first);
+    scene_close(here);
+    scene_close(there);
+}
+
+TEST_MAIN(SCENE(notifications_call_back_and_none_is_lost),
+          SCENE(a_handle_counts_and_its_descriptor_shows_it),
+          SCENE(notifications_come_without_threads_too), SCENE(a_watched_id_comes_and_goes),
+          SCENE(an_event_loop_is_woken_by_a_message),
+          SCENE(one_wait_sees_messages_events_and_a_word_from_a_thread))

@@ -1,0 +1,302 @@
+#include "ripc/message/notice.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "ripc/core/remote.h"
+#include "ripc/core/service.h"
+#include "ripc/message/message.h"
+
+/* The thread looks at `closing` at least this often. */
+#define NOTICE_NAP_NSEC (1000 * 1000 * 1000LL)
+
+struct ripc_notice {
+    struct ripc *ripc;
+    struct list due_node; /* in the context's list of those to call back */
+    uint64_t token;
+    ripc_notice_callback *callback;
+    void *argument;
+    struct doorbell bell; /* for ripc_notice_wait and ripc_notice_fd */
+    uint64_t count;       /* not yet taken */
+    uint64_t value;       /* the last */
+    bool calling;         /* its callback runs ... */
+    uintptr_t caller;     /* ... on this thread */
+    bool closed;          /* from inside: freed when that returns */
+    bool closing;         /* from outside: waits until that returns */
+    uint32_t waiters;
+};
+
+int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size)
+{
+    uint64_t token;
+    uint64_t value;
+    int result = message_notify_read(body, size, &token, &value);
+    if (result)
+        return result;
+    struct ripc_notice *notice = id_map_get(&ripc->notice_map, token);
+    if (!notice || notice->closed || notice->closing) {
+        ripc->stats.dropped_unknown++;
+        return 0;
+    }
+    notice->count++;
+    notice->value = value;
+    if (notice->callback) {
+        list_remove(&notice->due_node);
+        list_append(&ripc->notices_due, &notice->due_node);
+    } else {
+        doorbell_ring_always(&notice->bell);
+        if (ripc->manual)
+            doorbell_ring(&ripc->notices->bell); /* where ripc_notice_wait waits then */
+    }
+    return 0;
+}
+
+static void notice_free(struct ripc_notice *notice)
+{
+    list_remove(&notice->due_node);
+    id_map_take(&notice->ripc->notice_map, notice->token);
+    doorbell_close(&notice->bell);
+    free(notice);
+}
+
+/* Runs the callback of one that is due, without the lock. */
+static void notice_call(struct ripc_notice *notice)
+{
+    struct ripc *ripc = notice->ripc;
+    uint64_t count = notice->count;
+    uint64_t value = notice->value;
+    notice->count = 0;
+    notice->calling = true;
+    notice->caller = lock_self();
+    lock_drop(&ripc->lock);
+    notice->callback(notice->argument, count, value);
+    lock_take(&ripc->lock);
+    notice->calling = false;
+    if (notice->closed)
+        notice_free(notice);
+}
+
+static int notices_look(void *argument)
+{
+    struct ripc *ripc = argument;
+    struct ripc_message none;
+    /* Notifications are taken on the way; a message to this service is nobody's. */
+    if (arrivals_take(ripc->notices, &none, 1) > 0) {
+        lock_drop(&ripc->lock);
+        ripc_release(&none);
+        lock_take(&ripc->lock);
+    }
+    return ripc->notices_closing || !list_is_empty(&ripc->notices_due);
+}
+
+int notices_deliver(struct ripc *ripc, int64_t deadline)
+{
+    int called = 0;
+    lock_take(&ripc->lock);
+    if (ripc->notices) {
+        service_wait(ripc->notices, notices_look, ripc, deadline);
+        struct list *node;
+        while ((node = list_take(&ripc->notices_due))) {
+            notice_call(container_of(node, struct ripc_notice, due_node));
+            called++;
+        }
+    }
+    lock_drop(&ripc->lock);
+    return called;
+}
+
+static void *notices_run(void *argument)
+{
+    struct ripc *ripc = argument;
+    for (;;) {
+        notices_deliver(ripc, clock_after(NOTICE_NAP_NSEC));
+        lock_take(&ripc->lock);
+        bool closing = ripc->notices_closing;
+        lock_drop(&ripc->lock);
+        if (closing)
+            return NULL;
+    }
+}
+
+/* With the lock held. */
+static int notices_open(struct ripc *ripc)
+{
+    while (ripc->notices_opening) /* another thread does it */
+        waiting_pause(ripc);
+    if (ripc->notices)
+        return 0;
+    ripc->notices_opening = true;
+    int result = service_open(ripc, 0, true, &ripc->notices);
+    ripc->notices_opening = false;
+    if (result || ripc->manual)
+        return result;
+    result = thread_start(&ripc->notifier, "weft-notice", notices_run, ripc);
+    if (result) {
+        service_close(ripc->notices);
+        ripc->notices = NULL;
+    }
+    return result;
+}
+
+void notices_close(struct ripc *ripc)
+{
+    ripc->notices_closing = true;
+    if (ripc->notices)
+        doorbell_ring(&ripc->notices->bell);
+    lock_drop(&ripc->lock);
+    thread_join(&ripc->notifier);
+    lock_take(&ripc->lock);
+    size_t cursor = 0;
+    struct ripc_notice *notice;
+    while ((notice = id_map_next(&ripc->notice_map, &cursor))) {
+        if (notice->waiters) {
+            doorbell_ring(&notice->bell);
+            waiting_pause(ripc);
+        } else {
+            notice_free(notice);
+        }
+        cursor = 0;
+    }
+    id_map_fini(&ripc->notice_map);
+    if (ripc->notices)
+        service_close(ripc->notices);
+    ripc->notices = NULL;
+}
+
+int ripc_notice_open(struct ripc *ripc, ripc_notice_callback *callback, void *argument,
+                     struct ripc_notice **out, struct ripc_handle *handle)
+{
+    struct ripc_notice *notice = calloc(1, sizeof *notice);
+    if (!notice)
+        return -ENOMEM;
+    *notice = (struct ripc_notice){
+        .ripc = ripc,
+        .token = entropy_u64(),
+        .callback = callback,
+        .argument = argument,
+    };
+    list_init(&notice->due_node);
+    int result = doorbell_open(&notice->bell);
+    if (result) {
+        free(notice);
+        return result;
+    }
+    lock_take(&ripc->lock);
+    result = notices_open(ripc);
+    if (result == 0 && !id_map_put(&ripc->notice_map, notice->token, notice))
+        result = -ENOMEM;
+    if (result == 0)
+        *handle = (struct ripc_handle){ripc->notices->id, notice->token};
+    lock_drop(&ripc->lock);
+    if (result) {
+        doorbell_close(&notice->bell);
+        free(notice);
+        return result;
+    }
+    *out = notice;
+    return 0;
+}
+
+int ripc_notice_close(struct ripc_notice *notice)
+{
+    struct ripc *ripc = notice->ripc;
+    lock_take(&ripc->lock);
+    int result = notice->waiters || notice->closing ? -EBUSY : 0;
+    if (result == 0 && notice->calling && notice->caller == lock_self()) {
+        notice->closed = true;
+    } else if (result == 0) {
+        notice->closing = true;
+        while (notice->calling)
+            waiting_pause(ripc);
+        notice_free(notice);
+    }
+    lock_drop(&ripc->lock);
+    return result;
+}
+
+static int notice_look(void *argument)
+{
+    const struct ripc_notice *notice = argument;
+    if (notice->ripc->notices_closing)
+        return -ECANCELED;
+    if (notice->ripc->manual && notice->ripc->notices)
+        notices_look(notice->ripc);
+    return notice->count > 0;
+}
+
+int ripc_notice_wait(struct ripc_notice *notice, uint64_t *value, int64_t deadline)
+{
+    struct ripc *ripc = notice->ripc;
+    if (notice->callback)
+        return -EINVAL;
+    lock_take(&ripc->lock);
+    /* Without a notifier thread this one takes what comes, and waits where it comes. */
+    struct doorbell *bell = ripc->manual ? &ripc->notices->bell : &notice->bell;
+    notice->waiters++;
+    int result = waiting_until(ripc, bell, notice_look, notice, deadline);
+    notice->waiters--;
+    if (result == 1) {
+        result = notice->count > INT_MAX ? INT_MAX : (int)notice->count;
+        notice->count -= (uint64_t)result;
+        if (value)
+            *value = notice->value;
+        if (notice->count == 0)
+            doorbell_clear(&notice->bell);
+    }
+    lock_drop(&ripc->lock);
+    return result;
+}
+
+int ripc_notice_fd(struct ripc_notice *notice)
+{
+    return notice->callback ? -EINVAL : notice->bell.event_fd;
+}
+
+/* ---- sending one ---- */
+
+struct notifying {
+    struct remote *remote;
+    uint8_t body[NOTIFY_SIZE];
+    int result;
+};
+
+static int notify_look(void *argument)
+{
+    static const struct frame_head head = {.kind = FRAME_NOTIFY};
+    struct notifying *notifying = argument;
+    struct remote *remote = notifying->remote;
+    struct iovec piece = {notifying->body, sizeof notifying->body};
+    int result = remote_advance(remote);
+    if (result == 0) {
+        result = remote->outlet->ops->push(remote->outlet, &head, &piece, 1);
+        if (result == -EPROTO)
+            peer_condemn(remote->peer);
+    }
+    if (result == -EAGAIN)
+        return 0;
+    notifying->result = result;
+    return 1;
+}
+
+int ripc_notify(struct ripc_service *service, const struct ripc_handle *handle, uint64_t value,
+                int64_t deadline)
+{
+    struct ripc *ripc = service->ripc;
+    struct notifying notifying;
+    message_notify_write(notifying.body, handle->token, value);
+    lock_take(&ripc->lock);
+    int result = remote_get(service, handle->service, &notifying.remote);
+    if (result == 0) {
+        notifying.remote->users++;
+        result = service_wait(service, notify_look, &notifying, deadline);
+        notifying.remote->users--;
+        if (result == 1)
+            result = notifying.result;
+    }
+    if (result == 0)
+        trace_event(ripc->trace, TRACE_NOTIFY, service->id, handle->service, (int64_t)value);
+    lock_drop(&ripc->lock);
+    return result;
+}

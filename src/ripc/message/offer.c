@@ -1,0 +1,331 @@
+#include "ripc/message/offer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+
+#define THEIR_OFFERS_MAX 4096 /* of one peer: it cannot make us hoard */
+
+/* ---- ours ---- */
+
+static void offer_free(struct offer *offer)
+{
+    struct pool *pool = offer->service->ripc->pool;
+    id_map_take(&offer->service->offers, offer->number);
+    pool_unuse(pool, offer->base);
+    if (offer->allocated)
+        pool_free(pool, offer->base);
+    free(offer);
+}
+
+static int offer_make(struct remote *remote, const struct iovec *memory, struct message_offer *out)
+{
+    struct ripc_service *service = remote->service;
+    struct pool *pool = service->ripc->pool;
+    struct offer *offer = calloc(1, sizeof *offer);
+    if (!offer)
+        return -ENOMEM;
+    *offer = (struct offer){
+        .number = entropy_u64(),
+        .service = service,
+        .peer = remote->peer,
+        .context = remote->peer->place.context,
+        .to = remote->id,
+        .base = memory->iov_base,
+        .size = memory->iov_len,
+        .allocated = !memory->iov_base,
+    };
+    if (offer->allocated)
+        offer->base = pool_alloc(pool, offer->size);
+    struct extent *extent = offer->base ? pool_use(pool, offer->base, offer->size) : NULL;
+    int result = extent ? 0 : offer->allocated ? -ENOMEM : -EFAULT;
+    if (result) {
+        free(offer);
+        return result;
+    }
+    struct region *region;
+    result = context_region(service->ripc, remote->transport, extent, &region);
+    if (result == 0)
+        result = remote->link->ops->share(remote->link, region, offer->base, offer->size,
+                                          MEMORY_READ | MEMORY_WRITE, &out->memory);
+    if (result == 0 && !id_map_put(&service->offers, offer->number, offer))
+        result = -ENOMEM;
+    if (result)
+        offer_free(offer);
+    else
+        out->number = offer->number;
+    return result;
+}
+
+int offers_make(struct remote *remote, const struct iovec *returns, unsigned count,
+                struct message_offer *out)
+{
+    for (unsigned i = 0; i < count; i++) {
+        int result = offer_make(remote, &returns[i], &out[i]);
+        if (result) {
+            offers_unmake(remote->service, out, i);
+            return result;
+        }
+    }
+    return 0;
+}
+
+void offers_unmake(struct ripc_service *service, const struct message_offer *offers, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct offer *offer = id_map_get(&service->offers, offers[i].number);
+        if (offer)
+            offer_free(offer);
+    }
+}
+
+int offer_take(struct ripc_service *service, const struct peer *peer,
+               const struct message_item *item, struct ripc_item *out)
+{
+    struct offer *offer = id_map_get(&service->offers, item->number);
+    if (!offer)
+        return -ESTALE; /* withdrawn, or forgotten, while this was on its way */
+    if (offer->context != peer->place.context || item->size > offer->size)
+        return -EPROTO;
+    *out = (struct ripc_item){
+        .data = offer->base,
+        .size = item->size,
+        .returned = true,
+        .owned = offer->allocated,
+    };
+    offer->allocated = false; /* it is the program's now */
+    offer_free(offer);
+    return 0;
+}
+
+void offers_return(struct ripc_service *service, const struct peer *peer,
+                   const struct message_table *table, unsigned count)
+{
+    struct ripc_item item;
+    for (unsigned i = 0; i < count; i++)
+        if (table->items[i].way == ITEM_RETURNED &&
+            offer_take(service, peer, &table->items[i], &item) == 0 && item.owned)
+            pool_free(service->ripc->pool, item.data);
+}
+
+/* One that fits, or all if the peer is NULL. */
+static void offers_free(struct ripc_service *service, const struct peer *peer)
+{
+    bool again = true;
+    while (again) { /* a map may not be changed while it is walked */
+        size_t cursor = 0;
+        struct offer *offer;
+        again = false;
+        while (!again && (offer = id_map_next(&service->offers, &cursor)))
+            if (!peer || offer->peer == peer) {
+                offer_free(offer);
+                again = true;
+            }
+    }
+}
+
+void offers_forget(struct peer *peer)
+{
+    size_t cursor = 0;
+    struct ripc_service *service;
+    while ((service = id_map_next(&peer->ripc->services, &cursor)))
+        offers_free(service, peer);
+}
+
+void offers_drop(struct ripc_service *service)
+{
+    offers_free(service, NULL);
+    id_map_fini(&service->offers);
+}
+
+/* ---- theirs ---- */
+
+void their_offers_keep(struct ripc_service *service, const struct arrival *arrival,
+                       const struct message_offer *offers, unsigned count)
+{
+    struct peer *peer = arrival->peer;
+    struct remote *remote;
+    if (peer->state == PEER_DEAD || peer->offer_count >= THEIR_OFFERS_MAX ||
+        remote_get(service, arrival->from, &remote) < 0)
+        return;
+    for (unsigned i = 0; i < count && peer->offer_count < THEIR_OFFERS_MAX; i++) {
+        struct their_offer *theirs = malloc(sizeof *theirs);
+        if (!theirs)
+            return;
+        theirs->offer = offers[i];
+        theirs->peer = peer;
+        theirs->transport = arrival->transport;
+        peer->offer_count++;
+        list_append(&remote->offers, &theirs->node);
+    }
+}
+
+/* Out of its list, with the peer there. */
+static void their_offer_delete(struct their_offer *theirs)
+{
+    theirs->peer->offer_count--;
+    list_remove(&theirs->node);
+    free(theirs);
+}
+
+void their_offer_free(struct their_offer *theirs)
+{
+    struct peer *peer = theirs->peer;
+    their_offer_delete(theirs);
+    peer->users--;
+    peer_settle(peer);
+}
+
+void their_offer_put_back(struct remote *remote, struct their_offer *theirs)
+{
+    if (theirs->peer->state == PEER_DEAD) {
+        their_offer_free(theirs);
+        return;
+    }
+    theirs->peer->users--;
+    list_append(&remote->offers, &theirs->node);
+}
+
+/* Only those of the process that we are about to send to. */
+struct their_offer *their_offer_take(struct remote *remote, uint64_t size)
+{
+    list_each(&remote->offers, node)
+    {
+        struct their_offer *theirs = container_of(node, struct their_offer, node);
+        if (theirs->peer->place.context != remote->peer->place.context ||
+            theirs->offer.memory.size < size)
+            continue;
+        theirs->peer->users++;
+        list_remove(node);
+        return theirs;
+    }
+    return NULL;
+}
+
+static void their_offers_drop_of(struct remote *remote, const struct peer *peer)
+{
+    list_each(&remote->offers, node)
+    {
+        struct their_offer *theirs = container_of(node, struct their_offer, node);
+        if (!peer || theirs->peer == peer)
+            their_offer_delete(theirs);
+    }
+}
+
+void their_offers_forget(struct peer *peer)
+{
+    size_t cursor = 0;
+    struct ripc_service *service;
+    while ((service = id_map_next(&peer->ripc->services, &cursor))) {
+        size_t inner = 0;
+        struct remote *remote;
+        while ((remote = id_map_next(&service->remotes, &inner)))
+            their_offers_drop_of(remote, peer);
+    }
+}
+
+void their_offers_drop(struct remote *remote)
+{
+    their_offers_drop_of(remote, NULL);
+}
+
+/* ---- withdrawing ---- */
+
+static bool their_offer_find(struct remote *remote, const struct peer *peer, uint64_t number)
+{
+    list_each(&remote->offers, node)
+    {
+        struct their_offer *theirs = container_of(node, struct their_offer, node);
+        if (theirs->peer == peer && theirs->offer.number == number) {
+            their_offer_delete(theirs);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* We write under the lock and in one go, so what is not in a list any more has
+ * been written: its message is on the way. */
+void their_offer_withdraw(struct peer *peer, struct control_words *words)
+{
+    struct control_words answer = {
+        .kind = CONTROL_WITHDRAWN,
+        .number = words->number,
+        .status = -EALREADY,
+    };
+    struct ripc_service *service = id_map_get(&peer->ripc->services, words->to);
+    struct remote *remote = service ? id_map_get(&service->remotes, words->from) : NULL;
+    if (!service || (remote && their_offer_find(remote, peer, words->number)))
+        answer.status = 0;
+    answer.to = words->from;
+    peer_answer(peer, &answer);
+}
+
+void offer_withdrawn(struct peer *peer, struct control_words *words)
+{
+    struct ripc_service *service = id_map_get(&peer->ripc->services, words->to);
+    struct offer *offer = service ? id_map_get(&service->offers, words->number) : NULL;
+    if (!offer || offer->peer != peer)
+        return;
+    offer->settled = true;
+    offer->status = words->status;
+    doorbell_ring(&service->bell);
+}
+
+struct offer_wait {
+    struct ripc_service *service;
+    uint64_t number;
+};
+
+static int offer_look(void *argument)
+{
+    const struct offer_wait *wait = argument;
+    const struct offer *offer = id_map_get(&wait->service->offers, wait->number);
+    if (!offer)
+        return -EALREADY; /* used, or its peer died, while we asked */
+    return offer->settled ? (offer->status ? offer->status : 1) : 0;
+}
+
+static struct offer *offer_of_base(struct ripc_service *service, const void *base)
+{
+    size_t cursor = 0;
+    struct offer *offer;
+    while ((offer = id_map_next(&service->offers, &cursor)))
+        if (offer->base == base)
+            return offer;
+    return NULL;
+}
+
+static int offer_withdraw(struct ripc_service *service, const void *base, int64_t deadline)
+{
+    struct offer *offer = offer_of_base(service, base);
+    if (!offer)
+        return -ENOENT;
+    if (offer->peer->state == PEER_DEAD) {
+        offer_free(offer); /* nobody writes there any more */
+        return 0;
+    }
+    struct offer_wait wait = {service, offer->number};
+    int result = peer_say(offer->peer, &(struct control_words){.kind = CONTROL_WITHDRAW,
+                                                               .from = service->id,
+                                                               .to = offer->to,
+                                                               .number = offer->number});
+    if (result)
+        return result;
+    result = service_wait(service, offer_look, &wait, deadline);
+    if (result == 1) {
+        offer_free(id_map_get(&service->offers, wait.number));
+        return 0;
+    }
+    return result;
+}
+
+int ripc_withdraw(struct ripc_service *service, void *base, int64_t deadline)
+{
+    struct ripc *ripc = service->ripc;
+    lock_take(&ripc->lock);
+    int result = offer_withdraw(service, base, deadline);
+    lock_drop(&ripc->lock);
+    return result;
+}

@@ -1,0 +1,267 @@
+#include "ripc/trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "ripc/trace/trace_impl.h"
+
+#define CONTEXT 0xabc123
+
+/* A folder with one trace and one reader of it. */
+struct place {
+    char folder[DOMAIN_PATH_MAX];
+    char path[DOMAIN_PATH_MAX + TRACE_NAME_SIZE];
+    struct trace *trace;
+    struct trace_reader *reader;
+    uint64_t lost;
+};
+
+static void place_make(struct place *place)
+{
+    char name[TRACE_NAME_SIZE];
+    *place = (struct place){.folder = "/tmp/weft-trace-XXXXXX"};
+    assert_non_null(mkdtemp(place->folder));
+    trace_file_name(name, CONTEXT);
+    snprintf(place->path, sizeof place->path, "%s/%s", place->folder, name);
+    assert_int_equal(trace_open(&place->trace, place->folder, CONTEXT), 0);
+    assert_int_equal(trace_reader_open(&place->reader, place->folder, CONTEXT), 0);
+}
+
+static void place_clear(struct place *place)
+{
+    trace_reader_close(place->reader);
+    trace_close(place->trace);
+    assert_int_equal(access(place->path, F_OK), -1);
+    assert_int_equal(rmdir(place->folder), 0);
+}
+
+/* Puts bytes into the file, as anybody could. */
+static void file_put(const struct place *place, size_t offset, const void *data, size_t size)
+{
+    int fd = open(place->path, O_WRONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, data, size, (off_t)offset), size);
+    close(fd);
+}
+
+static void put_until(const struct place *place, int64_t until)
+{
+    file_put(place, offsetof(struct trace_file, until), &until, sizeof until);
+}
+
+static void records_come_in_order_while_somebody_watches(void **state)
+{
+    struct place place;
+    struct trace_record records[4];
+    place_make(&place);
+    assert_true(trace_on(place.trace));
+    assert_int_equal(trace_reader_take(place.reader, records, 4, &place.lost), 0);
+    trace_event(place.trace, TRACE_SEND, 1, 2, 64);
+    trace_event(place.trace, TRACE_CLOSE, 3, 4, -EPIPE);
+    trace_event(place.trace, TRACE_BLOCK, 5, 0, 0);
+    assert_int_equal(trace_reader_take(place.reader, records, 2, &place.lost), 2);
+    assert_int_equal(trace_reader_take(place.reader, records + 2, 2, &place.lost), 1);
+    assert_int_equal(records[0].event, TRACE_SEND);
+    assert_int_equal(records[0].service, 1);
+    assert_int_equal(records[0].peer, 2);
+    assert_int_equal(records[0].value, 64);
+    assert_int_equal(records[1].value, -EPIPE);
+    assert_true(records[0].at <= records[1].at && records[1].at <= records[2].at);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(records[i].sequence, i);
+    assert_int_equal(place.lost, 0);
+    place_clear(&place);
+    assert_false(trace_on(NULL));
+    assert_string_equal(trace_event_name(TRACE_CLOSE), "close");
+    assert_string_equal(trace_event_name(TRACE_EVENT_COUNT), "?");
+    assert_string_equal(trace_event_name(UINT32_MAX), "?");
+}
+
+static void a_trace_without_a_watcher_goes_off_by_itself(void **state)
+{
+    static const int64_t nonsense[] = {1, -1, INT64_MIN, INT64_MAX};
+    struct place place;
+    struct trace_record record;
+    place_make(&place);
+    for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
+        put_until(&place, nonsense[i]);
+        assert_true(trace_on(place.trace));
+        trace_event(place.trace, TRACE_SEND, 1, 2, 3);
+        assert_false(trace_on(place.trace));
+    }
+    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), 0);
+    put_until(&place, clock_now() + TRACE_WATCH_NSEC);
+    trace_event(place.trace, TRACE_SEND, 1, 2, 3);
+    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), 1);
+    place_clear(&place);
+}
+
+static void what_was_overwritten_is_counted(void **state)
+{
+    enum { EXTRA = 100 };
+    struct place place;
+    static struct trace_record records[TRACE_SLOTS + 1];
+    place_make(&place);
+    for (int64_t i = 0; i < TRACE_SLOTS + EXTRA; i++)
+        trace_event(place.trace, TRACE_SEND, 1, 2, i);
+    assert_int_equal(trace_reader_take(place.reader, records, TRACE_SLOTS + 1, &place.lost),
+                     TRACE_SLOTS);
+    assert_int_equal(place.lost, EXTRA);
+    for (int64_t i = 0; i < TRACE_SLOTS; i++)
+        assert_int_equal(records[i].value, EXTRA + i);
+    place_clear(&place);
+}
+
+static void a_torn_record_is_skipped(void **state)
+{
+    struct place place;
+    struct trace_record records[3];
+    const uint64_t begun = 0;
+    place_make(&place);
+    for (int64_t i = 0; i < 3; i++)
+        trace_event(place.trace, TRACE_SEND, 1, 2, i);
+    file_put(&place, offsetof(struct trace_file, slots[1]) + offsetof(struct trace_slot, sequence),
+             &begun, sizeof begun);
+    assert_int_equal(trace_reader_take(place.reader, records, 3, &place.lost), 2);
+    assert_int_equal(records[1].value, 2);
+    assert_int_equal(place.lost, 1);
+    place_clear(&place);
+}
+
+static void nonsense_in_the_file_is_an_error(void **state)
+{
+    struct place place;
+    struct trace_record record;
+    struct trace_reader *other;
+    place_make(&place);
+    trace_event(place.trace, TRACE_SEND, 1, 2, 3);
+    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), 1);
+    const uint64_t back = 0, far = UINT64_MAX;
+    file_put(&place, offsetof(struct trace_file, count), &back, sizeof back);
+    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), -EPROTO);
+    file_put(&place, offsetof(struct trace_file, count), &far, sizeof far);
+    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), 0);
+    assert_true(place.lost >= UINT64_MAX - TRACE_SLOTS - 1);
+
+    static const size_t fields[] = {
+        offsetof(struct trace_file, magic), offsetof(struct trace_file, context),
+        offsetof(struct trace_file, slot_count), offsetof(struct trace_file, slot_size)};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char old, bad;
+        int fd = open(place.path, O_RDONLY);
+        assert_int_equal(pread(fd, &old, 1, (off_t)fields[i]), 1);
+        close(fd);
+        bad = (char)(old + 1);
+        file_put(&place, fields[i], &bad, 1);
+        assert_int_equal(trace_reader_open(&other, place.folder, CONTEXT), -EPROTO);
+        file_put(&place, fields[i], &old, 1);
+    }
+    assert_int_equal(trace_reader_open(&other, place.folder, CONTEXT), 0);
+    trace_reader_close(other);
+    assert_int_equal(trace_reader_open(&other, place.folder, CONTEXT + 1), -ENOENT);
+    assert_int_equal(trace_open(&place.trace, place.folder, CONTEXT), -EBUSY);
+
+    /* Shortened under the reader. The writer is this user's too: no defence, no writes. */
+    assert_int_equal(truncate(place.path, 100), 0);
+    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), -EPROTO);
+    assert_int_equal(trace_reader_open(&other, place.folder, CONTEXT), -EPROTO);
+    place_clear(&place);
+}
+
+static void the_end_of_the_context_is_the_end_of_the_trace(void **state)
+{
+    struct place place;
+    struct trace_record records[2];
+    place_make(&place);
+    trace_event(place.trace, TRACE_UNBIND, 1, 0, 0);
+    trace_close(place.trace);
+    place.trace = NULL;
+    assert_int_equal(trace_reader_take(place.reader, records, 2, &place.lost), 1);
+    assert_int_equal(trace_reader_take(place.reader, records, 2, &place.lost), -EPIPE);
+    place_clear(&place);
+}
+
+/* Every value of a record follows from one number. */
+static void number_write(struct trace *trace, uint64_t number)
+{
+    trace_event(trace, (enum trace_event)(number % TRACE_EVENT_COUNT), number, ~number,
+                (int64_t)(number * 3));
+}
+
+static bool record_is_whole(const struct trace_record *record)
+{
+    return record->peer == ~record->service && record->value == (int64_t)(record->service * 3) &&
+           record->event == record->service % TRACE_EVENT_COUNT;
+}
+
+/* Reads until some record has number `last`; 0 if all were whole, rising and counted. */
+static int reader_run(const char *folder, uint64_t last, int ready)
+{
+    struct trace_reader *reader;
+    struct trace_record records[256];
+    uint64_t seen = 0, lost = 0, newest = 0;
+    if (trace_reader_open(&reader, folder, CONTEXT) || write(ready, "", 1) != 1)
+        return 1;
+    while (newest < last) {
+        int count = trace_reader_take(reader, records, 256, &lost);
+        if (count < 0)
+            return 2;
+        for (int i = 0; i < count; i++) {
+            if (!record_is_whole(&records[i]))
+                return 3;
+            if (records[i].service <= newest)
+                return 4;
+            newest = records[i].service;
+        }
+        seen += (uint64_t)count;
+        /* Each up to the last was seen or counted as lost; more of those may follow it. */
+        if (count && seen + lost < (uint64_t)records[count - 1].sequence + 1)
+            return 5;
+    }
+    trace_reader_close(reader);
+    return 0;
+}
+
+/* The writer goes on until the reader has had enough, and watches as well: a
+ * reader that gets no processor for seconds does not stop the trace. */
+static void a_reader_beside_a_fast_writer_sees_whole_records(void **state)
+{
+    enum { RECORDS = 300000, RECORDS_MAX = 1000 * RECORDS };
+    struct place place;
+    struct trace_record record;
+    int ready[2], status;
+    char byte;
+    place_make(&place);
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(reader_run(place.folder, RECORDS, ready[1]));
+    assert_true(child > 0);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    pid_t ended = 0;
+    for (uint64_t number = 1; number < RECORDS_MAX && !ended; number++) {
+        number_write(place.trace, number);
+        if (number % 1000 == 0) {
+            assert_true(trace_reader_take(place.reader, &record, 1, &place.lost) >= 0);
+            ended = waitpid(child, &status, WNOHANG);
+        }
+    }
+    assert_int_equal(ended, child);
+    assert_int_equal(status, 0);
+    close(ready[0]);
+    close(ready[1]);
+    place_clear(&place);
+}
+
+TEST_MAIN(TEST(records_come_in_order_while_somebody_watches),
+          TEST(a_trace_without_a_watcher_goes_off_by_itself), TEST(what_was_overwritten_is_counted),
+          TEST(a_torn_record_is_skipped), TEST(nonsense_in_the_file_is_an_error),
+          TEST(the_end_of_the_context_is_the_end_of_the_trace),
+          TEST(a_reader_beside_a_fast_writer_sees_whole_records))

@@ -1,0 +1,166 @@
+/* control: answers local programs about this server. It sends no packets. */
+#include "services/control/control.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "node/core/self.h"
+#include "services/control/control_wire.h"
+
+struct control {
+    int64_t started;
+    uint64_t answered, refused;
+    struct control_look look; /* too large for a stack; of the request being answered */
+    uint8_t bytes[CONTROL_ANSWER_MAX];
+};
+
+static int control_start(struct weft_self *self)
+{
+    struct control *control = weft_memory(self);
+    control->started = weft_now(self);
+    return 0;
+}
+
+static void answer_look(struct weft_self *self, struct control *control, struct writer *out)
+{
+    struct node *node = node_of(self);
+    struct control_look *look = &control->look;
+    memset(look, 0, sizeof *look);
+    node_look(node, &look->node);
+    look->now = weft_now(self);
+    look->started = control->started;
+    look->server_count = weft_server_count(self);
+    look->port_count = weft_port_count(self);
+    for (uint32_t port = 0; port < look->port_count; port++)
+        node_look_port(node, port, &look->ports[port]);
+    for (node_id server = 0; server < look->server_count; server++)
+        if (node_reaches(node, server))
+            look->reach[server / 8] |= (uint8_t)(1u << server % 8);
+    control_look_write(out, look);
+}
+
+struct stats_told {
+    struct writer *out; /* NULL: they are only counted */
+    uint32_t first, count;
+    bool full;
+};
+
+static void stat_told(void *context, const char *service, const char *name, uint64_t value)
+{
+    struct stats_told *told = context;
+    uint32_t index = told->count++;
+    if (told->out && !told->full && index >= told->first)
+        told->full = !control_stat_write(told->out, service, name, value);
+}
+
+static void answer_stats(struct weft_self *self, uint32_t first, struct writer *out)
+{
+    struct stats_told all = {0}, some = {.out = out, .first = first};
+    node_stats(node_of(self), stat_told, &all);
+    control_stats_write(out, all.count);
+    node_stats(node_of(self), stat_told, &some);
+}
+
+static void answer_where(struct weft_self *self, const struct control_request *request,
+                         struct writer *out)
+{
+    struct node *node = node_of(self);
+    struct node_look look;
+    struct control_where where = {0};
+    node_id servers[CONTROL_PLACES_MAX];
+    node_look(node, &look);
+    where.settled = look.settled;
+    where.own = node_is_root(node, key_route(&request->key));
+    where.root = node_root(node, &request->key);
+    where.count = node_servers(node, &request->key, servers, request->most);
+    for (uint32_t i = 0; i < where.count; i++)
+        where.places[i] = (struct control_place){servers[i], node_distance(node, servers[i])};
+    control_where_write(out, &where);
+}
+
+/* What cannot be answered: an errno; 0: go on. */
+static uint8_t request_error(struct weft_self *self, const struct control_request *request)
+{
+    if (request->kind == CONTROL_LOOK && weft_server_count(self) > CONTROL_SERVERS_MAX)
+        return E2BIG;
+    if (request->kind == CONTROL_ROUTE && request->server >= weft_server_count(self))
+        return ENOENT;
+    if (request->kind == CONTROL_CUT) {
+        struct port_look port = {.state = PORT_ABSENT};
+        if (request->port < weft_port_count(self))
+            node_look_port(node_of(self), request->port, &port);
+        return port.state == PORT_ABSENT ? ENOENT : 0;
+    }
+    return 0;
+}
+
+static void request_answer(struct weft_self *self, const struct control_request *request,
+                           struct writer *out)
+{
+    struct node *node = node_of(self);
+    struct control_route route;
+    switch (request->kind) {
+    case CONTROL_LOOK:
+        answer_look(self, weft_memory(self), out);
+        return;
+    case CONTROL_STATS:
+        answer_stats(self, request->first, out);
+        return;
+    case CONTROL_CUT:
+        node_cut(node, request->port, request->cut);
+        return;
+    case CONTROL_WHERE:
+        answer_where(self, request, out);
+        return;
+    case CONTROL_ROUTE:
+        route.distance = node_distance(node, request->server);
+        route.ports = node_ports_to(node, request->server);
+        control_route_write(out, &route);
+        return;
+    case CONTROL_KIND_END:
+        break;
+    }
+    assert_unreachable();
+}
+
+static void control_request(struct weft_self *self, uint64_t client, const void *bytes,
+                            uint32_t size)
+{
+    struct control *control = weft_memory(self);
+    struct control_request request;
+    struct writer out = writer_make(control->bytes, sizeof control->bytes);
+    if (control_request_read(&request, bytes, size)) {
+        control->refused++; /* by whoever speaks another language; it would not understand us */
+        return;
+    }
+    struct control_answer answer = {request.kind, request.token, request_error(self, &request)};
+    control_answer_write(&out, &answer);
+    if (!answer.error)
+        request_answer(self, &request, &out);
+    assert(!out.failed);
+    control->answered++;
+    weft_answer(self, client, control->bytes, (uint32_t)(sizeof control->bytes - out.left));
+}
+
+static void control_stats(struct weft_self *self, struct weft_report *report)
+{
+    const struct control *control = weft_memory(self);
+    weft_stat(report, "answered", control->answered);
+    weft_stat(report, "refused", control->refused);
+}
+
+static const struct weft_service_ops control_ops = {
+    .start = control_start,
+    .request = control_request,
+    .stats = control_stats,
+};
+
+const struct weft_service service_control = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "control",
+    .id = CONTROL_SERVICE,
+    .queue_packets = 1,
+    .size = sizeof(struct control),
+    .ops = &control_ops,
+};

@@ -1,0 +1,324 @@
+#include "services/control/control_wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/check.h"
+
+#define ANSWER_BIT 0x80
+
+/* A look's fields, its ports and its bits: see control_look_write. */
+#define LOOK_NODE_SIZE (4 + 8 + 1 + 2 * 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
+#define LOOK_PORT_SIZE (1 + 4 * 4 + 6 * 8)
+static_assert(7 + LOOK_NODE_SIZE + PORT_MAX * LOOK_PORT_SIZE + CONTROL_SERVERS_MAX / 8 <=
+                  CONTROL_ANSWER_MAX,
+              "every look is one answer");
+
+static bool read_flag(struct reader *in)
+{
+    uint8_t value = read_u8(in);
+    in->failed |= value > 1;
+    return value == 1;
+}
+
+static int read_end(const struct reader *in)
+{
+    return in->failed || in->left ? -EPROTO : 0;
+}
+
+/* ---- requests ---- */
+
+size_t control_request_write(const struct control_request *request,
+                             uint8_t bytes[CONTROL_REQUEST_MAX])
+{
+    struct writer out = writer_make(bytes, CONTROL_REQUEST_MAX);
+    write_u8(&out, CONTROL_VERSION);
+    write_u8(&out, (uint8_t)request->kind);
+    write_u32(&out, request->token);
+    switch (request->kind) {
+    case CONTROL_LOOK:
+        break;
+    case CONTROL_STATS:
+        write_u32(&out, request->first);
+        break;
+    case CONTROL_CUT:
+        write_u8(&out, request->port);
+        write_u8(&out, request->cut);
+        break;
+    case CONTROL_WHERE:
+        write_u8(&out, request->most);
+        write_bytes(&out, request->key.bytes, sizeof request->key.bytes);
+        break;
+    case CONTROL_ROUTE:
+        write_u32(&out, request->server);
+        break;
+    case CONTROL_KIND_END:
+        assert_unreachable();
+    }
+    assert(!out.failed);
+    return CONTROL_REQUEST_MAX - out.left;
+}
+
+int control_request_read(struct control_request *request, const void *bytes, size_t size)
+{
+    struct reader in = reader_make(bytes, size);
+    *request = (struct control_request){0};
+    in.failed |= read_u8(&in) != CONTROL_VERSION;
+    request->kind = (enum control_kind)read_u8(&in);
+    request->token = read_u32(&in);
+    switch (request->kind) {
+    case CONTROL_LOOK:
+        break;
+    case CONTROL_STATS:
+        request->first = read_u32(&in);
+        break;
+    case CONTROL_CUT:
+        request->port = read_u8(&in);
+        request->cut = read_flag(&in);
+        in.failed |= request->port >= PORT_MAX;
+        break;
+    case CONTROL_WHERE:
+        request->most = read_u8(&in);
+        read_copy(&in, request->key.bytes, sizeof request->key.bytes);
+        in.failed |= request->most == 0 || request->most > CONTROL_PLACES_MAX;
+        break;
+    case CONTROL_ROUTE:
+        request->server = read_u32(&in);
+        break;
+    default:
+        in.failed = true;
+    }
+    return read_end(&in);
+}
+
+/* ---- answers ---- */
+
+void control_answer_write(struct writer *out, const struct control_answer *answer)
+{
+    write_u8(out, CONTROL_VERSION);
+    write_u8(out, (uint8_t)(answer->kind | ANSWER_BIT));
+    write_u32(out, answer->token);
+    write_u8(out, answer->error);
+}
+
+int control_answer_read(struct reader *in, struct control_answer *answer)
+{
+    in->failed |= read_u8(in) != CONTROL_VERSION;
+    unsigned kind = read_u8(in);
+    answer->kind = (enum control_kind)(kind & ~ANSWER_BIT);
+    answer->token = read_u32(in);
+    answer->error = read_u8(in);
+    if (in->failed || !(kind & ANSWER_BIT) || answer->kind < CONTROL_LOOK ||
+        answer->kind >= CONTROL_KIND_END || (answer->error && in->left))
+        return -EPROTO;
+    return 0;
+}
+
+static void port_write(struct writer *out, const struct port_look *port)
+{
+    write_u8(out, (uint8_t)port->state);
+    write_u32(out, port->peer);
+    write_u32(out, port->peer_port);
+    write_u32(out, port->found);
+    write_u32(out, port->found_port);
+    write_u64(out, port->packets_out);
+    write_u64(out, port->bytes_out);
+    write_u64(out, port->frames_out);
+    write_u64(out, port->packets_in);
+    write_u64(out, port->bytes_in);
+    write_u64(out, port->busy);
+}
+
+static void port_read(struct reader *in, struct port_look *port)
+{
+    unsigned state = read_u8(in);
+    in->failed |= state > PORT_MISWIRED;
+    port->state = (enum port_state)state;
+    port->peer = read_u32(in);
+    port->peer_port = read_u32(in);
+    port->found = read_u32(in);
+    port->found_port = read_u32(in);
+    port->packets_out = read_u64(in);
+    port->bytes_out = read_u64(in);
+    port->frames_out = read_u64(in);
+    port->packets_in = read_u64(in);
+    port->bytes_in = read_u64(in);
+    port->busy = read_u64(in);
+}
+
+static void node_write(struct writer *out, const struct node_look *node)
+{
+    write_u32(out, node->self);
+    write_u64(out, node->incarnation);
+    write_u8(out, node->settled);
+    write_u32(out, node->reachable);
+    write_u32(out, node->limbo);
+    write_u64(out, node->steps);
+    write_u64(out, node->packets_in);
+    write_u64(out, node->packets_out);
+    write_u64(out, node->delivered);
+    write_u64(out, node->intercepted);
+    write_u64(out, node->sent);
+    write_u64(out, node->recomputations);
+    write_u64(out, node->rows_taken);
+    write_u64(out, node->rows_refused);
+    write_u64(out, node->digest);
+    write_u8(out, DROP_COUNT);
+    for (unsigned i = 0; i < DROP_COUNT; i++)
+        write_u64(out, node->drops[i]);
+}
+
+static void node_read(struct reader *in, struct node_look *node)
+{
+    node->self = read_u32(in);
+    node->incarnation = read_u64(in);
+    node->settled = read_flag(in);
+    node->reachable = read_u32(in);
+    node->limbo = read_u32(in);
+    node->steps = read_u64(in);
+    node->packets_in = read_u64(in);
+    node->packets_out = read_u64(in);
+    node->delivered = read_u64(in);
+    node->intercepted = read_u64(in);
+    node->sent = read_u64(in);
+    node->recomputations = read_u64(in);
+    node->rows_taken = read_u64(in);
+    node->rows_refused = read_u64(in);
+    node->digest = read_u64(in);
+    in->failed |= read_u8(in) != DROP_COUNT;
+    for (unsigned i = 0; i < DROP_COUNT; i++)
+        node->drops[i] = read_u64(in);
+}
+
+void control_look_write(struct writer *out, const struct control_look *look)
+{
+    assert(look->server_count <= CONTROL_SERVERS_MAX && look->port_count <= PORT_MAX);
+    node_write(out, &look->node);
+    write_u64(out, (uint64_t)look->now);
+    write_u64(out, (uint64_t)look->started);
+    write_u32(out, look->server_count);
+    write_u8(out, (uint8_t)look->port_count);
+    for (uint32_t port = 0; port < look->port_count; port++)
+        port_write(out, &look->ports[port]);
+    write_bytes(out, look->reach, (look->server_count + 7) / 8);
+}
+
+int control_look_read(struct reader *in, struct control_look *look)
+{
+    memset(look, 0, sizeof *look);
+    node_read(in, &look->node);
+    look->now = (int64_t)read_u64(in);
+    look->started = (int64_t)read_u64(in);
+    look->server_count = read_u32(in);
+    look->port_count = read_u8(in);
+    if (in->failed || look->server_count == 0 || look->server_count > CONTROL_SERVERS_MAX ||
+        look->port_count > PORT_MAX || look->node.self >= look->server_count)
+        return -EPROTO;
+    for (uint32_t port = 0; port < look->port_count; port++)
+        port_read(in, &look->ports[port]);
+    read_copy(in, look->reach, (look->server_count + 7) / 8);
+    /* Bits of nobody are 0, so that a look has one spelling. */
+    if (look->server_count % 8)
+        in->failed |= look->reach[look->server_count / 8] >> look->server_count % 8 != 0;
+    return read_end(in);
+}
+
+void control_where_write(struct writer *out, const struct control_where *where)
+{
+    assert(where->count <= CONTROL_PLACES_MAX);
+    write_u8(out, where->settled);
+    write_u8(out, where->own);
+    write_u32(out, where->root);
+    write_u8(out, (uint8_t)where->count);
+    for (uint32_t i = 0; i < where->count; i++) {
+        write_u32(out, where->places[i].server);
+        write_u32(out, where->places[i].distance);
+    }
+}
+
+int control_where_read(struct reader *in, struct control_where *where)
+{
+    *where = (struct control_where){0};
+    where->settled = read_flag(in);
+    where->own = read_flag(in);
+    where->root = read_u32(in);
+    where->count = read_u8(in);
+    if (where->count > CONTROL_PLACES_MAX)
+        return -EPROTO;
+    for (uint32_t i = 0; i < where->count; i++) {
+        where->places[i].server = read_u32(in);
+        where->places[i].distance = read_u32(in);
+    }
+    return read_end(in);
+}
+
+void control_route_write(struct writer *out, const struct control_route *route)
+{
+    write_u32(out, route->distance);
+    write_u32(out, route->ports);
+}
+
+int control_route_read(struct reader *in, struct control_route *route)
+{
+    route->distance = read_u32(in);
+    route->ports = read_u32(in);
+    return read_end(in);
+}
+
+/* ---- numbers of services ---- */
+
+void control_stats_write(struct writer *out, uint32_t total)
+{
+    write_u32(out, total);
+}
+
+static void name_write(struct writer *out, const char *name)
+{
+    size_t size = strnlen(name, CONTROL_NAME_MAX);
+    write_u8(out, (uint8_t)size);
+    write_bytes(out, name, size);
+}
+
+bool control_stat_write(struct writer *out, const char *service, const char *name, uint64_t value)
+{
+    struct writer trial = *out;
+    name_write(&trial, service);
+    name_write(&trial, name);
+    write_u64(&trial, value);
+    if (trial.failed)
+        return false;
+    *out = trial;
+    return true;
+}
+
+uint32_t control_stats_read(struct reader *in)
+{
+    return read_u32(in);
+}
+
+/* Printable, for it is shown as it is. */
+static void name_read(struct reader *in, char name[CONTROL_NAME_MAX + 1])
+{
+    size_t size = read_u8(in);
+    in->failed |= size == 0 || size > CONTROL_NAME_MAX;
+    const uint8_t *letters = in->failed ? NULL : read_bytes(in, size);
+    name[0] = '\0';
+    if (!letters)
+        return;
+    for (size_t i = 0; i < size; i++)
+        in->failed |= letters[i] <= ' ' || letters[i] > '~';
+    memcpy(name, letters, size);
+    name[size] = '\0';
+}
+
+int control_stat_read(struct reader *in, struct control_stat *stat)
+{
+    if (in->failed)
+        return -EPROTO;
+    if (in->left == 0)
+        return 0;
+    name_read(in, stat->service);
+    name_read(in, stat->name);
+    stat->value = read_u64(in);
+    return in->failed ? -EPROTO : 1;
+}

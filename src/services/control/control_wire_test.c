@@ -1,0 +1,216 @@
+#include "services/control/control_wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/test.h"
+
+static uint8_t buffer[CONTROL_ANSWER_MAX], again[CONTROL_ANSWER_MAX];
+static struct control_look look, copy;
+
+static void requests_are_read_as_they_were_written(void **state)
+{
+    const struct control_request all[] = {
+        {.kind = CONTROL_LOOK, .token = 7},
+        {.kind = CONTROL_STATS, .token = UINT32_MAX, .first = 300},
+        {.kind = CONTROL_CUT, .port = 5, .cut = true},
+        {.kind = CONTROL_CUT, .port = PORT_MAX - 1},
+        {.kind = CONTROL_WHERE, .most = CONTROL_PLACES_MAX, .key = {{1, 2, 3}}},
+        {.kind = CONTROL_ROUTE, .server = 26},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        uint8_t bytes[CONTROL_REQUEST_MAX];
+        struct control_request one;
+        size_t size = control_request_write(&all[i], bytes);
+        assert_int_equal(control_request_read(&one, bytes, size), 0);
+        assert_int_equal(one.kind, all[i].kind);
+        assert_int_equal(one.token, all[i].token);
+        assert_int_equal(one.first, all[i].first);
+        assert_int_equal(one.port, all[i].port);
+        assert_int_equal(one.cut, all[i].cut);
+        assert_int_equal(one.most, all[i].most);
+        assert_memory_equal(one.key.bytes, all[i].key.bytes, KEY_SIZE);
+        assert_int_equal(one.server, all[i].server);
+        for (size_t less = 0; less < size; less++)
+            assert_int_equal(control_request_read(&one, bytes, less), -EPROTO);
+        bytes[size] = 0;
+        assert_int_equal(control_request_read(&one, bytes, size + 1), -EPROTO);
+    }
+}
+
+static void impossible_requests_are_refused(void **state)
+{
+    static const uint8_t version[] = {2, CONTROL_LOOK, 0, 0, 0, 0};
+    static const uint8_t kind[] = {1, CONTROL_KIND_END, 0, 0, 0, 0};
+    static const uint8_t zero[] = {1, 0, 0, 0, 0, 0};
+    static const uint8_t port[] = {1, CONTROL_CUT, 0, 0, 0, 0, PORT_MAX, 0};
+    static const uint8_t flag[] = {1, CONTROL_CUT, 0, 0, 0, 0, 0, 2};
+    static const uint8_t most[6 + 1 + KEY_SIZE] = {1, CONTROL_WHERE};
+    struct control_request one;
+    assert_int_equal(control_request_read(&one, version, sizeof version), -EPROTO);
+    assert_int_equal(control_request_read(&one, kind, sizeof kind), -EPROTO);
+    assert_int_equal(control_request_read(&one, zero, sizeof zero), -EPROTO);
+    assert_int_equal(control_request_read(&one, port, sizeof port), -EPROTO);
+    assert_int_equal(control_request_read(&one, flag, sizeof flag), -EPROTO);
+    assert_int_equal(control_request_read(&one, most, sizeof most), -EPROTO);
+}
+
+/* Every field another value. */
+static void look_fill(uint32_t servers, uint32_t ports)
+{
+    uint64_t next = 1000;
+    memset(&look, 0, sizeof look);
+    look.node = (struct node_look){.self = servers - 1, .incarnation = next++, .settled = true};
+    look.node.reachable = (uint32_t)next++;
+    look.node.limbo = (uint32_t)next++;
+    uint64_t *counters[] = {&look.node.steps,          &look.node.packets_in,
+                            &look.node.packets_out,    &look.node.delivered,
+                            &look.node.intercepted,    &look.node.sent,
+                            &look.node.recomputations, &look.node.rows_taken,
+                            &look.node.rows_refused,   &look.node.digest};
+    for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
+        *counters[i] = next++ << 32;
+    for (unsigned i = 0; i < DROP_COUNT; i++)
+        look.node.drops[i] = next++;
+    look.now = -5;
+    look.started = -1000;
+    look.server_count = servers;
+    look.port_count = ports;
+    for (uint32_t i = 0; i < ports; i++)
+        look.ports[i] = (struct port_look){(enum port_state)(i % (PORT_MISWIRED + 1)),
+                                           i,
+                                           i + 1,
+                                           i + 2,
+                                           i + 3,
+                                           next + 1,
+                                           next + 2,
+                                           next + 3,
+                                           next + 4,
+                                           next + 5,
+                                           next + 6};
+    for (uint32_t v = 0; v < servers; v += 3)
+        look.reach[v / 8] |= (uint8_t)(1 << v % 8);
+}
+
+static size_t look_write(void)
+{
+    struct writer out = writer_make(buffer, sizeof buffer);
+    control_look_write(&out, &look);
+    assert_false(out.failed);
+    return sizeof buffer - out.left;
+}
+
+static void looks_are_read_as_they_were_written(void **state)
+{
+    static const struct {
+        uint32_t servers, ports;
+    } sizes[] = {{1, 0}, {27, 6}, {CONTROL_SERVERS_MAX, PORT_MAX}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        look_fill(sizes[i].servers, sizes[i].ports);
+        size_t size = look_write();
+        struct reader in = reader_make(buffer, size);
+        assert_int_equal(control_look_read(&in, &copy), 0);
+        assert_int_equal(copy.node.digest, look.node.digest);
+        assert_int_equal(copy.node.limbo, look.node.limbo);
+        assert_int_equal(copy.now, -5);
+        assert_true(control_reaches(&copy, 0));
+        assert_memory_equal(copy.reach, look.reach, sizeof look.reach);
+        struct writer out = writer_make(again, sizeof again);
+        control_look_write(&out, &copy);
+        assert_int_equal(sizeof again - out.left, size);
+        assert_memory_equal(again, buffer, size);
+        for (uint32_t p = 0; p < sizes[i].ports; p++)
+            assert_memory_equal(&copy.ports[p], &look.ports[p], sizeof look.ports[p]);
+    }
+}
+
+static void a_look_that_is_cut_short_or_too_long_is_refused(void **state)
+{
+    look_fill(27, 6);
+    size_t size = look_write();
+    for (size_t less = 0; less < size; less++) {
+        struct reader in = reader_make(buffer, less);
+        assert_int_equal(control_look_read(&in, &copy), -EPROTO);
+    }
+    struct reader longer = reader_make(buffer, size + 1);
+    assert_int_equal(control_look_read(&longer, &copy), -EPROTO);
+    buffer[size - 1] |= 0x80; /* server 31 of 27 */
+    struct reader in = reader_make(buffer, size);
+    assert_int_equal(control_look_read(&in, &copy), -EPROTO);
+}
+
+static void an_answer_begins_with_its_kind_and_may_refuse(void **state)
+{
+    struct control_answer answer = {CONTROL_CUT, 0x01020304, EINVAL}, one;
+    struct writer out = writer_make(buffer, sizeof buffer);
+    control_answer_write(&out, &answer);
+    assert_int_equal(sizeof buffer - out.left, 7);
+    struct reader in = reader_make(buffer, 7);
+    assert_int_equal(control_answer_read(&in, &one), 0);
+    assert_int_equal(one.kind, CONTROL_CUT);
+    assert_int_equal(one.token, 0x01020304);
+    assert_int_equal(one.error, EINVAL);
+
+    in = reader_make(buffer, 8); /* a refusal with something behind it */
+    assert_int_equal(control_answer_read(&in, &one), -EPROTO);
+    buffer[1] = CONTROL_CUT; /* a request is no answer */
+    in = reader_make(buffer, 7);
+    assert_int_equal(control_answer_read(&in, &one), -EPROTO);
+}
+
+static void places_and_routes_are_read_as_they_were_written(void **state)
+{
+    struct control_where where = {
+        .settled = true, .own = true, .root = 26, .count = CONTROL_PLACES_MAX};
+    struct control_where other;
+    struct control_route route = {3, 0x15}, way;
+    for (uint32_t i = 0; i < where.count; i++)
+        where.places[i] = (struct control_place){26 - i, i};
+    struct writer out = writer_make(buffer, sizeof buffer);
+    control_where_write(&out, &where);
+    struct reader in = reader_make(buffer, sizeof buffer - out.left);
+    assert_int_equal(control_where_read(&in, &other), 0);
+    assert_memory_equal(&other, &where, sizeof where);
+    in = reader_make(buffer, sizeof buffer - out.left - 1);
+    assert_int_equal(control_where_read(&in, &other), -EPROTO);
+
+    out = writer_make(buffer, sizeof buffer);
+    control_route_write(&out, &route);
+    in = reader_make(buffer, sizeof buffer - out.left);
+    assert_int_equal(control_route_read(&in, &way), 0);
+    assert_int_equal(way.distance, 3);
+    assert_int_equal(way.ports, 0x15);
+}
+
+static void numbers_are_written_as_long_as_there_is_room(void **state)
+{
+    struct control_stat stat;
+    struct writer out = writer_make(buffer, 64);
+    control_stats_write(&out, 100);
+    uint32_t written = 0;
+    while (control_stat_write(&out, "ping", "sent", written))
+        written++;
+    assert_int_equal(written, (64 - 4) / (1 + 4 + 1 + 4 + 8));
+    assert_false(out.failed);
+
+    struct reader in = reader_make(buffer, 64 - out.left);
+    assert_int_equal(control_stats_read(&in), 100);
+    for (uint32_t i = 0; i < written; i++) {
+        assert_int_equal(control_stat_read(&in, &stat), 1);
+        assert_string_equal(stat.service, "ping");
+        assert_string_equal(stat.name, "sent");
+        assert_int_equal(stat.value, i);
+    }
+    assert_int_equal(control_stat_read(&in, &stat), 0);
+    buffer[6] = '\n'; /* would spoil a line */
+    in = reader_make(buffer, 64 - out.left);
+    control_stats_read(&in);
+    assert_int_equal(control_stat_read(&in, &stat), -EPROTO);
+}
+
+TEST_MAIN(TEST(requests_are_read_as_they_were_written), TEST(impossible_requests_are_refused),
+          TEST(looks_are_read_as_they_were_written),
+          TEST(a_look_that_is_cut_short_or_too_long_is_refused),
+          TEST(an_answer_begins_with_its_kind_and_may_refuse),
+          TEST(places_and_routes_are_read_as_they_were_written),
+          TEST(numbers_are_written_as_long_as_there_is_room))

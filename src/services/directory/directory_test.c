@@ -1,0 +1,397 @@
+/* directory: names of programs of several servers, in a small world whose servers die. */
+#include "services/directory/directory.h"
+
+#include <errno.h>
+
+#include "base/bytes.h"
+#include "base/rng.h"
+#include "node/node_world.h"
+#include "wire/directory.h"
+
+static const struct weft_service *const services[] = {&service_directory, NULL};
+
+#define SPEC   "torus:3x3x3"
+#define DOMAIN 42
+#define MSEC   (1000 * 1000LL)
+#define SOON   (50 * MSEC)   /* an answer has come by then */
+#define SURE   (6000 * MSEC) /* servers speak for names by then */
+#define AWHILE (6000 * MSEC) /* what died is noticed and forgotten by then */
+
+static struct directory_message scratch;
+
+static void say(struct world *world, node_id server, uint64_t client,
+                enum directory_operation operation, uint64_t id, uint64_t member,
+                uint64_t incarnation)
+{
+    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    memset(&scratch, 0, sizeof scratch);
+    scratch.operation = operation;
+    scratch.parts = 1;
+    scratch.domain = DOMAIN;
+    scratch.id = id;
+    if (member) {
+        scratch.count = 1;
+        scratch.claims[0] = (struct directory_claim){
+            .member = member, .incarnation = incarnation, .group = member != id, .size = 4};
+        memcpy(scratch.claims[0].record, "seal", 4);
+    }
+    size_t size = directory_write(&scratch, bytes);
+    world_ask(world, server, DIRECTORY_SERVICE, client, bytes, size);
+}
+
+static void hang_up(struct world *world, node_id server, uint64_t client)
+{
+    struct world_node *at = &world->nodes[server];
+    at->env.now = world->now;
+    node_local_gone(at->node, client);
+    at->next = world->now;
+}
+
+/* The last answer of that kind to that program about that id; NULL: none. */
+static const struct directory_message *heard(const struct world *world, uint64_t client,
+                                             enum directory_operation operation, uint64_t id)
+{
+    for (uint32_t i = world->answer_count; i-- > 0;) {
+        if (world->answers[i].client != client)
+            continue;
+        assert_int_equal(directory_read(&scratch, world->answers[i].bytes, world->answers[i].size),
+                         0);
+        if (scratch.operation == operation && scratch.id == id)
+            return &scratch;
+    }
+    return NULL;
+}
+
+/* Claims, and waits for what the root says; 1: nothing. */
+static int claim(struct world *world, node_id server, uint64_t client, uint64_t id, uint64_t member,
+                 uint64_t incarnation)
+{
+    world_forget(world);
+    say(world, server, client, DIRECTORY_CLAIM, id, member, incarnation);
+    world_run(world, SOON);
+    const struct directory_message *answer = heard(world, client, DIRECTORY_CLAIMED, id);
+    return answer ? answer->status : 1;
+}
+
+/* Asks; returns how many claims there are, and in scratch the last part of them. */
+static unsigned ask(struct world *world, node_id server, uint64_t client, uint64_t id)
+{
+    world_forget(world);
+    say(world, server, client, DIRECTORY_ASK, id, 0, 0);
+    world_run(world, SOON);
+    const struct directory_message *answer = heard(world, client, DIRECTORY_ANSWER, id);
+    assert_non_null(answer);
+    return answer->count;
+}
+
+static struct world *directory_world(void)
+{
+    struct world *world = world_open_settled(SPEC, services, 0);
+    world_run(world, SURE);
+    return world;
+}
+
+/* The server that holds the name as its root: who was told of the claim. */
+static node_id root_of(struct world *world, uint64_t id)
+{
+    uint8_t bytes[16];
+    struct writer out = writer_make(bytes, sizeof bytes);
+    write_u64(&out, DOMAIN);
+    write_u64(&out, id);
+    struct key key = key_hash(bytes, sizeof bytes);
+    return node_root(world->nodes[0].node ? world->nodes[0].node : world->nodes[1].node, &key);
+}
+
+/* An id that a program of server 3 has, and whose root is neither there nor where it will be asked
+ * for, at server 5. */
+static uint64_t id_claimed(struct world *world)
+{
+    uint64_t id = 1;
+    while (root_of(world, id) == 3 || root_of(world, id) == 5)
+        id++;
+    assert_int_equal(claim(world, 3, 1, id, id, 5), 0);
+    return id;
+}
+
+/* ---- */
+
+static void a_claim_is_found_from_everywhere(void **state)
+{
+    struct world *world = directory_world();
+    assert_int_equal(claim(world, 3, 1, 77, 77, 5), 0);
+    for (node_id server = 0; server < 27; server++) {
+        assert_int_equal(ask(world, server, 100 + server, 77), 1);
+        assert_int_equal(scratch.claims[0].member, 77);
+        assert_int_equal(scratch.claims[0].incarnation, 5);
+        assert_int_equal(scratch.claims[0].server, 3);
+        assert_int_equal(scratch.status, 0);
+        assert_memory_equal(scratch.claims[0].record, "seal", 4);
+    }
+    assert_int_equal(ask(world, 0, 200, 78), 0);
+    world_close(world);
+}
+
+static void a_name_is_one_programs(void **state)
+{
+    struct world *world = directory_world();
+    assert_int_equal(claim(world, 3, 1, 77, 77, 5), 0);
+    assert_int_equal(claim(world, 9, 2, 77, 77, 6), -EADDRINUSE);
+    assert_int_equal(claim(world, 3, 3, 77, 77, 6), -EADDRINUSE); /* another program there */
+    assert_int_equal(claim(world, 9, 2, 77, 99, 6), -EADDRINUSE); /* it is no group */
+    say(world, 3, 1, DIRECTORY_WITHDRAW, 77, 77, 5);
+    world_run(world, SOON);
+    assert_int_equal(claim(world, 9, 2, 77, 77, 6), 0);
+    assert_int_equal(ask(world, 5, 9, 77), 1);
+    assert_int_equal(scratch.claims[0].server, 9);
+    world_close(world);
+}
+
+static void a_group_has_many_members(void **state)
+{
+    struct world *world = directory_world();
+    for (uint64_t member = 1; member <= 100; member++)
+        assert_int_equal(claim(world, (node_id)(member % 27), 1000 + member, 500, member, 1), 0);
+    world_forget(world);
+    say(world, 7, 1, DIRECTORY_ASK, 500, 0, 0);
+    world_run(world, SOON);
+    bool seen[101] = {false};
+    unsigned count = 0, parts = 0;
+    for (uint32_t i = 0; i < world->answer_count; i++) {
+        assert_int_equal(directory_read(&scratch, world->answers[i].bytes, world->answers[i].size),
+                         0);
+        if (scratch.operation != DIRECTORY_ANSWER || world->answers[i].client != 1)
+            continue;
+        parts++;
+        assert_int_equal(scratch.parts, 2);
+        for (unsigned j = 0; j < scratch.count; j++) {
+            assert_false(seen[scratch.claims[j].member]);
+            seen[scratch.claims[j].member] = true;
+            count++;
+        }
+    }
+    assert_int_equal(parts, 2);
+    assert_int_equal(count, 100);
+    world_close(world);
+}
+
+static void what_a_dead_program_claimed_is_gone(void **state)
+{
+    struct world *world = directory_world();
+    assert_int_equal(claim(world, 3, 1, 77, 77, 5), 0);
+    hang_up(world, 3, 1);
+    world_run(world, SOON);
+    assert_int_equal(ask(world, 5, 9, 77), 0);
+    for (node_id server = 0; server < 27; server++)
+        assert_int_equal(world_number(world, server, "directory", "held"), 0);
+    assert_int_equal(claim(world, 4, 2, 77, 77, 6), 0);
+    world_close(world);
+}
+
+static void a_root_that_dies_loses_nothing(void **state)
+{
+    struct world *world = directory_world();
+    uint64_t id = id_claimed(world);
+    node_id root = root_of(world, id);
+    world_crash(world, root);
+    world_run(world, 1500 * MSEC); /* until it is noticed */
+    assert_int_not_equal(root_of(world, id), root);
+    assert_int_equal(ask(world, 5, 9, id), 1);
+    assert_int_equal(claim(world, 5, 2, id, id, 6), -EADDRINUSE);
+    /* It comes back and knows nothing: it does not say so, nor give the name away. */
+    world_start(world, root);
+    for (unsigned i = 0; i < 60; i++) {
+        world_run(world, 50 * MSEC);
+        world_forget(world);
+        say(world, 5, 9, DIRECTORY_ASK, id, 0, 0);
+        world_run(world, SOON);
+        const struct directory_message *answer = heard(world, 9, DIRECTORY_ANSWER, id);
+        assert_true(!answer || answer->count == 1 || answer->status == -EAGAIN);
+        assert_int_not_equal(claim(world, 5, 2, id, id, 6), 0);
+    }
+    assert_int_equal(root_of(world, id), root);
+    assert_int_equal(ask(world, 5, 9, id), 1);
+    world_close(world);
+}
+
+static void what_nobody_repeats_is_forgotten(void **state)
+{
+    struct world *world = directory_world();
+    uint64_t id = id_claimed(world);
+    world_crash(world, 3);
+    world_run(world, AWHILE);
+    assert_int_equal(ask(world, 5, 9, id), 0);
+    assert_int_equal(claim(world, 5, 2, id, id, 6), 0);
+    world_close(world);
+}
+
+/* Servers that notice no death by themselves: only claims grow old. */
+static struct world *patient_world(void)
+{
+    struct node_config patient = {
+        .seed = 1, .services = services, .silence_nsec = 200 * 1000 * MSEC};
+    struct world *world = world_open(SPEC, &patient);
+    world_run(world, SURE);
+    return world;
+}
+
+static void what_all_slept_through_makes_no_claim_older(void **state)
+{
+    struct world *world = patient_world();
+    uint64_t id = id_claimed(world);
+    for (unsigned i = 0; i < 3; i++) {
+        world->now += 20 * 1000 * MSEC;
+        assert_int_equal(ask(world, 5, 9, id), 1);
+    }
+    world_close(world);
+}
+
+static void what_grew_old_while_all_slept_keeps_nobody_out(void **state)
+{
+    struct world *world = patient_world();
+    uint64_t id = id_claimed(world);
+    world_crash(world, 3);
+    assert_int_equal(claim(world, 5, 2, id, id, 6), -EADDRINUSE);
+    world->now += 20 * 1000 * MSEC;
+    assert_int_equal(claim(world, 5, 2, id, id, 7), 0);
+    assert_int_equal(ask(world, 8, 9, id), 1);
+    assert_int_equal(scratch.claims[0].server, 5);
+    world_close(world);
+}
+
+static void answers_come_from_servers_on_the_way(void **state)
+{
+    struct world *world = directory_world();
+    uint64_t on_way = 0;
+    for (uint64_t id = 1; id <= 30; id++)
+        assert_int_equal(claim(world, 3, id, id, id, 5), 0);
+    world_run(world, SURE);
+    for (uint64_t id = 1; id <= 30; id++)
+        for (node_id server = 0; server < 27; server += 5)
+            assert_int_equal(ask(world, server, 1000 + server, id), 1);
+    for (node_id server = 0; server < 27; server++)
+        on_way += world_number(world, server, "directory", "answers_on_way");
+    assert_true(on_way > 0);
+    world_close(world);
+}
+
+/* Programs come, go and claim, servers die and return; in the end whoever holds a name is who
+ * everybody finds, and no name has two. */
+#define PROGRAMS 12
+#define IDS      6
+
+struct chaos {
+    struct world *world;
+    struct rng rng;
+    struct {
+        node_id server;
+        uint64_t client, id;
+        bool has;
+    } programs[PROGRAMS];
+    uint64_t clients, incarnations;
+};
+
+static void chaos_program(struct chaos *chaos, unsigned i)
+{
+    struct world *world = chaos->world;
+    if (chaos->programs[i].client) {
+        if (world->nodes[chaos->programs[i].server].node)
+            hang_up(world, chaos->programs[i].server, chaos->programs[i].client);
+        chaos->programs[i].client = 0;
+        return;
+    }
+    node_id server = (node_id)rng_below(&chaos->rng, 27);
+    if (!world->nodes[server].node)
+        return;
+    chaos->programs[i].server = server;
+    chaos->programs[i].client = ++chaos->clients;
+    chaos->programs[i].id = 1 + rng_below(&chaos->rng, IDS);
+    say(world, server, chaos->clients, DIRECTORY_CLAIM, chaos->programs[i].id,
+        chaos->programs[i].id, ++chaos->incarnations);
+}
+
+static void chaos_server(struct chaos *chaos)
+{
+    struct world *world = chaos->world;
+    node_id server = 1 + (node_id)rng_below(&chaos->rng, 26);
+    if (!world->nodes[server].node) {
+        world_start(world, server);
+        return;
+    }
+    world_crash(world, server);
+    for (unsigned i = 0; i < PROGRAMS; i++)
+        if (chaos->programs[i].client && chaos->programs[i].server == server)
+            chaos->programs[i].client = 0;
+}
+
+/* Who was told that it has its name, and nothing else since? */
+static void chaos_settle(struct chaos *chaos)
+{
+    struct world *world = chaos->world;
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        chaos->programs[i].has = false;
+        if (!chaos->programs[i].client)
+            continue;
+        for (uint32_t j = 0; j < world->answer_count; j++) {
+            if (world->answers[j].client != chaos->programs[i].client)
+                continue;
+            assert_int_equal(
+                directory_read(&scratch, world->answers[j].bytes, world->answers[j].size), 0);
+            if (scratch.operation == DIRECTORY_CLAIMED)
+                chaos->programs[i].has = scratch.status == 0;
+        }
+    }
+}
+
+static void chaos_check(struct chaos *chaos)
+{
+    unsigned holders = 0;
+    for (uint64_t id = 1; id <= IDS; id++) {
+        unsigned count = 0;
+        node_id server = NODE_NONE;
+        for (unsigned i = 0; i < PROGRAMS; i++)
+            if (chaos->programs[i].has && chaos->programs[i].id == id) {
+                count++;
+                server = chaos->programs[i].server;
+            }
+        assert_true(count <= 1);
+        holders += count;
+        for (node_id from = 0; from < 27; from += 13) {
+            assert_int_equal(ask(chaos->world, from, 1000000 + from, id), count);
+            assert_true(!count || scratch.claims[0].server == server);
+        }
+    }
+    print_message("# %u names held\n", holders);
+}
+
+static void names_survive_chaos(void **state)
+{
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct chaos *chaos = calloc(1, sizeof *chaos);
+        assert_non_null(chaos);
+        print_message("# seed %llu\n", (unsigned long long)seed);
+        chaos->world = directory_world();
+        chaos->rng = rng_make(seed, 0);
+        for (unsigned step = 0; step < 60; step++) {
+            if (rng_below(&chaos->rng, 4) == 0)
+                chaos_server(chaos);
+            else
+                chaos_program(chaos, (unsigned)rng_below(&chaos->rng, PROGRAMS));
+            world_run(chaos->world, (env_nsec)rng_below(&chaos->rng, 600) * MSEC);
+        }
+        for (node_id server = 0; server < 27; server++)
+            if (!chaos->world->nodes[server].node)
+                world_start(chaos->world, server);
+        world_run(chaos->world, AWHILE);
+        chaos_settle(chaos);
+        chaos_check(chaos);
+        world_close(chaos->world);
+        free(chaos);
+    }
+}
+
+TEST_MAIN(TEST(a_claim_is_found_from_everywhere), TEST(a_name_is_one_programs),
+          TEST(a_group_has_many_members), TEST(what_a_dead_program_claimed_is_gone),
+          TEST(a_root_that_dies_loses_nothing), TEST(what_nobody_repeats_is_forgotten),
+          TEST(what_all_slept_through_makes_no_claim_older),
+          TEST(what_grew_old_while_all_slept_keeps_nobody_out),
+          TEST(answers_come_from_servers_on_the_way), TEST(names_survive_chaos))

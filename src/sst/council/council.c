@@ -1,0 +1,680 @@
+/* The half of a council that follows: it promises, meets, gets ready, installs. What
+ * comes from others enters here; leading is in council_lead.c. */
+#include "sst/council/council.h"
+
+#include <errno.h>
+
+#include "base/check.h"
+#include "sst/council/council_impl.h"
+#include "transport/clock.h"
+
+#define EPOCH_LEAP_MAX (1 << 20) /* a leader that skips more is none */
+
+/* Ticks for which a failed meeting may still turn out to be somebody's death, of which
+ * the leader hears by itself; longer where the meeting itself says so. */
+#define DOUBT_TICKS 3
+#define DEATH_TICKS 20
+
+void council_init(struct council *council, const struct council_ops *ops, void *argument,
+                  const struct council_config *config)
+{
+    assert(config->id && config->nonce);
+    assert(config->rows_max > 0 && config->rows_max <= SST_ROWS_MAX);
+    memset(council, 0, sizeof *council);
+    council->ops = ops;
+    council->argument = argument;
+    council->config = *config;
+    council->row = ROW_NONE;
+}
+
+bool council_is_dead(const struct council *council, uint64_t nonce)
+{
+    uint64_t count = council->dead_count;
+    for (uint64_t i = 0; i < count && i < COUNCIL_DEAD_MAX; i++)
+        if (council->dead[i] == nonce)
+            return true;
+    return false;
+}
+
+uint32_t council_row(const struct council *council)
+{
+    uint32_t row = view_row_of(&council->installed, council->config.nonce);
+    return row != ROW_NONE ? row : council->row;
+}
+
+void council_say(struct council *council, ripc_id to, struct council_message *message)
+{
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    message->table = council->table;
+    message->sender = council->config.nonce;
+    council->ops->send(council->argument, to, bytes, council_write(message, bytes));
+}
+
+void council_say_commit(struct council *council, ripc_id to, const struct view *view)
+{
+    struct council_message message = {
+        .kind = COUNCIL_COMMIT, .ballot = council->promised, .view = *view};
+    council_say(council, to, &message);
+}
+
+static void council_say_join(struct council *council)
+{
+    struct council_message message = {
+        .kind = COUNCIL_JOIN,
+        .id = council->config.id,
+        .hash = council->config.hash,
+        .design = council->config.design,
+        .rows_max = council->config.rows_max,
+        .drop = council->config.drop,
+    };
+    council_say(council, 0, &message);
+}
+
+static void council_say_state(struct council *council, ripc_id to)
+{
+    struct council_message message = {
+        .kind = COUNCIL_STATE,
+        .ballot = council->promised,
+        .epoch = council->prepared_is ? council->prepared.epoch : 0,
+        .view = council->installed,
+    };
+    council_say(council, to, &message);
+}
+
+/* Whoever leads the view: the eldest that is not known to be dead. NULL: we do. */
+static const struct view_member *council_eldest(const struct council *council)
+{
+    const struct view_member *eldest = NULL;
+    for (uint32_t row = 0; row < council->installed.row_count; row++) {
+        const struct view_member *member = &council->installed.rows[row];
+        if (member->id && !council_is_dead(council, member->nonce) &&
+            (!eldest || member->since < eldest->since))
+            eldest = member;
+    }
+    return eldest && eldest->nonce != council->config.nonce ? eldest : NULL;
+}
+
+static void council_say_leave(struct council *council)
+{
+    const struct view_member *eldest = council_eldest(council);
+    struct council_message message = {.kind = COUNCIL_LEAVE};
+    if (eldest)
+        council_say(council, eldest->id, &message);
+}
+
+static void council_say_leave_to_all(struct council *council)
+{
+    struct council_message message = {.kind = COUNCIL_LEAVE};
+    for (uint32_t row = 0; row < council->installed.row_count; row++) {
+        const struct view_member *member = &council->installed.rows[row];
+        if (member->id && member->nonce != council->config.nonce &&
+            !council_is_dead(council, member->nonce))
+            council_say(council, member->id, &message);
+    }
+}
+
+/* ---- meetings ---- */
+
+static void meeting_end(struct council *council, uint32_t row)
+{
+    struct council_meeting *meeting = &council->meetings[row];
+    if (meeting->id)
+        council->ops->part(council->argument, row, meeting->nonce);
+    *meeting = (struct council_meeting){0};
+}
+
+void council_void(struct council *council)
+{
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
+        meeting_end(council, row);
+    council->prepared_is = council->ready = false;
+}
+
+/* Is the member of that row of the view one we have to meet? */
+static bool member_is_new(const struct council *council, const struct view *view, uint32_t row)
+{
+    const struct view_member *member = &view->rows[row];
+    return member->id && member->nonce != council->config.nonce &&
+           council->installed.rows[row].nonce != member->nonce;
+}
+
+bool council_has_met(const struct council *council, const struct view *view)
+{
+    for (uint32_t row = 0; row < view->row_count; row++)
+        if (member_is_new(council, view, row) &&
+            (council->meetings[row].nonce != view->rows[row].nonce ||
+             council->meetings[row].status != 0))
+            return false;
+    return true;
+}
+
+static void council_say_ready(struct council *council)
+{
+    struct council_message message = {
+        .kind = COUNCIL_READY,
+        .ballot = council->prepared_ballot,
+        .epoch = council->prepared.epoch,
+    };
+    council_say(council, council->leader.id, &message);
+}
+
+static void council_check_ready(struct council *council)
+{
+    if (!council->prepared_is || council->ready ||
+        (council->row != ROW_NONE && !council_has_met(council, &council->prepared)))
+        return;
+    council->ready = true;
+    if (council->leader.nonce == council->config.nonce)
+        lead_ready_self(council);
+    else
+        council_say_ready(council);
+}
+
+void council_prepare(struct council *council, const struct view *view, const struct ballot *ballot,
+                     const struct view_member *leader)
+{
+    uint32_t own = view_row_of(view, council->config.nonce);
+    if (own != council->row)
+        council_void(council); /* whoever met us met us in another row */
+    council->promised = council->prepared_ballot = *ballot;
+    council->prepared = *view;
+    council->prepared_is = true;
+    council->ready = false;
+    council->leader = *leader;
+    council->row = own;
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
+        struct council_meeting *meeting = &council->meetings[row];
+        const struct view_member *member = &view->rows[row];
+        if (council->installed.rows[row].id && view->left[row / 64] >> row % 64 & 1)
+            council->leaving[row] = true; /* even if the view does not come about: it goes */
+        bool wanted = own != ROW_NONE && row < view->row_count && member_is_new(council, view, row);
+        if (meeting->id && (!wanted || meeting->nonce != member->nonce))
+            meeting_end(council, row);
+        if (!wanted || meeting->id)
+            continue;
+        bool dead = council_is_dead(council, member->nonce);
+        *meeting = (struct council_meeting){
+            .id = member->id, .nonce = member->nonce, .status = dead ? -EPIPE : -EINPROGRESS};
+        council->ops->meet(council->argument, row, member->id, member->nonce);
+    }
+    council_check_ready(council);
+}
+
+void council_met(struct council *council, uint32_t row, uint64_t nonce, int status)
+{
+    assert(row < SST_ROWS_MAX && status <= 0 && status != -EINPROGRESS);
+    struct council_meeting *meeting = &council->meetings[row];
+    if (meeting->nonce != nonce || meeting->status != -EINPROGRESS)
+        return;
+    meeting->status = status;
+    council_check_ready(council);
+    lead_settle(council);
+}
+
+/* ---- views ---- */
+
+void council_end(struct council *council, void (*say)(void *argument))
+{
+    council_void(council);
+    council->phase = COUNCIL_OVER;
+    council->lead = LEAD_FOLLOWS;
+    say(council->argument);
+}
+
+void council_apply(struct council *council, const struct view *view)
+{
+    uint32_t own = view_row_of(view, council->config.nonce);
+    if (own == ROW_NONE) {
+        bool leaving = council->phase == COUNCIL_LEAVING;
+        council_end(council, leaving ? council->ops->left : council->ops->expelled);
+        return;
+    }
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
+        if (row < view->row_count && council->meetings[row].nonce == view->rows[row].nonce)
+            council->meetings[row] = (struct council_meeting){0};
+        else
+            meeting_end(council, row);
+        if (council->installed.rows[row].nonce != view->rows[row].nonce)
+            council->leaving[row] = false;
+    }
+    council->prepared_is = council->ready = false;
+    council->installed = *view;
+    council->table = view->table;
+    council->row = own;
+    if (council->phase == COUNCIL_JOINING)
+        council->phase = COUNCIL_MEMBER;
+    council->ops->install(council->argument, view);
+}
+
+void council_found(struct council *council, uint64_t table)
+{
+    assert(council->phase == COUNCIL_APART && table);
+    struct view view = {.table = table, .epoch = 1, .row_count = 1};
+    view.rows[0] = (struct view_member){council->config.id, council->config.nonce, 1};
+    council->phase = COUNCIL_JOINING;
+    council_apply(council, &view);
+    council->lead = LEAD_RESTS;
+    council->ballot = council->promised = (struct ballot){.since = 1};
+    council->promised_to = council->config.nonce;
+}
+
+void council_join(struct council *council)
+{
+    assert(council->phase == COUNCIL_APART);
+    council->phase = COUNCIL_JOINING;
+    council->retry_at = 0;
+    council_say_join(council);
+}
+
+void council_leave(struct council *council)
+{
+    if (council->phase == COUNCIL_JOINING) {
+        council_void(council);
+        council->phase = COUNCIL_APART;
+    }
+    if (council->phase != COUNCIL_MEMBER)
+        return;
+    council->phase = COUNCIL_LEAVING;
+    council->retry_at = 0;
+    council_say_leave(council);
+    lead_settle(council);
+}
+
+/* ---- what comes from others ---- */
+
+/* A view that could follow the one we have: who is in both has kept its row, and the
+ * others came with it. */
+static bool prepare_is_possible(const struct council *council,
+                                const struct council_message *message)
+{
+    const struct view *view = &message->view;
+    uint32_t own = view_row_of(view, council->config.nonce);
+    if (view->row_count > council->config.rows_max || view->epoch - message->base > EPOCH_LEAP_MAX)
+        return false;
+    if (own == ROW_NONE ? council->phase != COUNCIL_LEAVING
+                        : view->rows[own].id != council->config.id)
+        return false;
+    if (council->phase == COUNCIL_JOINING)
+        return view->rows[own].since == view->epoch;
+    for (uint32_t row = 0; row < view->row_count; row++) {
+        const struct view_member *member = &view->rows[row];
+        const struct view_member *before = &council->installed.rows[row];
+        if (!member->id)
+            continue;
+        if (before->id) {
+            if (before->id != member->id || before->nonce != member->nonce ||
+                before->since != member->since)
+                return false;
+        } else if (member->since != view->epoch ||
+                   view_row_of(&council->installed, member->nonce) != ROW_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whoever joins does not know the leader; who is inside does. */
+static bool ballot_is_true(const struct council *council, const struct council_message *message)
+{
+    const struct view_member *member = &council->installed.rows[message->ballot.row];
+    if (!council_is_inside(council))
+        return true;
+    if (!member->id && council->prepared_is)
+        member = &council->prepared.rows[message->ballot.row];
+    return member->nonce == message->sender && member->since == message->ballot.since;
+}
+
+/* Another leads: that we do, or did, is over. */
+static void council_promise(struct council *council, const struct council_message *message)
+{
+    council->promised = message->ballot;
+    council->promised_to = message->sender;
+    council->lead = LEAD_FOLLOWS;
+}
+
+/* A promise to one who died before it could propose anything to us binds nobody: whoever
+ * leads next asks again. */
+static bool promise_is_void(const struct council *council)
+{
+    return council_is_dead(council, council->promised_to) &&
+           !(council->prepared_is && council->leader.nonce == council->promised_to);
+}
+
+/* One who joins goes with the first table that takes it, and with another when whoever
+ * was to let it in is dead, or in that other one, too: a table is founded anew only when
+ * the one before has no members left. */
+static bool council_knows_table(struct council *council, const struct council_message *message)
+{
+    uint64_t leader = council->leader.nonce;
+    if (council->table == message->table)
+        return true;
+    if (council->phase != COUNCIL_JOINING || !message->table ||
+        (council->prepared_is && !council_is_dead(council, leader) &&
+         view_row_of(&message->view, leader) == ROW_NONE))
+        return false;
+    council_void(council);
+    council->table = message->table;
+    council->row = ROW_NONE;
+    council->promised = (struct ballot){0};
+    return true;
+}
+
+static void council_say_unready(struct council *council, uint32_t row)
+{
+    struct council_message message = {
+        .kind = COUNCIL_UNREADY,
+        .ballot = council->prepared_ballot,
+        .epoch = council->prepared.epoch,
+        .row = row,
+        .status = council->meetings[row].status,
+    };
+    if (council->leader.nonce == council->config.nonce)
+        lead_unready(council, council->row, &message);
+    else
+        council_say(council, council->leader.id, &message);
+}
+
+static void on_prepare(struct council *council, ripc_id from, const struct council_message *message)
+{
+    int order = ballot_compare(&message->ballot, &council->promised);
+    uint32_t own = view_row_of(&message->view, council->config.nonce);
+    bool joins = council->phase == COUNCIL_JOINING;
+    if (order < 0 || (joins && own == ROW_NONE) ||
+        (!joins && message->base < council->installed.epoch))
+        return; /* late, or for one who had our name before */
+    if (joins ? message->view.rows[own].since < message->view.epoch
+              : message->base > council->installed.epoch) {
+        council_say_state(council, from); /* we missed a view: send it again */
+        return;
+    }
+    if (order == 0 && council->prepared_is) {
+        if (council->ready)
+            council_say_ready(council); /* it did not hear us */
+        return;
+    }
+    if (!ballot_is_true(council, message) || !prepare_is_possible(council, message)) {
+        council->strange++;
+        return;
+    }
+    struct view_member leader = {.id = from, .nonce = message->sender};
+    council_promise(council, message);
+    council_prepare(council, &message->view, &message->ballot, &leader);
+}
+
+/* Do we follow whoever says so, from now on? */
+static bool council_follows(struct council *council, const struct council_message *message)
+{
+    if (ballot_compare(&message->ballot, &council->promised) < 0)
+        return false;
+    if (!ballot_is_true(council, message)) {
+        council->strange++;
+        return false;
+    }
+    council_promise(council, message);
+    return true;
+}
+
+static void on_cancel(struct council *council, ripc_id from, const struct council_message *message)
+{
+    if (!council_follows(council, message) || !council->prepared_is ||
+        ballot_compare(&council->prepared_ballot, &message->ballot) >= 0)
+        return;
+    if (council->prepared.epoch > message->epoch)
+        council_void(council);
+    else
+        council_say_state(council, from); /* what we prepared is the view: we missed that */
+}
+
+static void on_ask(struct council *council, ripc_id from, const struct council_message *message)
+{
+    if (council_follows(council, message))
+        council_say_state(council, from);
+}
+
+/* A view is installed somewhere. Without us in it that is the end, whoever says so;
+ * else it must come from whom we promised to follow. */
+static void on_commit(struct council *council, const struct council_message *message)
+{
+    const struct view *view = &message->view;
+    uint32_t own = view_row_of(view, council->config.nonce);
+    if (view->epoch <= council->installed.epoch)
+        return;
+    if (own == ROW_NONE) {
+        if (council_is_inside(council))
+            council_apply(council, view);
+        return;
+    }
+    bool is_late = ballot_compare(&message->ballot, &council->promised) < 0;
+    if (is_late && !promise_is_void(council))
+        return;
+    if (view->row_count > council->config.rows_max || view->rows[own].id != council->config.id ||
+        own != council_row(council)) {
+        council->strange++;
+        return;
+    }
+    if (!council_has_met(council, view))
+        return;
+    if (!is_late)
+        council_promise(council, message);
+    council_apply(council, view);
+}
+
+static void on_refused(struct council *council, const struct council_message *message)
+{
+    if (council->phase != COUNCIL_JOINING || message->to != council->config.nonce)
+        return;
+    council_void(council);
+    council->phase = COUNCIL_APART;
+    council->ops->refused(council->argument, message->status, message->text);
+}
+
+/* Somebody who is no member any more, or not yet, talks as if it were: it hears what
+ * there is. */
+static void on_outsider(struct council *council, ripc_id from,
+                        const struct council_message *message)
+{
+    struct council_message left = {.kind = COUNCIL_LEFT, .to = message->sender};
+    switch (message->kind) {
+    case COUNCIL_LEAVE:
+        council_say(council, from, &left);
+        break;
+    case COUNCIL_ASK:
+    case COUNCIL_READY:
+    case COUNCIL_STATE:
+        council_say_commit(council, from, &council->installed);
+        break;
+    default:
+        break; /* of one who left: late */
+    }
+}
+
+/* Whom the sender is to us; NULL: nobody. */
+static const struct view_member *sender_find(const struct council *council,
+                                             const struct council_message *message)
+{
+    uint64_t nonce = message->sender;
+    uint32_t row = view_row_of(&council->installed, nonce);
+    if (row != ROW_NONE)
+        return &council->installed.rows[row];
+    row = view_row_of(&council->prepared, nonce);
+    if (council->prepared_is && row != ROW_NONE)
+        return &council->prepared.rows[row];
+    if (council->prepared_is && council->leader.nonce == nonce)
+        return &council->leader;
+    row = view_row_of(&message->view, nonce);
+    if (message->kind == COUNCIL_COMMIT && row != ROW_NONE)
+        return &message->view.rows[row];
+    return NULL;
+}
+
+/* Whoever leads will hear it again, or we lead next: then it is no death. */
+static void on_leave(struct council *council, const struct council_message *message)
+{
+    uint32_t row = view_row_of(&council->installed, message->sender);
+    if (row != ROW_NONE)
+        council->leaving[row] = true;
+}
+
+/* Of those who lead; one who joins takes it from anybody that knows its nonce, or
+ * has the table it waits for. */
+static void council_obey(struct council *council, ripc_id from,
+                         const struct council_message *message)
+{
+    switch (message->kind) {
+    case COUNCIL_PREPARE:
+        on_prepare(council, from, message);
+        break;
+    case COUNCIL_CANCEL:
+        on_cancel(council, from, message);
+        break;
+    case COUNCIL_COMMIT:
+        on_commit(council, message);
+        break;
+    case COUNCIL_ASK:
+        on_ask(council, from, message);
+        break;
+    case COUNCIL_LEFT:
+        if (council->phase == COUNCIL_LEAVING && message->to == council->config.nonce)
+            council_end(council, council->ops->left);
+        break;
+    case COUNCIL_LEAVE:
+        on_leave(council, message);
+        break;
+    case COUNCIL_READY:
+    case COUNCIL_UNREADY:
+    case COUNCIL_STATE:
+        break; /* we do not lead, or not yet: it will be repeated to whoever does */
+    default:
+        council->strange++;
+    }
+}
+
+static void council_take(struct council *council, ripc_id from,
+                         const struct council_message *message)
+{
+    bool leaps = council_is_inside(council) &&
+                 message->view.epoch > council->installed.epoch + EPOCH_LEAP_MAX;
+    if (leaps || !council_knows_table(council, message)) {
+        council->strange++;
+        return;
+    }
+    const struct view_member *sender = sender_find(council, message);
+    if (!sender && council_is_inside(council)) {
+        if (message->kind == COUNCIL_LEFT)
+            council_obey(council, from, message);
+        else
+            on_outsider(council, from, message);
+        return;
+    }
+    if (sender && sender->id != from) {
+        council->strange++;
+        return;
+    }
+    uint32_t row = lead_row_of(council, message->sender);
+    if (row != ROW_NONE && message->kind == COUNCIL_READY)
+        lead_ready(council, row, message);
+    else if (row != ROW_NONE && message->kind == COUNCIL_UNREADY)
+        lead_unready(council, row, message);
+    else if (row != ROW_NONE && message->kind == COUNCIL_STATE)
+        lead_state(council, row, message);
+    else if (row != ROW_NONE && message->kind == COUNCIL_LEAVE)
+        lead_leave(council, row);
+    else
+        council_obey(council, from, message);
+}
+
+void council_receive(struct council *council, ripc_id from, const uint8_t *bytes, size_t size)
+{
+    struct council_message message;
+    if (council_read(&message, bytes, size) || message.kind == COUNCIL_LOOK) {
+        council->strange++;
+        return;
+    }
+    if (council->phase == COUNCIL_APART || council->phase == COUNCIL_OVER ||
+        message.sender == council->config.nonce || council_is_dead(council, message.sender))
+        return;
+    if (message.kind == COUNCIL_JOIN)
+        lead_join(council, from, &message);
+    else if (message.kind == COUNCIL_REFUSED)
+        on_refused(council, &message);
+    else
+        council_take(council, from, &message);
+    lead_settle(council);
+}
+
+/* ---- deaths and time ---- */
+
+void council_failed(struct council *council, ripc_id id, uint64_t nonce)
+{
+    if (nonce == council->config.nonce || council_is_dead(council, nonce))
+        return;
+    council->dead[council->dead_count++ % COUNCIL_DEAD_MAX] = nonce;
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
+        if (council->meetings[row].nonce == nonce && council->meetings[row].status == -EINPROGRESS)
+            council->meetings[row].status = -EPIPE;
+    lead_failed(council, nonce);
+    /* We were ready for a view without us. If the others have it they may be far ahead
+     * of us, so that we cannot lead; if not, they will find us gone, and know why. */
+    if (council->phase == COUNCIL_LEAVING && council->prepared_is && council->row == ROW_NONE &&
+        nonce == council->leader.nonce) {
+        council_say_leave_to_all(council);
+        council_end(council, council->ops->left);
+    }
+    lead_settle(council);
+}
+
+static bool council_is_busy(const struct council *council)
+{
+    return council->phase == COUNCIL_JOINING || council->phase == COUNCIL_LEAVING ||
+           (council_is_inside(council) &&
+            (council->prepared_is || council->lead == LEAD_ASKS || council->lead == LEAD_PROPOSES));
+}
+
+/* A newcomer whom we cannot meet is not let in; but only when it is clear that nobody
+ * died, for then another proposal comes anyway. */
+static void council_tick_meetings(struct council *council)
+{
+    for (uint32_t row = 0; row < SST_ROWS_MAX && council->prepared_is; row++) {
+        struct council_meeting *meeting = &council->meetings[row];
+        if (!meeting->id || meeting->status == 0 || meeting->status == -EINPROGRESS)
+            continue;
+        if (meeting->age++ >= (meeting->status == -EPIPE ? DEATH_TICKS : DOUBT_TICKS))
+            council_say_unready(council, row);
+    }
+}
+
+/* The outcome of what we prepared is missing. */
+static void council_tick_ready(struct council *council)
+{
+    const struct view_member *eldest = council_eldest(council);
+    if (!council->prepared_is || council->leader.nonce == council->config.nonce)
+        return;
+    if (!council_is_dead(council, council->leader.nonce)) {
+        if (council->ready)
+            council_say_ready(council);
+    } else if (eldest) {
+        council_say_state(council, eldest->id); /* it may have asked, and its answer was lost */
+    }
+}
+
+int64_t council_tick(struct council *council, int64_t now)
+{
+    if (!council_is_busy(council)) {
+        council->retry_at = 0;
+        return NSEC_NEVER;
+    }
+    if (council->retry_at == 0)
+        council->retry_at = now + COUNCIL_RETRY_NSEC;
+    if (now < council->retry_at)
+        return council->retry_at;
+    council->retry_at = now + COUNCIL_RETRY_NSEC;
+    if (council->phase == COUNCIL_JOINING)
+        council_say_join(council);
+    if (council->phase == COUNCIL_LEAVING)
+        council_say_leave(council);
+    council_tick_ready(council);
+    council_tick_meetings(council);
+    lead_tick(council);
+    lead_settle(council);
+    return council_is_busy(council) ? council->retry_at : NSEC_NEVER;
+}

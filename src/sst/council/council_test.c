@@ -1,0 +1,617 @@
+#include "sst/council/council.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/test.h"
+#include "transport/clock.h"
+
+enum { PARTIES = 4, POST_MAX = 64, TABLE = 77, HASH = 5 };
+
+/* A few councils whose messages wait until the test lets them go, and whose meetings
+ * succeed as soon as both sides want them. */
+struct party {
+    struct council council;
+    struct view view; /* installed last */
+    unsigned installs, parts;
+    bool left, expelled, met[SST_ROWS_MAX];
+    uint64_t meets[SST_ROWS_MAX];
+    int refused;
+    char reason[COUNCIL_TEXT_MAX];
+};
+
+struct post {
+    unsigned from, to;
+    size_t size;
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+};
+
+static struct party parties[PARTIES];
+static struct post posts[POST_MAX];
+static unsigned post_count;
+static bool meetings_fail;
+
+static unsigned index_of(const void *argument)
+{
+    return (unsigned)((const struct party *)argument - parties);
+}
+
+static void on_send(void *argument, ripc_id to, const uint8_t *bytes, size_t size)
+{
+    for (unsigned i = 0; i < PARTIES; i++) {
+        bool wanted = to ? to == i + 1 : parties[i].view.epoch != 0;
+        if (!wanted || i == index_of(argument))
+            continue;
+        assert_true(post_count < POST_MAX);
+        posts[post_count] = (struct post){.from = index_of(argument), .to = i, .size = size};
+        memcpy(posts[post_count++].bytes, bytes, size);
+    }
+}
+
+static void on_meet(void *argument, uint32_t row, ripc_id id, uint64_t nonce)
+{
+    struct party *party = argument;
+    assert_int_equal(party->meets[row], 0);
+    party->meets[row] = nonce;
+}
+
+static void on_part(void *argument, uint32_t row, uint64_t nonce)
+{
+    struct party *party = argument;
+    assert_int_equal(party->meets[row], nonce);
+    party->meets[row] = 0;
+    party->met[row] = false;
+    party->parts++;
+}
+
+static void on_install(void *argument, const struct view *view)
+{
+    struct party *party = argument;
+    party->view = *view;
+    party->installs++;
+    for (unsigned row = 0; row < SST_ROWS_MAX; row++)
+        if (row >= view->row_count || !view->rows[row].id)
+            party->meets[row] = party->met[row] = 0;
+}
+
+static void on_refused(void *argument, int status, const char *reason)
+{
+    struct party *party = argument;
+    party->refused = status;
+    strcpy(party->reason, reason);
+}
+
+static void on_left(void *argument)
+{
+    ((struct party *)argument)->left = true;
+}
+
+static void on_expelled(void *argument)
+{
+    ((struct party *)argument)->expelled = true;
+}
+
+static const struct council_ops ops = {
+    .send = on_send,
+    .meet = on_meet,
+    .part = on_part,
+    .install = on_install,
+    .refused = on_refused,
+    .left = on_left,
+    .expelled = on_expelled,
+};
+
+static struct council *party_open(unsigned i, const struct council_config *other)
+{
+    struct council_config config = {.hash = HASH,
+                                    .design = SST_READS,
+                                    .rows_max = 3,
+                                    .drop = true,
+                                    .id = i + 1,
+                                    .nonce = 100 + i};
+    memset(&parties[i], 0, sizeof parties[i]);
+    council_init(&parties[i].council, &ops, &parties[i], other ? other : &config);
+    return &parties[i].council;
+}
+
+static bool party_meets(unsigned i)
+{
+    bool happened = false;
+    struct party *party = &parties[i];
+    for (uint32_t row = 0; row < 3 && party->council.ops; row++)
+        for (unsigned j = 0; j < PARTIES && party->meets[row] && !party->met[row]; j++) {
+            const struct party *peer = &parties[j];
+            uint32_t own = council_row(&party->council);
+            if (!peer->council.ops || peer->council.config.nonce != party->meets[row] || own >= 3 ||
+                peer->meets[own] != party->council.config.nonce)
+                continue;
+            party->met[row] = happened = true;
+            council_met(&party->council, row, party->meets[row], meetings_fail ? -ETIMEDOUT : 0);
+        }
+    return happened;
+}
+
+/* Delivers everything, in order, but to and from whom `without` names (PARTIES: nobody). */
+static void settle_without(unsigned without)
+{
+    for (unsigned turn = 0; turn < 1000; turn++) {
+        bool happened = false;
+        for (unsigned i = 0; i < PARTIES; i++)
+            happened |= i != without && party_meets(i);
+        if (post_count) {
+            struct post post = posts[0];
+            memmove(posts, posts + 1, --post_count * sizeof *posts);
+            if (post.to != without && post.from != without && parties[post.to].council.ops)
+                council_receive(&parties[post.to].council, post.from + 1, post.bytes, post.size);
+            happened = true;
+        }
+        if (!happened)
+            return;
+    }
+    fail_msg("they never stop talking");
+}
+
+static void settle(void)
+{
+    settle_without(PARTIES);
+}
+
+/* The first `count` of the parties are members. */
+static int begin(unsigned count)
+{
+    memset(parties, 0, sizeof parties);
+    post_count = 0;
+    meetings_fail = false;
+    council_found(party_open(0, NULL), TABLE);
+    for (unsigned i = 1; i < count; i++) {
+        council_join(party_open(i, NULL));
+        settle();
+    }
+    return 0;
+}
+
+static void same_view(unsigned one, unsigned other)
+{
+    assert_memory_equal(&parties[one].view, &parties[other].view, sizeof(struct view));
+}
+
+static void a_founder_is_alone_in_row_0(void **state)
+{
+    begin(1);
+    const struct view *view = &parties[0].view;
+    assert_int_equal(view->table, TABLE);
+    assert_int_equal(view->epoch, 1);
+    assert_int_equal(view->row_count, 1);
+    assert_int_equal(view->rows[0].id, 1);
+    assert_int_equal(view->rows[0].since, 1);
+    assert_int_equal(council_tick(&parties[0].council, 5), NSEC_NEVER);
+}
+
+static void who_joins_gets_the_first_free_row_once_all_have_met(void **state)
+{
+    begin(3);
+    for (unsigned i = 0; i < 3; i++) {
+        same_view(0, i);
+        assert_int_equal(parties[0].view.rows[i].id, i + 1);
+        assert_int_equal(parties[0].view.rows[i].since, i + 1);
+        assert_int_equal(council_tick(&parties[i].council, 5), NSEC_NEVER);
+    }
+    assert_int_equal(parties[0].view.epoch, 3);
+    assert_true(parties[2].met[0] && parties[2].met[1] && parties[1].met[2]);
+}
+
+static void several_join_in_one_view(void **state)
+{
+    begin(1); /* what the second is proposed in waits while the third asks */
+    council_join(party_open(1, NULL));
+    council_join(party_open(2, NULL));
+    settle();
+    same_view(0, 1);
+    same_view(0, 2);
+    council_leave(&parties[1].council);
+    council_leave(&parties[2].council);
+    settle();
+    assert_true(parties[1].left && parties[2].left);
+    assert_int_equal(parties[0].view.row_count, 1);
+}
+
+static void refuse(const struct council_config *config, int status, const char *text)
+{
+    council_join(party_open(3, config));
+    settle();
+    assert_int_equal(parties[3].refused, status);
+    assert_non_null(strstr(parties[3].reason, text));
+    assert_int_equal(parties[3].council.phase, COUNCIL_APART);
+}
+
+static void who_does_not_fit_is_refused_with_a_reason(void **state)
+{
+    struct council_config config = {
+        .hash = HASH, .design = SST_READS, .rows_max = 3, .drop = true, .id = 4, .nonce = 200};
+    begin(1);
+    config.design = SST_WRITES;
+    refuse(&config, -EPROTO, "design is SST_READS, not SST_WRITES");
+    config.design = SST_READS;
+    config.rows_max = 7;
+    refuse(&config, -EPROTO, "rows_max is 3, not 7");
+    config.rows_max = 3;
+    config.drop = false;
+    refuse(&config, -EPROTO, "with SST_DROP");
+    config.drop = true;
+    config.hash++;
+    refuse(&config, -EPROTO, "laid out otherwise");
+    begin(3);
+    refuse(NULL, -ENOSPC, "all 3 rows are taken");
+    assert_int_equal(parties[0].council.refused, 1);
+    assert_int_equal(parties[0].installs, 3);
+}
+
+static void a_living_members_name_is_taken(void **state)
+{
+    begin(2);
+    struct council_config config = parties[1].council.config;
+    struct council_message join = {.kind = COUNCIL_JOIN,
+                                   .sender = 300,
+                                   .id = 2,
+                                   .hash = HASH,
+                                   .design = SST_READS,
+                                   .rows_max = 3,
+                                   .drop = true};
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    council_receive(&parties[0].council, 2, bytes, council_write(&join, bytes));
+    assert_int_equal(parties[0].council.refused, 1);
+    assert_int_equal(post_count, 1);
+    struct council_message answer;
+    assert_int_equal(council_read(&answer, posts[0].bytes, posts[0].size), 0);
+    assert_int_equal(answer.status, -EADDRINUSE);
+    post_count = 0;
+    /* Once it is known to be dead the name is free, and its old row rests for a view. */
+    council_failed(&parties[0].council, 2, config.nonce);
+    settle_without(1);
+    config.nonce = 300;
+    council_join(party_open(1, &config));
+    settle();
+    same_view(0, 1);
+    assert_int_equal(parties[1].view.rows[1].nonce, 300);
+    assert_int_equal(parties[1].view.epoch, 4);
+}
+
+static void a_row_rests_for_a_view_before_it_is_somebody_elses(void **state)
+{
+    begin(3);
+    council_leave(&parties[1].council);
+    council_join(party_open(3, NULL));
+    settle(); /* the leaver's row is the only one to come, so the joiner waits for it */
+    assert_true(parties[1].left);
+    same_view(0, 2);
+    same_view(0, 3);
+    assert_int_equal(parties[3].view.epoch, 5);
+    assert_int_equal(parties[3].view.rows[1].id, 4);
+}
+
+static void a_leader_leaves_and_the_next_eldest_leads(void **state)
+{
+    begin(2);
+    council_leave(&parties[0].council);
+    settle();
+    assert_true(parties[0].left);
+    assert_int_equal(parties[1].view.epoch, 3);
+    assert_int_equal(parties[1].view.rows[0].id, 0);
+    parties[0].council.ops = NULL;
+    council_join(party_open(2, NULL));
+    settle();
+    same_view(1, 2);
+    assert_int_equal(parties[2].view.rows[0].id, 3);
+    council_leave(&parties[1].council);
+    settle();
+    council_leave(&parties[2].council); /* the last one */
+    assert_true(parties[1].left && parties[2].left);
+}
+
+/* Until the leader of two has let a third in, and its word is on its way. */
+static void until_committed(void)
+{
+    for (unsigned turn = 0; turn < 20 && parties[0].view.epoch == 2; turn++) {
+        struct post post = posts[0];
+        memmove(posts, posts + 1, --post_count * sizeof *posts);
+        council_receive(&parties[post.to].council, post.from + 1, post.bytes, post.size);
+        for (unsigned i = 0; i < 3; i++)
+            party_meets(i);
+    }
+    assert_int_equal(parties[0].view.epoch, 3);
+}
+
+/* The leader dies after it told one of two. */
+static void a_view_that_somebody_installed_becomes_everybodys(void **state)
+{
+    begin(2);
+    council_join(party_open(2, NULL));
+    until_committed();
+    assert_int_equal(post_count, 2);
+    assert_int_equal(posts[1].to, 2);
+    posts[0] = posts[1]; /* the newcomer hears it, the other member does not */
+    post_count = 1;
+    settle();
+    assert_int_equal(parties[1].view.epoch, 2);
+    council_failed(&parties[1].council, 1, 100);
+    council_failed(&parties[2].council, 1, 100);
+    settle_without(0);
+    same_view(1, 2);
+    assert_int_equal(parties[1].installs, 3); /* 2, 3 and then the one without the dead */
+    assert_int_equal(parties[1].view.epoch, 4);
+    assert_int_equal(parties[1].view.rows[2].since, 3);
+}
+
+/* It dies before anybody knows: the newcomer is let in by the next leader. */
+static void what_nobody_installed_is_proposed_anew_without_the_dead(void **state)
+{
+    begin(2);
+    council_join(party_open(2, NULL));
+    settle_without(1); /* it hears nothing: no READY */
+    assert_int_equal(parties[2].view.epoch, 0);
+    council_failed(&parties[1].council, 1, 100);
+    council_failed(&parties[2].council, 1, 100);
+    for (int64_t now = 1; now < 4 * COUNCIL_RETRY_NSEC; now += COUNCIL_RETRY_NSEC) {
+        council_tick(&parties[2].council, now); /* it asks again */
+        settle_without(0);
+    }
+    same_view(1, 2);
+    assert_int_equal(parties[1].view.row_count, 2);
+    assert_int_equal(parties[1].view.rows[0].id, 3); /* the dead one's, which rested for a view */
+    assert_int_equal(parties[1].view.rows[1].id, 2);
+}
+
+/* A view that only the dead installed: nobody can know, so its epoch is skipped. */
+static void an_epoch_that_may_have_been_is_not_used_again(void **state)
+{
+    begin(2);
+    council_join(party_open(2, NULL));
+    until_committed();
+    post_count = 0; /* it dies before its word is out, and takes the newcomer with it */
+    council_failed(&parties[1].council, 3, 102);
+    council_failed(&parties[1].council, 1, 100);
+    assert_int_equal(parties[1].installs, 2);
+    assert_int_equal(parties[1].view.epoch, 4);
+    assert_int_equal(parties[1].view.row_count, 2);
+}
+
+/* One that is ready for a view without itself cannot lead when the leader dies: the
+ * others may be ahead. */
+static void who_was_about_to_go_is_gone_when_its_leader_dies(void **state)
+{
+    begin(3);
+    council_leave(&parties[1].council);
+    settle_without(2); /* the third does not get ready, so nothing is installed */
+    assert_true(parties[1].council.prepared_is);
+    council_failed(&parties[1].council, 1, 100);
+    assert_true(parties[1].left);
+    assert_int_equal(post_count, 1); /* it tells the third, which then takes it for no death */
+    council_receive(&parties[2].council, 2, posts[0].bytes, posts[0].size);
+    council_failed(&parties[2].council, 1, 100);
+    council_failed(&parties[2].council, 2, 101);
+    assert_int_equal(parties[2].view.rows[0].id | parties[2].view.rows[1].id, 0);
+    assert_int_equal(parties[2].view.left[0], 2);
+}
+
+static void another_row_is_another_meeting(void **state)
+{
+    begin(1);
+    struct council *council = party_open(1, NULL);
+    council_join(council);
+    post_count = 0;
+    struct council_message prepare = {.kind = COUNCIL_PREPARE,
+                                      .table = TABLE,
+                                      .sender = 100,
+                                      .ballot = {.since = 1, .round = 1},
+                                      .base = 1,
+                                      .view = parties[0].view};
+    prepare.view.epoch = 2;
+    prepare.view.row_count = 3;
+    prepare.view.rows[2] = (struct view_member){2, 101, 2};
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    council_receive(council, 1, bytes, council_write(&prepare, bytes));
+    assert_int_equal(council_row(council), 2);
+    council_met(council, 0, 100, 0);
+    assert_true(council->ready);
+    prepare.ballot.round = 2; /* again, in the same row: the meeting holds */
+    council_receive(council, 1, bytes, council_write(&prepare, bytes));
+    assert_true(council->ready);
+    assert_int_equal(parties[1].parts, 0);
+    prepare.ballot.round = 3;
+    prepare.view.rows[1] = prepare.view.rows[2];
+    prepare.view.rows[2] = (struct view_member){0};
+    prepare.view.row_count = 2;
+    council_receive(council, 1, bytes, council_write(&prepare, bytes));
+    assert_int_equal(parties[1].parts, 1);
+    assert_int_equal(parties[1].meets[0], 100);
+    assert_false(council->ready);
+}
+
+static void the_dead_stay_until_somebody_comes_or_goes(void **state)
+{
+    begin(1);
+    for (unsigned i = 0; i < PARTIES; i++) {
+        struct council_config config = {
+            .hash = HASH, .design = SST_READS, .rows_max = 3, .id = i + 1, .nonce = 100 + i};
+        struct council *council = party_open(i, &config);
+        if (i == 0)
+            council_found(council, TABLE);
+        else if (i < 3)
+            council_join(council);
+        settle();
+    }
+    council_failed(&parties[1].council, 1, 100); /* the leader */
+    council_failed(&parties[2].council, 1, 100);
+    settle_without(0);
+    assert_int_equal(parties[1].view.epoch, 3);
+    assert_int_equal(parties[1].council.lead, LEAD_RESTS);
+    council_join(&parties[3].council); /* there is no other row for it */
+    settle_without(0);
+    same_view(1, 3);
+    assert_int_equal(parties[3].view.rows[0].id, 4);
+    assert_int_equal(parties[3].view.epoch, 5);
+}
+
+static void a_newcomer_that_dies_leaves_no_trace(void **state)
+{
+    begin(2);
+    council_join(party_open(2, NULL));
+    settle_without(1);
+    settle_without(2);
+    council_failed(&parties[0].council, 3, 102);
+    council_failed(&parties[1].council, 3, 102);
+    settle_without(2);
+    assert_int_equal(parties[0].view.epoch, 2);
+    assert_int_equal(parties[0].meets[2] + parties[1].meets[2], 0);
+    assert_int_equal(council_tick(&parties[0].council, 5), NSEC_NEVER);
+    assert_int_equal(council_tick(&parties[1].council, 5), NSEC_NEVER);
+    council_join(party_open(3, NULL));
+    settle();
+    same_view(0, 3);
+}
+
+static void who_cannot_be_met_is_refused_and_the_others_go_on(void **state)
+{
+    begin(2);
+    meetings_fail = true;
+    council_join(party_open(2, NULL));
+    settle();
+    for (int64_t now = 1; !parties[2].refused && now < 10 * COUNCIL_RETRY_NSEC;
+         now += COUNCIL_RETRY_NSEC / 2) {
+        council_tick(&parties[0].council, now);
+        council_tick(&parties[1].council, now);
+        settle();
+    }
+    assert_int_equal(parties[2].refused, -ECONNREFUSED);
+    assert_non_null(strstr(parties[2].reason, "could not meet"));
+    assert_int_equal(parties[1].meets[2], 0);
+    assert_int_equal(parties[1].view.epoch, 2);
+    meetings_fail = false;
+    council_join(party_open(3, NULL));
+    settle();
+    same_view(1, 3);
+}
+
+static void who_was_wrongly_taken_for_dead_is_expelled(void **state)
+{
+    begin(3);
+    council_failed(&parties[0].council, 3, 102);
+    settle();
+    assert_true(parties[2].expelled);
+    same_view(0, 1);
+    assert_int_equal(parties[0].view.rows[2].id, 0);
+}
+
+static void strange(struct council *council, ripc_id from, struct council_message *message)
+{
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    uint64_t before = council->strange;
+    struct view view = council->installed;
+    unsigned posts_before = post_count;
+    council_receive(council, from, bytes, council_write(message, bytes));
+    assert_int_equal(council->strange, before + 1);
+    assert_memory_equal(&view, &council->installed, sizeof view);
+    assert_int_equal(post_count, posts_before);
+    assert_false(council->prepared_is);
+}
+
+static void what_no_member_would_say_is_counted_and_ignored(void **state)
+{
+    begin(3);
+    struct council *council = &parties[1].council;
+    struct council_message commit = {.kind = COUNCIL_COMMIT,
+                                     .table = TABLE + 1,
+                                     .sender = 100,
+                                     .ballot = {.since = 1, .round = 9},
+                                     .view = parties[0].view};
+    commit.view.epoch = 4;
+    strange(council, 1, &commit); /* of another table */
+    commit.table = TABLE;
+    strange(council, 3, &commit); /* not who it says */
+    commit.view.epoch = 1ull << 40;
+    strange(council, 1, &commit); /* far in the future */
+    commit.view.epoch = 4;
+    struct council_message prepare = commit;
+    prepare.kind = COUNCIL_PREPARE;
+    prepare.base = 3;
+    prepare.ballot.row = 2;
+    strange(council, 1, &prepare); /* under another's ballot */
+    prepare.ballot.row = 0;
+    prepare.view.rows[2].nonce++;
+    strange(council, 1, &prepare); /* a row changes hands at once */
+    prepare.view = commit.view;
+    prepare.view.rows[1] = (struct view_member){0};
+    strange(council, 1, &prepare); /* without us, who did not want to go */
+    prepare.view = commit.view;
+    prepare.view.rows[8] = (struct view_member){9, 9, 4};
+    prepare.view.row_count = 9;
+    strange(council, 1, &prepare); /* more rows than there are */
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    commit.view.rows[3] = (struct view_member){4, 103, 4};
+    commit.view.row_count = 4;
+    council->config.rows_max = 4; /* with one whom we have not met */
+    council_receive(council, 1, bytes, council_write(&commit, bytes));
+    assert_int_equal(council->installed.epoch, 3);
+    uint64_t before = council->strange;
+    council_receive(council, 1, (const uint8_t *)"hello", 5);
+    assert_int_equal(council->strange, before + 1);
+}
+
+static void messages_are_read_as_they_were_written(void **state)
+{
+    static struct council_message message, again;
+    uint8_t bytes[COUNCIL_WIRE_MAX], more[COUNCIL_WIRE_MAX];
+    for (int kind = COUNCIL_JOIN; kind < COUNCIL_LOOK; kind++) {
+        message =
+            (struct council_message){.kind = (enum council_kind)kind,
+                                     .table = 1,
+                                     .sender = 2,
+                                     .to = 3,
+                                     .ballot = {4, 5, 6},
+                                     .base = 7,
+                                     .epoch = 8,
+                                     .row = 9,
+                                     .row_to = 10,
+                                     .status = -EPROTO,
+                                     .hash = 11,
+                                     .design = 12,
+                                     .rows_max = 13,
+                                     .id = 14,
+                                     .encounter = 15,
+                                     .heard = 16,
+                                     .done = true,
+                                     .incarnation = 30,
+                                     .text = "because",
+                                     .introduction = {{17, 18, 19}, {20, 21, 22}, {23, 24}, 25}};
+        message.view = (struct view){.table = 1, .epoch = 23, .row_count = SST_ROWS_MAX};
+        for (unsigned row = 0; row < SST_ROWS_MAX; row++)
+            message.view.rows[row] = (struct view_member){1000 + row, 2000 + row, 1 + row % 23};
+        size_t size = council_write(&message, bytes);
+        assert_int_equal(council_read(&again, bytes, size), 0);
+        assert_int_equal(council_write(&again, more), size);
+        assert_memory_equal(bytes, more, size);
+        for (size_t cut = 0; cut < size; cut++)
+            assert_int_equal(council_read(&again, bytes, cut), -EPROTO);
+        bytes[size] = 0;
+        assert_int_equal(council_read(&again, bytes, size + 1), -EPROTO);
+    }
+    message.view.rows[7].id = message.view.rows[9].id; /* one name twice */
+    message.kind = COUNCIL_COMMIT;
+    assert_int_equal(council_read(&again, bytes, council_write(&message, bytes)), -EPROTO);
+}
+
+TEST_MAIN(TEST(a_founder_is_alone_in_row_0),
+          TEST(who_joins_gets_the_first_free_row_once_all_have_met), TEST(several_join_in_one_view),
+          TEST(who_does_not_fit_is_refused_with_a_reason), TEST(a_living_members_name_is_taken),
+          TEST(a_row_rests_for_a_view_before_it_is_somebody_elses),
+          TEST(a_leader_leaves_and_the_next_eldest_leads),
+          TEST(a_view_that_somebody_installed_becomes_everybodys),
+          TEST(what_nobody_installed_is_proposed_anew_without_the_dead),
+          TEST(an_epoch_that_may_have_been_is_not_used_again),
+          TEST(who_was_about_to_go_is_gone_when_its_leader_dies),
+          TEST(another_row_is_another_meeting), TEST(the_dead_stay_until_somebody_comes_or_goes),
+          TEST(a_newcomer_that_dies_leaves_no_trace),
+          TEST(who_cannot_be_met_is_refused_and_the_others_go_on),
+          TEST(who_was_wrongly_taken_for_dead_is_expelled),
+          TEST(what_no_member_would_say_is_counted_and_ignored),
+          TEST(messages_are_read_as_they_were_written))

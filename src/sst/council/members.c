@@ -1,0 +1,383 @@
+#include "sst/council/members.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "sst/council/members_impl.h"
+
+#define STEP_MESSAGES 64 /* taken in one step at most */
+#define STEP_EVENTS   16
+
+#define SEAT_BUSY_NSEC  (5 * 1000 * 1000LL)   /* until we look whether the other has founded it */
+#define SEAT_LOOK_NSEC  (600 * 1000 * 1000LL) /* longer than any name service takes to answer */
+#define NAME_BUSY_NSEC  (20 * 1000 * 1000LL)  /* until we ask again whether our name is free */
+#define NAME_GRACE_NSEC (3 * NSEC_PER_SEC)    /* how long others may take to see a death */
+#define LAST_WORDS_NSEC NSEC_PER_SEC          /* for what is still to be sent when we go */
+
+static void counters_show(struct members *members)
+{
+    uint64_t strange = members->council.strange + members->strange;
+    atomic_store_explicit(&members->refused_shown, members->council.refused, memory_order_relaxed);
+    atomic_store_explicit(&members->strange_shown, strange, memory_order_relaxed);
+}
+
+/* ---- the council's words ---- */
+
+/* Who hears that it was refused finds itself counted. */
+static void on_send(void *argument, ripc_id to, const uint8_t *bytes, size_t size)
+{
+    struct members *members = argument;
+    counters_show(members);
+    post_send(members, to ? to : members->group, bytes, size);
+}
+
+static void on_meet(void *argument, uint32_t row, ripc_id id, uint64_t nonce)
+{
+    acquaintance_meet(argument, row, id, nonce);
+}
+
+static void on_part(void *argument, uint32_t row, uint64_t nonce)
+{
+    acquaintance_part(argument, row, nonce);
+}
+
+static void on_install(void *argument, const struct view *view)
+{
+    acquaintances_install(argument, view);
+}
+
+static void on_refused(void *argument, int status, const char *reason)
+{
+    struct members *members = argument;
+    members->refused = status;
+    memcpy(members->reason, reason, sizeof members->reason);
+}
+
+static void on_left(void *argument)
+{
+    struct members *members = argument;
+    members->is_left = true;
+}
+
+static void on_expelled(void *argument)
+{
+    struct members *members = argument;
+    members->expelled = true;
+    meeting_expelled(members->config.table);
+}
+
+static const struct council_ops members_ops = {
+    .send = on_send,
+    .meet = on_meet,
+    .part = on_part,
+    .install = on_install,
+    .refused = on_refused,
+    .left = on_left,
+    .expelled = on_expelled,
+};
+
+/* ---- opening and closing ---- */
+
+/* Names of ours, in which no program's own ids are meant. The mix is Stafford's 13th. */
+static ripc_id name_mix(uint64_t name, uint64_t salt)
+{
+    uint64_t mixed = name ^ salt;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+    mixed ^= mixed >> 31;
+    return mixed ? mixed : salt;
+}
+
+ripc_id members_group(uint64_t name)
+{
+    return name_mix(name, 0x7373742067726f75); /* "sst grou" */
+}
+
+int members_open(struct ripc *ripc, ripc_id id, const struct members_config *config,
+                 struct members **out)
+{
+    struct members *members = calloc(1, sizeof *members);
+    if (!members)
+        return -ENOMEM;
+    int result = ripc_bind(ripc, id, 0, &members->service);
+    if (result) {
+        free(members);
+        return result;
+    }
+    members->ripc = ripc;
+    members->config = *config;
+    members->group = members_group(config->name);
+    members->seat = name_mix(config->name, 0x7373742073656174); /* "sst seat" */
+    members->tick_at = NSEC_NEVER;
+    list_init(&members->letters);
+    council_init(&members->council, &members_ops, members,
+                 &(struct council_config){
+                     .hash = config->schema->hash,
+                     .design = config->design,
+                     .rows_max = config->rows_max,
+                     .drop = config->drop,
+                     .id = ripc_service_id(members->service),
+                     .nonce = entropy_u64(),
+                 });
+    *out = members;
+    return 0;
+}
+
+void members_close(struct members *members)
+{
+    post_drop(members);
+    ripc_unbind(members->service);
+    free(members);
+}
+
+/* ---- a step ---- */
+
+static void members_take(struct members *members, const struct ripc_message *message)
+{
+    struct council_message read;
+    if (message->long_count || council_read(&read, message->data, message->size)) {
+        members->strange++;
+        return;
+    }
+    if (read.kind == COUNCIL_LOOK) {
+        if (members->look)
+            members->look(members->look_argument, message->from, message->data, message->size);
+    } else if (read.kind == COUNCIL_MEET) {
+        acquaintance_hear(members, message->from, &read);
+    } else {
+        council_receive(&members->council, message->from, message->data, message->size);
+    }
+}
+
+/* The memory of a message is its sender's to change while we read: it is copied. */
+static int members_receive(struct members *members)
+{
+    uint8_t bytes[RIPC_SHORT_MAX];
+    int count = 0;
+    struct ripc_message message;
+    while (count < STEP_MESSAGES && ripc_receive(members->service, &message, 1, RIPC_NOW) == 1) {
+        struct ripc_message copy = {
+            .from = message.from, .long_count = message.long_count, .data = bytes};
+        copy.size = message.size <= sizeof bytes ? message.size : 0;
+        memcpy(bytes, message.data, copy.size);
+        ripc_release(&message);
+        members_take(members, &copy);
+        count++;
+    }
+    return count;
+}
+
+static bool members_are_inside(const struct members *members)
+{
+    return members->council.phase == COUNCIL_MEMBER || members->council.phase == COUNCIL_LEAVING;
+}
+
+/* In the group are those who are in the table; others find it there. */
+static void members_regroup(struct members *members)
+{
+    bool inside = members_are_inside(members);
+    if (inside && !members->grouped)
+        members->grouped = ripc_join(members->service, members->group) == 0;
+    if (!inside && members->grouped) {
+        ripc_leave(members->service, members->group);
+        members->grouped = false;
+    }
+}
+
+/* What is to be done now. Events are fetched before messages and looked at after them: who
+ * goes says so before it is gone. Returns how many things that were. */
+static int members_work(struct members *members)
+{
+    struct ripc_event events[STEP_EVENTS];
+    int event_count = ripc_poll(members->service, events, STEP_EVENTS, RIPC_NOW);
+    int count = members_receive(members);
+    bool has_news = false;
+    for (int i = 0; i < event_count; i++) {
+        has_news |= events[i].kind != RIPC_CREDIT;
+        if (members->gone && (events[i].kind == RIPC_DOWN || events[i].kind == RIPC_MOVED))
+            members->gone(members->gone_argument, events[i].id);
+    }
+    int64_t now = ripc_now();
+    int met = acquaintances_work(members, now);
+    if (has_news || met || count)
+        count += acquaintances_bury(members);
+    members->tick_at = council_tick(&members->council, now);
+    met += acquaintances_work(members, now); /* with those whom the council found just now */
+    members_regroup(members);
+    counters_show(members);
+    return count + met + post_flush(members) + (event_count > 0 ? event_count : 0);
+}
+
+static int64_t earlier(int64_t one, int64_t other)
+{
+    return one < other ? one : other;
+}
+
+int members_step(struct members *members, int64_t deadline)
+{
+    for (;;) {
+        int count = members_work(members);
+        if (count > 0)
+            return count;
+        int64_t due = earlier(members->tick_at, acquaintances_due(members));
+        due = earlier(due, post_due(members));
+        int result = service_await(members->service, &members->woken, earlier(deadline, due));
+        if (result == SERVICE_WOKEN)
+            return 0;
+        if (result < 0 && !(result == -ETIMEDOUT && due < deadline))
+            return result;
+    }
+}
+
+void members_wake(struct members *members)
+{
+    service_wake(members->service, &members->woken);
+}
+
+/* ---- joining ---- */
+
+/* Steps for a while. */
+static int members_rest(struct members *members, int64_t until)
+{
+    int result = 0;
+    while (result >= 0 && ripc_now() < until)
+        result = members_step(members, until);
+    return result == -ETIMEDOUT ? 0 : result;
+}
+
+/* Asks all who are in the table, from the beginning. */
+static void members_ask(struct members *members)
+{
+    post_drop(members);
+    members->nobody = false;
+    members->refused = 0;
+    council_leave(&members->council);
+    council_join(&members->council);
+}
+
+/* With the seat ours, so that nobody else founds it: there is nobody, so we do; unless there
+ * is somebody by now. */
+static int members_found_seated(struct members *members, int64_t deadline)
+{
+    int64_t until = earlier(deadline, ripc_after(SEAT_LOOK_NSEC));
+    int result = 0;
+    members_ask(members);
+    while (!members->nobody && members->letter_count && result >= 0 && ripc_now() < until)
+        result = members_step(members, until);
+    if (!members->nobody)
+        return result == -ETIMEDOUT ? 0 : result;
+    council_leave(&members->council);
+    council_found(&members->council, entropy_u64());
+    result = ripc_join(members->service, members->group);
+    members->grouped = result == 0;
+    return result;
+}
+
+static int members_found(struct members *members, int64_t deadline)
+{
+    struct ripc_service *seat;
+    int result = ripc_bind(members->ripc, members->seat, 0, &seat);
+    if (result == -EADDRINUSE) {
+        result = members_rest(members, earlier(deadline, ripc_after(SEAT_BUSY_NSEC)));
+        if (!members_are_inside(members))
+            members_ask(members);
+        return result;
+    }
+    if (result)
+        return result;
+    result = members_found_seated(members, deadline);
+    ripc_unbind(seat);
+    return result;
+}
+
+/* We have the name, so whoever had it is dead, and the others will see that soon. */
+static bool members_may_ask_again(struct members *members, int64_t began, int64_t deadline)
+{
+    int64_t now = ripc_now();
+    if (members->refused != -EADDRINUSE || now >= earlier(deadline, began + NAME_GRACE_NSEC))
+        return false;
+    members_rest(members, earlier(deadline, now + NAME_BUSY_NSEC));
+    members_ask(members);
+    return true;
+}
+
+int members_join(struct members *members, int64_t deadline, struct why *why)
+{
+    int64_t began = ripc_now();
+    members_ask(members);
+    for (;;) {
+        int result = 0;
+        if (members_are_inside(members))
+            return 0;
+        if (members->refused) {
+            if (members_may_ask_again(members, began, deadline))
+                continue;
+            return why_fail(why, members->refused, "%s", members->reason);
+        }
+        if (members->nobody)
+            result = members_found(members, deadline);
+        else
+            result = members_step(members, deadline);
+        if (result < 0) {
+            council_leave(&members->council);
+            return why_fail(why, result, "the members did not let us in: %s",
+                            ripc_strerror(result));
+        }
+        if (deadline != RIPC_FOREVER && ripc_now() >= deadline && !members_are_inside(members)) {
+            council_leave(&members->council);
+            return why_fail(why, -ETIMEDOUT, "the members did not let us in: %s",
+                            ripc_strerror(-ETIMEDOUT));
+        }
+    }
+}
+
+int members_leave(struct members *members, int64_t deadline)
+{
+    int result = 0;
+    council_leave(&members->council);
+    while (members_are_inside(members) && result >= 0)
+        result = members_step(members, deadline);
+    members_regroup(members);
+    if (members_are_inside(members))
+        return result;
+    int64_t until = earlier(deadline, ripc_after(LAST_WORDS_NSEC));
+    for (result = 0; members->letter_count && result >= 0;)
+        result = members_step(members, until);
+    return 0;
+}
+
+/* ---- the rest ---- */
+
+struct ripc_service *members_service(struct members *members)
+{
+    return members->service;
+}
+
+void members_on_look(struct members *members, members_look *look, void *argument)
+{
+    members->look = look;
+    members->look_argument = argument;
+}
+
+void members_on_gone(struct members *members, members_gone *gone, void *argument)
+{
+    members->gone = gone;
+    members->gone_argument = argument;
+}
+
+int members_say(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)
+{
+    return post_send(members, to, bytes, size);
+}
+
+uint64_t members_refused(const struct members *members)
+{
+    return atomic_load_explicit(&members->refused_shown, memory_order_relaxed);
+}
+
+uint64_t members_strange(const struct members *members)
+{
+    return atomic_load_explicit(&members->strange_shown, memory_order_relaxed);
+}

@@ -1,0 +1,279 @@
+/* Whom we know, by row: from the first word about a meeting to the member's end.
+ *
+ * Each side makes an offer and introduces itself (COUNCIL_MEET), takes the other's
+ * introduction, and says in its next one that it did (`heard`). Who has taken the other's
+ * and knows that its own was taken is done. A side that begins anew gives the
+ * meeting another number (`encounter`), and the other takes part again. A message that
+ * says `done` wants no answer; all others get one.
+ *
+ * A death is seen by the names: the id has no binding any more, or a newer one than the
+ * one (`incarnation`) that the member introduced itself with. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "ripc/group/watch.h"
+#include "sst/council/members_impl.h"
+
+#define MEETING_LIFE_NSEC   (10 * NSEC_PER_SEC) /* from the first word until both are done */
+#define MEETING_SAY_NSEC    (100 * 1000 * 1000LL)
+#define MEETING_ACCEPT_NSEC NSEC_PER_SEC
+#define MEETING_SILENT_NSEC NSEC_PER_SEC /* who has no name for so long is dead */
+
+static void meeting_tell(struct members *members, uint32_t row, int status)
+{
+    struct acquaintance *peer = &members->rows[row];
+    if (peer->told)
+        return;
+    peer->told = true;
+    council_met(&members->council, row, peer->nonce, status);
+}
+
+static void meeting_say(struct members *members, uint32_t row, int64_t now)
+{
+    struct acquaintance *peer = &members->rows[row];
+    struct council_message message = {
+        .kind = COUNCIL_MEET,
+        .table = members->council.table,
+        .sender = members->council.config.nonce,
+        .to = peer->nonce,
+        .row = council_row(&members->council),
+        .row_to = row,
+        .encounter = peer->encounter,
+        .heard = peer->heard,
+        .done = peer->done,
+        .incarnation = members->service->incarnation,
+        .introduction = peer->introduction,
+    };
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    peer->say_at = now + MEETING_SAY_NSEC;
+    post_send(members, peer->id, bytes, council_write(&message, bytes));
+}
+
+/* ---- what the council wants ---- */
+
+static bool id_is_known(const struct members *members, ripc_id id)
+{
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
+        if (members->rows[row].id == id)
+            return true;
+    return false;
+}
+
+static void acquaintance_forget(struct members *members, uint32_t row)
+{
+    ripc_id id = members->rows[row].id;
+    members->rows[row] = (struct acquaintance){0};
+    if (id && !id_is_known(members, id))
+        ripc_unwatch(members->service, id);
+}
+
+/* The work is done later: the council is in the middle of something. */
+void acquaintance_meet(struct members *members, uint32_t row, ripc_id id, uint64_t nonce)
+{
+    assert(!members->rows[row].id);
+    members->rows[row] = (struct acquaintance){.id = id, .nonce = nonce, .since = ripc_now()};
+    ripc_watch(members->service, id); /* -EALREADY, -ENOMEM: then only its silence tells */
+}
+
+void acquaintance_part(struct members *members, uint32_t row, uint64_t nonce)
+{
+    struct acquaintance *peer = &members->rows[row];
+    assert(peer->nonce == nonce && !peer->installed);
+    if (peer->offered)
+        meeting_part(members->config.table, row);
+    acquaintance_forget(members, row);
+}
+
+void acquaintances_install(struct members *members, const struct view *view)
+{
+    meeting_install(members->config.table, view);
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
+        struct acquaintance *peer = &members->rows[row];
+        bool stays = row < view->row_count && view->rows[row].nonce == peer->nonce;
+        if (!peer->id)
+            continue;
+        if (!stays) {
+            assert(peer->installed); /* else the council has parted from it */
+            acquaintance_forget(members, row);
+        } else if (!peer->installed) {
+            peer->installed = true;
+            if (peer->dead) /* it died between its last word and this view */
+                meeting_fail(members->config.table, row);
+        }
+    }
+}
+
+/* ---- introductions ---- */
+
+static void meeting_begin(struct members *members, uint32_t row)
+{
+    struct acquaintance *peer = &members->rows[row];
+    int result = meeting_offer(members->config.table, row, peer->id, &peer->introduction);
+    if (result) {
+        meeting_tell(members, row, result);
+        return;
+    }
+    peer->offered = true;
+    peer->encounter = entropy_u64();
+    peer->heard = 0;
+    peer->done = false;
+}
+
+/* The peer began anew, and so do we. */
+static bool meeting_begin_again(struct members *members, uint32_t row)
+{
+    struct acquaintance *peer = &members->rows[row];
+    meeting_part(members->config.table, row);
+    peer->offered = false;
+    meeting_begin(members, row);
+    return peer->offered;
+}
+
+static void meeting_take(struct members *members, uint32_t row, const struct early *from)
+{
+    struct acquaintance *peer = &members->rows[row];
+    peer->incarnation = from->incarnation;
+    if (from->encounter != peer->heard) {
+        if (peer->installed) {
+            members->strange++;
+            return;
+        }
+        if (peer->heard && !meeting_begin_again(members, row))
+            return;
+        int result = meeting_accept(members->config.table, row, peer->id, &from->introduction,
+                                    ripc_after(MEETING_ACCEPT_NSEC));
+        if (result == -ETIMEDOUT && ripc_now() - peer->since < MEETING_LIFE_NSEC)
+            return; /* a busy machine: it introduces itself again, and we try again */
+        if (result) {
+            meeting_tell(members, row, result == -ENOENT ? -EPIPE : result);
+            return;
+        }
+        peer->heard = from->encounter;
+    }
+    if (from->heard == peer->encounter && !peer->done) {
+        peer->done = true;
+        meeting_tell(members, row, 0);
+    }
+    if (!from->done && peer->id) /* the council may have parted from it just now */
+        meeting_say(members, row, ripc_now());
+}
+
+/* Is it from whom we are meeting in that row, and for us in ours? */
+static bool early_fits(const struct members *members, uint32_t row)
+{
+    const struct early *early = &members->early[row];
+    const struct acquaintance *peer = &members->rows[row];
+    return early->from && peer->offered && early->from == peer->id && early->nonce == peer->nonce &&
+           early->row_to == council_row(&members->council);
+}
+
+static bool early_take(struct members *members, uint32_t row)
+{
+    if (!early_fits(members, row))
+        return false;
+    struct early early = members->early[row];
+    members->early[row].from = 0;
+    meeting_take(members, row, &early);
+    return true;
+}
+
+/* Does it come from somebody else than the member of that row? */
+static bool row_is_not_of(const struct members *members, uint32_t row, ripc_id from)
+{
+    return members->rows[row].installed && members->rows[row].id != from;
+}
+
+void acquaintance_hear(struct members *members, ripc_id from, const struct council_message *message)
+{
+    if (message->to != members->council.config.nonce || message->row >= members->config.rows_max ||
+        message->row_to >= members->config.rows_max || row_is_not_of(members, message->row, from) ||
+        council_is_dead(&members->council, message->sender)) {
+        members->strange++;
+        return;
+    }
+    members->early[message->row] = (struct early){
+        .from = from,
+        .nonce = message->sender,
+        .row_to = message->row_to,
+        .encounter = message->encounter,
+        .heard = message->heard,
+        .done = message->done,
+        .incarnation = message->incarnation,
+        .introduction = message->introduction,
+    };
+    early_take(members, message->row);
+}
+
+/* ---- time ---- */
+
+static bool acquaintance_work(struct members *members, uint32_t row, int64_t now)
+{
+    struct acquaintance *peer = &members->rows[row];
+    if (peer->installed || peer->done || (peer->told && !peer->offered))
+        return false;
+    if (!peer->offered)
+        meeting_begin(members, row);
+    if (!peer->offered)
+        return true;
+    bool took = early_take(members, row);
+    if (!peer->id || peer->done || peer->told || now < peer->say_at)
+        return took;
+    if (now - peer->since > MEETING_LIFE_NSEC)
+        meeting_tell(members, row, -ETIMEDOUT);
+    else
+        meeting_say(members, row, now);
+    return true;
+}
+
+int acquaintances_work(struct members *members, int64_t now)
+{
+    int count = 0;
+    for (uint32_t row = 0; row < members->config.rows_max; row++)
+        if (members->rows[row].id)
+            count += acquaintance_work(members, row, now);
+    return count;
+}
+
+int64_t acquaintances_due(const struct members *members)
+{
+    int64_t due = NSEC_NEVER;
+    for (uint32_t row = 0; row < members->config.rows_max; row++) {
+        const struct acquaintance *peer = &members->rows[row];
+        if (peer->id && !peer->installed && !peer->done && !peer->told && peer->say_at < due)
+            due = peer->say_at;
+    }
+    return due;
+}
+
+/* ---- deaths ---- */
+
+/* Of one that has not introduced itself yet we know no binding: it is dead if nobody has
+ * had its name for a while. */
+static bool acquaintance_is_gone(const struct members *members, const struct acquaintance *peer)
+{
+    uint64_t incarnation = 0;
+    bool is_up = false;
+    if (watch_state(members->service, peer->id, &incarnation, &is_up))
+        return false;
+    if (!peer->incarnation)
+        return !is_up && ripc_now() - peer->since > MEETING_SILENT_NSEC;
+    return incarnation > peer->incarnation || (!is_up && incarnation == peer->incarnation);
+}
+
+int acquaintances_bury(struct members *members)
+{
+    int count = 0;
+    for (uint32_t row = 0; row < members->config.rows_max; row++) {
+        struct acquaintance *peer = &members->rows[row];
+        if (!peer->id || peer->dead || !acquaintance_is_gone(members, peer))
+            continue;
+        count++;
+        peer->dead = true;
+        /* Who has said that it goes is gone without a surprise. */
+        if (peer->installed && !members->council.leaving[row])
+            meeting_fail(members->config.table, row);
+        council_failed(&members->council, peer->id, peer->nonce);
+    }
+    return count;
+}

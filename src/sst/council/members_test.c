@@ -1,0 +1,528 @@
+/* Members over real contexts, each with a thread of its own, and meetings that only note
+ * what was asked of them. */
+#include "sst/council/members.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "ripc/scene.h"
+#include "sst/council/council_wire.h"
+#include "transport/clock.h"
+
+enum { TABLE = 7, SEATS_MAX = 8 };
+
+/* What the meetings' calls leave behind; the table of one member. */
+struct sst {
+    pthread_mutex_t lock; /* over everything; the member's thread writes, the test reads */
+    struct view view;
+    unsigned installs, expelled, parts;
+    bool offered[SST_ROWS_MAX];
+    bool accepted[SST_ROWS_MAX];
+    bool failed[SST_ROWS_MAX];
+    uint64_t keys[SST_ROWS_MAX]; /* of the introductions that were accepted */
+    int accept_result;
+};
+
+struct member {
+    struct ripc *ripc;
+    struct members *members;
+    struct sst table;
+    pthread_t thread;
+    _Atomic bool stop;  /* the test's word to the thread; relaxed, members_wake follows */
+    _Atomic bool fails; /* the thread saw an error it should not; relaxed, joined after */
+    bool runs;
+};
+
+static struct schema schema = {.hash = 99};
+static struct schema schema_other = {.hash = 98};
+
+/* ---- the table's side; on any thread, so that a failure ends the program ---- */
+
+int meeting_offer(struct sst *table, uint32_t row, ripc_id member, struct introduction *out)
+{
+    pthread_mutex_lock(&table->lock);
+    assert(!table->offered[row]);
+    table->offered[row] = true;
+    pthread_mutex_unlock(&table->lock);
+    *out = (struct introduction){.row = {.owner = 1, .key = entropy_u64(), .size = row}};
+    return 0;
+}
+
+int meeting_accept(struct sst *table, uint32_t row, ripc_id member, const struct introduction *from,
+                   int64_t deadline)
+{
+    pthread_mutex_lock(&table->lock);
+    assert(table->offered[row]);
+    int result = table->accept_result;
+    table->accepted[row] = result == 0;
+    table->keys[row] = from->row.key;
+    pthread_mutex_unlock(&table->lock);
+    return result;
+}
+
+void meeting_part(struct sst *table, uint32_t row)
+{
+    pthread_mutex_lock(&table->lock);
+    assert(table->offered[row]);
+    table->offered[row] = table->accepted[row] = false;
+    table->parts++;
+    pthread_mutex_unlock(&table->lock);
+}
+
+void meeting_install(struct sst *table, const struct view *view)
+{
+    pthread_mutex_lock(&table->lock);
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
+        if (row >= view->row_count || !view->rows[row].id)
+            table->offered[row] = table->accepted[row] = table->failed[row] = false;
+    table->view = *view;
+    table->installs++;
+    pthread_mutex_unlock(&table->lock);
+}
+
+void meeting_fail(struct sst *table, uint32_t row)
+{
+    pthread_mutex_lock(&table->lock);
+    assert(row < table->view.row_count && table->view.rows[row].id);
+    assert(!table->failed[row]);
+    table->failed[row] = true;
+    pthread_mutex_unlock(&table->lock);
+}
+
+void meeting_expelled(struct sst *table)
+{
+    pthread_mutex_lock(&table->lock);
+    table->expelled++;
+    pthread_mutex_unlock(&table->lock);
+}
+
+/* ---- members ---- */
+
+static void *member_run(void *argument)
+{
+    struct member *member = argument;
+    while (!atomic_load_explicit(&member->stop, memory_order_relaxed))
+        if (members_step(member->members, RIPC_FOREVER) < 0)
+            atomic_store_explicit(&member->fails, true, memory_order_relaxed);
+    return NULL;
+}
+
+struct opening {
+    ripc_id id;
+    const struct schema *schema;
+    enum sst_design design;
+    uint32_t rows_max;
+    uint32_t flags; /* of the context */
+    bool keep;      /* the dead */
+};
+
+static void member_bind(struct member *member, const struct opening *opening)
+{
+    struct ripc_config context = {.flags = opening->flags};
+    struct members_config config = {
+        .table = &member->table,
+        .schema = opening->schema ? opening->schema : &schema,
+        .name = TABLE,
+        .design = opening->design,
+        .rows_max = opening->rows_max ? opening->rows_max : 4,
+        .drop = !opening->keep,
+    };
+    memset(member, 0, sizeof *member);
+    pthread_mutex_init(&member->table.lock, NULL);
+    member->ripc = scene_open(&context);
+    assert_int_equal(members_open(member->ripc, opening->id, &config, &member->members), 0);
+}
+
+static int member_open(struct member *member, const struct opening *opening, struct why *why)
+{
+    member_bind(member, opening);
+    return members_join(member->members, scene_deadline(), why);
+}
+
+static void member_start(struct member *member)
+{
+    member->runs = true;
+    assert_int_equal(pthread_create(&member->thread, NULL, member_run, member), 0);
+}
+
+static void member_stop(struct member *member)
+{
+    if (!member->runs)
+        return;
+    atomic_store_explicit(&member->stop, true, memory_order_relaxed);
+    members_wake(member->members);
+    pthread_join(member->thread, NULL);
+    assert_false(member->fails);
+    member->runs = false;
+}
+
+static void member_join(struct member *member, ripc_id id)
+{
+    struct why why = {0};
+    int result = member_open(member, &(struct opening){.id = id}, &why);
+    if (result)
+        print_error("%s\n", why.text);
+    assert_int_equal(result, 0);
+    member_start(member);
+}
+
+static void member_close(struct member *member)
+{
+    member_stop(member);
+    members_close(member->members);
+    scene_close(member->ripc);
+    pthread_mutex_destroy(&member->table.lock);
+}
+
+static void member_leave(struct member *member)
+{
+    member_stop(member);
+    assert_int_equal(members_leave(member->members, scene_deadline()), 0);
+    member_close(member);
+}
+
+/* As a process that is killed: the context is gone, nobody was told. */
+static void member_kill(struct member *member)
+{
+    member_stop(member);
+    members_close(member->members);
+    ripc_close(member->ripc, RIPC_NOW);
+    pthread_mutex_destroy(&member->table.lock);
+}
+
+/* ---- what they see ---- */
+
+static struct view member_view(struct member *member)
+{
+    pthread_mutex_lock(&member->table.lock);
+    struct view view = member->table.view;
+    pthread_mutex_unlock(&member->table.lock);
+    return view;
+}
+
+static unsigned view_count(const struct view *view)
+{
+    unsigned count = 0;
+    for (uint32_t row = 0; row < view->row_count; row++)
+        count += view->rows[row].id != 0;
+    return count;
+}
+
+/* Waits until all of them have the same view of so many. */
+static struct view views_meet(struct member *members, unsigned count, unsigned rows)
+{
+    int64_t deadline = scene_deadline();
+    for (;;) {
+        struct view first = member_view(&members[0]);
+        bool same = view_count(&first) == rows;
+        for (unsigned i = 1; i < count && same; i++) {
+            struct view view = member_view(&members[i]);
+            same = view_equal(&first, &view);
+        }
+        if (same)
+            return first;
+        assert_true(ripc_now() < deadline);
+        clock_nap(SCENE_SECOND / 1000);
+    }
+}
+
+static void everybody_has_met(struct member *members, unsigned count)
+{
+    struct view view = views_meet(members, count, count);
+    for (unsigned i = 0; i < count; i++) {
+        pthread_mutex_lock(&members[i].table.lock);
+        ripc_id id = ripc_service_id(members_service(members[i].members));
+        for (uint32_t row = 0; row < view.row_count; row++) {
+            bool other = view.rows[row].id && view.rows[row].id != id;
+            assert_int_equal(members[i].table.offered[row], other);
+            assert_int_equal(members[i].table.accepted[row], other);
+        }
+        pthread_mutex_unlock(&members[i].table.lock);
+    }
+}
+
+static bool member_has_failed(struct member *member, uint32_t row)
+{
+    pthread_mutex_lock(&member->table.lock);
+    bool failed = member->table.failed[row];
+    pthread_mutex_unlock(&member->table.lock);
+    return failed;
+}
+
+/* ---- tests ---- */
+
+static void the_first_founds_and_others_join(void **state)
+{
+    struct member members[4];
+    for (unsigned i = 0; i < 4; i++)
+        member_join(&members[i], 10 + i);
+    everybody_has_met(members, 4);
+    struct view view = views_meet(members, 4, 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(view.rows[i].id, 10 + i);
+    assert_int_equal(view.epoch, 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(members_strange(members[i].members), 0);
+    for (unsigned i = 0; i < 4; i++)
+        member_leave(&members[i]);
+}
+
+static void who_leaves_is_gone_from_the_view_and_did_not_fail(void **state)
+{
+    struct member members[3];
+    for (unsigned i = 0; i < 3; i++)
+        member_join(&members[i], 10 + i);
+    member_leave(&members[0]); /* the leader */
+    struct view view = views_meet(members + 1, 2, 2);
+    assert_int_equal(view.rows[0].id, 0);
+    assert_int_equal(view.left[0], 1);
+    assert_false(member_has_failed(&members[1], 0) || member_has_failed(&members[2], 0));
+    member_leave(&members[2]); /* another one */
+    view = views_meet(members + 1, 1, 1);
+    assert_int_equal(view.rows[1].id, 11);
+    assert_int_equal(view.left[0], 4);
+    member_join(&members[0], 10);
+    everybody_has_met(members, 2);
+    member_leave(&members[1]);
+    member_leave(&members[0]);
+    member_join(&members[0], 20); /* nobody is left: it founds the table anew */
+    view = views_meet(members, 1, 1);
+    assert_int_equal(view.epoch, 1);
+    member_leave(&members[0]);
+}
+
+static void who_does_not_fit_is_refused(void **state)
+{
+    struct member members[3], other;
+    struct why why = {0};
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(member_open(&members[i], &(struct opening){.rows_max = 2}, &why), 0);
+        member_start(&members[i]);
+    }
+    assert_int_equal(member_open(&other, &(struct opening){.rows_max = 2}, &why), -ENOSPC);
+    assert_string_equal(why.text, "all 2 rows are taken");
+    member_close(&other);
+    assert_int_equal(
+        member_open(&other, &(struct opening){.rows_max = 2, .schema = &schema_other}, &why),
+        -EPROTO);
+    assert_non_null(strstr(why.text, "laid out otherwise"));
+    member_close(&other);
+    assert_int_equal(
+        member_open(&other, &(struct opening){.rows_max = 2, .design = SST_READS}, &why), -EPROTO);
+    assert_non_null(strstr(why.text, "design"));
+    member_close(&other);
+    assert_int_equal(member_open(&other, &(struct opening){.rows_max = 3}, &why), -EPROTO);
+    assert_non_null(strstr(why.text, "rows_max"));
+    member_close(&other);
+    assert_int_equal(member_open(&other, &(struct opening){.rows_max = 2, .keep = true}, &why),
+                     -EPROTO);
+    member_close(&other);
+    assert_int_equal(members_refused(members[0].members), 5);
+    views_meet(members, 2, 2);
+    assert_int_equal(member_view(&members[0]).epoch, 2);
+    for (unsigned i = 0; i < 2; i++)
+        member_leave(&members[i]);
+}
+
+static void deaths_freeze_a_row_and_end_a_membership(void **state)
+{
+    struct member members[4];
+    for (unsigned i = 0; i < 4; i++)
+        member_join(&members[i], 10 + i);
+    everybody_has_met(members, 4);
+    member_kill(&members[3]);
+    views_meet(members, 3, 3);
+    member_kill(&members[0]); /* the leader */
+    struct view view = views_meet(members + 1, 2, 2);
+    assert_int_equal(view.rows[1].id, 11);
+    assert_int_equal(view.rows[2].id, 12);
+    assert_int_equal(view.left[0], 0);
+    member_join(&members[0], 10); /* comes again with its name, and with another nonce */
+    member_join(&members[3], 13);
+    everybody_has_met(members, 4);
+    for (unsigned i = 0; i < 4; i++)
+        member_leave(&members[i]);
+}
+
+static void the_dead_are_kept_where_the_table_wants_it(void **state)
+{
+    struct member members[3];
+    struct why why = {0};
+    for (unsigned i = 0; i < 3; i++) {
+        struct opening opening = {.id = 10 + i, .rows_max = 3, .keep = true};
+        assert_int_equal(member_open(&members[i], &opening, &why), 0);
+        member_start(&members[i]);
+    }
+    everybody_has_met(members, 3);
+    member_kill(&members[0]);
+    int64_t deadline = scene_deadline();
+    while (!member_has_failed(&members[1], 0) || !member_has_failed(&members[2], 0)) {
+        assert_true(ripc_now() < deadline);
+        clock_nap(SCENE_SECOND / 1000);
+    }
+    assert_int_equal(member_view(&members[1]).epoch, 3);
+    /* It comes again, and there is no other row for it. */
+    struct opening opening = {.id = 10, .rows_max = 3, .keep = true};
+    assert_int_equal(member_open(&members[0], &opening, &why), 0);
+    member_start(&members[0]);
+    everybody_has_met(members, 3);
+    for (unsigned i = 0; i < 3; i++)
+        member_leave(&members[i]);
+}
+
+static void a_name_that_lives_cannot_be_opened_twice(void **state)
+{
+    struct member member;
+    struct members *other;
+    struct ripc *ripc = scene_open(NULL);
+    struct members_config config = {.schema = &schema, .name = TABLE, .rows_max = 4};
+    member_join(&member, 10);
+    assert_int_equal(members_open(ripc, 10, &config, &other), -EADDRINUSE);
+    scene_close(ripc);
+    member_leave(&member);
+}
+
+struct race {
+    struct member member;
+    pthread_barrier_t *barrier;
+    int result;
+};
+
+static void *race_run(void *argument)
+{
+    struct race *race = argument;
+    struct why why;
+    pthread_barrier_wait(race->barrier);
+    race->result = members_join(race->member.members, scene_deadline(), &why);
+    if (race->result == 0)
+        member_run(&race->member);
+    return NULL;
+}
+
+static void only_one_of_many_at_once_founds(void **state)
+{
+    for (unsigned round = 0; round < 5; round++) {
+        struct race races[SEATS_MAX] = {0};
+        struct member *first = &races[0].member;
+        pthread_t threads[SEATS_MAX];
+        pthread_barrier_t barrier;
+        pthread_barrier_init(&barrier, NULL, SEATS_MAX);
+        for (unsigned i = 0; i < SEATS_MAX; i++) {
+            races[i].barrier = &barrier;
+            member_bind(&races[i].member, &(struct opening){.rows_max = SEATS_MAX});
+        }
+        for (unsigned i = 0; i < SEATS_MAX; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, race_run, &races[i]), 0);
+        int64_t deadline = scene_deadline();
+        for (unsigned i = 0; i < SEATS_MAX; i++) {
+            struct view view;
+            do {
+                assert_true(ripc_now() < deadline);
+                clock_nap(SCENE_SECOND / 1000);
+                view = member_view(&races[i].member);
+            } while (view_count(&view) < SEATS_MAX);
+            struct view reference = member_view(first);
+            assert_int_equal(view.table, reference.table);
+            assert_int_equal(view_count(&reference), SEATS_MAX);
+        }
+        for (unsigned i = 0; i < SEATS_MAX; i++) {
+            atomic_store_explicit(&races[i].member.stop, true, memory_order_relaxed);
+            members_wake(races[i].member.members);
+            pthread_join(threads[i], NULL);
+            assert_int_equal(races[i].result, 0);
+        }
+        for (unsigned i = 0; i < SEATS_MAX; i++)
+            member_kill(&races[i].member);
+        pthread_barrier_destroy(&barrier);
+    }
+}
+
+static void a_context_without_threads_does(void **state)
+{
+    struct member members[2];
+    struct why why = {0};
+    member_join(&members[0], 10);
+    assert_int_equal(
+        member_open(&members[1], &(struct opening){.id = 11, .flags = RIPC_MANUAL}, &why), 0);
+    member_start(&members[1]);
+    everybody_has_met(members, 2);
+    member_leave(&members[0]);
+    struct view view = views_meet(members + 1, 1, 1);
+    assert_int_equal(view.rows[1].id, 11);
+    member_leave(&members[1]);
+}
+
+static void who_cannot_be_met_is_not_let_in(void **state)
+{
+    struct member members[2];
+    struct why why = {0};
+    member_join(&members[0], 10);
+    pthread_mutex_lock(&members[0].table.lock);
+    members[0].table.accept_result = -ENOMEM;
+    pthread_mutex_unlock(&members[0].table.lock);
+    assert_int_equal(member_open(&members[1], &(struct opening){.id = 11}, &why), -ECONNREFUSED);
+    assert_non_null(strstr(why.text, "not enough memory"));
+    member_close(&members[1]);
+    struct view view = views_meet(members, 1, 1);
+    assert_int_equal(view.epoch, 1);
+    pthread_mutex_lock(&members[0].table.lock);
+    members[0].table.accept_result = 0;
+    pthread_mutex_unlock(&members[0].table.lock);
+    member_join(&members[1], 12);
+    everybody_has_met(members, 2);
+    for (unsigned i = 0; i < 2; i++)
+        member_leave(&members[i]);
+}
+
+static void on_look(void *argument, ripc_id from, const uint8_t *bytes, size_t size)
+{
+    struct members *members = argument;
+    assert_int_equal(members_say(members, from, bytes + 4, size - 4), 0);
+}
+
+static void strangers_are_counted_and_lookers_heard(void **state)
+{
+    struct member member;
+    struct why why = {0};
+    assert_int_equal(member_open(&member, &(struct opening){.id = 10}, &why), 0);
+    members_on_look(member.members, on_look, member.members);
+    member_start(&member);
+    struct ripc *ripc = scene_open(NULL);
+    struct ripc_service *stranger = scene_bind(ripc, 66);
+    static const uint8_t look[] = {0x53, 0x73, 0, COUNCIL_LOOK, 'h', 'i'};
+    struct view view = member_view(&member);
+    struct council_message commit = {.kind = COUNCIL_COMMIT,
+                                     .table = view.table,
+                                     .sender = view.rows[0].nonce + 1,
+                                     .view = {.table = view.table, .epoch = 9, .row_count = 1}};
+    commit.view.rows[0] = (struct view_member){10, 5, 1};
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    size_t size = council_write(&commit, bytes);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(ripc_send(stranger, 10, "nonsense", 8, scene_deadline()), 0);
+        assert_int_equal(ripc_send(stranger, 10, bytes, size, scene_deadline()), 0);
+    }
+    assert_int_equal(ripc_send(stranger, 10, look, sizeof look, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(stranger);
+    assert_int_equal(message.size, 2);
+    assert_memory_equal(message.data, "hi", 2);
+    ripc_release(&message);
+    member_stop(&member);
+    assert_int_equal(members_strange(member.members), 100);
+    assert_int_equal(member_view(&member).epoch, 1);
+    assert_int_equal(member.table.expelled, 0);
+    assert_int_equal(members_leave(member.members, scene_deadline()), 0);
+    member_close(&member);
+    scene_close(ripc);
+}
+
+TEST_MAIN(SCENE(the_first_founds_and_others_join),
+          SCENE(who_leaves_is_gone_from_the_view_and_did_not_fail),
+          SCENE(who_does_not_fit_is_refused), SCENE(deaths_freeze_a_row_and_end_a_membership),
+          SCENE(the_dead_are_kept_where_the_table_wants_it),
+          SCENE(a_name_that_lives_cannot_be_opened_twice), SCENE(only_one_of_many_at_once_founds),
+          SCENE(a_context_without_threads_does), SCENE(who_cannot_be_met_is_not_let_in),
+          SCENE(strangers_are_counted_and_lookers_heard))

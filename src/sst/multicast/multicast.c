@@ -1,0 +1,509 @@
+/* multicast: atomic multicast in a small group, on a table and its predicates.
+ *
+ * A sender fills slots of a ring in its row and puts them together with the guard `sent`,
+ * which counts its turns. Whoever sees the guard move copies the messages out of the slots,
+ * in the one order that order.h makes of all rings, and says in `received` how far it got.
+ * What all members have received is stable: it is delivered, and its slots are free.
+ * Everything is done in batches of whatever came: one put of `received` for all that was
+ * received, one callback for all that became stable, one put for all that is sent.
+ * A member that has less to say than another passes its turns as soon as somebody waits for
+ * them, so that a silent sender stops nobody.
+ *
+ * Why all deliver the same, whoever fails: the members of an epoch run one *view*. In it a
+ * message is delivered only when every member of the view, dead or alive, has it: a frozen row
+ * leaves that minimum, and gives its slots back, with the next epoch, which its
+ * failure brings about. When the epoch changes, all who are left stop receiving, and
+ * agree by ballot (ballot.h) on the cut: the first number that one of them does
+ * not have. Nobody has delivered anything from there on, since that one had not received it;
+ * all have everything before it in memory of their own, wherever its sender is now; so each
+ * delivers up to the cut and nothing beyond, and all have delivered the same. What a dead member
+ * sent and not all have is lost to all. What the others sent is still in their slots, since
+ * those become free by the same minimum: they begin the next view with it.
+ *
+ * How the views change is in multicast_view.c. */
+#include "sst/multicast/multicast_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+
+static const struct sst_column multicast_columns[] = {
+    [SENT] = SST_COLUMN(struct multicast_row, sent, SST_U64, SST_GUARD | SST_GROWS),
+    [RECEIVED] = SST_COLUMN(struct multicast_row, received, SST_U64, SST_GUARD | SST_GROWS),
+    [JOINED] = SST_COLUMN(struct multicast_row, joined, SST_U64, SST_GROWS),
+    [PROMISED] = SST_COLUMN(struct multicast_row, promised, SST_U64, SST_GROWS),
+    [STARTED] = SST_COLUMN(struct multicast_row, started, SST_U64, SST_GROWS),
+    [START_SLOT] = SST_COLUMN(struct multicast_row, start_slot, SST_U64, SST_GROWS),
+    [START_ROUND] = SST_COLUMN(struct multicast_row, start_round, SST_U64, SST_GROWS),
+    [VOTE] = SST_COLUMN(struct multicast_row, vote, SST_U64, 0),
+    [SLOTS] = {"slots", SST_BYTES, 0, (uint32_t)offsetof(struct multicast_row, slots), 0},
+};
+
+/* All members of the view have what is below. Rows that are gone, or a newcomer's already,
+ * say 0: then the view is over. */
+static uint64_t view_stable(const struct sst_multicast *multicast)
+{
+    uint64_t stable = UINT64_MAX;
+    for (uint32_t i = 0; i < multicast->row_count; i++) {
+        uint64_t received = sst_get_u64(multicast->table, multicast->rows[i], RECEIVED);
+        stable = received < stable ? received : stable;
+    }
+    return stable;
+}
+
+/* ---- slots; with the lock ---- */
+
+static uint32_t slots_free(struct sst_multicast *multicast, uint32_t wanted)
+{
+    uint64_t used = multicast->head - multicast->tail;
+    if (multicast->slot_count - used < wanted) {
+        uint64_t stable = view_stable(multicast);
+        while (multicast->tail != multicast->head &&
+               multicast->last[multicast->tail % multicast->slot_count] < stable)
+            multicast->tail++;
+        used = multicast->head - multicast->tail;
+    }
+    return (uint32_t)(multicast->slot_count - used);
+}
+
+/* In the image of our row; the message, if there is one, goes behind the head. */
+static void slot_fill(struct sst_multicast *multicast, uint64_t slot, struct slot_head head,
+                      const void *data)
+{
+    struct multicast_row *image = sst_own(multicast->table);
+    uint32_t index = (uint32_t)(slot % multicast->slot_count);
+    uint8_t *to = image->slots + (size_t)index * multicast->stride;
+    memcpy(to, &head, sizeof head);
+    if (head.size != SLOT_PASSED && head.size)
+        memcpy(to + sizeof head, data, head.size);
+    multicast->heads[index] = head;
+}
+
+void slots_number(struct sst_multicast *multicast, uint64_t from, uint64_t to, uint64_t rounds)
+{
+    for (uint64_t slot = from; slot < to; slot++) {
+        uint32_t index = (uint32_t)(slot % multicast->slot_count);
+        rounds += multicast->heads[index].rounds;
+        multicast->last[index] =
+            multicast->base + (rounds - 1) * multicast->row_count + multicast->own;
+    }
+}
+
+/* Puts so many filled slots, which hold so many turns. */
+static int slots_publish(struct sst_multicast *multicast, uint32_t slots, uint64_t turns)
+{
+    uint32_t stride = multicast->stride;
+    uint32_t first = (uint32_t)(multicast->head % multicast->slot_count);
+    uint32_t to_end = multicast->slot_count - first;
+    uint32_t behind = slots < to_end ? slots : to_end;
+    struct sst_range ranges[] = {
+        {SLOTS, first * stride, behind * stride},
+        {SLOTS, 0, (slots - behind) * stride},
+    };
+    int result = sst_publish(multicast->table, ranges, slots > behind ? 2 : 1, SENT,
+                             multicast->sent + turns, NULL);
+    if (result < 0)
+        return result;
+    slots_number(multicast, multicast->head, multicast->head + slots,
+                 multicast->sent - multicast->start);
+    multicast->head += slots;
+    multicast->sent += turns;
+    return 0;
+}
+
+/* As many as there is room for. */
+static int send_some(struct sst_multicast *multicast, const struct iovec *messages,
+                     unsigned message_count)
+{
+    if (multicast->phase == PHASE_EXPELLED)
+        return -ESTALE;
+    if (multicast->phase != PHASE_RUNNING)
+        return 0;
+    uint32_t room = slots_free(
+        multicast, message_count < multicast->slot_count ? message_count : multicast->slot_count);
+    uint32_t slots = message_count < room ? message_count : room;
+    if (slots == 0)
+        return 0;
+    for (uint32_t i = 0; i < slots; i++)
+        slot_fill(multicast, multicast->head + i,
+                  (struct slot_head){(uint32_t)messages[i].iov_len, 1}, messages[i].iov_base);
+    int result = slots_publish(multicast, slots, slots);
+    if (result)
+        return result;
+    count(&multicast->counters.sent, slots);
+    count(&multicast->counters.sent_batches, 1);
+    return (int)slots;
+}
+
+/* Passes turns until so many are filled. Without room there are messages of ours that the
+ * others wait for first. Returns whether it did. */
+static bool turns_pass(struct sst_multicast *multicast, uint64_t needed)
+{
+    bool passed = false;
+    pthread_mutex_lock(&multicast->lock);
+    uint64_t filled = multicast->sent - multicast->start;
+    if (filled < needed && slots_free(multicast, 1)) {
+        uint64_t turns = needed - filled < UINT32_MAX ? needed - filled : UINT32_MAX;
+        slot_fill(multicast, multicast->head, (struct slot_head){SLOT_PASSED, (uint32_t)turns},
+                  NULL);
+        passed = slots_publish(multicast, 1, turns) == 0;
+    }
+    pthread_mutex_unlock(&multicast->lock);
+    count(&multicast->counters.nulls, passed);
+    return passed;
+}
+
+/* ---- the detector: messages ---- */
+
+void multicast_deliver(struct sst_multicast *multicast, uint64_t below)
+{
+    const struct sst_multicast_message *messages;
+    unsigned ready;
+    while ((ready = order_ready(&multicast->order, below, UINT32_MAX, &messages)) > 0) {
+        atomic_store_explicit(&multicast->calling, (uintptr_t)pthread_self(), memory_order_relaxed);
+        multicast->deliver(multicast, messages, ready, multicast->argument);
+        multicast_calls(multicast, false);
+        order_pop(&multicast->order, ready);
+        count(&multicast->counters.delivered, ready);
+        count(&multicast->counters.delivered_batches, 1);
+    }
+}
+
+static void waiters_wake(struct sst_multicast *multicast)
+{
+    pthread_mutex_lock(&multicast->lock);
+    if (multicast->waiters)
+        pthread_cond_broadcast(&multicast->moved);
+    pthread_mutex_unlock(&multicast->lock);
+}
+
+/* How many turns of the view it has filled, as its row says now. */
+static uint64_t sender_sent(const struct sst_multicast *multicast, uint32_t index)
+{
+    uint64_t sent = sst_get_u64(multicast->table, multicast->rows[index], SENT);
+    uint64_t seen = multicast->order.senders[index].sent;
+    /* Less than there was: the row is gone. */
+    return sent < multicast->starts[index] + seen ? seen : sent - multicast->starts[index];
+}
+
+/* Not if the table has gone on: then rows may be others'. */
+static bool view_runs(const struct sst_multicast *multicast)
+{
+    return multicast->phase == PHASE_RUNNING && multicast->epoch == sst_epoch(multicast->table);
+}
+
+void multicast_move(struct sst_multicast *multicast)
+{
+    bool again = true;
+    while (again && view_runs(multicast)) {
+        bool full;
+        for (uint32_t i = 0; i < multicast->row_count; i++)
+            multicast->order.senders[i].sent = sender_sent(multicast, i);
+        uint64_t received = order_receive(&multicast->order, &full);
+        if (received > multicast->received) {
+            multicast->received = received;
+            sst_set_u64(multicast->table, RECEIVED, received);
+        }
+        uint64_t needed = order_needed(&multicast->order, multicast->own);
+        again =
+            needed > multicast->order.senders[multicast->own].sent && turns_pass(multicast, needed);
+        uint64_t stable = view_stable(multicast);
+        if (stable > multicast->stable) {
+            multicast->stable = stable;
+            waiters_wake(multicast);
+            multicast_deliver(multicast, stable);
+            again |= full; /* there is room now */
+        }
+    }
+}
+
+static bool messages_moved(const struct sst *table, void *argument)
+{
+    const struct sst_multicast *multicast = argument;
+    if (!view_runs(multicast))
+        return false;
+    for (uint32_t i = 0; i < multicast->row_count; i++)
+        if (sender_sent(multicast, i) > multicast->order.senders[i].sent)
+            return true;
+    return view_stable(multicast) > multicast->stable;
+}
+
+static void messages_fire(struct sst *table, void *argument)
+{
+    multicast_move(argument);
+}
+
+static void news_take(struct sst *table, const struct sst_news *news, void *argument)
+{
+    struct sst_multicast *multicast = argument;
+    bool ready = atomic_load_explicit(&multicast->ready, memory_order_acquire);
+    /* Opening adds the predicates when it is ready: they find whatever was missed here. */
+    if (ready && news->kind == SST_EPOCH)
+        multicast_view_fire(table, multicast);
+    if (news->kind == SST_EXPELLED)
+        multicast_expelled(multicast);
+    if (multicast->upcall)
+        multicast->upcall(table, news, multicast->argument);
+}
+
+/* ---- waiting ---- */
+
+/* With the lock, which it gives up meanwhile. 0: something may have moved. */
+static int multicast_wait(struct sst_multicast *multicast, int64_t deadline)
+{
+    if (deadline == RIPC_NOW)
+        return -EAGAIN;
+    if (atomic_load_explicit(&multicast->calling, memory_order_relaxed) ==
+        (uintptr_t)pthread_self())
+        return -EDEADLK;
+    if (multicast->manual) {
+        pthread_mutex_unlock(&multicast->lock);
+        int result = sst_step(multicast->table, deadline);
+        pthread_mutex_lock(&multicast->lock);
+        if (result != -EBUSY)
+            return result < 0 && result != -EAGAIN ? result : 0;
+    }
+    struct timespec time = {
+        .tv_sec = (time_t)(deadline / 1000000000),
+        .tv_nsec = (long)(deadline % 1000000000),
+    };
+    multicast->waiters++;
+    int error = deadline == RIPC_FOREVER
+                    ? pthread_cond_wait(&multicast->moved, &multicast->lock)
+                    : pthread_cond_timedwait(&multicast->moved, &multicast->lock, &time);
+    multicast->waiters--;
+    return -error;
+}
+
+/* ---- calls ---- */
+
+int sst_multicast_send_many(struct sst_multicast *multicast, const struct iovec *messages,
+                            unsigned message_count, int64_t deadline)
+{
+    for (unsigned i = 0; i < message_count; i++)
+        if (messages[i].iov_len > multicast->slot_size)
+            return -EMSGSIZE;
+    if (message_count > INT32_MAX)
+        return -EINVAL;
+    unsigned sent = 0;
+    int result = 0;
+    pthread_mutex_lock(&multicast->lock);
+    while (sent < message_count) {
+        result = send_some(multicast, messages + sent, message_count - sent);
+        if (result < 0)
+            break;
+        sent += (unsigned)result;
+        if (sent == message_count)
+            break;
+        count(&multicast->counters.waits, 1);
+        result = multicast_wait(multicast, deadline);
+        if (result < 0)
+            break;
+    }
+    pthread_mutex_unlock(&multicast->lock);
+    return sent ? (int)sent : result;
+}
+
+int sst_multicast_send(struct sst_multicast *multicast, const void *data, size_t size,
+                       int64_t deadline)
+{
+    struct iovec message = {.iov_base = (void *)(uintptr_t)data, .iov_len = size};
+    int result = sst_multicast_send_many(multicast, &message, 1, deadline);
+    return result < 0 ? result : 0;
+}
+
+int sst_multicast_step(struct sst_multicast *multicast, int64_t deadline)
+{
+    return sst_step(multicast->table, deadline);
+}
+
+struct sst *sst_multicast_table(const struct sst_multicast *multicast)
+{
+    return multicast->table;
+}
+
+int sst_multicast_stats(struct sst_multicast *multicast, struct sst_multicast_stats *stats)
+{
+    const struct counters *counters = &multicast->counters;
+    *stats = (struct sst_multicast_stats){
+        .sent = atomic_load_explicit(&counters->sent, memory_order_relaxed),
+        .sent_batches = atomic_load_explicit(&counters->sent_batches, memory_order_relaxed),
+        .delivered = atomic_load_explicit(&counters->delivered, memory_order_relaxed),
+        .delivered_batches =
+            atomic_load_explicit(&counters->delivered_batches, memory_order_relaxed),
+        .nulls = atomic_load_explicit(&counters->nulls, memory_order_relaxed),
+        .waits = atomic_load_explicit(&counters->waits, memory_order_relaxed),
+        .views = atomic_load_explicit(&counters->views, memory_order_relaxed),
+        .sent_again = atomic_load_explicit(&counters->again, memory_order_relaxed),
+    };
+    return 0;
+}
+
+static void multicast_free(struct sst_multicast *multicast)
+{
+    order_fini(&multicast->order);
+    free(multicast->last);
+    free(multicast->heads);
+    pthread_cond_destroy(&multicast->moved);
+    pthread_mutex_destroy(&multicast->lock);
+    free(multicast);
+}
+
+static struct sst_multicast *multicast_make(const struct sst_multicast_config *config)
+{
+    struct sst_multicast *multicast = calloc(1, sizeof *multicast);
+    if (!multicast)
+        return NULL;
+    multicast->deliver = config->deliver;
+    multicast->change = config->change;
+    multicast->upcall = config->upcall;
+    multicast->argument = config->argument;
+    multicast->slot_size = config->slot_size;
+    multicast->slot_count = config->slot_count;
+    multicast->stride = slot_stride(config->slot_size);
+    multicast->members_wanted = config->members_wanted;
+    multicast->manual = config->flags & SST_MANUAL;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&multicast->moved, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&multicast->lock, NULL);
+    multicast->last = calloc(config->slot_count, sizeof *multicast->last);
+    multicast->heads = calloc(config->slot_count, sizeof *multicast->heads);
+    int result =
+        order_init(&multicast->order, config->slot_size, config->slot_count, config->ring_count);
+    if (multicast->last && multicast->heads && result == 0)
+        return multicast;
+    multicast_free(multicast);
+    return NULL;
+}
+
+/* Fills in the defaults. -EINVAL with a reason. */
+static int config_check(struct sst_multicast_config *config)
+{
+    config->slot_size = config->slot_size ? config->slot_size : 64;
+    config->slot_count = config->slot_count ? config->slot_count : 256;
+    if (!config->ring_count && config->slot_count <= SST_SLOT_COUNT_MAX)
+        config->ring_count = 4 * config->slot_count;
+    config->members_wanted = config->members_wanted ? config->members_wanted : 1;
+    config->deadline = config->deadline ? config->deadline : ripc_after(10000000000);
+    const char *reason = NULL;
+    if (!config->deliver)
+        reason = "nobody to deliver to";
+    else if (config->slot_size > SST_SLOT_SIZE_MAX || config->slot_count > SST_SLOT_COUNT_MAX ||
+             (uint64_t)slot_stride(config->slot_size) * config->slot_count > 1u << 29)
+        reason = "the slots are too large or too many";
+    else if (config->ring_count > 1u << 24)
+        reason = "the ring has too many places";
+    else if (config->flags & ~(uint32_t)SST_MANUAL)
+        reason = "an unknown flag";
+    if (reason && config->reason)
+        snprintf(config->reason, RIPC_REASON_MAX, "multicast: %s", reason);
+    return reason ? -EINVAL : 0;
+}
+
+static int table_open(struct sst_multicast *multicast, struct ripc *ripc,
+                      const struct sst_multicast_config *config)
+{
+    struct sst_column columns[COLUMNS];
+    memcpy(columns, multicast_columns, sizeof columns);
+    columns[SLOTS].count = multicast->slot_count * multicast->stride;
+    struct sst_config table = {
+        .table = config->table,
+        .columns = columns,
+        .column_count = COLUMNS,
+        .row_size = (uint32_t)sizeof(struct multicast_row) + columns[SLOTS].count,
+        .member = config->member,
+        .flags = config->flags | SST_DROP, /* until it is dropped nothing is delivered */
+        .rows_max = config->rows_max,
+        .rows_wanted = config->members_wanted,
+        .deadline = config->deadline,
+        .spin_nsec = config->spin_nsec,
+        .yield_nsec = config->yield_nsec,
+        .upcall = news_take,
+        .argument = multicast,
+        .reason = config->reason,
+    };
+    return sst_open(ripc, &table, &multicast->table);
+}
+
+static int predicates_start(struct sst_multicast *multicast)
+{
+    struct sst_predicate view = {
+        .name = "multicast view",
+        .kind = SST_RECURRENT,
+        .holds = multicast_view_moved,
+        .fire = multicast_view_fire,
+        .argument = multicast,
+        .columns = (uint32_t[]){PROMISED, STARTED, VOTE},
+        .column_count = 3,
+    };
+    struct sst_predicate messages = {
+        .name = "multicast messages",
+        .kind = SST_RECURRENT,
+        .holds = messages_moved,
+        .fire = messages_fire,
+        .argument = multicast,
+        .columns = (uint32_t[]){SENT, RECEIVED},
+        .column_count = 2,
+    };
+    atomic_store_explicit(&multicast->ready, true, memory_order_release);
+    int result = sst_predicate_add(multicast->table, &view, NULL);
+    return result < 0 ? result : sst_predicate_add(multicast->table, &messages, NULL);
+}
+
+int sst_multicast_open(struct ripc *ripc, const struct sst_multicast_config *given,
+                       struct sst_multicast **out)
+{
+    struct sst_multicast_config config = *given;
+    int result = config_check(&config);
+    if (result)
+        return result;
+    struct sst_multicast *multicast = multicast_make(&config);
+    if (!multicast)
+        return -ENOMEM;
+    result = table_open(multicast, ripc, &config);
+    if (result < 0)
+        goto free;
+    *out = multicast;
+    result = predicates_start(multicast);
+    pthread_mutex_lock(&multicast->lock);
+    while (result == 0 && !multicast->reached)
+        result = multicast->phase == PHASE_EXPELLED ? -ESTALE
+                                                    : multicast_wait(multicast, config.deadline);
+    pthread_mutex_unlock(&multicast->lock);
+    if (result == 0)
+        return 0;
+    sst_close(multicast->table, ripc_after(1000000000));
+    *out = NULL;
+free:
+    multicast_free(multicast);
+    return result;
+}
+
+int sst_multicast_close(struct sst_multicast *multicast, int64_t deadline)
+{
+    int result = 0;
+    pthread_mutex_lock(&multicast->lock);
+    for (;;) {
+        bool all_free = multicast->phase == PHASE_RUNNING &&
+                        slots_free(multicast, multicast->slot_count) == multicast->slot_count;
+        if (all_free || multicast->phase == PHASE_EXPELLED)
+            break;
+        result = multicast_wait(multicast, deadline);
+        if (result)
+            break;
+    }
+    pthread_mutex_unlock(&multicast->lock);
+    if (result == -EDEADLK)
+        return result;
+    int closed = sst_close(multicast->table, deadline);
+    multicast_free(multicast);
+    if (result == -EAGAIN)
+        result = -ETIMEDOUT;
+    return result ? result : closed;
+}

@@ -1,0 +1,183 @@
+/* observer_serve: a member's side of being looked at.
+ *
+ * Each observer has a grant of its own, so that it can be taken from one and not from the
+ * others. It ends when the observer's id does, and, where that was missed, when somebody
+ * else needs the place and its holder has not asked for long: observers ask a few
+ * times a second. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "ripc/memory/reach.h"
+#include "sst/observe/observer.h"
+#include "sst/observe/observer_wire.h"
+
+#define LEASE_NSEC (5 * 1000 * 1000 * 1000LL)
+#define VIEW_TRIES 4 /* while the table's view changes */
+
+/* One who looks; id 0: a free place. */
+struct looker {
+    ripc_id id;
+    struct ripc_grant grant;
+    int64_t asked_at;
+    bool watched; /* by us, and not by the member for its own sake */
+};
+
+struct observer_server {
+    struct ripc_service *service;
+    const struct table *table;
+    uint8_t *row;
+    struct looker lookers[OBSERVERS_MAX];
+    /* For whoever counts, written by observer_look and observer_gone, relaxed. */
+    _Atomic uint32_t count;
+    _Atomic uint64_t strange;
+};
+
+int observer_serve(struct ripc_service *service, const struct table *table, void *row,
+                   struct observer_server **server)
+{
+    *server = calloc(1, sizeof **server);
+    if (!*server)
+        return -ENOMEM;
+    (*server)->service = service;
+    (*server)->table = table;
+    (*server)->row = row;
+    return 0;
+}
+
+/* ---- those who look ---- */
+
+static void looker_drop(struct observer_server *server, struct looker *looker)
+{
+    reach_void(server->service, &looker->grant);
+    if (looker->watched)
+        ripc_unwatch(server->service, looker->id);
+    *looker = (struct looker){0};
+    atomic_fetch_sub_explicit(&server->count, 1, memory_order_relaxed);
+}
+
+static struct looker *looker_find(struct observer_server *server, ripc_id id)
+{
+    for (unsigned i = 0; i < OBSERVERS_MAX; i++)
+        if (server->lookers[i].id == id)
+            return &server->lookers[i];
+    return NULL;
+}
+
+/* A free place, made free if need be, or NULL. */
+static struct looker *looker_place(struct observer_server *server, int64_t now)
+{
+    struct looker *eldest = &server->lookers[0];
+    for (unsigned i = 0; i < OBSERVERS_MAX; i++) {
+        if (!server->lookers[i].id)
+            return &server->lookers[i];
+        if (server->lookers[i].asked_at < eldest->asked_at)
+            eldest = &server->lookers[i];
+    }
+    if (now - eldest->asked_at < LEASE_NSEC)
+        return NULL;
+    looker_drop(server, eldest);
+    return eldest;
+}
+
+static struct looker *looker_add(struct observer_server *server, ripc_id id, int64_t now)
+{
+    struct looker *looker = looker_place(server, now);
+    struct ripc_grant grant;
+    if (!looker || ripc_grant(server->service, id, server->row, server->table->schema.row_size,
+                              RIPC_READ, &grant) < 0)
+        return NULL;
+    *looker = (struct looker){.id = id, .grant = grant};
+    looker->watched = ripc_watch(server->service, id) == 0;
+    atomic_fetch_add_explicit(&server->count, 1, memory_order_relaxed);
+    return looker;
+}
+
+/* ---- answering ---- */
+
+/* The view as the table shows it. False: it changes just now, or there is none. */
+static bool view_copy(const struct table *table, struct observer_answer *answer)
+{
+    for (unsigned try = 0; try < VIEW_TRIES; try++) {
+        answer->epoch = atomic_load_explicit(&table->epoch, memory_order_acquire);
+        answer->row_count = atomic_load_explicit(&table->row_count, memory_order_acquire);
+        answer->own = table->own;
+        for (uint32_t row = 0; row < answer->row_count; row++) {
+            answer->members[row] = atomic_load_explicit(&table->members[row], memory_order_acquire);
+            answer->live[row] = table_is_live(table, row);
+        }
+        if (answer->epoch == atomic_load_explicit(&table->epoch, memory_order_acquire))
+            return answer->epoch && answer->own < answer->row_count;
+    }
+    return false;
+}
+
+/* One that does not get through is asked for again. */
+static void answer_send(struct observer_server *server, ripc_id to, const struct looker *looker,
+                        bool with_schema)
+{
+    struct observer_answer answer = {
+        .status = looker ? 0 : -EBUSY,
+        .hash = server->table->schema.hash,
+        .has_schema = with_schema,
+    };
+    uint8_t bytes[OBSERVER_ANSWER_MAX];
+    if (!view_copy(server->table, &answer))
+        return;
+    if (looker)
+        answer.grant = looker->grant;
+    if (with_schema)
+        answer.schema = server->table->schema;
+    size_t size = observer_answer_write(&answer, bytes);
+    int unheard = ripc_send(server->service, to, bytes, size, RIPC_NOW);
+    (void)unheard;
+}
+
+void observer_look(void *argument, ripc_id from, const uint8_t *bytes, size_t size)
+{
+    struct observer_server *server = argument;
+    struct observer_question question;
+    if (!from || observer_question_read(&question, bytes, size) < 0) {
+        atomic_fetch_add_explicit(&server->strange, 1, memory_order_relaxed);
+        return;
+    }
+    if (atomic_load_explicit(&server->table->epoch, memory_order_acquire) == 0)
+        return;
+    int64_t now = ripc_now();
+    struct looker *looker = looker_find(server, from);
+    if (!looker)
+        looker = looker_add(server, from, now);
+    if (looker)
+        looker->asked_at = now;
+    answer_send(server, from, looker, question.hash != server->table->schema.hash);
+}
+
+void observer_gone(void *argument, ripc_id id)
+{
+    struct observer_server *server = argument;
+    struct looker *looker = id ? looker_find(server, id) : NULL;
+    if (looker)
+        looker_drop(server, looker);
+}
+
+void observer_unserve(struct observer_server *server)
+{
+    if (!server)
+        return;
+    for (unsigned i = 0; i < OBSERVERS_MAX; i++)
+        if (server->lookers[i].id)
+            looker_drop(server, &server->lookers[i]);
+    assert(observer_server_count(server) == 0);
+    free(server);
+}
+
+uint32_t observer_server_count(const struct observer_server *server)
+{
+    return atomic_load_explicit(&server->count, memory_order_relaxed);
+}
+
+uint64_t observer_server_strange(const struct observer_server *server)
+{
+    return atomic_load_explicit(&server->strange, memory_order_relaxed);
+}

@@ -1,0 +1,126 @@
+/* fabric: messages and remote memory over libfabric.
+ *
+ * A context has one reliable-datagram endpoint, whatever the number of peers.
+ * A link is an address in the endpoint's address vector. A pipe is a random id
+ * at either end, written into each message, by which the receiver finds the
+ * service it is for; the endpoint's receive buffers are shared by all pipes.
+ *
+ * Credit: a sender has as many frames under way in a pipe as the receiver has
+ * set buffers aside for it. Released frames give credit back, a quarter of the
+ * window at a time. Frames pushed before the peer has answered wait here, since
+ * the peer's id of the pipe comes with the answer.
+ *
+ * The fabric is reliable or dead: a message that fails, or a gap in a pipe's
+ * sequence, breaks the link and cuts the lifeline. Whatever the provider does
+ * not take now (-FI_EAGAIN) waits in order in its link, so nobody above sees it.
+ *
+ * Invariants: a buffer is in exactly one state, and in the list of that state;
+ * everything handed to the provider stays allocated until it comes back or the
+ * endpoint is closed; the callbacks of transfers run only inside progress() and
+ * the losing of a link.
+ *
+ * fabric_library.c loads libfabric, fabric_provider.c opens and closes the endpoint,
+ * fabric_buffer.c has the buffers, fabric_link.c peers and sending, fabric_pipe.c frames and
+ * acknowledgements, fabric_memory.c one-sided access, fabric_progress.c the
+ * completions and who looks for them. fabric_wire.h is the format. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "transport/fabric/fabric_impl.h"
+
+static void fabric_close(struct transport *transport)
+{
+    struct fabric *fabric = container_of(transport, struct fabric, transport);
+    fabric_watch_close(fabric);
+    fabric_provider_close(fabric); /* after this nothing is the provider's any more */
+    fabric_jobs_fini(fabric);
+    fabric_links_fini(fabric);
+    fabric_buffers_fini(fabric);
+    id_map_fini(&fabric->pipes);
+    free(fabric);
+}
+
+static int fabric_open(struct transport **out, const struct transport_config *config,
+                       struct why *why)
+{
+    struct fabric *fabric = array_new(1, sizeof *fabric);
+    if (!fabric)
+        return why_fail(why, -ENOMEM, "fabric: not enough memory");
+    fabric->transport.ops = &transport_fabric;
+    fabric->poller = config->poller;
+    fabric->transport.bells = config->bells;
+    fabric->window = FABRIC_WINDOW_MAX;
+    if (config->ring_slots && config->ring_slots < FABRIC_WINDOW_MAX)
+        fabric->window =
+            config->ring_slots > FABRIC_WINDOW_MIN ? config->ring_slots : FABRIC_WINDOW_MIN;
+    list_init(&fabric->free_buffers);
+    list_init(&fabric->idle_buffers);
+    list_init(&fabric->links);
+    list_init(&fabric->free_jobs);
+    list_init(&fabric->untold_jobs);
+    list_init(&fabric->ringing);
+    int result = fabric_provider_open(fabric, config, why);
+    if (!result) {
+        result = fabric_receives_grow(fabric, FABRIC_RECEIVES_EXTRA);
+        if (!result)
+            result = fabric_watch_open(fabric);
+        if (result)
+            why_set(why, "fabric: %s", strerror(-result));
+    }
+    if (result) {
+        fabric_close(&fabric->transport);
+        return result;
+    }
+    *out = &fabric->transport;
+    return 0;
+}
+
+/* The provider's name, a zero, and the endpoint's name: peers of another
+ * provider are out of reach. */
+static int fabric_describe(struct transport *transport, uint8_t *out, size_t size)
+{
+    struct fabric *fabric = container_of(transport, struct fabric, transport);
+    size_t name_size = strlen(fabric->info->fabric_attr->prov_name) + 1;
+    if (size < name_size || size - name_size < fabric->address_size)
+        return -ENOSPC;
+    memcpy(out, fabric->info->fabric_attr->prov_name, name_size);
+    memcpy(out + name_size, fabric->address, fabric->address_size);
+    return (int)(name_size + fabric->address_size);
+}
+
+const struct transport_ops transport_fabric = {
+    .name = "fabric",
+    .abilities = TRANSPORT_DATAGRAM | TRANSPORT_ONE_SIDED | TRANSPORT_POLLED,
+    .cost_nsec = 6000,
+    .open = fabric_open,
+    .close = fabric_close,
+    .clean = fabric_clean,
+    .describe = fabric_describe,
+    .link_open = fabric_link_open,
+    .link_lost = fabric_link_lost,
+    .link_close = fabric_link_close,
+    .link_control = fabric_link_control,
+    .outlet_open = fabric_outlet_open,
+    .outlet_answer = fabric_outlet_answer,
+    .outlet_close = fabric_outlet_close,
+    .inlet_open = fabric_inlet_open,
+    .inlet_close = fabric_inlet_close,
+    .push = fabric_push,
+    .room = fabric_room,
+    .collect = fabric_collect,
+    .pull = fabric_pull,
+    .release = fabric_release,
+    .acknowledge = fabric_acknowledge,
+    .outlet_owes = fabric_outlet_owes,
+    .inlet_owes = fabric_inlet_owes,
+    .region_open = fabric_region_open,
+    .region_close = fabric_region_close,
+    .share = fabric_share,
+    .read = fabric_read,
+    .write = fabric_write,
+    .progress = fabric_progress,
+    .arm = fabric_arm,
+};

@@ -1,0 +1,290 @@
+#pragma once
+/* fabric_impl: what the files of the fabric transport share. See fabric.c. */
+
+#include "base/list.h" /* before libfabric's, which then leaves container_of alone */
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <stdbool.h>
+
+#include "base/id_map.h"
+#include "transport/fabric/fabric_library.h"
+#include "transport/fabric/fabric_wire.h"
+#include "transport/transport.h"
+
+#define FABRIC_ADDRESS_MAX    128                  /* of an endpoint's name */
+#define FABRIC_WINDOW_MAX     64                   /* frames on their way in one pipe */
+#define FABRIC_WINDOW_MIN     16                   /* and before the peer has answered */
+#define FABRIC_SLAB_BUFFERS   32                   /* buffers are made so many at a time */
+#define FABRIC_BUFFER_SIZE    9024                 /* WIRE_SIZE_MAX, in whole cache lines */
+#define FABRIC_RECEIVES_EXTRA 8                    /* for returns, which take no credit */
+#define FABRIC_PIECE_SIZE     (1024 * 1024)        /* of a one-sided access */
+#define FABRIC_PIECES_MAX     4                    /* of one transfer at once */
+#define FABRIC_REST_NSEC      (1000 * 1000LL)      /* of the keeper while somebody polls */
+#define FABRIC_DRAIN_NSEC     (20 * 1000 * 1000LL) /* for transfers of a lost link to come back */
+#define FABRIC_NAP_NSEC_MAX   (8 * 1000 * 1000LL)  /* between looks without a descriptor */
+
+static_assert(FABRIC_BUFFER_SIZE >= WIRE_SIZE_MAX, "a frame is received in one buffer");
+static_assert(FABRIC_BUFFER_SIZE % 64 == 0, "bodies are aligned");
+
+struct fabric;
+struct fabric_link;
+
+/* What the provider gives back when it is done with something. It is the
+ * provider's while that is under way, and so outlives links: it lies in a
+ * buffer or a job, and these are freed with the endpoint. */
+struct fabric_operation {
+    struct fi_context2 context; /* first: completions point here */
+    enum { FABRIC_RECEIVE, FABRIC_SEND, FABRIC_TRANSFER } kind;
+};
+
+enum fabric_buffer_state {
+    BUFFER_FREE,
+    BUFFER_IDLE,   /* to be posted, when the endpoint takes it */
+    BUFFER_POSTED, /* the provider's, to receive into */
+    BUFFER_QUEUED, /* a frame that nobody pulled yet */
+    BUFFER_HELD,   /* a frame that was pulled and not released */
+    BUFFER_UNSENT, /* waits in its link, or for the pipe's answer in its outlet */
+    BUFFER_SENT,   /* the provider's, to send */
+};
+
+struct fabric_buffer {
+    struct fabric_operation operation;
+    enum fabric_buffer_state state;
+    struct list node;           /* in the list of its state */
+    uint32_t index;             /* of all buffers: a frame's cookie */
+    uint32_t size;              /* of the message in it */
+    uint8_t *bytes;             /* FABRIC_BUFFER_SIZE of them */
+    void *descriptor;           /* of the memory, for the provider */
+    struct fabric_link *link;   /* being sent on */
+    struct fabric_inlet *inlet; /* the frame's; or whose return can still be added to */
+};
+
+struct fabric_slab {
+    struct fabric_buffer buffers[FABRIC_SLAB_BUFFERS];
+    uint8_t *bytes;
+    struct fid_mr *mr; /* if the provider wants local memory registered */
+};
+
+/* What inlets and outlets have in common. */
+struct fabric_pipe {
+    uint64_t id;      /* ours: the peer writes it into its messages */
+    uint64_t peer_id; /* the peer's */
+    bool is_inlet;
+    bool ringing; /* in fabric->ringing */
+    struct fabric_link *link;
+    struct doorbell *bell;
+    struct list ring_node;
+    uint32_t send_sequence;
+    uint32_t receive_sequence;
+};
+
+struct fabric_outlet {
+    struct outlet outlet;
+    struct fabric_pipe pipe;
+    bool answered;
+    bool starved;    /* somebody was told -EAGAIN since the last ring */
+    uint32_t window; /* FABRIC_WINDOW_MIN until answered */
+    uint32_t credit;
+    struct list unanswered;                /* frames pushed before the answer */
+    uint64_t pushed_count;                 /* frames; at least acknowledged_count */
+    uint64_t acknowledged_count;           /* acknowledgements that came */
+    struct acknowledgement *acks;          /* owned; a ring of those to collect */
+    size_t ack_first, ack_count, ack_mask; /* mask: capacity - 1 */
+};
+
+struct fabric_inlet {
+    struct inlet inlet;
+    struct fabric_pipe pipe;
+    uint32_t window;
+    uint32_t taken; /* frames here that the sender has no credit for again */
+    uint32_t owed;  /* of these: released, credit not returned yet */
+    struct list queue;
+    struct fabric_buffer *open_return; /* an unsent return, which can take more */
+};
+
+/* One peer. It stays, closed, until everything under way came back. */
+struct fabric_link {
+    struct link link;
+    struct fabric *fabric;
+    struct lifeline *line; /* NULL once lost */
+    fi_addr_t address;
+    bool closed;
+    bool broken; /* nothing goes any more */
+    unsigned sends_under_way;
+    struct list node;    /* in fabric->links */
+    struct list unsent;  /* buffers that the endpoint did not take yet, in order */
+    struct list jobs;    /* with pieces under way, or more of them than the endpoint took */
+    struct list waiting; /* small writes that the endpoint did not take yet, in order */
+};
+
+struct fabric_piece {
+    struct fabric_operation operation;
+    struct fabric_job *job; /* NULL: free */
+};
+
+/* A transfer under way, cut into pieces. */
+struct fabric_job {
+    struct list node; /* in a list of its link, or of the fabric */
+    struct fabric_link *link;
+    struct transfer *transfer; /* the caller's; NULL once it was told */
+    bool writes;
+    bool light;   /* as its transfer says */
+    bool ordered; /* a write of one piece, which none that was started later overtakes */
+    int status;
+    uint8_t *local;   /* of the next piece */
+    uint64_t address; /* the same, over there */
+    uint64_t key;
+    size_t left; /* not yet handed to the provider */
+    void *descriptor;
+    unsigned under_way;
+    struct fabric_piece pieces[FABRIC_PIECES_MAX];
+};
+
+struct fabric_region {
+    struct region region;
+    struct fabric *fabric;
+    uint8_t *base;
+    size_t size;
+    struct fid_mr *mrs[4]; /* by memory_right bits; [0] for local use; NULL until needed */
+};
+
+struct fabric {
+    struct transport transport;
+    struct poller *poller;
+    const struct fabric_library *library;
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *endpoint;
+    bool delivers; /* the provider knows FI_DELIVERY_COMPLETE */
+    uint8_t address[FABRIC_ADDRESS_MAX];
+    size_t address_size;
+    uint32_t window; /* of our inlets */
+
+    struct fabric_slab **slabs; /* owned */
+    size_t slab_count, slab_capacity;
+    struct list free_buffers;
+    struct list idle_buffers; /* receives that the endpoint did not take */
+    unsigned receive_count;   /* buffers there for receiving, wherever they are now */
+    unsigned receive_goal;    /* how many there should be: a sum over pipes */
+    struct list links;        /* closed ones included */
+    struct list free_jobs;
+    struct list untold_jobs; /* ended while a link was drained */
+    bool draining;
+    struct id_map pipes;    /* id: struct fabric_pipe */
+    struct list ringing;    /* pipes whose bell is to be rung */
+    unsigned depth;         /* of progress: callbacks may call us */
+    bool stalled;           /* something waits for the endpoint to take it */
+    uint64_t garbage_count; /* messages that made no sense */
+    uint64_t stray_count;   /* messages for pipes that are not there (any more) */
+    uint64_t error_count;   /* completions with an error */
+
+    struct poller_watch *watch; /* NULL: the provider has no descriptor */
+    struct poller_timer timer;
+    int fd;                /* that descriptor, or -1 */
+    bool armed;            /* the descriptor is watched */
+    unsigned false_alarms; /* of the descriptor, in a row */
+    nsec nap;
+    unsigned polls; /* by threads of the program, since it was armed */
+    nsec polled_at; /* about */
+};
+
+/* fabric_provider.c */
+MUST_CHECK int fabric_provider_open(struct fabric *fabric, const struct transport_config *config,
+                                    struct why *why);
+void fabric_provider_close(struct fabric *fabric);
+void fabric_clean(void); /* the shm provider's files of processes that are gone */
+bool fabric_wants(const struct fabric *fabric, int mr_mode);
+
+/* fabric_buffer.c */
+struct fabric_buffer *fabric_buffer_take(struct fabric *fabric);
+void fabric_buffer_give(struct fabric *fabric, struct fabric_buffer *buffer);
+struct fabric_buffer *fabric_buffer_at(struct fabric *fabric, uint32_t index);
+void fabric_buffers_fini(struct fabric *fabric);
+/* More or fewer buffers to receive into. -ENOMEM */
+MUST_CHECK int fabric_receives_grow(struct fabric *fabric, unsigned count);
+void fabric_receives_shrink(struct fabric *fabric, unsigned count);
+/* A buffer that was received into is posted again, or freed if there are enough. */
+void fabric_receive_again(struct fabric *fabric, struct fabric_buffer *buffer);
+void fabric_receives_flush(struct fabric *fabric);
+
+/* fabric_link.c */
+int fabric_link_open(struct transport *transport, struct lifeline *line, const struct place *peer,
+                     const uint8_t *description, size_t size, struct link **link);
+void fabric_link_lost(struct link *link);
+void fabric_link_close(struct link *link);
+int fabric_link_control(struct link *link, struct control *control);
+/* Nothing goes any more over this link; cuts its line. */
+void fabric_link_break(struct fabric_link *link, int reason);
+/* Takes over the buffer: sent now, or when the endpoint takes it. */
+void fabric_link_send(struct fabric_link *link, struct fabric_buffer *buffer);
+void fabric_link_sent(struct fabric_buffer *buffer, int status);
+void fabric_link_flush(struct fabric_link *link);
+/* Messages of any of its pipes that have not left; none if nothing goes any more. */
+size_t fabric_link_owes(const struct fabric_link *link);
+/* Frees closed links that nothing is under way for. */
+void fabric_links_reap(struct fabric *fabric);
+void fabric_links_fini(struct fabric *fabric);
+
+/* fabric_pipe.c */
+int fabric_outlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
+                       struct outlet **outlet);
+int fabric_outlet_answer(struct outlet *outlet, struct parcel *answer);
+void fabric_outlet_close(struct outlet *outlet);
+int fabric_push(struct outlet *outlet, const struct frame_head *head, const struct iovec *pieces,
+                unsigned piece_count);
+bool fabric_room(struct outlet *outlet, size_t size);
+int fabric_collect(struct outlet *outlet, struct acknowledgement *out, unsigned max);
+int fabric_inlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
+                      struct parcel *answer, struct inlet **inlet);
+void fabric_inlet_close(struct inlet *inlet);
+int fabric_pull(struct inlet *inlet, struct frame *out, unsigned max);
+void fabric_release(struct inlet *inlet, const struct frame *frame);
+int fabric_acknowledge(struct inlet *inlet, uint64_t token, int64_t status);
+size_t fabric_outlet_owes(struct outlet *outlet);
+size_t fabric_inlet_owes(struct inlet *inlet);
+/* A message came in. */
+void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t size);
+
+/* fabric_memory.c */
+int fabric_region_open(struct transport *transport, void *base, size_t size,
+                       const struct memfile *file, struct region **region);
+void fabric_region_close(struct region *region);
+int fabric_share(struct link *link, struct region *region, void *piece, size_t size,
+                 uint32_t rights, struct remote_memory *out);
+int fabric_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
+                size_t size, struct region *region, struct transfer *transfer);
+int fabric_write(struct link *link, const struct remote_memory *to, uint64_t offset,
+                 const void *from, size_t size, struct region *region, struct transfer *transfer);
+MUST_CHECK int fabric_mr_open(struct fabric *fabric, void *base, size_t size, uint64_t access,
+                              struct fid_mr **mr);
+/* A piece of a transfer is done. */
+void fabric_transferred(struct fabric_piece *piece, int status);
+void fabric_jobs_flush(struct fabric_link *link);
+/* All transfers of the link fail; true if the provider still has some. */
+bool fabric_jobs_fail(struct fabric_link *link);
+/* Tells those of the link (NULL: any) that ended while a link was drained. */
+void fabric_jobs_tell(struct fabric *fabric, struct fabric_link *link);
+/* Tells the rest. */
+void fabric_jobs_abandon(struct fabric_link *link);
+void fabric_jobs_fini(struct fabric *fabric);
+
+/* fabric_progress.c */
+int fabric_progress(struct transport *transport);
+int fabric_look(struct fabric *fabric);
+int fabric_arm(struct transport *transport);
+MUST_CHECK int fabric_watch_open(struct fabric *fabric);
+void fabric_watch_close(struct fabric *fabric);
+/* The pipe has something for its service: rings at the end of the step. */
+void fabric_ring(struct fabric *fabric, struct fabric_pipe *pipe);
+/* Something was refused with -FI_EAGAIN: have somebody look again soon. */
+void fabric_stall(struct fabric *fabric);
+/* A provider's error as one of ours. */
+int fabric_error(long error);

@@ -1,0 +1,450 @@
+/* fabric_pipe: frames one way, credit and acknowledgements the other.
+ *
+ * What a peer sends is checked against what it may: frames within the window,
+ * credit within the window, acknowledgements no more than frames, everything
+ * in sequence. A peer that breaks one of these is cut off. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/check.h"
+#include "transport/fabric/fabric_impl.h"
+
+enum { ACKS_FIRST = 64 }; /* room of an outlet's ring to begin with */
+
+static int pipe_open(struct fabric_pipe *pipe, struct fabric_link *link, struct doorbell *bell,
+                     bool is_inlet)
+{
+    struct fabric *fabric = link->fabric;
+    pipe->link = link;
+    pipe->bell = bell;
+    pipe->is_inlet = is_inlet;
+    list_init(&pipe->ring_node);
+    do
+        pipe->id = entropy_u64();
+    while (id_map_get(&fabric->pipes, pipe->id));
+    return id_map_put(&fabric->pipes, pipe->id, pipe) ? 0 : -ENOMEM;
+}
+
+static void pipe_close(struct fabric_pipe *pipe)
+{
+    list_remove(&pipe->ring_node);
+    id_map_take(&pipe->link->fabric->pipes, pipe->id);
+}
+
+/* ---- outlets ---- */
+
+int fabric_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                       struct outlet **out)
+{
+    struct fabric_link *link = container_of(base, struct fabric_link, link);
+    if (link->broken)
+        return -EPIPE;
+    struct fabric_outlet *outlet = array_new(1, sizeof *outlet);
+    if (!outlet)
+        return -ENOMEM;
+    outlet->outlet.ops = &transport_fabric;
+    outlet->window = outlet->credit = FABRIC_WINDOW_MIN;
+    list_init(&outlet->unanswered);
+    int result = fabric_receives_grow(link->fabric, FABRIC_RECEIVES_EXTRA);
+    if (result)
+        goto failed;
+    result = pipe_open(&outlet->pipe, link, bell, false);
+    if (result)
+        goto shrink;
+    struct writer writer = writer_make(offer->bytes, sizeof offer->bytes);
+    write_u64(&writer, outlet->pipe.id);
+    offer->size = (uint16_t)(sizeof offer->bytes - writer.left);
+    offer->fd_count = 0;
+    *out = &outlet->outlet;
+    return 0;
+
+shrink:
+    fabric_receives_shrink(link->fabric, FABRIC_RECEIVES_EXTRA);
+failed:
+    free(outlet);
+    return result;
+}
+
+static void frame_set_pipe(struct fabric_buffer *buffer, uint64_t pipe)
+{
+    struct writer writer = writer_make(buffer->bytes, WIRE_HEADER_SIZE);
+    write_u64(&writer, pipe); /* the header's first field */
+}
+
+int fabric_outlet_answer(struct outlet *base, struct parcel *answer)
+{
+    struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
+    struct reader in = reader_make(answer->bytes, answer->size);
+    uint64_t peer_id = read_u64(&in);
+    uint32_t window = read_u32(&in);
+    if (in.failed || in.left || outlet->answered || window < FABRIC_WINDOW_MIN ||
+        window > FABRIC_WINDOW_MAX)
+        return -EPROTO;
+    outlet->answered = true;
+    outlet->pipe.peer_id = peer_id;
+    outlet->credit += window - outlet->window;
+    outlet->window = window;
+    struct list *node;
+    while ((node = list_take(&outlet->unanswered))) {
+        struct fabric_buffer *buffer = container_of(node, struct fabric_buffer, node);
+        frame_set_pipe(buffer, peer_id);
+        fabric_link_send(outlet->pipe.link, buffer);
+    }
+    if (outlet->starved && outlet->credit) {
+        outlet->starved = false;
+        doorbell_ring(outlet->pipe.bell);
+    }
+    return 0;
+}
+
+void fabric_outlet_close(struct outlet *base)
+{
+    struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
+    struct fabric *fabric = outlet->pipe.link->fabric;
+    struct list *node;
+    while ((node = list_take(&outlet->unanswered)))
+        fabric_buffer_give(fabric, container_of(node, struct fabric_buffer, node));
+    pipe_close(&outlet->pipe);
+    fabric_receives_shrink(fabric, FABRIC_RECEIVES_EXTRA);
+    free(outlet->acks);
+    free(outlet);
+}
+
+/* Writes the message; the sizes were checked. */
+static void frame_write(struct fabric_buffer *buffer, const struct wire *wire,
+                        const struct frame_head *head, const struct iovec *pieces,
+                        unsigned piece_count)
+{
+    wire_write(wire, buffer->bytes);
+    wire_write_head(head, buffer->bytes + WIRE_HEADER_SIZE);
+    uint8_t *at = buffer->bytes + WIRE_FRAME_SIZE;
+    for (unsigned i = 0; i < piece_count; i++) {
+        if (pieces[i].iov_len)
+            memcpy(at, pieces[i].iov_base, pieces[i].iov_len);
+        at += pieces[i].iov_len;
+    }
+    buffer->size = (uint32_t)(at - buffer->bytes);
+}
+
+int fabric_push(struct outlet *base, const struct frame_head *head, const struct iovec *pieces,
+                unsigned piece_count)
+{
+    struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
+    struct fabric_link *link = outlet->pipe.link;
+    size_t size = 0;
+    for (unsigned i = 0; i < piece_count; i++) {
+        if (pieces[i].iov_len > FRAME_BODY_MAX - size)
+            return -EMSGSIZE;
+        size += pieces[i].iov_len;
+    }
+    if (link->broken)
+        return -EPIPE;
+    if (!outlet->credit) {
+        outlet->starved = true;
+        return -EAGAIN;
+    }
+    struct fabric_buffer *buffer = fabric_buffer_take(link->fabric);
+    if (!buffer)
+        return -ENOMEM;
+    struct wire wire = {
+        .pipe = outlet->pipe.peer_id,
+        .sequence = outlet->pipe.send_sequence++,
+        .kind = WIRE_FRAME,
+        .size = (uint32_t)size,
+    };
+    frame_write(buffer, &wire, head, pieces, piece_count);
+    outlet->credit--;
+    outlet->pushed_count++;
+    if (outlet->answered) {
+        fabric_link_send(link, buffer);
+    } else {
+        buffer->state = BUFFER_UNSENT;
+        list_append(&outlet->unanswered, &buffer->node);
+    }
+    return 0;
+}
+
+bool fabric_room(struct outlet *base, size_t size)
+{
+    struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
+    if (!outlet->credit)
+        outlet->starved = true;
+    return outlet->credit && size <= FRAME_BODY_MAX;
+}
+
+int fabric_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
+{
+    struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
+    unsigned count = 0;
+    while (count < max && outlet->ack_count) {
+        out[count++] = outlet->acks[outlet->ack_first];
+        outlet->ack_first = (outlet->ack_first + 1) & outlet->ack_mask;
+        outlet->ack_count--;
+    }
+    return (int)count;
+}
+
+size_t fabric_outlet_owes(struct outlet *base)
+{
+    const struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
+    size_t owed = fabric_link_owes(outlet->pipe.link);
+    list_each(&outlet->unanswered, node) owed++;
+    return outlet->pipe.link->broken ? 0 : owed;
+}
+
+static bool acks_grow(struct fabric_outlet *outlet)
+{
+    assert(outlet->acks || !outlet->ack_count);
+    size_t capacity = outlet->acks ? 2 * (outlet->ack_mask + 1) : ACKS_FIRST;
+    struct acknowledgement *acks = array_new(capacity, sizeof *acks);
+    if (!acks)
+        return false;
+    for (size_t i = 0; i < outlet->ack_count; i++)
+        acks[i] = outlet->acks[(outlet->ack_first + i) & outlet->ack_mask];
+    free(outlet->acks);
+    outlet->acks = acks;
+    outlet->ack_first = 0;
+    outlet->ack_mask = capacity - 1;
+    return true;
+}
+
+static bool ack_keep(struct fabric_outlet *outlet, const uint8_t *bytes)
+{
+    if ((!outlet->acks || outlet->ack_count > outlet->ack_mask) && !acks_grow(outlet))
+        return false;
+    wire_read_ack(&outlet->acks[(outlet->ack_first + outlet->ack_count) & outlet->ack_mask], bytes);
+    outlet->ack_count++;
+    return true;
+}
+
+/* Negative: the link is to be cut. */
+static int return_received(struct fabric_outlet *outlet, const struct wire *wire,
+                           const uint8_t *acks)
+{
+    if (!outlet->answered || wire->credit > outlet->window - outlet->credit ||
+        wire->count > outlet->pushed_count - outlet->acknowledged_count)
+        return -EPROTO;
+    outlet->acknowledged_count += wire->count;
+    outlet->credit += wire->credit;
+    for (unsigned i = 0; i < wire->count; i++)
+        if (!ack_keep(outlet, acks + (size_t)i * WIRE_ACK_SIZE))
+            return -ENOMEM;
+    if (wire->count || (outlet->starved && outlet->credit)) {
+        outlet->starved = false;
+        fabric_ring(outlet->pipe.link->fabric, &outlet->pipe);
+    }
+    return 0;
+}
+
+/* ---- inlets ---- */
+
+int fabric_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                      struct parcel *answer, struct inlet **out)
+{
+    struct fabric_link *link = container_of(base, struct fabric_link, link);
+    struct fabric *fabric = link->fabric;
+    struct reader in = reader_make(offer->bytes, offer->size);
+    uint64_t peer_id = read_u64(&in);
+    if (in.failed || in.left)
+        return -EPROTO;
+    if (link->broken)
+        return -EPIPE;
+    struct fabric_inlet *inlet = array_new(1, sizeof *inlet);
+    if (!inlet)
+        return -ENOMEM;
+    inlet->inlet.ops = &transport_fabric;
+    inlet->window = fabric->window;
+    list_init(&inlet->queue);
+    int result = fabric_receives_grow(fabric, inlet->window);
+    if (result)
+        goto failed;
+    result = pipe_open(&inlet->pipe, link, bell, true);
+    if (result)
+        goto shrink;
+    inlet->pipe.peer_id = peer_id;
+    struct writer writer = writer_make(answer->bytes, sizeof answer->bytes);
+    write_u64(&writer, inlet->pipe.id);
+    write_u32(&writer, inlet->window);
+    answer->size = (uint16_t)(sizeof answer->bytes - writer.left);
+    answer->fd_count = 0;
+    *out = &inlet->inlet;
+    return 0;
+
+shrink:
+    fabric_receives_shrink(fabric, inlet->window);
+failed:
+    free(inlet);
+    return result;
+}
+
+/* Frames that were pulled and not released are ours again, too. */
+void fabric_inlet_close(struct inlet *base)
+{
+    struct fabric_inlet *inlet = container_of(base, struct fabric_inlet, inlet);
+    struct fabric *fabric = inlet->pipe.link->fabric;
+    pipe_close(&inlet->pipe);
+    fabric_receives_shrink(fabric, inlet->window);
+    if (inlet->open_return)
+        inlet->open_return->inlet = NULL;
+    struct list *node;
+    while ((node = list_take(&inlet->queue)))
+        fabric_receive_again(fabric, container_of(node, struct fabric_buffer, node));
+    uint32_t buffer_count = (uint32_t)fabric->slab_count * FABRIC_SLAB_BUFFERS;
+    for (uint32_t i = 0; i < buffer_count; i++) {
+        struct fabric_buffer *buffer = fabric_buffer_at(fabric, i);
+        if (buffer->state == BUFFER_HELD && buffer->inlet == inlet)
+            fabric_receive_again(fabric, buffer);
+    }
+    free(inlet);
+}
+
+int fabric_pull(struct inlet *base, struct frame *out, unsigned max)
+{
+    struct fabric_inlet *inlet = container_of(base, struct fabric_inlet, inlet);
+    unsigned count = 0;
+    struct list *node;
+    while (count < max && (node = list_take(&inlet->queue))) {
+        struct fabric_buffer *buffer = container_of(node, struct fabric_buffer, node);
+        struct frame *frame = &out[count++];
+        wire_read_head(&frame->head, buffer->bytes + WIRE_HEADER_SIZE);
+        frame->size = buffer->size - WIRE_FRAME_SIZE;
+        frame->cookie = buffer->index;
+        frame->body = buffer->bytes + WIRE_FRAME_SIZE;
+        buffer->state = BUFFER_HELD;
+    }
+    return (int)count;
+}
+
+/* A return with all credit owed, not yet sent. */
+static void return_begin(struct fabric_inlet *inlet, struct fabric_buffer *buffer)
+{
+    struct wire wire = {
+        .pipe = inlet->pipe.peer_id,
+        .sequence = inlet->pipe.send_sequence++,
+        .kind = WIRE_RETURN,
+        .credit = inlet->owed,
+    };
+    wire_write(&wire, buffer->bytes);
+    buffer->size = WIRE_HEADER_SIZE;
+    buffer->inlet = inlet;
+    inlet->taken -= inlet->owed;
+    inlet->owed = 0;
+}
+
+/* Adds to a return what came since, and an acknowledgement if there is one. */
+static void return_add(struct fabric_inlet *inlet, struct fabric_buffer *buffer,
+                       const struct acknowledgement *ack)
+{
+    struct wire wire;
+    bool good = wire_read(&wire, buffer->bytes, buffer->size);
+    assert(good && buffer->inlet == inlet);
+    wire.credit += inlet->owed;
+    inlet->taken -= inlet->owed;
+    inlet->owed = 0;
+    if (ack) {
+        wire_write_ack(ack, buffer->bytes + buffer->size);
+        buffer->size += WIRE_ACK_SIZE;
+        wire.count++;
+    }
+    wire_write(&wire, buffer->bytes);
+}
+
+static void return_send(struct fabric_inlet *inlet, struct fabric_buffer *buffer)
+{
+    fabric_link_send(inlet->pipe.link, buffer);
+    inlet->open_return = buffer->state == BUFFER_UNSENT ? buffer : NULL;
+}
+
+void fabric_release(struct inlet *base, const struct frame *frame)
+{
+    struct fabric_inlet *inlet = container_of(base, struct fabric_inlet, inlet);
+    struct fabric *fabric = inlet->pipe.link->fabric;
+    struct fabric_buffer *buffer = fabric_buffer_at(fabric, frame->cookie);
+    assert(buffer->state == BUFFER_HELD && buffer->inlet == inlet);
+    fabric_receive_again(fabric, buffer); /* before its credit is returned */
+    inlet->owed++;
+    if (inlet->owed < inlet->window / 4 || inlet->pipe.link->broken)
+        return;
+    if (inlet->open_return) {
+        return_add(inlet, inlet->open_return, NULL);
+        return;
+    }
+    struct fabric_buffer *message = fabric_buffer_take(fabric);
+    if (!message)
+        return; /* the next release tries again */
+    return_begin(inlet, message);
+    return_send(inlet, message);
+}
+
+int fabric_acknowledge(struct inlet *base, uint64_t token, int64_t status)
+{
+    struct fabric_inlet *inlet = container_of(base, struct fabric_inlet, inlet);
+    struct acknowledgement ack = {token, status};
+    if (inlet->pipe.link->broken)
+        return -EPIPE;
+    struct fabric_buffer *open = inlet->open_return;
+    if (open && open->size < WIRE_HEADER_SIZE + WIRE_ACKS_MAX * WIRE_ACK_SIZE) {
+        return_add(inlet, open, &ack);
+        return 0;
+    }
+    struct fabric_buffer *message = fabric_buffer_take(inlet->pipe.link->fabric);
+    if (!message)
+        return -ENOMEM;
+    if (open)
+        open->inlet = NULL; /* full */
+    return_begin(inlet, message);
+    return_add(inlet, message, &ack);
+    return_send(inlet, message);
+    return 0;
+}
+
+size_t fabric_inlet_owes(struct inlet *base)
+{
+    return fabric_link_owes(container_of(base, struct fabric_inlet, inlet)->pipe.link);
+}
+
+/* ---- what comes in ---- */
+
+/* Negative: the link is to be cut. The buffer is kept if its state says so. */
+static int message_take(struct fabric_pipe *pipe, const struct wire *wire,
+                        struct fabric_buffer *buffer)
+{
+    if (wire->sequence != pipe->receive_sequence)
+        return -EPROTO;
+    pipe->receive_sequence++;
+    if (!pipe->is_inlet)
+        return return_received(container_of(pipe, struct fabric_outlet, pipe), wire,
+                               buffer->bytes + WIRE_HEADER_SIZE);
+    struct fabric_inlet *inlet = container_of(pipe, struct fabric_inlet, pipe);
+    if (inlet->taken >= inlet->window)
+        return -EPROTO;
+    inlet->taken++;
+    buffer->state = BUFFER_QUEUED;
+    buffer->inlet = inlet;
+    list_append(&inlet->queue, &buffer->node);
+    fabric_ring(pipe->link->fabric, pipe);
+    return 0;
+}
+
+void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t size)
+{
+    struct wire wire;
+    struct fabric_pipe *pipe = NULL;
+    if (size > FABRIC_BUFFER_SIZE || !wire_read(&wire, buffer->bytes, size))
+        fabric->garbage_count++;
+    else if (!(pipe = id_map_get(&fabric->pipes, wire.pipe)))
+        fabric->stray_count++;
+    else if (pipe->is_inlet != (wire.kind == WIRE_FRAME))
+        fabric->garbage_count++;
+    else if (!pipe->link->broken) {
+        buffer->size = (uint32_t)size;
+        int result = message_take(pipe, &wire, buffer);
+        if (result < 0)
+            fabric_link_break(pipe->link, result);
+    }
+    if (buffer->state == BUFFER_POSTED)
+        fabric_receive_again(fabric, buffer);
+}

@@ -1,0 +1,329 @@
+/* fabric_progress: completions, and who looks for them.
+ *
+ * Nothing moves unless somebody reads the completion queue: a thread of the
+ * program that waits by polling, or the keeper, which sleeps on the queue's
+ * descriptor. They must not both wake for each message: once a thread polls
+ * repeatedly, the descriptor is not watched any more, and the keeper looks on
+ * a timer until the polling has ended. A thread about to sleep calls arm().
+ *
+ * The keeper also looks on the timer while something waits for the provider to
+ * take it, and always if the provider has no descriptor.
+ *
+ * What a peer writes into our memory is placed by such a look, too, and nothing
+ * tells of it. So whoever sleeps until a peer has written (struct transport's bells)
+ * is woken by every look of the keeper, which looks only when there is cause; and
+ * soon after a look of another thread, which may have placed what he waits for. */
+#include <errno.h>
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include "base/check.h"
+#include "transport/fabric/fabric_impl.h"
+
+enum {
+    BATCH_SIZE = 16,
+    BATCHES_MAX = 8,  /* of one call: who polls has other things to look at */
+    POLLS_MAX = 32,   /* by the program, until the keeper rests */
+    SETTLES_MAX = 16, /* looks of the keeper in a row */
+    FALSE_ALARMS_MAX = 256,
+};
+
+int fabric_error(long error)
+{
+    if (error < 0)
+        error = -error;
+    switch (error) {
+    case FI_EKEYREJECTED:
+    case FI_ENOKEY:
+    case FI_EACCES:
+    case FI_EPERM:
+        return -EACCES;
+    case FI_ENOMEM:
+        return -ENOMEM;
+    default:
+        return error > 0 && error < FI_ERRNO_OFFSET ? -(int)error : -EIO;
+    }
+}
+
+void fabric_ring(struct fabric *fabric, struct fabric_pipe *pipe)
+{
+    list_remove(&pipe->ring_node);
+    list_append(&fabric->ringing, &pipe->ring_node);
+}
+
+static void bells_ring(struct fabric *fabric)
+{
+    struct list *node;
+    while ((node = list_take(&fabric->ringing)))
+        doorbell_ring(container_of(node, struct fabric_pipe, ring_node)->bell);
+}
+
+/* ---- who waits for what peers write ---- */
+
+/* Does a thread other than this one? */
+static bool writes_are_awaited(const struct fabric *fabric)
+{
+    if (!fabric->transport.bells)
+        return false;
+    list_each(fabric->transport.bells, node)
+    {
+        if (doorbell_is_slept_on(container_of(node, struct doorbell, polled)))
+            return true;
+    }
+    return false;
+}
+
+static void writes_ring(struct fabric *fabric)
+{
+    if (!fabric->transport.bells)
+        return;
+    list_each(fabric->transport.bells, node)
+        doorbell_ring(container_of(node, struct doorbell, polled));
+}
+
+/* Has something come that nobody has looked at? */
+static bool descriptor_is_readable(const struct fabric *fabric)
+{
+    struct pollfd look = {.fd = fabric->fd, .events = POLLIN};
+    return fabric->fd >= 0 && poll(&look, 1, 0) > 0;
+}
+
+/* ---- completions ---- */
+
+static void operation_done(struct fabric *fabric, void *context, size_t size, int status)
+{
+    struct fabric_operation *operation = context;
+    switch (operation->kind) {
+    case FABRIC_RECEIVE: {
+        struct fabric_buffer *buffer = container_of(operation, struct fabric_buffer, operation);
+        if (status < 0)
+            fabric_receive_again(fabric, buffer);
+        else
+            fabric_received(fabric, buffer, size);
+        return;
+    }
+    case FABRIC_SEND:
+        fabric_link_sent(container_of(operation, struct fabric_buffer, operation), status);
+        return;
+    case FABRIC_TRANSFER:
+        fabric_transferred(container_of(operation, struct fabric_piece, operation), status);
+        return;
+    }
+    assert_unreachable();
+}
+
+static int error_take(struct fabric *fabric)
+{
+    struct fi_cq_err_entry entry = {0};
+    if (fi_cq_readerr(fabric->cq, &entry, 0) != 1)
+        return 0;
+    fabric->error_count++;
+    /* Some providers report a failed connection without saying whose: what was
+     * under way on it fails by itself, or with the lifeline. */
+    if (entry.op_context) {
+        int status = fabric_error(entry.err);
+        operation_done(fabric, entry.op_context, 0,
+                       status == -EACCES || status == -ENOMEM ? status : -EPIPE);
+    }
+    return 1;
+}
+
+/* Tries again what was refused. */
+static void stalled_flush(struct fabric *fabric)
+{
+    fabric->stalled = false;
+    fabric_receives_flush(fabric);
+    list_each(&fabric->links, node)
+    {
+        struct fabric_link *link = container_of(node, struct fabric_link, node);
+        fabric_link_flush(link);
+        fabric_jobs_flush(link);
+    }
+}
+
+/* Handles what was read; `count` is what the read returned. */
+static int batch_take(struct fabric *fabric, const struct fi_cq_msg_entry *entries, ssize_t count)
+{
+    if (count == -FI_EAVAIL)
+        return error_take(fabric);
+    for (ssize_t i = 0; i < count; i++)
+        operation_done(fabric, entries[i].op_context, entries[i].len, 0);
+    return count > 0 ? (int)count : 0;
+}
+
+int fabric_look(struct fabric *fabric)
+{
+    struct fi_cq_msg_entry entries[BATCH_SIZE];
+    int happened = 0;
+    fabric->depth++;
+    for (unsigned i = 0; i < BATCHES_MAX; i++) {
+        ssize_t count = fi_cq_read(fabric->cq, entries, BATCH_SIZE);
+        happened += batch_take(fabric, entries, count);
+        if (count != BATCH_SIZE && count != -FI_EAVAIL)
+            break;
+    }
+    if (fabric->stalled && !fabric->draining)
+        stalled_flush(fabric);
+    if (!fabric->draining)
+        fabric_jobs_tell(fabric, NULL);
+    fabric->depth--;
+    bells_ring(fabric);
+    return happened;
+}
+
+/* ---- the keeper ---- */
+
+static void timer_set(struct fabric *fabric, nsec delay)
+{
+    /* It has room from its first setting on; if that fails, the keeper looks
+     * only when the descriptor says so. */
+    (void)!poller_set(fabric->poller, &fabric->timer, clock_after(delay));
+}
+
+/* The same, unless it fires earlier. */
+static void timer_set_by(struct fabric *fabric, nsec delay)
+{
+    if (fabric->timer.at > clock_after(delay))
+        timer_set(fabric, delay);
+}
+
+void fabric_stall(struct fabric *fabric)
+{
+    if (fabric->stalled)
+        return;
+    fabric->stalled = true;
+    timer_set_by(fabric, FABRIC_REST_NSEC);
+}
+
+static void watch_set(struct fabric *fabric, bool armed)
+{
+    if (fabric->armed == armed || !fabric->watch)
+        return;
+    if (!armed)
+        poller_ignore(fabric->poller, fabric->watch);
+    else if (poller_change(fabric->poller, fabric->watch, EPOLLIN))
+        return;
+    fabric->armed = armed;
+}
+
+/* True if the provider says that its descriptor will tell. */
+static bool may_sleep(struct fabric *fabric)
+{
+    struct fid *fids[1] = {&fabric->cq->fid};
+    return fi_trywait(fabric->fabric, fids, 1) == 0;
+}
+
+/* The keeper leaves the queue to whoever polls it. */
+static void watch_rest(struct fabric *fabric)
+{
+    watch_set(fabric, false);
+    timer_set(fabric, FABRIC_REST_NSEC);
+}
+
+/* Looks until there is nothing, then decides what wakes the keeper next. */
+static void keeper_look_on(struct fabric *fabric)
+{
+    int happened = fabric_look(fabric);
+    fabric_links_reap(fabric);
+    if (!fabric->watch) {
+        fabric->nap = happened ? FABRIC_REST_NSEC : 2 * fabric->nap;
+        if (fabric->nap > FABRIC_NAP_NSEC_MAX)
+            fabric->nap = FABRIC_NAP_NSEC_MAX;
+        timer_set(fabric, fabric->nap);
+        return;
+    }
+    if (clock_now() - fabric->polled_at < FABRIC_REST_NSEC) {
+        watch_rest(fabric);
+        return;
+    }
+    for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
+        fabric_look(fabric);
+    fabric->polls = 0;
+    watch_set(fabric, true);
+    if (!may_sleep(fabric))
+        timer_set(fabric, 0);
+    else if (fabric->stalled)
+        timer_set(fabric, FABRIC_REST_NSEC);
+}
+
+static void keeper_look(struct fabric *fabric)
+{
+    keeper_look_on(fabric);
+    writes_ring(fabric);
+}
+
+/* The net provider's descriptor stays readable for good once something came:
+ * after so many false alarms the timer looks instead. */
+static void watch_ready(void *owner, uint32_t events)
+{
+    struct fabric *fabric = owner;
+    fabric->false_alarms = fabric_look(fabric) ? 0 : fabric->false_alarms + 1;
+    if (fabric->false_alarms == FALSE_ALARMS_MAX) {
+        poller_remove(fabric->poller, fabric->watch);
+        fabric->watch = NULL;
+    }
+    keeper_look(fabric);
+}
+
+static void timer_fired(void *owner)
+{
+    keeper_look(owner);
+}
+
+int fabric_progress(struct transport *transport)
+{
+    struct fabric *fabric = container_of(transport, struct fabric, transport);
+    if (fabric->polls++ % POLLS_MAX == POLLS_MAX - 1) {
+        fabric->polled_at = clock_now();
+        if (fabric->armed)
+            watch_rest(fabric);
+    }
+    int happened = fabric_look(fabric);
+    fabric_links_reap(fabric);
+    if (writes_are_awaited(fabric))
+        timer_set_by(fabric, FABRIC_REST_NSEC); /* not at once: we may be called again and again */
+    return happened;
+}
+
+int fabric_arm(struct transport *transport)
+{
+    struct fabric *fabric = container_of(transport, struct fabric, transport);
+    int happened = 0;
+    fabric->polled_at = 0;
+    fabric->polls = 0;
+    if (!fabric->watch) { /* the timer is all there is: look often while somebody waits */
+        fabric->nap = FABRIC_REST_NSEC;
+        timer_set_by(fabric, FABRIC_REST_NSEC);
+        return fabric_look(fabric);
+    }
+    /* Not by the timer: two that wait for writes would wake each other for ever. */
+    bool ring = writes_are_awaited(fabric) && descriptor_is_readable(fabric);
+    for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
+        happened += fabric_look(fabric);
+    watch_set(fabric, true);
+    if (ring)
+        writes_ring(fabric);
+    return happened;
+}
+
+int fabric_watch_open(struct fabric *fabric)
+{
+    fabric->timer = (struct poller_timer){.at = NSEC_NEVER, .fired = timer_fired, .owner = fabric};
+    fabric->nap = FABRIC_REST_NSEC;
+    fabric->fd = -1;
+    if (fi_control(&fabric->cq->fid, FI_GETWAIT, &fabric->fd) == 0 && fabric->fd >= 0) {
+        int result =
+            poller_add(fabric->poller, fabric->fd, EPOLLIN, watch_ready, fabric, &fabric->watch);
+        if (result)
+            return result;
+        fabric->armed = true;
+    }
+    return poller_set(fabric->poller, &fabric->timer, clock_after(0)); /* a first look */
+}
+
+void fabric_watch_close(struct fabric *fabric)
+{
+    if (fabric->timer.fired)
+        poller_unset(fabric->poller, &fabric->timer);
+    poller_remove(fabric->poller, fabric->watch);
+}

@@ -1,0 +1,259 @@
+/* fabric_provider: choosing among libfabric's providers, and opening one.
+ *
+ * We ask for what the transport needs and no more: messages in order, remote
+ * reads and writes, and writes in the order they were made (without asking for
+ * that, the shm provider takes a path that does not even check keys). We accept
+ * whatever the provider wants to know of memory, and do what it asks for. All
+ * calls are made under one lock, so the provider needs none of its own; and we
+ * make the progress ourselves, so it needs no threads. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "transport/fabric/fabric_impl.h"
+
+#define FABRIC_VERSION FI_VERSION(1, 11)
+#define FABRIC_MR_MODES                                                                            \
+    (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
+#define FABRIC_CQ_SIZE 4096
+
+/* How a person names a provider, and how libfabric does. */
+struct provider {
+    const char *word;
+    const char *name;
+    bool networked; /* bound to an IP address */
+    bool loopback;  /* to 127.0.0.1 when no address was given; else where it likes */
+    bool places;    /* the adapter writes into memory by itself; the others' software does it */
+};
+
+/* In the order they are tried when none was named: hardware first. `net` is
+ * quicker than `tcp` in libfabric 1.17 but went into it in 1.18; `shm` is there
+ * to be compared with, and left out. */
+static const struct provider providers[] = {
+    {"efa", "efa", false, false, false},       {"verbs", "verbs;ofi_rxm", true, false, true},
+    {"tcp", "tcp;ofi_rxm", true, true, false}, {"net", "net", true, true, false},
+    {"shm", "shm", false, false, false},
+};
+enum { PROVIDER_COUNT = sizeof providers / sizeof *providers, PROVIDER_DEFAULT_COUNT = 3 };
+
+bool fabric_wants(const struct fabric *fabric, int mr_mode)
+{
+    return (fabric->info->domain_attr->mr_mode & mr_mode) != 0;
+}
+
+static struct fi_info *hints_make(const struct fabric_library *library,
+                                  const struct provider *provider, uint64_t flags)
+{
+    struct fi_info *hints = library->dupinfo(NULL);
+    if (!hints)
+        return NULL;
+    hints->caps = FI_MSG | FI_RMA;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->tx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_WAW;
+    hints->rx_attr->msg_order = FI_ORDER_SAS | FI_ORDER_WAW;
+    hints->tx_attr->op_flags = flags;
+    hints->domain_attr->mr_mode = FABRIC_MR_MODES;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->fabric_attr->prov_name = strdup(provider->name);
+    if (!hints->fabric_attr->prov_name) {
+        library->freeinfo(hints);
+        return NULL;
+    }
+    return hints;
+}
+
+/* ---- what the shm provider leaves behind ---- */
+
+#define SHM_FOLDER "/dev/shm"
+#define SHM_PREFIX "weft-fabric."
+
+/* The provider makes a file for each endpoint, which a killed process leaves.
+ * So we give our endpoints a name that says whose they are, and remove those of
+ * processes that are gone. */
+void fabric_clean(void)
+{
+    DIR *folder = opendir(SHM_FOLDER);
+    if (!folder)
+        return;
+    struct dirent *entry;
+    while ((entry = readdir(folder))) {
+        int pid;
+        if (sscanf(entry->d_name, SHM_PREFIX "%d.", &pid) == 1 && pid > 0 && kill(pid, 0) != 0 &&
+            errno == ESRCH)
+            (void)unlinkat(dirfd(folder), entry->d_name, 0); /* refused if it is another user's */
+    }
+    closedir(folder);
+}
+
+static int shm_name(struct fi_info *info)
+{
+    char *name;
+    if (asprintf(&name, "fi_shm://" SHM_PREFIX "%d.%" PRIx64, (int)getpid(), entropy_u64()) < 0)
+        return -ENOMEM;
+    free(info->src_addr);
+    info->src_addr = name;
+    info->src_addrlen = strlen(name) + 1;
+    return 0;
+}
+
+/* ---- choosing ---- */
+
+/* The first offer of exactly this provider, or NULL; the caller's to free. */
+static struct fi_info *provider_find(const struct fabric_library *library,
+                                     const struct provider *provider, const char *address,
+                                     uint64_t flags)
+{
+    struct fi_info *hints = hints_make(library, provider, flags);
+    if (!hints)
+        return NULL;
+    const char *node = provider->networked ? address : NULL;
+    if (!node && provider->loopback)
+        node = "127.0.0.1";
+    struct fi_info *offers = NULL, *found = NULL;
+    if (library->getinfo(FABRIC_VERSION, node, NULL, node ? FI_SOURCE : 0, hints, &offers) == 0) {
+        for (struct fi_info *offer = offers; offer && !found; offer = offer->next)
+            if (!strcmp(offer->fabric_attr->prov_name, provider->name))
+                found = library->dupinfo(offer);
+        library->freeinfo(offers);
+    }
+    library->freeinfo(hints);
+    return found;
+}
+
+/* libfabric takes these from the environment alone, at its first call; whoever
+ * set them already knows better. Its cache of registrations makes all of them
+ * with all rights, so that on verbs who may read could write. And with receive
+ * buffers of each connection's own, rxm posts one to a connection that is gone
+ * when a peer leaves at a bad moment, and crashes; shared ones stay. */
+static void settings_make(const char *provider)
+{
+    if (provider && strcmp(provider, "verbs") != 0)
+        return;
+    (void)setenv("FI_MR_CACHE_MAX_COUNT", "0", 0);
+    (void)setenv("FI_OFI_RXM_USE_SRX", "1", 0);
+}
+
+static int provider_choose(struct fabric *fabric, const struct transport_config *config,
+                           struct why *why)
+{
+    const struct provider *chosen = NULL;
+    bool known = false;
+    for (unsigned i = 0; i < PROVIDER_COUNT && !fabric->info; i++) {
+        chosen = &providers[i];
+        if (config->provider ? strcmp(config->provider, chosen->word) != 0
+                             : i >= PROVIDER_DEFAULT_COUNT)
+            continue;
+        known = true;
+        fabric->info = provider_find(fabric->library, chosen, config->address, 0);
+    }
+    if (!known)
+        return why_fail(why, -EINVAL,
+                        "fabric: \"%s\" is no provider: use tcp, net, shm, verbs or efa",
+                        config->provider);
+    if (!fabric->info)
+        return why_fail(why, -ENODEV, "fabric: no provider \"%s\" here%s%s; fi_info -l lists them",
+                        config->provider ? config->provider : "tcp",
+                        config->address ? " with address " : "",
+                        config->address ? config->address : "");
+    /* With it a write is done when the target has the bytes. Without it (verbs)
+     * a write is done when they reached the target's adapter, and whatever
+     * message we send afterwards is received after them. */
+    struct fi_info *delivering =
+        provider_find(fabric->library, chosen, config->address, FI_DELIVERY_COMPLETE);
+    fabric->delivers = delivering != NULL;
+    fabric->transport.unseen = chosen->places;
+    fabric->library->freeinfo(delivering);
+    if (fabric->info->addr_format != FI_ADDR_STR)
+        return 0;
+    fabric_clean();
+    return shm_name(fabric->info);
+}
+
+static int queue_open(struct fabric *fabric)
+{
+    struct fi_cq_attr attr = {
+        .size = FABRIC_CQ_SIZE,
+        .format = FI_CQ_FORMAT_MSG,
+        .wait_obj = FI_WAIT_FD,
+    };
+    int result = fi_cq_open(fabric->domain, &attr, &fabric->cq, NULL);
+    if (result) { /* shm and efa have nothing to wait for: a timer looks */
+        attr.wait_obj = FI_WAIT_NONE;
+        result = fi_cq_open(fabric->domain, &attr, &fabric->cq, NULL);
+    }
+    return result;
+}
+
+static int endpoint_open(struct fabric *fabric)
+{
+    int result = fabric->library->fabric(fabric->info->fabric_attr, &fabric->fabric, NULL);
+    if (!result)
+        result = fi_domain(fabric->fabric, fabric->info, &fabric->domain, NULL);
+    struct fi_av_attr attr = {.type = FI_AV_UNSPEC, .count = 64};
+    if (!result)
+        result = fi_av_open(fabric->domain, &attr, &fabric->av, NULL);
+    if (!result)
+        result = queue_open(fabric);
+    if (!result)
+        result = fi_endpoint(fabric->domain, fabric->info, &fabric->endpoint, NULL);
+    if (!result)
+        result = fi_ep_bind(fabric->endpoint, &fabric->av->fid, 0);
+    if (!result)
+        result = fi_ep_bind(fabric->endpoint, &fabric->cq->fid, FI_TRANSMIT | FI_RECV);
+    if (!result)
+        result = fi_enable(fabric->endpoint);
+    if (!result) {
+        fabric->address_size = sizeof fabric->address;
+        result = fi_getname(&fabric->endpoint->fid, fabric->address, &fabric->address_size);
+    }
+    return result;
+}
+
+int fabric_provider_open(struct fabric *fabric, const struct transport_config *config,
+                         struct why *why)
+{
+    fabric->library = fabric_library_get(why);
+    if (!fabric->library)
+        return -ENOPKG;
+    settings_make(config->provider);
+    int result = provider_choose(fabric, config, why);
+    if (result)
+        return result;
+    result = endpoint_open(fabric);
+    if (result)
+        return why_fail(why, fabric_error(result), "fabric: provider %s%s%s: %s",
+                        fabric->info->fabric_attr->prov_name, config->address ? " at " : "",
+                        config->address ? config->address : "", fabric->library->strerror(-result));
+    return 0;
+}
+
+void fabric_provider_close(struct fabric *fabric)
+{
+    if (fabric->endpoint)
+        fi_close(&fabric->endpoint->fid);
+    for (size_t i = 0; i < fabric->slab_count; i++) {
+        if (fabric->slabs[i]->mr)
+            fi_close(&fabric->slabs[i]->mr->fid);
+        fabric->slabs[i]->mr = NULL;
+    }
+    if (fabric->cq)
+        fi_close(&fabric->cq->fid);
+    if (fabric->av)
+        fi_close(&fabric->av->fid);
+    if (fabric->domain)
+        fi_close(&fabric->domain->fid);
+    if (fabric->fabric)
+        fi_close(&fabric->fabric->fid);
+    if (fabric->info)
+        fabric->library->freeinfo(fabric->info);
+    fabric->info = NULL;
+}

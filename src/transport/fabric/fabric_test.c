@@ -1,0 +1,489 @@
+#include "transport/fabric/fabric_impl.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "base/test.h"
+#include "transport/wake/thread.h"
+
+/* libfabric loses a few connections that were never made. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfabric.so\n";
+}
+
+/* A context linked to itself: both ends of one pipe, and nothing on the wire
+ * but what a test forges. */
+struct bench {
+    struct lock lock;
+    struct poller *poller;
+    struct doorbell bell;
+    struct place place;
+    struct transport *transport;
+    struct fabric *fabric;
+    struct link *link;
+    struct outlet *outlet;
+    struct fabric_outlet *out;
+    struct inlet *inlet;
+    struct fabric_inlet *in;
+    struct parcel offer, answer;
+};
+
+static void bench_open(struct bench *bench)
+{
+    memset(bench, 0, sizeof *bench);
+    assert_int_equal(poller_open(&bench->poller, &bench->lock), 0);
+    assert_int_equal(doorbell_open(&bench->bell), 0);
+    struct transport_config config = {.poller = bench->poller, .provider = "tcp"};
+    struct why why = {""};
+    assert_int_equal(transport_fabric.open(&bench->transport, &config, &why), 0);
+    bench->fabric = container_of(bench->transport, struct fabric, transport);
+    uint8_t card[160];
+    int size = transport_fabric.describe(bench->transport, card, sizeof card);
+    assert_true(size > 0);
+    place_host(bench->place.host);
+    assert_int_equal(transport_fabric.link_open(bench->transport, NULL, &bench->place, card,
+                                                (size_t)size, &bench->link),
+                     0);
+    assert_int_equal(
+        transport_fabric.outlet_open(bench->link, &bench->bell, &bench->offer, &bench->outlet), 0);
+    assert_int_equal(transport_fabric.inlet_open(bench->link, &bench->bell, &bench->offer,
+                                                 &bench->answer, &bench->inlet),
+                     0);
+    bench->out = container_of(bench->outlet, struct fabric_outlet, outlet);
+    bench->in = container_of(bench->inlet, struct fabric_inlet, inlet);
+}
+
+static void bench_close(struct bench *bench)
+{
+    transport_fabric.outlet_close(bench->outlet);
+    transport_fabric.inlet_close(bench->inlet);
+    transport_fabric.link_close(bench->link);
+    transport_fabric.close(bench->transport);
+    doorbell_close(&bench->bell);
+    poller_close(bench->poller);
+}
+
+static bool is_broken(const struct bench *bench)
+{
+    return container_of(bench->link, struct fabric_link, link)->broken;
+}
+
+/* As if the provider had received these bytes. */
+static void receive(struct bench *bench, const void *bytes, size_t size)
+{
+    struct fabric_buffer *buffer = fabric_buffer_take(bench->fabric);
+    assert_non_null(buffer);
+    assert_true(size <= FABRIC_BUFFER_SIZE);
+    bench->fabric->receive_count++;
+    buffer->state = BUFFER_POSTED;
+    memcpy(buffer->bytes, bytes, size);
+    fabric_received(bench->fabric, buffer, size);
+}
+
+static void receive_wire(struct bench *bench, const struct wire *wire)
+{
+    uint8_t bytes[FABRIC_BUFFER_SIZE] = {0};
+    wire_write(wire, bytes);
+    size_t rest = wire->kind == WIRE_FRAME ? sizeof(struct frame_head) + wire->size
+                                           : (size_t)wire->count * WIRE_ACK_SIZE;
+    receive(bench, bytes, WIRE_HEADER_SIZE + rest);
+}
+
+static struct wire frame_wire(const struct bench *bench, uint32_t sequence)
+{
+    return (struct wire){
+        .pipe = bench->in->pipe.id, .sequence = sequence, .kind = WIRE_FRAME, .size = 5};
+}
+
+static struct wire return_wire(const struct bench *bench, uint32_t credit, uint16_t count)
+{
+    return (struct wire){
+        .pipe = bench->out->pipe.id, .kind = WIRE_RETURN, .credit = credit, .count = count};
+}
+
+static void only_exact_messages_are_read(void **state)
+{
+    uint8_t bytes[FABRIC_BUFFER_SIZE] = {0};
+    struct wire wire = {.pipe = 1, .sequence = 2, .kind = WIRE_FRAME, .size = 100}, got;
+    wire_write(&wire, bytes);
+    for (size_t size = 0; size < FABRIC_BUFFER_SIZE; size++)
+        assert_int_equal(wire_read(&got, bytes, size), size == WIRE_FRAME_SIZE + 100);
+    wire.size = FRAME_BODY_MAX + 1;
+    wire_write(&wire, bytes);
+    assert_false(wire_read(&got, bytes, WIRE_FRAME_SIZE + FRAME_BODY_MAX + 1));
+    wire = (struct wire){.pipe = 1, .kind = WIRE_RETURN, .credit = 3, .count = WIRE_ACKS_MAX};
+    wire_write(&wire, bytes);
+    for (size_t size = 0; size < FABRIC_BUFFER_SIZE; size++)
+        assert_int_equal(wire_read(&got, bytes, size),
+                         size == WIRE_HEADER_SIZE + WIRE_ACKS_MAX * WIRE_ACK_SIZE);
+    assert_int_equal(got.credit, 3);
+    wire.count++;
+    wire_write(&wire, bytes);
+    assert_false(wire_read(&got, bytes, WIRE_HEADER_SIZE + (WIRE_ACKS_MAX + 1) * WIRE_ACK_SIZE));
+    wire.kind++;
+    wire_write(&wire, bytes);
+    assert_false(wire_read(&got, bytes, WIRE_HEADER_SIZE));
+}
+
+static void nonsense_is_counted_and_changes_nothing(void **state)
+{
+    struct bench bench;
+    bench_open(&bench);
+    uint64_t seed = entropy_u64();
+    printf("# seed %llu\n", (unsigned long long)seed);
+    struct rng rng = rng_make(seed, 0);
+    uint8_t bytes[256];
+    for (unsigned i = 0; i < 20000; i++) {
+        for (unsigned k = 0; k < sizeof bytes; k++)
+            bytes[k] = (uint8_t)rng_next(&rng);
+        receive(&bench, bytes, rng_below(&rng, sizeof bytes));
+    }
+    assert_int_equal(bench.fabric->garbage_count, 20000);
+    struct wire wire = frame_wire(&bench, 0);
+    wire.pipe ^= 1;
+    receive_wire(&bench, &wire);
+    assert_int_equal(bench.fabric->stray_count, 1);
+    wire.pipe = bench.out->pipe.id; /* a frame for an outlet */
+    receive_wire(&bench, &wire);
+    assert_int_equal(bench.fabric->garbage_count, 20001);
+    assert_false(is_broken(&bench));
+    wire = frame_wire(&bench, 0);
+    receive_wire(&bench, &wire);
+    struct frame frame;
+    assert_int_equal(transport_fabric.pull(bench.inlet, &frame, 1), 1);
+    assert_int_equal(frame.size, 5);
+    bench_close(&bench); /* takes the frame back */
+}
+
+static void a_gap_in_the_sequence_breaks_the_link(void **state)
+{
+    struct bench bench;
+    bench_open(&bench);
+    struct wire wire = frame_wire(&bench, 0);
+    receive_wire(&bench, &wire);
+    assert_false(is_broken(&bench));
+    wire.sequence = 2;
+    receive_wire(&bench, &wire);
+    assert_true(is_broken(&bench));
+    struct frame frame;
+    assert_int_equal(transport_fabric.pull(bench.inlet, &frame, 1), 1); /* what came before */
+    transport_fabric.release(bench.inlet, &frame);
+    assert_int_equal(transport_fabric.pull(bench.inlet, &frame, 1), 0);
+    assert_int_equal(transport_fabric.acknowledge(bench.inlet, 1, 0), -EPIPE);
+    struct frame_head head = {0};
+    assert_int_equal(transport_fabric.push(bench.outlet, &head, NULL, 0), -EPIPE);
+    bench_close(&bench);
+}
+
+static void more_frames_than_the_window_break_the_link(void **state)
+{
+    struct bench bench;
+    bench_open(&bench);
+    for (uint32_t i = 0; i < FABRIC_WINDOW_MAX; i++) {
+        struct wire wire = frame_wire(&bench, i);
+        receive_wire(&bench, &wire);
+        assert_false(is_broken(&bench));
+    }
+    struct wire wire = frame_wire(&bench, FABRIC_WINDOW_MAX);
+    receive_wire(&bench, &wire);
+    assert_true(is_broken(&bench));
+    bench_close(&bench);
+}
+
+static void a_return_gives_no_more_than_was_taken(void **state)
+{
+    struct frame_head head = {0};
+    for (unsigned i = 0; i < 4; i++) {
+        struct bench bench;
+        bench_open(&bench);
+        assert_int_equal(transport_fabric.push(bench.outlet, &head, NULL, 0), 0);
+        if (i > 0) /* else: before the answer */
+            assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &bench.answer), 0);
+        struct wire wire = return_wire(&bench, i == 2 ? 2 : 1, i == 3 ? 2 : 1);
+        receive_wire(&bench, &wire);
+        assert_int_equal(is_broken(&bench), i != 1);
+        struct acknowledgement acks[4];
+        assert_int_equal(transport_fabric.collect(bench.outlet, acks, 4), i == 1 ? 1 : 0);
+        bench_close(&bench);
+    }
+}
+
+static void parcels_of_nonsense_are_refused(void **state)
+{
+    struct bench bench;
+    bench_open(&bench);
+    struct parcel parcel = bench.answer;
+    for (parcel.size = 0; parcel.size < 64; parcel.size++)
+        if (parcel.size != bench.answer.size)
+            assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), -EPROTO);
+    parcel = bench.answer;
+    parcel.bytes[8] = 1; /* a huge window */
+    assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), -EPROTO);
+    memset(parcel.bytes + 8, 0, 4); /* none */
+    assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), -EPROTO);
+    parcel = bench.answer;
+    assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), 0);
+    assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), -EPROTO);
+    struct inlet *inlet;
+    parcel = bench.offer;
+    parcel.size--;
+    assert_int_equal(
+        transport_fabric.inlet_open(bench.link, &bench.bell, &parcel, &bench.answer, &inlet),
+        -EPROTO);
+    struct control control = {.kind = CONTROL_TRANSPORT};
+    assert_int_equal(transport_fabric.link_control(bench.link, &control), -EPROTO);
+    bench_close(&bench);
+}
+
+static void only_peers_of_the_same_kind_are_linked(void **state)
+{
+    struct bench bench;
+    bench_open(&bench);
+    uint8_t card[200] = {0};
+    int size = transport_fabric.describe(bench.transport, card, 160);
+    assert_int_equal(transport_fabric.describe(bench.transport, card + 190, 10), -ENOSPC);
+    struct link *link;
+    for (int i = 0; i < 200; i++)
+        if (i != size)
+            assert_true(transport_fabric.link_open(bench.transport, NULL, &bench.place, card,
+                                                   (size_t)i, &link) < 0);
+    card[0] = 'T'; /* another provider */
+    assert_int_equal(
+        transport_fabric.link_open(bench.transport, NULL, &bench.place, card, (size_t)size, &link),
+        -EHOSTUNREACH);
+    card[0] = 't';
+    bench.place.host[0] ^= 1; /* the same loopback address, on another host */
+    assert_int_equal(
+        transport_fabric.link_open(bench.transport, NULL, &bench.place, card, (size_t)size, &link),
+        -EHOSTUNREACH);
+    bench_close(&bench);
+}
+
+static void regions_share_what_lies_in_them(void **state)
+{
+    struct bench bench;
+    bench_open(&bench);
+    static uint8_t memory[100];
+    struct region *region;
+    struct remote_memory one, other;
+    assert_int_equal(transport_fabric.region_open(bench.transport, memory + 10, 80, NULL, &region),
+                     0);
+    assert_int_equal(transport_fabric.share(bench.link, region, memory + 10, 80, 1, &one), 0);
+    assert_int_equal(transport_fabric.share(bench.link, region, memory + 20, 10, 3, &other), 0);
+    assert_true(one.key != other.key); /* who may read may not write */
+    assert_int_equal(transport_fabric.share(bench.link, region, memory + 9, 1, 1, &one), -ERANGE);
+    assert_int_equal(transport_fabric.share(bench.link, region, memory + 10, 81, 1, &one), -ERANGE);
+    assert_int_equal(transport_fabric.share(bench.link, region, memory + 90, 1, 1, &one), -ERANGE);
+    assert_int_equal(transport_fabric.share(bench.link, region, memory + 20, SIZE_MAX, 1, &one),
+                     -ERANGE);
+    assert_int_equal(transport_fabric.share(bench.link, region, memory + 10, 1, 0, &one), -EINVAL);
+    assert_int_equal(transport_fabric.share(bench.link, region, memory + 10, 1, 4, &one), -EINVAL);
+    transport_fabric.region_close(region);
+    bench_close(&bench);
+}
+
+/* ---- the order of small writes ---- */
+
+enum { WRITES = 6000, BURST = 3000 /* more than the provider takes at once */ };
+
+struct writing {
+    struct transfer transfer;
+    struct writer_of_words *writer;
+    int status;
+};
+
+/* Writes 1, 2, 3, ... to one word. */
+struct writer_of_words {
+    struct link *link;
+    struct region *region;
+    struct remote_memory memory;
+    unsigned started, done, last;
+    unsigned light; /* of so many writes all but one */
+    uint64_t words[WRITES + 1];
+    struct writing writings[WRITES + 1];
+};
+
+static void note_done(struct transfer *transfer, int status);
+
+static void write_next(struct writer_of_words *writer)
+{
+    unsigned i = ++writer->started;
+    struct writing *writing = &writer->writings[i];
+    writer->words[i] = i;
+    *writing = (struct writing){.transfer.done = note_done, .writer = writer, .status = 1};
+    writing->transfer.light = writer->light && i % writer->light;
+    int result = transport_fabric.write(writer->link, &writer->memory, 0, &writer->words[i], 8,
+                                        writer->region, &writing->transfer);
+    assert_int_equal(result, 0);
+}
+
+/* The provider has room again; but what waits for it comes first. */
+static void note_done(struct transfer *transfer, int status)
+{
+    struct writing *writing = container_of(transfer, struct writing, transfer);
+    struct writer_of_words *writer = writing->writer;
+    writing->status = status;
+    writer->done++;
+    if (status == 0 && !writer->light) /* as they were posted, so they come back */
+        assert_ptr_equal(writing, &writer->writings[writer->done]);
+    if (writer->started < writer->last)
+        write_next(writer);
+}
+
+static void writer_open(struct writer_of_words *writer, struct bench *bench, void *target,
+                        struct region **to)
+{
+    *writer = (struct writer_of_words){.link = bench->link};
+    assert_int_equal(transport_fabric.region_open(bench->transport, writer->words,
+                                                  sizeof writer->words, NULL, &writer->region),
+                     0);
+    assert_int_equal(transport_fabric.region_open(bench->transport, target, 8, NULL, to), 0);
+    assert_int_equal(
+        transport_fabric.share(bench->link, *to, target, 8, MEMORY_WRITE, &writer->memory), 0);
+}
+
+/* All of them go to one word; whoever looks sees it only grow. The first ones are
+ * refused, since there is no connection yet, and so is what no queue has room for. */
+static void write_in_order(unsigned light)
+{
+    static struct writer_of_words writer;
+    static _Atomic uint64_t target;
+    struct bench bench;
+    struct region *to;
+    bench_open(&bench);
+    struct fabric_link *link = container_of(bench.link, struct fabric_link, link);
+    atomic_store(&target, 0);
+    writer_open(&writer, &bench, (void *)&target, &to);
+    writer.light = light;
+    writer.last = WRITES;
+    while (writer.started < BURST)
+        write_next(&writer);
+    assert_false(list_is_empty(&link->waiting));
+    uint64_t seen = 0;
+    while (writer.done < WRITES || seen < WRITES) {
+        if (writer.started < WRITES && list_is_empty(&link->waiting))
+            write_next(&writer);
+        transport_fabric.progress(bench.transport);
+        uint64_t now = atomic_load_explicit(&target, memory_order_relaxed);
+        assert_true(now >= seen && now <= writer.started);
+        seen = now;
+    }
+    for (unsigned i = 1; i <= WRITES; i++)
+        assert_int_equal(writer.writings[i].status, 0);
+    transport_fabric.region_close(writer.region);
+    transport_fabric.region_close(to);
+    bench_close(&bench);
+}
+
+static void small_writes_are_placed_in_order(void **state)
+{
+    write_in_order(0);
+}
+
+static void so_are_light_ones_between_others(void **state)
+{
+    write_in_order(3);
+}
+
+/* Those that wait are told when the link ends, each once. */
+static void writes_that_wait_end_with_the_link(void **state)
+{
+    static struct writer_of_words writer;
+    static uint64_t target;
+    struct bench bench;
+    struct region *to;
+    bench_open(&bench);
+    struct fabric_link *link = container_of(bench.link, struct fabric_link, link);
+    writer_open(&writer, &bench, &target, &to);
+    while (writer.started < 20)
+        write_next(&writer);
+    assert_false(list_is_empty(&link->waiting));
+    transport_fabric.link_lost(bench.link);
+    assert_int_equal(writer.done, 20);
+    for (unsigned i = 1; i <= 20; i++)
+        assert_int_equal(writer.writings[i].status, -EPIPE);
+    assert_true(list_is_empty(&link->waiting));
+    assert_int_equal(transport_fabric.write(bench.link, &writer.memory, 0, writer.words, 8,
+                                            writer.region, &writer.writings[0].transfer),
+                     -EPIPE);
+    transport_fabric.region_close(writer.region);
+    transport_fabric.region_close(to);
+    bench_close(&bench);
+}
+
+/* ---- who waits for what peers write ---- */
+
+static void *say_that_we_sleep(void *bell)
+{
+    doorbell_prepare(bell, DOORBELL_FUTEX);
+    return NULL;
+}
+
+/* A look of any thread may have placed what somebody sleeps for. */
+static void looks_of_others_wake_whoever_waits_for_writes(void **state)
+{
+    struct bench bench;
+    struct doorbell bell;
+    struct list bells;
+    struct thread sleeper = {0};
+    bench_open(&bench);
+    list_init(&bells);
+    bench.transport->bells = &bells;
+    assert_int_equal(doorbell_open(&bell), 0);
+    list_append(&bells, &bell.polled);
+    while (poller_step(bench.poller, clock_after(5 * 1000 * 1000)) > 0) /* its first looks */
+        ;
+    assert_int_equal(bench.fabric->timer.at, NSEC_NEVER);
+    transport_fabric.progress(bench.transport);
+    assert_int_equal(bench.fabric->timer.at, NSEC_NEVER); /* nobody sleeps */
+    assert_int_equal(thread_start(&sleeper, "sleep", say_that_we_sleep, &bell), 0);
+    thread_join(&sleeper);
+    assert_true(doorbell_is_slept_on(&bell));
+    transport_fabric.progress(bench.transport);
+    assert_true(bench.fabric->timer.at < NSEC_NEVER);
+    while (doorbell_is_slept_on(&bell))
+        poller_step(bench.poller, clock_after(NSEC_PER_SEC));
+    list_remove(&bell.polled);
+    doorbell_close(&bell);
+    bench_close(&bench);
+}
+
+static void a_provider_that_is_not_there_is_named(void **state)
+{
+    struct lock lock = {0};
+    struct poller *poller;
+    assert_int_equal(poller_open(&poller, &lock), 0);
+    struct transport *transport;
+    struct transport_config config = {.poller = poller, .provider = "carrier-pigeon"};
+    struct why why = {""};
+    assert_int_equal(transport_fabric.open(&transport, &config, &why), -EINVAL);
+    assert_non_null(strstr(why.text, "\"carrier-pigeon\" is no provider"));
+    config =
+        (struct transport_config){.poller = poller, .provider = "tcp", .address = "203.0.113.77"};
+    assert_int_equal(transport_fabric.open(&transport, &config, &why), -EADDRNOTAVAIL);
+    assert_non_null(strstr(why.text, "tcp;ofi_rxm at 203.0.113.77: "));
+    config = (struct transport_config){.poller = poller, .provider = "efa"};
+    int result = transport_fabric.open(&transport, &config, &why);
+    if (result == 0) { /* on a machine that has one */
+        transport_fabric.close(transport);
+    } else {
+        assert_int_equal(result, -ENODEV);
+        assert_non_null(strstr(why.text, "no provider \"efa\" here; fi_info -l lists them"));
+    }
+    poller_close(poller);
+}
+
+TEST_MAIN(TEST(only_exact_messages_are_read), TEST(nonsense_is_counted_and_changes_nothing),
+          TEST(a_gap_in_the_sequence_breaks_the_link),
+          TEST(more_frames_than_the_window_break_the_link),
+          TEST(a_return_gives_no_more_than_was_taken), TEST(parcels_of_nonsense_are_refused),
+          TEST(only_peers_of_the_same_kind_are_linked), TEST(regions_share_what_lies_in_them),
+          TEST(small_writes_are_placed_in_order), TEST(so_are_light_ones_between_others),
+          TEST(writes_that_wait_end_with_the_link),
+          TEST(looks_of_others_wake_whoever_waits_for_writes),
+          TEST(a_provider_that_is_not_there_is_named))

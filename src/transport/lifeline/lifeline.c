@@ -1,0 +1,315 @@
+/* lifeline: the hello, and what comes after it.
+ *
+ *     connects                                        listens
+ *     CONNECTING                                      GREETING
+ *     GREETING    -------- greeting, challenge ----->
+ *                 <------- greeting, challenge ------
+ *                 <------- proof --------------------  PROVING
+ *     PROVING
+ *     UP          -------- proof ------------------->  UP
+ *
+ * A proof covers all bytes of both greetings, so that neither side can have
+ * been told another card, context or challenge than the other one sent.
+ * Whoever refuses says why in one message, best effort, and cuts.
+ *
+ * A line that is cut is not freed here: somebody further up the stack may hold
+ * it. The reaper (lifelines.c) does that from the poller. */
+#include "transport/lifeline/lifeline.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/check.h"
+#include "transport/lifeline/lifeline_impl.h"
+
+enum {
+    READ_MAX = 64,    /* messages of one readiness, so that one line cannot starve the rest */
+    DRAIN_MAX = 4096, /* more than a socket's buffer holds */
+};
+
+static const uint8_t *lines_key(const struct lifelines *lines)
+{
+    return lines->keyed ? lines->key : NULL;
+}
+
+static enum hello_role own_role(const struct lifeline *line)
+{
+    return line->outgoing ? HELLO_CONNECTS : HELLO_LISTENS;
+}
+
+static enum hello_role peer_role(const struct lifeline *line)
+{
+    return line->outgoing ? HELLO_LISTENS : HELLO_CONNECTS;
+}
+
+/* ---- what the hello says ---- */
+
+static int greeting_send(struct lifeline *line)
+{
+    const struct lifelines *lines = line->lines;
+    struct hello hello = {.role = own_role(line),
+                          .keyed = lines->keyed,
+                          .place = lines->place,
+                          .card_size = (uint16_t)lines->card_size};
+    uint8_t bytes[HELLO_SIZE_MAX];
+    entropy_fill(hello.challenge, sizeof hello.challenge);
+    memcpy(hello.card, lines->card, lines->card_size);
+    size_t size = greeting_write(&hello, bytes);
+    hello_digest(line->digests[own_role(line) - 1], bytes, size);
+    struct control_head head = {.kind = HELLO_GREETING, .size = (uint16_t)size};
+    return lifeline_put(line, &head, bytes, NULL);
+}
+
+static int proof_send(struct lifeline *line)
+{
+    uint8_t proof[HELLO_DIGEST];
+    struct control_head head = {.kind = HELLO_PROOF, .size = sizeof proof};
+    hello_proof(proof, lines_key(line->lines), own_role(line), line->digests[0], line->digests[1]);
+    return lifeline_put(line, &head, proof, NULL);
+}
+
+/* We do not like what the peer said: tell it, count it, cut it. */
+static void lifeline_refuse(struct lifeline *line, int reason)
+{
+    if (line->state < LIFELINE_UP) {
+        uint8_t body[2];
+        struct writer out = writer_make(body, sizeof body);
+        struct control_head head = {.kind = HELLO_REFUSAL, .size = sizeof body};
+        write_u16(&out, refusal_of_error(reason));
+        (void)!lifeline_put(line, &head, body, NULL);
+    }
+    if (reason != -ECONNREFUSED)
+        line->lines->counts.garbage++;
+    lifeline_cut(line, reason);
+}
+
+void lifeline_greet(struct lifeline *line)
+{
+    assert(line->outgoing && line->state == LIFELINE_CONNECTING);
+    line->state = LIFELINE_GREETING;
+    int result = greeting_send(line);
+    if (result)
+        lifeline_cut(line, result);
+}
+
+/* ---- what the hello hears ---- */
+
+static int greeting_check(const struct lifeline *line, const struct hello *hello)
+{
+    const struct lifelines *lines = line->lines;
+    if (hello->role != peer_role(line))
+        return -EPROTO;
+    if (hello->keyed != lines->keyed)
+        return -EKEYREJECTED;
+    if (line->local && !place_is_here(&hello->place))
+        return -EPROTO;
+    if (line->outgoing && hello->place.context != line->to.context)
+        return -ECONNREFUSED; /* somebody else has got that port */
+    return 0;
+}
+
+static void greeting_heard(struct lifeline *line, const struct control *control)
+{
+    line->hello = array_new(1, sizeof *line->hello);
+    if (!line->hello) {
+        lifeline_cut(line, -ENOMEM);
+        return;
+    }
+    int result = greeting_read(line->hello, control->body, control->size);
+    if (!result)
+        result = greeting_check(line, line->hello);
+    if (result) {
+        lifeline_refuse(line, result);
+        return;
+    }
+    hello_digest(line->digests[peer_role(line) - 1], control->body, control->size);
+    line->state = LIFELINE_PROVING;
+    if (line->outgoing)
+        return;
+    result = greeting_send(line);
+    if (!result)
+        result = proof_send(line);
+    if (result)
+        lifeline_cut(line, result);
+}
+
+static void lifeline_rise(struct lifeline *line)
+{
+    struct lifelines *lines = line->lines;
+    struct hello *hello = line->hello;
+    line->hello = NULL;
+    line->state = LIFELINE_UP;
+    line->known = true;
+    if (!line->outgoing)
+        lines->greeting_count--;
+    poller_unset(lines->poller, &line->timer);
+    lines->events->up(lines->owner, line, &hello->place, hello->card, hello->card_size);
+    free(hello);
+}
+
+static void proof_heard(struct lifeline *line, const struct control *control)
+{
+    uint8_t proof[HELLO_DIGEST];
+    if (control->size != sizeof proof) {
+        lifeline_refuse(line, -EPROTO);
+        return;
+    }
+    hello_proof(proof, lines_key(line->lines), peer_role(line), line->digests[0], line->digests[1]);
+    if (!hello_proof_equal(proof, control->body)) {
+        lifeline_refuse(line, -EKEYREJECTED);
+        return;
+    }
+    int result = line->outgoing ? proof_send(line) : 0;
+    if (result)
+        lifeline_cut(line, result);
+    else
+        lifeline_rise(line);
+}
+
+static void hello_heard(struct lifeline *line, const struct control *control)
+{
+    if (control->kind == HELLO_REFUSAL && control->size == 2) {
+        struct reader in = reader_make(control->body, control->size);
+        int reason = refusal_error(read_u16(&in));
+        line->lines->counts.garbage += reason != -ECONNREFUSED;
+        lifeline_cut(line, reason);
+    } else if (control->fd_count) {
+        lifeline_refuse(line, -EPROTO);
+    } else if (line->state == LIFELINE_GREETING && control->kind == HELLO_GREETING) {
+        greeting_heard(line, control);
+    } else if (line->state == LIFELINE_PROVING && control->kind == HELLO_PROOF) {
+        proof_heard(line, control);
+    } else {
+        lifeline_refuse(line, -EPROTO);
+    }
+}
+
+/* ---- receiving ---- */
+
+/* Handles at most `max` messages; how many, or -EPIPE if the line went down. */
+static int lifeline_read(struct lifeline *line, int max)
+{
+    struct lifelines *lines = line->lines;
+    struct control control;
+    int count = 0;
+    if (line->reading)
+        return 0;
+    line->reading = true;
+    while (count < max && line->state != LIFELINE_DOWN) {
+        int result = lifeline_get(line, &control);
+        if (result == 0)
+            break;
+        if (result == -EPROTO) {
+            lifeline_refuse(line, result);
+        } else if (result < 0) {
+            lifeline_cut(line, result);
+        } else {
+            count++;
+            if (line->state == LIFELINE_UP)
+                lines->events->control(lines->owner, line, &control);
+            else
+                hello_heard(line, &control);
+            control_close_fds(&control);
+        }
+    }
+    line->reading = false;
+    return line->state == LIFELINE_DOWN ? -EPIPE : count;
+}
+
+static void connect_finish(struct lifeline *line)
+{
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (getsockopt(line->fd, SOL_SOCKET, SO_ERROR, &error, &size))
+        error = errno;
+    if (error) {
+        lifeline_cut(line, -error);
+        return;
+    }
+    int result = poller_change(line->lines->poller, line->watch, EPOLLIN | EPOLLRDHUP);
+    if (result)
+        lifeline_cut(line, result);
+    else
+        lifeline_greet(line);
+}
+
+void lifeline_ready(void *owner, uint32_t events)
+{
+    struct lifeline *line = owner;
+    if (line->state == LIFELINE_CONNECTING) {
+        connect_finish(line);
+        return;
+    }
+    if (events & EPOLLOUT)
+        lifeline_flush(line);
+    lifeline_read(line, READ_MAX);
+}
+
+/* ---- the calls ---- */
+
+int lifeline_send(struct lifeline *line, const struct control *control)
+{
+    assert(control->size <= CONTROL_BODY_MAX && control->fd_count <= CONTROL_FD_MAX);
+    if (line->state == LIFELINE_DOWN)
+        return -EPIPE;
+    if (line->state != LIFELINE_UP)
+        return -ENOTCONN;
+    if (control->fd_count && !line->local)
+        return -EOPNOTSUPP;
+    struct control_head head = {
+        .kind = control->kind, .size = control->size, .fd_count = control->fd_count};
+    return lifeline_put(line, &head, control->body, control->fds);
+}
+
+size_t lifeline_queued(const struct lifeline *line)
+{
+    return line->queued_size;
+}
+
+int lifeline_drain(struct lifeline *line)
+{
+    if (line->state == LIFELINE_DOWN)
+        return -EPIPE;
+    return line->state == LIFELINE_CONNECTING ? 0 : lifeline_read(line, DRAIN_MAX);
+}
+
+bool lifeline_alive(const struct lifeline *line)
+{
+    if (line->state != LIFELINE_UP)
+        return false;
+    struct pollfd end = {.fd = line->fd, .events = POLLRDHUP};
+    return poll(&end, 1, 0) >= 0 && !(end.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
+}
+
+bool lifeline_local(const struct lifeline *line)
+{
+    return line->local;
+}
+
+int lifeline_pid(const struct lifeline *line)
+{
+    return line->pid;
+}
+
+uint64_t lifeline_number(const struct lifeline *line)
+{
+    struct reader one = reader_make(line->digests[0], HELLO_DIGEST);
+    struct reader other = reader_make(line->digests[1], HELLO_DIGEST);
+    return read_u64(&one) ^ read_u64(&other); /* of the two greetings, with their challenges */
+}
+
+void lifeline_set_data(struct lifeline *line, void *data)
+{
+    line->data = data;
+}
+
+void *lifeline_data(const struct lifeline *line)
+{
+    return line->data;
+}

@@ -1,0 +1,102 @@
+#pragma once
+/* lifeline_impl: one connection as its three files see it.
+ *   lifelines.c       listening, connecting, the list, the end
+ *   lifeline.c        the hello, receiving, and the calls
+ *   lifeline_queue.c  bytes and descriptors through the socket */
+
+#include <sys/socket.h>
+
+#include "transport/lifeline/lifeline.h"
+#include "transport/lifeline/lifeline_wire.h"
+
+enum lifeline_state {
+    LIFELINE_CONNECTING,
+    LIFELINE_GREETING, /* waits for the peer's greeting */
+    LIFELINE_PROVING,  /* waits for its proof */
+    LIFELINE_UP,
+    LIFELINE_DOWN, /* cut; down() and free() follow from the reaper */
+};
+
+/* What the socket did not take. */
+struct lifeline_parcel {
+    struct lifeline_parcel *next;
+    size_t size;
+    size_t sent; /* of a stream */
+    unsigned fd_count;
+    int fds[CONTROL_FD_MAX]; /* duplicates */
+    uint8_t bytes[];
+};
+
+struct lifeline {
+    struct lifelines *lines;
+    struct lifeline *next;
+    struct lifeline *previous;
+    enum lifeline_state state;
+    bool outgoing;
+    bool local; /* a Unix socket */
+    bool known; /* to the owner, who is therefore told of its end */
+    bool reading;
+    bool out_wanted; /* EPOLLOUT is watched for */
+    bool reset_seen;
+    int fd;
+    int pid;
+    int reason; /* of being down */
+    struct poller_watch *watch;
+    struct poller_timer timer; /* of the hello, or of another try to connect */
+    nsec deadline;             /* of the hello */
+    void *data;
+    struct place to;     /* where we connect to */
+    struct hello *hello; /* the peer's, until up */
+    uint8_t digests[2][HELLO_DIGEST];
+    struct lifeline_parcel *queue;
+    struct lifeline_parcel **queue_end;
+    size_t queued_size;
+    unsigned queued_fds;
+    size_t input_size;
+    uint8_t input[LIFELINE_FRAME_MAX]; /* of a stream */
+};
+
+struct lifelines {
+    struct poller *poller;
+    struct attachment *attachment; /* borrowed, or NULL */
+    bool fabric_only;
+    const struct lifeline_events *events;
+    void *owner;
+    struct place place;
+    char folder[128];
+    const uint8_t *card;
+    size_t card_size;
+    bool keyed;
+    uint8_t key[LIFELINE_KEY_SIZE];
+    nsec hello_nsec;
+    int lock_fd; /* of context.HEX */
+    int unix_fd;
+    int tcp_fd;
+    struct poller_watch *unix_watch;
+    struct poller_watch *tcp_watch;
+    struct poller_timer reaper; /* always set, so that setting it to now cannot fail */
+    struct poller_timer rest;   /* after accept() had no descriptor left; always set, too */
+    struct lifeline *live;
+    struct lifeline *doomed;
+    struct lifeline **doomed_end;
+    unsigned greeting_count; /* incoming ones that are not up */
+    struct lifelines_counts counts;
+};
+
+/* lifelines.c */
+MUST_CHECK int lifeline_new(struct lifelines *lines, int fd, bool local, struct lifeline **line);
+void lifeline_free(struct lifeline *line);
+
+/* lifeline.c */
+void lifeline_ready(void *owner, uint32_t events);
+void lifeline_greet(struct lifeline *line); /* connected: say who we are */
+
+/* lifeline_queue.c */
+/* Sends or queues one message. */
+MUST_CHECK int lifeline_put(struct lifeline *line, const struct control_head *head,
+                            const uint8_t *body, const int *fds);
+void lifeline_flush(struct lifeline *line); /* may cut the line */
+void lifeline_queue_clear(struct lifeline *line);
+/* 1 a message, 0 none now, or why there will be no more. Its descriptors are ours. */
+MUST_CHECK int lifeline_get(struct lifeline *line, struct control *control);
+void control_close_fds(struct control *control);

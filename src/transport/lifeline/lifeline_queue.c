@@ -1,0 +1,318 @@
+/* lifeline_queue: messages through the socket, whole.
+ *
+ * A Unix socket of sequenced packets keeps messages apart and carries
+ * descriptors; a TCP stream is cut into messages by the size in their head.
+ * What the socket does not take now waits, descriptors duplicated, and the
+ * socket is watched for room only while something waits.
+ *
+ * A descriptor that arrives is ours from the moment the kernel installs it:
+ * every way out of lifeline_get either hands it over or closes it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "transport/lifeline/lifeline_impl.h"
+
+enum { QUEUED_FDS_MAX = 128, FLUSH_MAX = 256 };
+
+#define FLUSH_AGAIN_NSEC (2 * 1000 * 1000LL) /* when too many descriptors are under way */
+
+union fd_room { /* aligned for the header */
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FD_MAX)];
+};
+
+static void fds_close(int *fds, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+void control_close_fds(struct control *control)
+{
+    fds_close(control->fds, control->fd_count);
+    control->fd_count = 0;
+}
+
+/* ---- out ---- */
+
+/* Sends what the socket takes. Returns how many bytes, or an error. */
+static ssize_t socket_put(struct lifeline *line, const struct iovec *pieces, unsigned piece_count,
+                          const int *fds, unsigned fd_count)
+{
+    union fd_room room;
+    struct msghdr message = {.msg_iov = (struct iovec *)pieces, .msg_iovlen = piece_count};
+    if (fd_count) {
+        memset(&room, 0, sizeof room);
+        message.msg_control = room.bytes;
+        message.msg_controllen = CMSG_SPACE(sizeof(int) * fd_count);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * fd_count);
+        memcpy(CMSG_DATA(header), fds, sizeof(int) * fd_count);
+    }
+    ssize_t sent;
+    do
+        sent = sendmsg(line->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0)
+        return sent;
+    switch (errno) {
+    case EAGAIN:
+        return 0;
+    case ECONNRESET:
+        return -EPIPE;
+    case ETOOMANYREFS: /* too many descriptors of ours are under way, all sockets together */
+        return -ENOBUFS;
+    default:
+        return -errno;
+    }
+}
+
+static void watch_for_room(struct lifeline *line, bool wanted)
+{
+    if (line->out_wanted == wanted)
+        return;
+    uint32_t events = EPOLLIN | EPOLLRDHUP | (wanted ? EPOLLOUT : 0u);
+    int result = poller_change(line->lines->poller, line->watch, events);
+    assert(result == 0); /* it is in the set: nothing has to be allocated */
+    line->out_wanted = wanted;
+}
+
+static void parcel_free(struct lifeline_parcel *parcel)
+{
+    fds_close(parcel->fds, parcel->fd_count);
+    free(parcel);
+}
+
+static int fds_copy(struct lifeline_parcel *parcel, const int *fds, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        parcel->fds[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+        if (parcel->fds[i] < 0)
+            return -errno;
+        parcel->fd_count++;
+    }
+    return 0;
+}
+
+static int queue_add(struct lifeline *line, const struct iovec *pieces, size_t sent, const int *fds,
+                     unsigned fd_count)
+{
+    size_t size = pieces[0].iov_len + pieces[1].iov_len;
+    if (line->queued_size + size > LIFELINE_QUEUE_MAX ||
+        line->queued_fds + fd_count > QUEUED_FDS_MAX)
+        return -ENOBUFS;
+    struct lifeline_parcel *parcel = malloc(sizeof *parcel + size);
+    if (!parcel)
+        return -ENOMEM;
+    *parcel = (struct lifeline_parcel){.size = size, .sent = sent};
+    memcpy(parcel->bytes, pieces[0].iov_base, pieces[0].iov_len);
+    if (pieces[1].iov_len)
+        memcpy(parcel->bytes + pieces[0].iov_len, pieces[1].iov_base, pieces[1].iov_len);
+    int result = fds_copy(parcel, fds, fd_count);
+    if (result) {
+        parcel_free(parcel);
+        return result;
+    }
+    *line->queue_end = parcel;
+    line->queue_end = &parcel->next;
+    line->queued_size += size;
+    line->queued_fds += fd_count;
+    watch_for_room(line, true);
+    return 0;
+}
+
+int lifeline_put(struct lifeline *line, const struct control_head *head, const uint8_t *body,
+                 const int *fds)
+{
+    uint8_t bytes[CONTROL_HEAD_SIZE];
+    control_head_write(bytes, head);
+    struct iovec pieces[2] = {{bytes, sizeof bytes}, {(void *)body, head->size}};
+    ssize_t sent = 0;
+    if (!line->queue) {
+        sent = socket_put(line, pieces, 2, fds, head->fd_count);
+        if (sent < 0)
+            return (int)sent;
+        if ((size_t)sent == sizeof bytes + head->size)
+            return 0;
+    }
+    int result = queue_add(line, pieces, (size_t)sent, fds, head->fd_count);
+    if (result && sent) /* half a message is out: the stream is of no use any more */
+        lifeline_cut(line, result);
+    return result;
+}
+
+/* 1 when the first parcel is out, 0 when the socket is full, or an error. */
+static int queue_send_first(struct lifeline *line)
+{
+    struct lifeline_parcel *parcel = line->queue;
+    struct iovec piece = {parcel->bytes + parcel->sent, parcel->size - parcel->sent};
+    ssize_t sent = socket_put(line, &piece, 1, parcel->fds, parcel->fd_count);
+    if (sent < 0)
+        return (int)sent;
+    parcel->sent += (size_t)sent;
+    if (parcel->sent < parcel->size)
+        return 0;
+    line->queue = parcel->next;
+    if (!line->queue)
+        line->queue_end = &line->queue;
+    line->queued_size -= parcel->size;
+    line->queued_fds -= parcel->fd_count;
+    parcel_free(parcel);
+    return 1;
+}
+
+void lifeline_flush(struct lifeline *line)
+{
+    int result = 1;
+    for (int i = 0; i < FLUSH_MAX && line->queue && result == 1; i++)
+        result = queue_send_first(line);
+    if (result == -ENOBUFS) { /* not for lack of room: EPOLLOUT would come at once */
+        watch_for_room(line, false);
+        result = poller_set(line->lines->poller, &line->timer, clock_after(FLUSH_AGAIN_NSEC));
+    }
+    if (result == -EPIPE)
+        lifeline_queue_clear(line); /* the peer is gone; reading finds out, after its last words */
+    else if (result < 0)
+        lifeline_cut(line, result);
+    if (line->watch && !line->queue)
+        watch_for_room(line, false);
+}
+
+void lifeline_queue_clear(struct lifeline *line)
+{
+    while (line->queue) {
+        struct lifeline_parcel *parcel = line->queue;
+        line->queue = parcel->next;
+        parcel_free(parcel);
+    }
+    line->queue_end = &line->queue;
+    line->queued_size = 0;
+    line->queued_fds = 0;
+}
+
+/* ---- in ---- */
+
+/* All descriptors that came, at most as many as fit; the surplus is closed. */
+static void fds_collect(struct msghdr *message, struct control *control)
+{
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header;
+         header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(header) + i * sizeof fd, sizeof fd);
+            if (control->fd_count < CONTROL_FD_MAX)
+                control->fds[control->fd_count++] = fd;
+            else
+                close(fd);
+        }
+    }
+}
+
+/* A Unix peer that dies with unread messages makes one read fail; what it sent
+ * is still there to be read after that. */
+static ssize_t socket_get(struct lifeline *line, struct msghdr *message)
+{
+    for (;;) {
+        ssize_t got = recvmsg(line->fd, message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+        if (got >= 0)
+            return got;
+        if (errno == ECONNRESET && line->local && !line->reset_seen) {
+            line->reset_seen = true;
+            continue;
+        }
+        if (errno != EINTR)
+            return -errno;
+    }
+}
+
+static int packet_get(struct lifeline *line, struct control *control)
+{
+    uint8_t bytes[CONTROL_HEAD_SIZE];
+    union fd_room room;
+    struct iovec pieces[2] = {{bytes, sizeof bytes}, {control->body, sizeof control->body}};
+    struct msghdr message = {.msg_iov = pieces,
+                             .msg_iovlen = 2,
+                             .msg_control = room.bytes,
+                             .msg_controllen = sizeof room.bytes};
+    struct control_head head;
+    ssize_t got = socket_get(line, &message);
+    if (got == -EAGAIN)
+        return 0;
+    if (got < 0)
+        return got == -ECONNRESET ? -EPIPE : (int)got;
+    fds_collect(&message, control);
+    int result = 1;
+    if (got == 0)
+        result = -EPIPE; /* its end; an empty packet, which we never send, looks the same */
+    else if (got < CONTROL_HEAD_SIZE || (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) ||
+             control_head_read(&head, bytes) || head.size != got - CONTROL_HEAD_SIZE ||
+             head.fd_count != control->fd_count)
+        result = -EPROTO;
+    if (result < 0) {
+        control_close_fds(control);
+        return result;
+    }
+    control->kind = head.kind;
+    control->size = head.size;
+    return 1;
+}
+
+/* 1 and the message if the stream's buffer holds a whole one. */
+static int stream_take(struct lifeline *line, struct control *control)
+{
+    struct control_head head;
+    if (line->input_size < CONTROL_HEAD_SIZE)
+        return 0;
+    if (control_head_read(&head, line->input) || head.fd_count)
+        return -EPROTO;
+    size_t whole = CONTROL_HEAD_SIZE + head.size;
+    if (line->input_size < whole)
+        return 0;
+    control->kind = head.kind;
+    control->size = head.size;
+    memcpy(control->body, line->input + CONTROL_HEAD_SIZE, head.size);
+    line->input_size -= whole;
+    memmove(line->input, line->input + whole, line->input_size);
+    return 1;
+}
+
+static int stream_get(struct lifeline *line, struct control *control)
+{
+    for (;;) {
+        int result = stream_take(line, control);
+        if (result)
+            return result;
+        assert(line->input_size < sizeof line->input); /* else it held a whole one */
+        struct iovec piece = {line->input + line->input_size,
+                              sizeof line->input - line->input_size};
+        struct msghdr message = {.msg_iov = &piece, .msg_iovlen = 1};
+        ssize_t got = socket_get(line, &message);
+        if (got == -EAGAIN)
+            return 0;
+        if (got <= 0)
+            return got == 0 || got == -ECONNRESET ? -EPIPE : (int)got;
+        line->input_size += (size_t)got;
+    }
+}
+
+int lifeline_get(struct lifeline *line, struct control *control)
+{
+    control->fd_count = 0;
+    for (unsigned i = 0; i < CONTROL_FD_MAX; i++)
+        control->fds[i] = -1;
+    return line->local ? packet_get(line, control) : stream_get(line, control);
+}

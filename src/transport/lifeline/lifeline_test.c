@@ -1,0 +1,662 @@
+#include "transport/lifeline/lifeline.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "transport/lifeline/lifeline_wire.h"
+#include "transport/scratch.h"
+#include "transport/socket.h"
+
+#define PATIENCE (10 * NSEC_PER_SEC) /* of a test that would fail */
+
+/* A context of a test: what it hears is noted. */
+struct hub {
+    struct lock lock;
+    struct poller *poller;
+    struct lifelines *lines;
+    struct place place;
+    int ups;
+    int downs;
+    int reason;   /* of the last down */
+    int controls; /* in order: their first four bytes count */
+    bool disordered;
+    bool keep;        /* descriptors */
+    bool echo;        /* every message goes back */
+    int cut_at;       /* cuts the line at that many messages */
+    int kept_fds[64]; /* kept ones */
+    int kept_count;
+    struct lifeline *line; /* the last that came up */
+    struct place peer;
+    char card[LIFELINE_CARD_MAX + 1];
+};
+
+static struct scratch here;
+
+static int begin(void **state)
+{
+    scratch_open(&here);
+    return 0;
+}
+
+static int end(void **state)
+{
+    scratch_close(&here);
+    return 0;
+}
+
+static void on_up(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
+                  size_t card_size)
+{
+    struct hub *hub = owner;
+    hub->ups++;
+    hub->line = line;
+    hub->peer = *peer;
+    memcpy(hub->card, card, card_size);
+    hub->card[card_size] = '\0';
+}
+
+static void on_control(void *owner, struct lifeline *line, struct control *control)
+{
+    struct hub *hub = owner;
+    uint32_t number = 0;
+    if (control->size >= sizeof number)
+        memcpy(&number, control->body, sizeof number);
+    hub->disordered |= control->size >= sizeof number && number != (uint32_t)hub->controls;
+    hub->controls++;
+    for (unsigned i = 0; hub->keep && i < control->fd_count; i++) {
+        hub->kept_fds[hub->kept_count++] = control->fds[i];
+        control->fds[i] = -1;
+    }
+    if (hub->echo && lifeline_send(line, control))
+        hub->disordered = true;
+    if (hub->controls == hub->cut_at)
+        lifeline_cut(line, -ECANCELED);
+}
+
+static void on_down(void *owner, struct lifeline *line, int reason)
+{
+    struct hub *hub = owner;
+    hub->downs++;
+    hub->reason = reason;
+    hub->line = NULL;
+}
+
+static const struct lifeline_events events = {.up = on_up, .control = on_control, .down = on_down};
+
+struct hub_wish {
+    const char *address;
+    const uint8_t *key;
+    nsec hello_nsec;
+};
+
+static struct hub *hub_open(const struct hub_wish *wish)
+{
+    struct hub *hub = calloc(1, sizeof *hub);
+    struct why why = {""};
+    assert_non_null(hub);
+    assert_int_equal(poller_open(&hub->poller, &hub->lock), 0);
+    struct lifelines_config config = {
+        .poller = hub->poller,
+        .folder = here.folder,
+        .address = wish->address,
+        .context = entropy_u64(),
+        .card = (const uint8_t *)"the card",
+        .card_size = 8,
+        .key = wish->key,
+        .events = &events,
+        .owner = hub,
+        .hello_nsec = wish->hello_nsec,
+    };
+    if (lifelines_open(&hub->lines, &config, &hub->place, &why))
+        fail_msg("%s", why.text);
+    return hub;
+}
+
+static void hub_close(struct hub *hub)
+{
+    for (int i = 0; i < hub->kept_count; i++)
+        close(hub->kept_fds[i]);
+    lifelines_close(hub->lines);
+    poller_close(hub->poller);
+    free(hub);
+}
+
+/* Steps both until the counter reaches the value. */
+static void step_until(struct hub *one, struct hub *other, const int *counter, int value)
+{
+    nsec deadline = clock_after(PATIENCE);
+    while (*counter < value) {
+        assert_true(clock_now() < deadline);
+        if (other)
+            poller_step(other->poller, 0);
+        poller_step(one->poller, clock_after(other ? 0 : 1000000));
+    }
+}
+
+static void step_some(struct hub *hub)
+{
+    for (int i = 0; i < 20; i++)
+        poller_step(hub->poller, clock_after(100000));
+}
+
+static void connect_both(struct hub *one, struct hub *other, bool tcp)
+{
+    struct place to = other->place;
+    struct lifeline *line;
+    if (tcp)
+        memset(to.host, 0xee, sizeof to.host); /* "another host": not by Unix socket */
+    assert_int_equal(lifeline_connect(one->lines, &to, &line), 0);
+    step_until(one, other, &one->ups, 1);
+    step_until(one, other, &other->ups, 1);
+    assert_ptr_equal(one->line, line);
+}
+
+static int send_number(struct lifeline *line, uint32_t number, uint16_t size)
+{
+    struct control control = {.kind = 7, .size = size};
+    memcpy(control.body, &number, sizeof number);
+    return lifeline_send(line, &control);
+}
+
+static void a_hello_tells_each_who_the_other_is(void **state)
+{
+    for (int tcp = 0; tcp < 2; tcp++) {
+        struct hub *one = hub_open(&(struct hub_wish){.address = tcp ? "127.0.0.1" : NULL});
+        struct hub *other = hub_open(&(struct hub_wish){.address = tcp ? "127.0.0.1" : NULL});
+        connect_both(one, other, tcp);
+        assert_int_equal(lifeline_local(one->line), !tcp);
+        assert_int_equal(lifeline_pid(other->line), tcp ? 0 : getpid());
+        assert_memory_equal(&one->peer, &other->place, sizeof one->peer);
+        assert_int_equal(other->peer.context, one->place.context);
+        assert_string_equal(one->card, "the card");
+        assert_string_equal(other->card, "the card");
+        lifeline_set_data(one->line, one);
+        assert_ptr_equal(lifeline_data(one->line), one);
+
+        struct lifeline *line = one->line;
+        lifeline_cut(line, -ECANCELED);
+        assert_int_equal(one->downs, 0); /* later */
+        assert_int_equal(send_number(line, 0, 4), -EPIPE);
+        step_until(one, other, &one->downs, 1);
+        step_until(one, other, &other->downs, 1);
+        assert_int_equal(one->reason, -ECANCELED);
+        assert_int_equal(other->reason, -EPIPE);
+        hub_close(one);
+        hub_close(other);
+    }
+}
+
+static void bursts_arrive_whole_and_in_order(void **state)
+{
+    enum { COUNT = 3000 };
+    for (int tcp = 0; tcp < 2; tcp++) {
+        struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+        struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+        connect_both(one, other, tcp);
+        int refused = 0;
+        for (uint32_t sent = 0; sent < COUNT;) {
+            int result = send_number(one->line, sent, (uint16_t)(4 + sent * 37 % 1021));
+            if (result == -ENOBUFS) {
+                refused++;
+                poller_step(other->poller, 0);
+                poller_step(one->poller, 0);
+            } else {
+                assert_int_equal(result, 0);
+                sent++;
+            }
+            assert_true(lifeline_queued(one->line) <= LIFELINE_QUEUE_MAX);
+        }
+        step_until(one, other, &other->controls, COUNT);
+        assert_false(other->disordered);
+        assert_int_equal(lifeline_queued(one->line), 0);
+        if (!tcp)
+            assert_true(refused > 0); /* TCP's buffers may take it all */
+        assert_int_equal(lifelines_garbage(other->lines), 0);
+        hub_close(one);
+        hub_close(other);
+    }
+}
+
+static void descriptors_arrive_and_do_not_leak(void **state)
+{
+    unsigned before = scratch_descriptors();
+    struct hub *one = hub_open(&(struct hub_wish){0});
+    struct hub *other = hub_open(&(struct hub_wish){0});
+    connect_both(one, other, false);
+    unsigned with = scratch_descriptors();
+    struct control control = {.kind = 7, .size = 4, .fd_count = CONTROL_FD_MAX};
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    for (int i = 0; i < CONTROL_FD_MAX; i++)
+        control.fds[i] = ends[1];
+    /* Not taken: closed. Enough of them that most wait in the queue. */
+    int sent = 0;
+    for (; lifeline_queued(one->line) < 10 * CONTROL_BODY_MAX && sent < 2000; sent++) {
+        uint32_t number = (uint32_t)sent;
+        memcpy(control.body, &number, sizeof number);
+        control.size = CONTROL_BODY_MAX;
+        assert_int_equal(lifeline_send(one->line, &control), 0);
+    }
+    assert_true(lifeline_queued(one->line) > 0);
+    step_until(one, other, &other->controls, sent);
+    assert_int_equal(scratch_descriptors(), with + 2);
+    /* Taken: they are the pipe. */
+    other->keep = true;
+    uint32_t number = (uint32_t)sent;
+    memcpy(control.body, &number, sizeof number);
+    assert_int_equal(lifeline_send(one->line, &control), 0);
+    step_until(one, other, &other->controls, sent + 1);
+    assert_int_equal(other->kept_count, CONTROL_FD_MAX);
+    assert_int_equal(scratch_descriptors(), with + 2 + CONTROL_FD_MAX);
+    assert_int_equal(fcntl(other->kept_fds[0], F_GETFD), FD_CLOEXEC);
+    char byte = 'x';
+    assert_int_equal(write(other->kept_fds[3], &byte, 1), 1);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    /* Under way when everything ends. */
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(lifeline_send(one->line, &control), 0);
+    close(ends[0]);
+    close(ends[1]);
+    assert_false(other->disordered);
+    hub_close(one);
+    hub_close(other);
+    assert_int_equal(scratch_descriptors(), before);
+}
+
+static void over_tcp_descriptors_are_refused(void **state)
+{
+    struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    connect_both(one, other, true);
+    struct control control = {.fd_count = 1};
+    assert_int_equal(lifeline_send(one->line, &control), -EOPNOTSUPP);
+    hub_close(one);
+    hub_close(other);
+}
+
+/* The child sends a burst, says so through a pipe, and waits to be killed. */
+static pid_t child_start(const struct place *to, uint32_t burst, int *sent_fd)
+{
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct hub *hub = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+        struct lifeline *line;
+        if (lifeline_connect(hub->lines, to, &line))
+            _exit(1);
+        while (!hub->ups)
+            poller_step(hub->poller, clock_after(1000000));
+        for (uint32_t i = 0; i < burst; i++) {
+            if (send_number(line, i, 64))
+                _exit(1);
+        }
+        if (write(ready[1], "x", 1) != 1)
+            _exit(1);
+        pause();
+        _exit(1);
+    }
+    close(ready[1]);
+    *sent_fd = ready[0];
+    return child;
+}
+
+static void a_killed_peer_is_noticed_after_its_last_words(void **state)
+{
+    enum { BURST = 100 };
+    for (int tcp = 0; tcp < 2; tcp++) {
+        struct hub *hub = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+        struct place to = hub->place;
+        if (tcp)
+            memset(to.host, 0xee, sizeof to.host);
+        int sent_fd;
+        char byte;
+        pid_t child = child_start(&to, BURST, &sent_fd);
+        step_until(hub, NULL, &hub->ups, 1);
+        assert_int_equal(lifeline_pid(hub->line), tcp ? 0 : child);
+        assert_int_equal(read(sent_fd, &byte, 1), 1);
+        close(sent_fd);
+        if (!tcp) /* it dies with something unread, which makes our next read fail once */
+            assert_int_equal(send_number(hub->line, 0, 64), 0);
+        assert_true(hub->controls < BURST); /* the rest is unread at its death */
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        step_until(hub, NULL, &hub->downs, 1);
+        assert_int_equal(hub->reason, -EPIPE);
+        assert_int_equal(hub->controls, BURST);
+        assert_false(hub->disordered);
+        assert_true(domain_clean(here.folder) == 2); /* what the child left */
+        hub_close(hub);
+    }
+}
+
+static void draining_handles_what_has_arrived(void **state)
+{
+    struct hub *one = hub_open(&(struct hub_wish){0});
+    struct hub *other = hub_open(&(struct hub_wish){0});
+    connect_both(one, other, false);
+    for (uint32_t i = 0; i < 100; i++)
+        assert_int_equal(send_number(one->line, i, 8), 0);
+    assert_int_equal(lifeline_drain(other->line), 100);
+    assert_int_equal(other->controls, 100);
+    assert_int_equal(lifeline_drain(other->line), 0);
+    other->cut_at = 103;
+    for (uint32_t i = 100; i < 105; i++)
+        assert_int_equal(send_number(one->line, i, 8), 0);
+    struct lifeline *line = other->line;
+    assert_int_equal(lifeline_drain(line), -EPIPE); /* cut inside a callback: no more of it */
+    assert_int_equal(other->controls, 103);
+    assert_int_equal(lifeline_drain(line), -EPIPE);
+    assert_int_equal(other->downs, 0);
+    step_until(other, one, &other->downs, 1);
+    step_until(other, one, &one->downs, 1);
+    hub_close(one);
+    hub_close(other);
+}
+
+static void answers_may_be_sent_from_a_callback(void **state)
+{
+    struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    connect_both(one, other, true);
+    other->echo = true;
+    for (uint32_t i = 0; i < 500; i++)
+        assert_int_equal(send_number(one->line, i, 1000), 0);
+    step_until(one, other, &one->controls, 500);
+    assert_false(one->disordered || other->disordered);
+    hub_close(one);
+    hub_close(other);
+}
+
+static void only_who_knows_the_secret_comes_up(void **state)
+{
+    uint8_t right[LIFELINE_KEY_SIZE] = {1}, wrong[LIFELINE_KEY_SIZE] = {2};
+    const uint8_t *keys[][2] = {{right, wrong}, {NULL, right}, {right, NULL}};
+    for (int tcp = 0; tcp < 2; tcp++) {
+        for (int i = 0; i < 3; i++) {
+            struct hub *one =
+                hub_open(&(struct hub_wish){.address = "127.0.0.1", .key = keys[i][0]});
+            struct hub *other =
+                hub_open(&(struct hub_wish){.address = "127.0.0.1", .key = keys[i][1]});
+            struct place to = other->place;
+            struct lifeline *line;
+            if (tcp)
+                memset(to.host, 0xee, sizeof to.host);
+            assert_int_equal(lifeline_connect(one->lines, &to, &line), 0);
+            step_until(one, other, &one->downs, 1);
+            step_some(other);
+            assert_int_equal(one->reason, -EKEYREJECTED);
+            assert_int_equal(one->ups + other->ups, 0);
+            assert_int_equal(lifelines_garbage(one->lines), 1);
+            assert_int_equal(lifelines_garbage(other->lines), 1);
+            hub_close(one);
+            hub_close(other);
+        }
+        struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1", .key = right});
+        struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1", .key = right});
+        connect_both(one, other, tcp);
+        hub_close(one);
+        hub_close(other);
+    }
+}
+
+static void nobody_there_is_told_as_such(void **state)
+{
+    struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    struct place gone = other->place, local = other->place, elsewhere = other->place;
+    struct lifeline *line;
+    local.family = 0;
+    elsewhere.family = 0;
+    elsewhere.host[0] ^= 1;
+    hub_close(other);
+    const struct place *places[] = {&gone, &local, &elsewhere};
+    const int reasons[] = {-ECONNREFUSED, -ECONNREFUSED, -EHOSTUNREACH};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(lifeline_connect(one->lines, places[i], &line), 0);
+        assert_int_equal(one->downs, i); /* not from inside the call */
+        step_until(one, NULL, &one->downs, i + 1);
+        assert_int_equal(one->reason, reasons[i]);
+    }
+    /* Somebody else's port: not the context we meant. */
+    other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    gone.port = other->place.port;
+    assert_int_equal(lifeline_connect(one->lines, &gone, &line), 0);
+    step_until(one, other, &one->downs, 4);
+    assert_int_equal(one->reason, -ECONNREFUSED);
+    hub_close(other);
+    hub_close(one);
+}
+
+/* On this host, but in another folder: by TCP. */
+static void without_a_common_folder_tcp_is_tried(void **state)
+{
+    struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    char saved[DOMAIN_PATH_MAX];
+    memcpy(saved, here.folder, sizeof saved);
+    assert_int_equal(domain_open(here.folder, "elsewhere", NULL), 0);
+    struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    connect_both(one, other, false);
+    assert_false(lifeline_local(one->line));
+    hub_close(one);
+    hub_close(other);
+    assert_int_equal(rmdir(here.folder), 0);
+    memcpy(here.folder, saved, sizeof saved);
+}
+
+static int raw_connect(const struct hub *hub, bool tcp)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    struct socket_address address;
+    int fd =
+        socket(tcp ? AF_INET : AF_UNIX, (tcp ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    if (tcp) {
+        assert_int_equal(socket_of_place(&hub->place, &address), 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&address.storage, address.size), 0);
+    } else {
+        snprintf(name.sun_path, sizeof name.sun_path, "%s/socket.%016llx", here.folder,
+                 (unsigned long long)hub->place.context);
+        assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
+    }
+    return fd;
+}
+
+/* Has the hub closed its end? What it said before is read and dropped. */
+static bool raw_closed(int fd)
+{
+    char buffer[2048];
+    for (int i = 0; i < 10; i++) {
+        ssize_t got = recv(fd, buffer, sizeof buffer, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN))
+            return true;
+    }
+    return false;
+}
+
+static size_t raw_hello(uint8_t *out, const struct hub *hub, uint16_t version, uint16_t claimed)
+{
+    struct hello hello = {.role = HELLO_CONNECTS, .place = hub->place};
+    size_t size = greeting_write(&hello, out + CONTROL_HEAD_SIZE);
+    out[CONTROL_HEAD_SIZE + 5] = (uint8_t)version;
+    struct control_head head = {.kind = HELLO_GREETING, .size = claimed ? claimed : (uint16_t)size};
+    control_head_write(out, &head);
+    return CONTROL_HEAD_SIZE + size;
+}
+
+static void nonsense_is_cut_and_counted(void **state)
+{
+    unsigned before = scratch_descriptors();
+    for (int tcp = 0; tcp < 2; tcp++) {
+        struct hub *hub = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+        uint8_t bytes[LIFELINE_FRAME_MAX + 64] = {0};
+        int garbage = 0;
+        for (int kind = 0; kind < 8; kind++) {
+            size_t size = raw_hello(bytes, hub, LIFELINE_VERSION, 0);
+            struct control_head head = {.kind = HELLO_PROOF, .size = HELLO_DIGEST};
+            if (kind == 0)
+                entropy_fill(bytes, size = 300);
+            else if (kind == 1)
+                raw_hello(bytes, hub, LIFELINE_VERSION + 1, 0);
+            else if (kind == 2) { /* more than a message holds */
+                bytes[4] = 0xff;
+                bytes[5] = 0xff;
+            } else if (kind == 3) /* a proof before the greeting */
+                control_head_write(bytes, &head), size = CONTROL_HEAD_SIZE + HELLO_DIGEST;
+            else if (kind == 4) /* nobody's context */
+                memset(bytes + CONTROL_HEAD_SIZE + 8, 0, 8);
+            else if (kind == 5) /* a card longer than the rest */
+                bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 1] = 9;
+            else if (kind == 6) /* descriptors announced that do not come */
+                bytes[6] = 1;
+            else if (kind == 7) { /* a card that is all there, and too long */
+                head = (struct control_head){.kind = HELLO_GREETING, .size = HELLO_SIZE_MAX + 1};
+                control_head_write(bytes, &head);
+                bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 2] = (LIFELINE_CARD_MAX + 1) >> 8;
+                bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 1] = (LIFELINE_CARD_MAX + 1) & 0xff;
+                size = CONTROL_HEAD_SIZE + HELLO_SIZE_MAX + 1;
+            }
+            int fd = raw_connect(hub, tcp);
+            assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);
+            step_some(hub);
+            assert_true(raw_closed(fd));
+            close(fd);
+            assert_int_equal(lifelines_garbage(hub->lines), ++garbage);
+        }
+        assert_int_equal(hub->ups + hub->downs, 0);
+        hub_close(hub);
+    }
+    assert_int_equal(scratch_descriptors(), before);
+}
+
+static void surplus_descriptors_are_closed(void **state)
+{
+    enum { MANY = 40 };
+    struct hub *hub = hub_open(&(struct hub_wish){0});
+    uint8_t bytes[LIFELINE_FRAME_MAX];
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int) * MANY)];
+    } room;
+    unsigned before = scratch_descriptors();
+    for (unsigned count = 1; count <= MANY; count += 3) {
+        int fd = raw_connect(hub, false);
+        struct iovec piece = {bytes, raw_hello(bytes, hub, LIFELINE_VERSION, 0)};
+        struct msghdr message = {.msg_iov = &piece,
+                                 .msg_iovlen = 1,
+                                 .msg_control = room.bytes,
+                                 .msg_controllen = CMSG_SPACE(sizeof(int) * count)};
+        memset(&room, 0, sizeof room);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+        for (unsigned i = 0; i < count; i++)
+            memcpy(CMSG_DATA(header) + i * sizeof fd, &fd, sizeof fd);
+        assert_true(sendmsg(fd, &message, MSG_NOSIGNAL) > 0);
+        step_some(hub);
+        close(fd);
+        step_some(hub);
+        assert_int_equal(scratch_descriptors(), before);
+    }
+    assert_true(lifelines_garbage(hub->lines) > 0);
+    hub_close(hub);
+}
+
+static void silence_and_half_messages_time_out(void **state)
+{
+    struct lifelines_counts counts = {0};
+    struct hub *hub =
+        hub_open(&(struct hub_wish){.address = "127.0.0.1", .hello_nsec = 20 * 1000 * 1000});
+    uint8_t bytes[LIFELINE_FRAME_MAX];
+    int silent[2] = {raw_connect(hub, false), raw_connect(hub, true)};
+    int half = raw_connect(hub, true);
+    size_t size = raw_hello(bytes, hub, LIFELINE_VERSION, 0);
+    assert_int_equal(send(half, bytes, size - 1, MSG_NOSIGNAL), size - 1);
+    nsec deadline = clock_after(PATIENCE);
+    while (counts.silent < 3) {
+        assert_true(clock_now() < deadline);
+        poller_step(hub->poller, clock_after(1000000));
+        lifelines_count(hub->lines, &counts);
+    }
+    assert_true(raw_closed(silent[0]) && raw_closed(silent[1]) && raw_closed(half));
+    assert_int_equal(counts.garbage, 0);
+    close(silent[0]);
+    close(silent[1]);
+    close(half);
+    hub_close(hub);
+}
+
+static void a_flood_of_hellos_is_bounded(void **state)
+{
+    enum { FLOOD = LIFELINE_GREETING_MAX + 20 };
+    struct lifelines_counts counts;
+    struct hub *hub = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    int fds[FLOOD], closed = 0;
+    for (int i = 0; i < FLOOD; i++)
+        fds[i] = raw_connect(hub, i % 2);
+    step_some(hub);
+    lifelines_count(hub->lines, &counts);
+    assert_int_equal(counts.surplus, 20);
+    for (int i = 0; i < FLOOD; i++) {
+        closed += raw_closed(fds[i]);
+        close(fds[i]);
+    }
+    assert_int_equal(closed, 20);
+    /* When they are gone there is room again. */
+    step_some(hub);
+    struct hub *other = hub_open(&(struct hub_wish){0});
+    connect_both(other, hub, false);
+    hub_close(other);
+    hub_close(hub);
+}
+
+static void a_full_backlog_is_tried_again(void **state)
+{
+    enum { MANY = 200 }; /* more than the backlog holds */
+    struct hub *one = hub_open(&(struct hub_wish){0});
+    struct hub *other = hub_open(&(struct hub_wish){0});
+    struct lifeline *line;
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(lifeline_connect(one->lines, &other->place, &line), 0);
+    nsec deadline = clock_after(PATIENCE);
+    while (one->ups + one->downs < MANY) {
+        assert_true(clock_now() < deadline);
+        poller_step(other->poller, 0);
+        poller_step(one->poller, clock_after(100000));
+    }
+    assert_true(one->ups > LIFELINE_GREETING_MAX);
+    hub_close(one);
+    hub_close(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(a_hello_tells_each_who_the_other_is),
+                                       TEST(bursts_arrive_whole_and_in_order),
+                                       TEST(descriptors_arrive_and_do_not_leak),
+                                       TEST(over_tcp_descriptors_are_refused),
+                                       TEST(a_killed_peer_is_noticed_after_its_last_words),
+                                       TEST(draining_handles_what_has_arrived),
+                                       TEST(answers_may_be_sent_from_a_callback),
+                                       TEST(only_who_knows_the_secret_comes_up),
+                                       TEST(nobody_there_is_told_as_such),
+                                       TEST(without_a_common_folder_tcp_is_tried),
+                                       TEST(nonsense_is_cut_and_counted),
+                                       TEST(surplus_descriptors_are_closed),
+                                       TEST(silence_and_half_messages_time_out),
+                                       TEST(a_flood_of_hellos_is_bounded),
+                                       TEST(a_full_backlog_is_tried_again)};
+    return cmocka_run_group_tests(tests, begin, end);
+}

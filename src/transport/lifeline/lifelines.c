@@ -1,0 +1,556 @@
+/* lifelines: all connections of a context: its two listening sockets, those
+ * that begin, and the end of each.
+ *
+ * A line is in one of two lists: live, or doomed. Cutting moves it to the
+ * doomed and closes its socket at once; the reaper, a timer and so never below
+ * anybody's stack, tells the owner and frees it.
+ *
+ * Invariant: greeting_count is the number of live incoming lines that are not
+ * up; it stays within LIFELINE_GREETING_MAX. */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "transport/domain.h"
+#include "transport/lifeline/lifeline.h"
+#include "transport/lifeline/lifeline_impl.h"
+#include "transport/routed/attachment.h"
+#include "transport/socket.h"
+
+enum {
+    BACKLOG = 128,
+    ACCEPT_MAX = 16, /* of one readiness */
+    TCP_IDLE_SEC = 2,
+    TCP_PROBES = 4,
+    TCP_TIMEOUT_MSEC = 6000,
+};
+
+#define HELLO_NSEC (5 * NSEC_PER_SEC)
+#define RETRY_NSEC (2 * 1000 * 1000LL)   /* the peer's backlog is full */
+#define REST_NSEC  (100 * 1000 * 1000LL) /* no descriptor to accept with */
+#define FAR        (NSEC_NEVER - 1)      /* set, and never due */
+
+/* ---- one line's beginning and end ---- */
+
+static void lifeline_late(void *owner);
+
+int lifeline_new(struct lifelines *lines, int fd, bool local, struct lifeline **out)
+{
+    struct lifeline *line = array_new(1, sizeof *line);
+    if (!line)
+        return -ENOMEM;
+    line->lines = lines;
+    line->fd = fd;
+    line->local = local;
+    line->queue_end = &line->queue;
+    line->deadline = clock_after(lines->hello_nsec);
+    line->timer = (struct poller_timer){.fired = lifeline_late, .owner = line};
+    int result = poller_set(lines->poller, &line->timer, line->deadline);
+    if (result) {
+        free(line);
+        return result;
+    }
+    line->next = lines->live;
+    if (line->next)
+        line->next->previous = line;
+    lines->live = line;
+    *out = line;
+    return 0;
+}
+
+static void lifeline_shut(struct lifeline *line)
+{
+    poller_remove(line->lines->poller, line->watch);
+    line->watch = NULL;
+    poller_unset(line->lines->poller, &line->timer);
+    if (line->fd >= 0)
+        close(line->fd);
+    line->fd = -1;
+    lifeline_queue_clear(line);
+    line->out_wanted = false;
+}
+
+void lifeline_free(struct lifeline *line)
+{
+    free(line->hello);
+    free(line);
+}
+
+void lifeline_cut(struct lifeline *line, int reason)
+{
+    struct lifelines *lines = line->lines;
+    if (line->state == LIFELINE_DOWN)
+        return;
+    if (!line->outgoing && line->state != LIFELINE_UP)
+        lines->greeting_count--;
+    line->state = LIFELINE_DOWN;
+    line->reason = reason;
+    lifeline_shut(line);
+
+    if (line->previous)
+        line->previous->next = line->next;
+    else
+        lines->live = line->next;
+    if (line->next)
+        line->next->previous = line->previous;
+    line->next = line->previous = NULL;
+    *lines->doomed_end = line;
+    lines->doomed_end = &line->next;
+    int result = poller_set(lines->poller, &lines->reaper, 0);
+    assert(result == 0); /* it was set already */
+}
+
+static void lifelines_reap(void *owner)
+{
+    struct lifelines *lines = owner;
+    int result = poller_set(lines->poller, &lines->reaper, FAR);
+    assert(result == 0);
+    struct lifeline *line = lines->doomed;
+    lines->doomed = NULL;
+    lines->doomed_end = &lines->doomed;
+    while (line) {
+        struct lifeline *next = line->next;
+        if (line->known)
+            lines->events->down(lines->owner, line, line->reason);
+        lifeline_free(line);
+        line = next;
+    }
+}
+
+/* ---- connecting ---- */
+
+static int unix_address(const struct lifelines *lines, uint64_t context, struct sockaddr_un *out)
+{
+    *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+    int size = snprintf(out->sun_path, sizeof out->sun_path, "%s/socket.%016llx", lines->folder,
+                        (unsigned long long)context);
+    return size < (int)sizeof out->sun_path ? 0 : -ENAMETOOLONG;
+}
+
+/* The kernel says who is there. Another user has no business here; root has
+ * the whole machine anyway. */
+static int unix_check_peer(struct lifeline *line)
+{
+    struct ucred who;
+    socklen_t size = sizeof who;
+    if (getsockopt(line->fd, SOL_SOCKET, SO_PEERCRED, &who, &size))
+        return -errno;
+    if (who.uid != geteuid() && who.uid != 0)
+        return -EPERM;
+    line->pid = (int)who.pid;
+    return 0;
+}
+
+static void tcp_settle(int fd)
+{
+    int on = 1, idle = TCP_IDLE_SEC, probes = TCP_PROBES, timeout = TCP_TIMEOUT_MSEC;
+    /* Each only sharpens what works without it. */
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &on, sizeof on);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof probes);
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, sizeof timeout);
+}
+
+/* Takes over the descriptor as the line's. */
+static int line_watch(struct lifeline *line, int fd, uint32_t events)
+{
+    line->fd = fd;
+    return poller_add(line->lines->poller, fd, events, lifeline_ready, line, &line->watch);
+}
+
+/* 0 connected, -EINPROGRESS to be tried again, or why not. */
+static int unix_connect(struct lifeline *line)
+{
+    struct sockaddr_un address;
+    int result = unix_address(line->lines, line->to.context, &address);
+    if (result)
+        return result;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    if (connect(fd, (struct sockaddr *)&address, sizeof address)) {
+        result = -errno;
+        close(fd);
+        return result == -EAGAIN ? -EINPROGRESS : result;
+    }
+    line->local = true;
+    result = line_watch(line, fd, EPOLLIN | EPOLLRDHUP);
+    return result ? result : unix_check_peer(line);
+}
+
+/* 0: connecting. */
+static int tcp_connect(struct lifeline *line)
+{
+    struct socket_address address;
+    int result = socket_of_place(&line->to, &address);
+    if (result)
+        return -EHOSTUNREACH;
+    int fd = socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    tcp_settle(fd);
+    if (connect(fd, (struct sockaddr *)&address.storage, address.size) && errno != EINPROGRESS) {
+        result = -errno;
+        close(fd);
+        return result;
+    }
+    line->local = false;
+    return line_watch(line, fd, EPOLLOUT);
+}
+
+/* Through our server's node. To this file a line of the fabric is a stream as any other. */
+static int fabric_connect(struct lifeline *line)
+{
+    struct attachment *attachment = line->lines->attachment;
+    struct relay_address to;
+    int fd;
+    if (!attachment)
+        return -EHOSTUNREACH;
+    relay_address_read(&to, line->to.address);
+    int result = attachment_connect(attachment, &to, &fd);
+    if (result)
+        return result;
+    line->local = false;
+    return line_watch(line, fd, EPOLLOUT);
+}
+
+static void line_begin(struct lifeline *line)
+{
+    int result = -ENOENT;
+    if (place_is_here(&line->to) && !line->lines->fabric_only)
+        result = unix_connect(line);
+    if (result == -EINPROGRESS) {
+        nsec again = clock_after(RETRY_NSEC);
+        result = poller_set(line->lines->poller, &line->timer,
+                            again < line->deadline ? again : line->deadline);
+        assert(result == 0); /* it was set already, or is being called */
+        return;
+    }
+    if (result == 0) {
+        lifeline_greet(line);
+        return;
+    }
+    if (result == -ENOENT || result == -ECONNREFUSED) {
+        int other = line->to.family == PLACE_FABRIC ? fabric_connect(line) : tcp_connect(line);
+        if (other == 0)
+            return;
+        bool tried = other != -EHOSTUNREACH || !place_is_here(&line->to);
+        result = tried ? other : -ECONNREFUSED;
+    }
+    lifeline_cut(line, result);
+}
+
+int lifeline_connect(struct lifelines *lines, const struct place *to, struct lifeline **out)
+{
+    struct lifeline *line;
+    int result = lifeline_new(lines, -1, false, &line);
+    if (result)
+        return result;
+    line->outgoing = true;
+    line->known = true;
+    line->to = *to;
+    line_begin(line);
+    *out = line;
+    return 0;
+}
+
+bool lifelines_reach(const struct lifelines *lines, const struct place *place)
+{
+    bool straight = place_is_here(place) && !lines->fabric_only;
+    return straight || place->family != PLACE_FABRIC || !lines->attachment ||
+           attachment_is_up(lines->attachment);
+}
+
+/* The line's timer: another try, room for descriptors, or too late. */
+static void lifeline_late(void *owner)
+{
+    struct lifeline *line = owner;
+    if (line->state == LIFELINE_UP) {
+        lifeline_flush(line);
+    } else if (clock_now() < line->deadline) {
+        int result = poller_set(line->lines->poller, &line->timer, line->deadline);
+        if (result)
+            lifeline_cut(line, result);
+        else if (line->fd < 0)
+            line_begin(line);
+    } else {
+        line->lines->counts.silent++;
+        lifeline_cut(line, -ETIMEDOUT);
+    }
+}
+
+/* ---- listening ---- */
+
+static void line_accept(struct lifelines *lines, int fd, bool local)
+{
+    struct lifeline *line;
+    if (lines->greeting_count >= LIFELINE_GREETING_MAX) {
+        lines->counts.surplus++;
+        close(fd);
+        return;
+    }
+    if (lifeline_new(lines, fd, local, &line)) {
+        close(fd);
+        return;
+    }
+    lines->greeting_count++;
+    line->state = LIFELINE_GREETING;
+    int result = local ? unix_check_peer(line) : 0;
+    if (!local)
+        tcp_settle(fd);
+    if (!result)
+        result = line_watch(line, fd, EPOLLIN | EPOLLRDHUP);
+    if (result)
+        lifeline_cut(line, result);
+}
+
+/* Stops or resumes listening: without a descriptor to accept with the socket
+ * stays readable, and we would spin. */
+static void lifelines_listen(struct lifelines *lines, bool on)
+{
+    uint32_t events = on ? EPOLLIN : 0;
+    int result = lines->unix_watch ? poller_change(lines->poller, lines->unix_watch, events) : 0;
+    if (!result && lines->tcp_watch)
+        result = poller_change(lines->poller, lines->tcp_watch, events);
+    if (!result)
+        result = poller_set(lines->poller, &lines->rest, on ? FAR : clock_after(REST_NSEC));
+    assert(result == 0); /* all three exist already */
+}
+
+static void lifelines_resume(void *owner)
+{
+    struct lifelines *lines = owner;
+    int result = poller_set(lines->poller, &lines->rest, FAR);
+    assert(result == 0);
+    lifelines_listen(lines, true);
+}
+
+static void lifelines_accept(struct lifelines *lines, int listener, bool local)
+{
+    for (int i = 0; i < ACCEPT_MAX; i++) {
+        int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd >= 0) {
+            line_accept(lines, fd, local);
+            continue;
+        }
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+            lifelines_listen(lines, false);
+        else if (errno == ECONNABORTED || errno == EINTR)
+            continue;
+        return;
+    }
+}
+
+static void unix_ready(void *owner, uint32_t events)
+{
+    struct lifelines *lines = owner;
+    lifelines_accept(lines, lines->unix_fd, true);
+}
+
+static void tcp_ready(void *owner, uint32_t events)
+{
+    struct lifelines *lines = owner;
+    lifelines_accept(lines, lines->tcp_fd, false);
+}
+
+static void fabric_accepted(void *owner, int fd)
+{
+    line_accept(owner, fd, false);
+}
+
+/* Where we can be reached from elsewhere: by IP if we have an address, else by the fabric. */
+static void fabric_listen(struct lifelines *lines)
+{
+    struct relay_address address = attachment_address(lines->attachment);
+    attachment_on_line(lines->attachment, fabric_accepted, lines);
+    if (lines->place.family && lines->place.family != PLACE_FABRIC)
+        return;
+    lines->place.family = PLACE_FABRIC;
+    relay_address_write(&address, lines->place.address);
+}
+
+void lifelines_renew(struct lifelines *lines, struct place *place)
+{
+    fabric_listen(lines);
+    *place = lines->place;
+    for (struct lifeline *line = lines->live, *next; line; line = next) {
+        next = line->next;
+        if (line->state != LIFELINE_UP)
+            lifeline_cut(line, -EPIPE); /* it may have said what is not true any more */
+    }
+}
+
+static void context_name(const struct lifelines *lines, char name[DOMAIN_FILE_MAX])
+{
+    snprintf(name, DOMAIN_FILE_MAX, "context.%016llx", (unsigned long long)lines->place.context);
+}
+
+static int unix_listen(struct lifelines *lines, struct why *why)
+{
+    struct sockaddr_un address;
+    char name[DOMAIN_FILE_MAX];
+    context_name(lines, name);
+    lines->lock_fd = domain_file_lock(lines->folder, name);
+    if (lines->lock_fd < 0)
+        return why_fail(why, lines->lock_fd, "cannot lock %s/%s: %s", lines->folder, name,
+                        strerror(-lines->lock_fd));
+    int result = unix_address(lines, lines->place.context, &address);
+    if (result)
+        return why_fail(why, result, "the folder %s has too long a path", lines->folder);
+    (void)unlink(address.sun_path); /* of a dead one with our number: we hold its lock */
+    lines->unix_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (lines->unix_fd < 0 || bind(lines->unix_fd, (struct sockaddr *)&address, sizeof address) ||
+        listen(lines->unix_fd, BACKLOG))
+        result = -errno;
+    if (!result)
+        result = poller_add(lines->poller, lines->unix_fd, EPOLLIN, unix_ready, lines,
+                            &lines->unix_watch);
+    return result ? why_fail(why, result, "cannot listen on %s: %s", address.sun_path,
+                             strerror(-result))
+                  : 0;
+}
+
+static int tcp_listen(struct lifelines *lines, const char *text, struct why *why)
+{
+    struct socket_address address;
+    int result = socket_parse(text, &address);
+    if (result)
+        return why_fail(why, result, "'%.64s' is not an IP address of one interface", text);
+    lines->tcp_fd =
+        socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (lines->tcp_fd < 0 ||
+        bind(lines->tcp_fd, (struct sockaddr *)&address.storage, address.size) ||
+        listen(lines->tcp_fd, BACKLOG))
+        result = -errno;
+    if (!result)
+        result = socket_local(lines->tcp_fd, &address);
+    if (!result)
+        result =
+            poller_add(lines->poller, lines->tcp_fd, EPOLLIN, tcp_ready, lines, &lines->tcp_watch);
+    if (result)
+        return why_fail(why, result, "cannot listen on %s: %s", text, strerror(-result));
+    socket_to_place(&address, &lines->place);
+    return 0;
+}
+
+/* ---- all of them ---- */
+
+int lifelines_open(struct lifelines **out, const struct lifelines_config *config,
+                   struct place *place, struct why *why)
+{
+    assert(config->context && config->card_size <= LIFELINE_CARD_MAX);
+    struct lifelines *lines = array_new(1, sizeof *lines);
+    if (!lines || sodium_init() < 0) {
+        free(lines);
+        return why_fail(why, -ENOMEM, "not enough memory");
+    }
+    lines->poller = config->poller;
+    lines->attachment = config->attachment;
+    lines->fabric_only = config->fabric_only;
+    lines->events = config->events;
+    lines->owner = config->owner;
+    lines->card = config->card;
+    lines->card_size = config->card_size;
+    lines->hello_nsec = config->hello_nsec ? config->hello_nsec : HELLO_NSEC;
+    lines->keyed = config->key != NULL;
+    if (config->key)
+        memcpy(lines->key, config->key, sizeof lines->key);
+    lines->lock_fd = lines->unix_fd = lines->tcp_fd = -1;
+    lines->doomed_end = &lines->doomed;
+    lines->place.context = config->context;
+    place_host(lines->place.host);
+    lines->reaper = (struct poller_timer){.fired = lifelines_reap, .owner = lines};
+    lines->rest = (struct poller_timer){.fired = lifelines_resume, .owner = lines};
+    int result = 0;
+    if (snprintf(lines->folder, sizeof lines->folder, "%s", config->folder) >=
+        (int)sizeof lines->folder)
+        result = why_fail(why, -ENAMETOOLONG, "the folder %s has too long a path", config->folder);
+    if (!result && (poller_set(lines->poller, &lines->reaper, FAR) ||
+                    poller_set(lines->poller, &lines->rest, FAR)))
+        result = why_fail(why, -ENOMEM, "not enough memory");
+    if (!result)
+        result = unix_listen(lines, why);
+    if (!result && config->address)
+        result = tcp_listen(lines, config->address, why);
+    if (!result && lines->attachment)
+        fabric_listen(lines);
+    if (result) {
+        lifelines_close(lines);
+        return result;
+    }
+    *place = lines->place;
+    *out = lines;
+    return 0;
+}
+
+static void socket_end(struct poller *poller, struct poller_watch *watch, int fd)
+{
+    poller_remove(poller, watch);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* The socket's name goes before its owner's file, and that before the lock. If the folder was
+ * removed under us both names may be another's by now, with the same number. */
+static void names_remove(struct lifelines *lines)
+{
+    struct sockaddr_un address;
+    char name[DOMAIN_FILE_MAX], path[sizeof lines->folder + DOMAIN_FILE_MAX];
+    if (lines->lock_fd < 0)
+        return;
+    context_name(lines, name);
+    if (domain_file_named(lines->folder, name, lines->lock_fd)) {
+        if (!unix_address(lines, lines->place.context, &address))
+            (void)unlink(address.sun_path);
+        snprintf(path, sizeof path, "%s/%s", lines->folder, name);
+        (void)unlink(path);
+    }
+    close(lines->lock_fd);
+}
+
+void lifelines_close(struct lifelines *lines)
+{
+    if (!lines)
+        return;
+    if (lines->attachment)
+        attachment_on_line(lines->attachment, NULL, NULL);
+    while (lines->live) {
+        struct lifeline *line = lines->live;
+        lines->live = line->next;
+        lifeline_shut(line);
+        lifeline_free(line);
+    }
+    while (lines->doomed) {
+        struct lifeline *line = lines->doomed;
+        lines->doomed = line->next;
+        lifeline_free(line);
+    }
+    socket_end(lines->poller, lines->unix_watch, lines->unix_fd);
+    socket_end(lines->poller, lines->tcp_watch, lines->tcp_fd);
+    names_remove(lines);
+    poller_unset(lines->poller, &lines->reaper);
+    poller_unset(lines->poller, &lines->rest);
+    sodium_memzero(lines->key, sizeof lines->key);
+    free(lines);
+}
+
+void lifelines_count(const struct lifelines *lines, struct lifelines_counts *counts)
+{
+    *counts = lines->counts;
+}
+
+uint64_t lifelines_garbage(const struct lifelines *lines)
+{
+    return lines->counts.garbage;
+}

@@ -1,0 +1,218 @@
+/* channel: the memory is two pages of bells, the program's and the node's, then the ring from the
+ * program to the node, then the one back. A message's kind travels in the frame's head.
+ *
+ * Nobody waits for room: a message that finds none is refused, and whoever said it says it again or
+ * does not. So credit rings no bell. */
+#include "transport/ring/channel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "transport/memfile.h"
+#include "transport/ring/ring.h"
+#include "transport/wake/doorbell.h"
+
+enum {
+    BELL_SPACE = 128, /* two lines: who rings does not disturb who is rung by the other bell */
+    SLOTS = 512,
+    BYTES = 512 * 1024,     /* a window of frames for one peer, and another on its way */
+    SLOTS_MAX = 1024,       /* that a node gives room to ... */
+    BYTES_MAX = 1024 * 1024 /* ... for one program */
+};
+static_assert(CHANNEL_MESSAGE_MAX == FRAME_BODY_MAX, "a message is a frame");
+static_assert(BELL_SPACE >= DOORBELL_PLACED_SIZE, "a bell has room");
+
+struct channel {
+    struct memfile file;
+    struct ring_shape shape;
+    int socket;   /* borrowed */
+    bool is_node; /* else the program's end */
+    struct doorbell bell;
+    struct ringer ringer;
+    struct ring_sender out;
+    struct ring_receiver in;
+};
+
+static size_t channel_size(const struct ring_shape *shape)
+{
+    return 2 * BELL_SPACE + 2 * ring_size(shape);
+}
+
+/* Of a file that is mapped. */
+static int channel_begin(struct channel *channel)
+{
+    uint8_t *base = channel->file.base, *rings = base + 2 * BELL_SPACE;
+    size_t there = ring_size(&channel->shape) * channel->is_node;
+    size_t back = ring_size(&channel->shape) * !channel->is_node;
+    doorbell_open_on(&channel->bell, base + BELL_SPACE * channel->is_node);
+    int result = ring_sender_init(&channel->out, rings + there, &channel->shape);
+    return result ? result : ring_receiver_init(&channel->in, rings + back, &channel->shape);
+}
+
+/* The peer has opened its bell by now: what the page says of it holds. */
+void channel_agree(struct channel *channel)
+{
+    uint8_t *base = channel->file.base;
+    ringer_open_on(&channel->ringer, base + BELL_SPACE * !channel->is_node);
+    channel->ringer.event_fd = channel->socket;
+    close(channel->file.fd); /* the mapping keeps the memory */
+    channel->file.fd = -1;
+}
+
+static struct channel *channel_new(int socket, bool is_node)
+{
+    struct channel *channel = array_new(1, sizeof *channel);
+    if (!channel)
+        return NULL;
+    channel->file.fd = -1;
+    channel->ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
+    channel->socket = socket;
+    channel->is_node = is_node;
+    return channel;
+}
+
+int channel_open(struct channel **out, int socket)
+{
+    struct channel *channel = channel_new(socket, false);
+    if (!channel)
+        return -ENOMEM;
+    channel->shape = ring_shape_make(SLOTS, BYTES);
+    int result = memfile_open(&channel->file, "weft-channel", channel_size(&channel->shape));
+    if (!result)
+        result = channel_begin(channel);
+    if (result) {
+        channel_close(channel);
+        return result;
+    }
+    *out = channel;
+    return 0;
+}
+
+int channel_map(struct channel **out, int file, const struct attach_ask *ask, int socket)
+{
+    const struct ring_shape shape = {ask->slots, ask->bytes};
+    bool valid = ring_shape_valid(&shape) && shape.slots <= SLOTS_MAX && shape.bytes <= BYTES_MAX;
+    struct channel *channel = valid ? channel_new(socket, true) : NULL;
+    if (!channel) {
+        if (file >= 0)
+            close(file);
+        return valid ? -ENOMEM : -EINVAL;
+    }
+    channel->shape = shape;
+    int result = memfile_map(&channel->file, file, channel_size(&shape), 1);
+    if (!result)
+        result = channel_begin(channel);
+    if (result) {
+        channel_close(channel);
+        return result;
+    }
+    channel_agree(channel);
+    *out = channel;
+    return 0;
+}
+
+void channel_close(struct channel *channel)
+{
+    if (!channel)
+        return;
+    channel->ringer.event_fd = -1; /* borrowed */
+    ringer_close(&channel->ringer);
+    doorbell_close(&channel->bell);
+    ring_sender_fini(&channel->out);
+    ring_receiver_fini(&channel->in);
+    memfile_close(&channel->file);
+    free(channel);
+}
+
+/* ---- the descriptor on its way ---- */
+
+union file_room {
+    struct cmsghdr align;
+    uint8_t bytes[CMSG_SPACE(sizeof(int))];
+};
+
+int channel_offer(const struct channel *channel)
+{
+    uint8_t ask[ATTACH_ASK_SIZE];
+    union file_room room = {0};
+    struct iovec piece = {ask, sizeof ask};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = room.bytes,
+                             .msg_controllen = sizeof room.bytes};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &channel->file.fd, sizeof(int));
+    attach_ask_write(&(struct attach_ask){channel->shape.slots, channel->shape.bytes}, ask);
+    return sendmsg(channel->socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
+/* There is room for one: the system closes what comes beyond. */
+ssize_t channel_recv(int socket, void *bytes, size_t size, int *file)
+{
+    union file_room room;
+    struct iovec piece = {bytes, size};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = room.bytes,
+                             .msg_controllen = sizeof room.bytes};
+    *file = -1;
+    ssize_t got = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    struct cmsghdr *header = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+        header->cmsg_len == CMSG_LEN(sizeof(int)))
+        memcpy(file, CMSG_DATA(header), sizeof(int));
+    return got;
+}
+
+/* ---- messages ---- */
+
+int channel_say(struct channel *channel, uint16_t kind, const struct iovec *pieces, unsigned count)
+{
+    const struct frame_head head = {.kind = kind};
+    int result = ring_push(&channel->out, &head, pieces, count);
+    if (!result)
+        ringer_ring(&channel->ringer);
+    return result;
+}
+
+int channel_take(struct channel *channel, struct channel_message *out, void *bytes)
+{
+    struct frame frame;
+    bool credit; /* nobody waits for it */
+    int count = ring_pull(&channel->in, &frame, 1, &credit);
+    if (count <= 0)
+        return count;
+    out->kind = frame.head.kind;
+    out->size = frame.size;
+    memcpy(bytes, frame.body, frame.size);
+    (void)ring_release(&channel->in, &frame);
+    return 1;
+}
+
+bool channel_waiting(const struct channel *channel)
+{
+    return ring_waiting(&channel->in);
+}
+
+void channel_arm(struct channel *channel)
+{
+    doorbell_arm(&channel->bell);
+}
+
+void channel_fence(const struct channel *channel)
+{
+    doorbell_fence(&channel->bell);
+}
+
+void channel_disarm(struct channel *channel)
+{
+    doorbell_disarm(&channel->bell);
+}

@@ -1,0 +1,67 @@
+#pragma once
+/* attachment_impl: what the files of the attachment share.
+ *   attachment.c        the way to the node and back, frames
+ *   attachment_open.c   how it begins and ends
+ *   attachment_lines.c  lines: streams between descriptors of ours and programs elsewhere */
+
+#include "base/list.h"
+#include "transport/ring/channel.h"
+#include "transport/routed/attachment.h"
+
+#define ATTACHMENT_BATCH 16
+#define ATTACHMENT_FAR   (NSEC_NEVER - 1) /* of timers: set, and never due */
+
+static_assert(ATTACHMENT_BATCH * RELAY_SIZE_MAX >= CHANNEL_MESSAGE_MAX, "one fits the buffers");
+
+/* See attachment_open.c. */
+enum attachment_stage { ATTACHMENT_GONE, ATTACHMENT_OFFERING, ATTACHMENT_ASKING, ATTACHMENT_UP };
+
+struct attachment {
+    struct poller *poller;
+    char *path; /* the node's socket; owned */
+    enum attachment_stage stage;
+    bool waits;                /* in attachment_open; else nothing may block */
+    struct poller_timer retry; /* the next attempt, or the end of this one; always set */
+    nsec retry_wait;           /* before it; 0: it is up */
+    attachment_turned *turned;
+    void *turned_owner;
+    int fd;
+    struct channel *channel; /* NULL: all goes by the socket */
+    struct channel *offered; /* one that the node has not taken yet */
+    bool lost;               /* the node hung up, and is not back yet */
+    bool broken;             /* the node wrote nonsense into the channel */
+    bool watched;
+    struct poller_timer again; /* there may be more in the channel; always set */
+    struct poller_watch *watch;
+    struct relay_address address;
+    attachment_frame *frame;
+    void *frame_owner;
+    attachment_accepted *accepted;
+    void *accepted_owner;
+    struct list lines; /* struct line */
+    uint32_t line_count;
+    struct poller_timer timer; /* of the lines; always set */
+    uint8_t *buffers;          /* ATTACHMENT_BATCH messages */
+    struct attachment_counts counts;
+};
+
+/* Sends; false: the node has no room for it now. */
+bool attachment_say(struct attachment *attachment, const struct relay_address *to, uint8_t kind,
+                    const struct iovec *pieces, unsigned count);
+
+void attachment_ready(void *owner, uint32_t events); /* of the socket */
+void attachment_again(void *owner);
+
+/* attachment_open.c */
+void attachment_attempt(struct attachment *attachment); /* something came while it is lost */
+void attachment_rise(struct attachment *attachment);
+void attachment_hang_up(struct attachment *attachment);
+void attachment_call_again(struct attachment *attachment); /* hangs up, and tries anew in a while */
+
+/* attachment_lines.c */
+MUST_CHECK int lines_open(struct attachment *attachment);
+void lines_close(struct attachment *attachment);
+void lines_heard(struct attachment *attachment, const struct relay_message *message);
+void lines_absent(struct attachment *attachment, const struct relay_address *address);
+void lines_server(struct attachment *attachment, uint32_t server, bool up);
+void lines_lost(struct attachment *attachment); /* all of them */

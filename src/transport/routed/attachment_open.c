@@ -1,0 +1,313 @@
+/* attachment_open: how an attachment begins, ends, and begins again.
+ *
+ *   GONE --connect, offer memory--> OFFERING --taken--> ask --> ASKING --address--> UP
+ *    ^                                 |                 ^                          |
+ *    |                                 +--refused: connect                          |
+ *    +---- refused, silent, hung up: once more after a while, which doubles --------+
+ *
+ * A program offers its node shared memory; if the node does not take it, all goes by the socket.
+ * attachment_open waits until it is UP; from then on the poller does all of it, and the program
+ * goes on meanwhile without a way to others. `lost` in all states but UP. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "transport/routed/attachment_impl.h"
+
+#define ANSWER_NSEC    (5 * NSEC_PER_SEC)   /* a node that does not answer for so long is no node */
+#define RETRY_NSEC     (50 * 1000 * 1000LL) /* until a node that has gone is called again ... */
+#define RETRY_NSEC_MAX (1 * NSEC_PER_SEC)   /* ... and between two calls at last */
+
+enum { BUFFER_BYTES = 1024 * 1024 /* asked for */, SERVICE_SIZE = 2 };
+
+/* A path may be longer than an address holds: then its folder is opened, and the address is by way
+ * of that. */
+static int path_address(const char *path, struct sockaddr_un *address, int *folder_fd)
+{
+    const char *slash = strrchr(path, '/');
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    *folder_fd = -1;
+    if (strlen(path) < sizeof address->sun_path) {
+        memcpy(address->sun_path, path, strlen(path));
+        return 0;
+    }
+    char *folder = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+    if (!folder)
+        return -ENAMETOOLONG;
+    *folder_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int result = *folder_fd < 0 ? -errno : 0;
+    free(folder);
+    if (!result && snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d%s",
+                            *folder_fd, slash) >= (int)sizeof address->sun_path)
+        result = -ENAMETOOLONG;
+    return result;
+}
+
+int node_connect(const char *path, bool wait)
+{
+    struct sockaddr_un address;
+    int bytes = BUFFER_BYTES, folder;
+    int result = path_address(path, &address, &folder);
+    int type = SOCK_SEQPACKET | SOCK_CLOEXEC | (wait ? 0 : SOCK_NONBLOCK);
+    int fd = result ? -1 : socket(AF_UNIX, type, 0);
+    if (!result && (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address)))
+        result = -errno;
+    if (folder >= 0)
+        close(folder);
+    if (!result) {
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
+nsec node_again(nsec *wait)
+{
+    nsec doubled = 2 * *wait < RETRY_NSEC_MAX ? 2 * *wait : RETRY_NSEC_MAX;
+    *wait = *wait ? doubled : RETRY_NSEC;
+    return clock_after(*wait);
+}
+
+/* ---- one attempt: 0 under way, 1 done, else why not ---- */
+
+static int address_ask(struct attachment *attachment)
+{
+    uint8_t request[SERVICE_SIZE + RELAY_HEAD_SIZE] = {RELAY_SERVICE >> 8, RELAY_SERVICE & 0xff};
+    const struct iovec piece = {request + SERVICE_SIZE, RELAY_HEAD_SIZE};
+    relay_write(&(struct relay_message){.operation = RELAY_ATTACH}, request + SERVICE_SIZE);
+    attachment->stage = ATTACHMENT_ASKING;
+    if (!attachment->channel)
+        return send(attachment->fd, request, sizeof request, MSG_NOSIGNAL) < 0 ? -errno : 0;
+    channel_arm(attachment->channel); /* first, so that the answer rings */
+    channel_fence(attachment->channel);
+    return channel_say(attachment->channel, RELAY_SERVICE, &piece, 1);
+}
+
+static int attempt_begin(struct attachment *attachment, bool memory)
+{
+    int result = node_connect(attachment->path, attachment->waits);
+    if (result < 0)
+        return result;
+    attachment->fd = result;
+    result = poller_set(attachment->poller, &attachment->retry, clock_after(ANSWER_NSEC));
+    assert(result == 0); /* it is set, or is being called */
+    result = poller_add(attachment->poller, attachment->fd, EPOLLIN, attachment_ready, attachment,
+                        &attachment->watch);
+    if (result)
+        return result;
+    if (!memory || channel_open(&attachment->offered, attachment->fd) ||
+        channel_offer(attachment->offered))
+        return address_ask(attachment);
+    attachment->stage = ATTACHMENT_OFFERING;
+    return 0;
+}
+
+void attachment_hang_up(struct attachment *attachment)
+{
+    poller_remove(attachment->poller, attachment->watch);
+    channel_close(attachment->offered);
+    channel_close(attachment->channel);
+    if (attachment->fd >= 0)
+        close(attachment->fd);
+    attachment->watch = NULL;
+    attachment->offered = attachment->channel = NULL;
+    attachment->fd = -1;
+    attachment->stage = ATTACHMENT_GONE;
+}
+
+/* It may also have hung up, or say nothing at all. */
+static int memory_refused(struct attachment *attachment)
+{
+    attachment_hang_up(attachment);
+    return attempt_begin(attachment, false);
+}
+
+/* The next message by the socket: its size, -EAGAIN there is none, or why there will be none. */
+static ssize_t socket_next(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
+{
+    for (;;) {
+        ssize_t size = recv(attachment->fd, bytes, CHANNEL_MESSAGE_MAX, MSG_DONTWAIT);
+        if (size > 1)
+            return size;
+        if (size == 0)
+            return -ECONNREFUSED;
+        if (size < 0 && errno != EINTR)
+            return -errno; /* else a ring */
+    }
+}
+
+static int offer_step(struct attachment *attachment)
+{
+    uint8_t answer[CHANNEL_MESSAGE_MAX];
+    uint16_t status;
+    ssize_t size = socket_next(attachment, answer);
+    if (size == -EAGAIN)
+        return 0;
+    if (size < 0 || attach_answer_read(&status, answer, (size_t)size) || status)
+        return memory_refused(attachment);
+    channel_agree(attachment->offered);
+    attachment->channel = attachment->offered;
+    attachment->offered = NULL;
+    return address_ask(attachment);
+}
+
+/* By either way; as socket_next. */
+static ssize_t message_next(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
+{
+    struct channel_message message;
+    ssize_t size = socket_next(attachment, bytes);
+    if (size != -EAGAIN || !attachment->channel)
+        return size;
+    channel_arm(attachment->channel); /* behind the rings that were taken, before the look */
+    channel_fence(attachment->channel);
+    int result = channel_take(attachment->channel, &message, bytes);
+    return result <= 0 ? (result ? result : -EAGAIN) : (ssize_t)message.size;
+}
+
+static int ask_step(struct attachment *attachment)
+{
+    uint8_t answer[CHANNEL_MESSAGE_MAX];
+    struct relay_message message;
+    for (;;) {
+        ssize_t size = message_next(attachment, answer);
+        if (size < 0)
+            return size == -EAGAIN ? 0 : (int)size;
+        if (relay_read(&message, answer, (size_t)size))
+            return -EPROTO;
+        if (message.operation != RELAY_ATTACHED)
+            continue; /* a server went or came */
+        attachment->address = message.to;
+        return message.to.program ? 1 : -EUSERS;
+    }
+}
+
+static int attempt_step(struct attachment *attachment)
+{
+    return attachment->stage == ATTACHMENT_OFFERING ? offer_step(attachment) : ask_step(attachment);
+}
+
+/* No answer. */
+static int attempt_late(struct attachment *attachment)
+{
+    return attachment->stage == ATTACHMENT_OFFERING ? memory_refused(attachment) : -ETIMEDOUT;
+}
+
+/* ---- again and again ---- */
+
+void attachment_call_again(struct attachment *attachment)
+{
+    attachment_hang_up(attachment);
+    int result =
+        poller_set(attachment->poller, &attachment->retry, node_again(&attachment->retry_wait));
+    assert(result == 0); /* it is set, or is being called */
+}
+
+static void attempt_settle(struct attachment *attachment, int result)
+{
+    if (result < 0)
+        attachment_call_again(attachment);
+    if (result <= 0)
+        return;
+    attachment_rise(attachment);
+    if (attachment->turned)
+        attachment->turned(attachment->turned_owner, true);
+}
+
+void attachment_attempt(struct attachment *attachment)
+{
+    attempt_settle(attachment, attempt_step(attachment));
+}
+
+static void attachment_retry(void *owner)
+{
+    struct attachment *attachment = owner;
+    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    assert(result == 0); /* its place is free still */
+    attempt_settle(attachment, attachment->stage == ATTACHMENT_GONE
+                                   ? attempt_begin(attachment, true)
+                                   : attempt_late(attachment));
+}
+
+void attachment_rise(struct attachment *attachment)
+{
+    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    assert(result == 0); /* it is set already */
+    attachment->stage = ATTACHMENT_UP;
+    attachment->retry_wait = 0;
+    attachment->lost = attachment->broken = false;
+    bool watched = attachment->watched; /* by the last who said so; the descriptor is another */
+    attachment->watched = !watched;
+    attachment_watch(attachment, watched);
+}
+
+/* ---- beginning and end ---- */
+
+static int attachment_begin(struct attachment *attachment)
+{
+    attachment->again = (struct poller_timer){.fired = attachment_again, .owner = attachment};
+    attachment->retry = (struct poller_timer){.fired = attachment_retry, .owner = attachment};
+    int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
+    if (!result)
+        result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    if (!result)
+        result = lines_open(attachment);
+    if (!result)
+        result = attempt_begin(attachment, true);
+    while (!result) {
+        struct pollfd ready = {.fd = attachment->fd, .events = POLLIN};
+        (void)poll(&ready, 1, 100);
+        result = attempt_step(attachment);
+        if (!result && clock_now() >= attachment->retry.at)
+            result = attempt_late(attachment);
+    }
+    return result;
+}
+
+int attachment_open(struct attachment **out, struct poller *poller, const char *path,
+                    struct why *why)
+{
+    struct attachment *attachment = array_new(1, sizeof *attachment);
+    if (!attachment)
+        return why_fail(why, -ENOMEM, "not enough memory");
+    attachment->poller = poller;
+    attachment->fd = -1;
+    attachment->lost = attachment->watched = attachment->waits = true;
+    list_init(&attachment->lines);
+    attachment->path = strdup(path);
+    attachment->buffers = array_new(ATTACHMENT_BATCH, RELAY_SIZE_MAX);
+    bool room = attachment->path && attachment->buffers;
+    int result = room ? attachment_begin(attachment) : -ENOMEM;
+    if (result < 0) {
+        attachment_close(attachment);
+        return why_fail(why, result, "cannot attach to the node at %s: %s", path,
+                        result == -EUSERS ? "too many programs" : strerror(-result));
+    }
+    attachment->waits = false;
+    attachment_rise(attachment);
+    *out = attachment;
+    return 0;
+}
+
+void attachment_close(struct attachment *attachment)
+{
+    if (!attachment)
+        return;
+    lines_close(attachment);
+    poller_unset(attachment->poller, &attachment->again);
+    poller_unset(attachment->poller, &attachment->retry);
+    attachment_hang_up(attachment);
+    free(attachment->path);
+    free(attachment->buffers);
+    free(attachment);
+}

@@ -1,0 +1,166 @@
+#pragma once
+/* relay_scene: a node for tests, in place of a cluster: a thread that gives programs addresses and
+ * carries what they say, losing and doubling some of it. It has no shared memory to offer, grants
+ * every name, and knows of none. */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/rng.h"
+#include "base/test.h"
+#include "transport/wake/thread.h"
+#include "wire/directory.h"
+#include "wire/relay.h"
+
+#define RELAY_PROGRAMS 3
+#define RELAY_SOCKET   "node-0.socket"
+
+struct relay {
+    char path[128];
+    int fd;
+    int programs[RELAY_PROGRAMS];
+    uint64_t lives[RELAY_PROGRAMS];
+    uint64_t life;
+    struct rng rng;
+    struct thread thread;
+    atomic_uint lose,
+        twice;        /* of 100; the test's to set, relaxed: when it takes effect is all one */
+    atomic_bool mute; /* likewise: no question for a name is answered */
+    atomic_bool stop; /* likewise; the thread looks every few milliseconds */
+};
+
+static inline struct relay_address relay_address(const struct relay *relay, unsigned i)
+{
+    return (struct relay_address){.server = i, .program = 1, .life = relay->lives[i]};
+}
+
+static inline void relay_say(struct relay *relay, unsigned to, const struct relay_message *message)
+{
+    uint8_t bytes[RELAY_SIZE_MAX];
+    relay_write(message, bytes);
+    if (message->size)
+        memcpy(bytes + RELAY_HEAD_SIZE, message->body, message->size);
+    (void)!send(relay->programs[to], bytes, RELAY_HEAD_SIZE + message->size,
+                MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static inline void relay_gone(struct relay *relay, unsigned i)
+{
+    struct relay_address absent = relay_address(relay, i);
+    close(relay->programs[i]);
+    relay->programs[i] = -1;
+    for (unsigned other = 0; other < RELAY_PROGRAMS; other++)
+        if (relay->programs[other] >= 0)
+            relay_say(relay, other,
+                      &(struct relay_message){.operation = RELAY_ABSENT, .from = absent});
+}
+
+static inline void relay_carry(struct relay *relay, unsigned from, struct relay_message *message)
+{
+    unsigned to = message->to.server;
+    message->from = relay_address(relay, from);
+    if (to >= RELAY_PROGRAMS || relay->programs[to] < 0 || relay->lives[to] != message->to.life) {
+        relay_say(relay, from,
+                  &(struct relay_message){.operation = RELAY_ABSENT, .from = message->to});
+        return;
+    }
+    if (rng_below(&relay->rng, 100) >= relay->lose)
+        relay_say(relay, to, message);
+    if (rng_below(&relay->rng, 100) < relay->twice)
+        relay_say(relay, to, message);
+}
+
+static inline void relay_name(struct relay *relay, unsigned from, const uint8_t *bytes, size_t size)
+{
+    static struct directory_message message; /* the thread's */
+    uint8_t answer[DIRECTORY_MESSAGE_MAX];
+    if (directory_read(&message, bytes, size) ||
+        (message.operation == DIRECTORY_ASK && relay->mute))
+        return;
+    message.operation = message.operation == DIRECTORY_ASK ? DIRECTORY_ANSWER : DIRECTORY_CLAIMED;
+    size = directory_write(&message, answer);
+    (void)!send(relay->programs[from], answer, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static inline void relay_hear(struct relay *relay, unsigned from)
+{
+    uint8_t bytes[2 + RELAY_SIZE_MAX];
+    struct relay_message message;
+    ssize_t size = recv(relay->programs[from], bytes, sizeof bytes, MSG_DONTWAIT);
+    if (size < 0 && errno == EAGAIN)
+        return;
+    if (size > 2 && (bytes[0] << 8 | bytes[1]) == DIRECTORY_SERVICE)
+        relay_name(relay, from, bytes + 2, (size_t)size - 2);
+    else if (size <= 2 || relay_read(&message, bytes + 2, (size_t)size - 2)) {
+        relay_gone(relay, from);
+    } else if (message.operation == RELAY_ATTACH) {
+        relay->lives[from] = ++relay->life;
+        relay_say(
+            relay, from,
+            &(struct relay_message){.operation = RELAY_ATTACHED, .to = relay_address(relay, from)});
+    } else if (message.operation == RELAY_DATA) {
+        relay_carry(relay, from, &message);
+    }
+}
+
+static inline void relay_accept(struct relay *relay)
+{
+    int fd = accept4(relay->fd, NULL, NULL, SOCK_CLOEXEC);
+    for (unsigned i = 0; i < RELAY_PROGRAMS && fd >= 0; i++)
+        if (relay->programs[i] < 0) {
+            relay->programs[i] = fd;
+            return;
+        }
+}
+
+static inline void *relay_run(void *argument)
+{
+    struct relay *relay = argument;
+    while (!relay->stop) {
+        struct pollfd polled[1 + RELAY_PROGRAMS] = {{.fd = relay->fd, .events = POLLIN}};
+        for (unsigned i = 0; i < RELAY_PROGRAMS; i++)
+            polled[1 + i] = (struct pollfd){.fd = relay->programs[i], .events = POLLIN};
+        if (poll(polled, 1 + RELAY_PROGRAMS, 5) <= 0)
+            continue;
+        for (unsigned i = 0; i < RELAY_PROGRAMS; i++)
+            if (polled[1 + i].revents && relay->programs[i] >= 0)
+                relay_hear(relay, i);
+        if (polled[0].revents)
+            relay_accept(relay);
+    }
+    for (unsigned i = 0; i < RELAY_PROGRAMS; i++)
+        if (relay->programs[i] >= 0)
+            close(relay->programs[i]);
+    close(relay->fd);
+    return NULL;
+}
+
+static inline void relay_open(struct relay *relay, const char *folder)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    *relay = (struct relay){.rng = rng_make(1, 0), .life = relay->life}; /* no life comes twice */
+    print_message("# seed 1\n");
+    for (unsigned i = 0; i < RELAY_PROGRAMS; i++)
+        relay->programs[i] = -1;
+    snprintf(relay->path, sizeof relay->path, "%s/" RELAY_SOCKET, folder);
+    assert_true(strlen(relay->path) < sizeof address.sun_path);
+    strcpy(address.sun_path, relay->path);
+    relay->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_true(relay->fd >= 0);
+    assert_int_equal(bind(relay->fd, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(relay->fd, 8), 0);
+    assert_int_equal(thread_start(&relay->thread, "relay", relay_run, relay), 0);
+}
+
+static inline void relay_end(struct relay *relay)
+{
+    relay->stop = true;
+    thread_join(&relay->thread);
+    (void)unlink(relay->path);
+}

@@ -1,0 +1,321 @@
+/* routed: frames through the node of our server, over as many servers as it takes.
+ *
+ * The pipes are those of udp.c: a relay loses, doubles and reorders no less than an IP network, and
+ * what makes frames come in order, once and without loss must work end to end anyway. The relay is
+ * in place of the socket, and a program's address in place of IP address and port.
+ *
+ * A full frame is a little more than a packet of the fabric takes: it travels in two parts. Parts
+ * wait for each other in a few places; one that waits in vain is overwritten, and its frame sent
+ * again as if lost. */
+#include "transport/routed/routed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/check.h"
+#include "transport/routed/routed_impl.h"
+
+enum {
+    PART_HEAD_SIZE = 8,
+    PART_SIZE_MAX = RELAY_BODY_MAX - PART_HEAD_SIZE,
+    PARTS_MAX = 2,
+    PLACES = 32,
+    WINDOW = 32, /* frames of a pipe on their way: what the sockets to and from the nodes hold */
+    DESCRIPTION_SIZE = 16,
+};
+
+static_assert(PART_SIZE_MAX * PARTS_MAX >= UDP_DATAGRAM_MAX, "two parts are enough");
+
+/* A datagram of which one part came. */
+struct place_of_parts {
+    bool used;
+    struct relay_address from;
+    uint32_t number;
+    uint8_t part; /* that is here */
+    size_t size;
+    uint8_t bytes[PART_SIZE_MAX];
+};
+
+static struct routed *routed_of(struct udp *udp)
+{
+    return container_of(udp, struct routed, udp);
+}
+
+/* ---- out ---- */
+
+/* The bytes from `from` on of two pieces, at most `most`, as two pieces. */
+static unsigned pieces_cut(const struct iovec whole[2], size_t from, size_t most,
+                           struct iovec out[2])
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        size_t skip = from < whole[i].iov_len ? from : whole[i].iov_len;
+        size_t size = whole[i].iov_len - skip;
+        size = size < most ? size : most;
+        from -= skip;
+        most -= size;
+        if (size)
+            out[count++] = (struct iovec){(uint8_t *)whole[i].iov_base + skip, size};
+    }
+    return count;
+}
+
+static void datagram_send(struct routed *routed, const struct relay_address *to,
+                          const struct iovec pieces[2])
+{
+    size_t size = pieces[0].iov_len + pieces[1].iov_len;
+    unsigned parts = size > PART_SIZE_MAX ? 2 : 1;
+    uint32_t number = routed->number++;
+    for (unsigned part = 0; part < parts; part++) {
+        uint8_t bytes[PART_HEAD_SIZE];
+        struct iovec all[3] = {{bytes, sizeof bytes}};
+        struct writer head = writer_make(bytes, sizeof bytes);
+        write_u32(&head, number);
+        write_u8(&head, (uint8_t)part);
+        write_u8(&head, (uint8_t)parts);
+        write_u16(&head, 0);
+        unsigned count = pieces_cut(pieces, (size_t)part * PART_SIZE_MAX, PART_SIZE_MAX, all + 1);
+        attachment_send(routed->attachment, to, all, 1 + count);
+    }
+}
+
+static void routed_send(struct udp_batch *batch)
+{
+    struct routed *routed = routed_of(batch->pipe->link->udp);
+    for (unsigned i = 0; i < batch->count; i++)
+        datagram_send(routed, &batch->pipe->link->program, batch->pieces[i]);
+}
+
+/* ---- in ---- */
+
+static void datagram_handle(struct routed *routed, const struct relay_address *from,
+                            const uint8_t *bytes, size_t size)
+{
+    struct udp_datagram datagram;
+    struct udp_pipe *pipe = udp_pipe_of(&routed->udp, bytes, size, &datagram);
+    if (!pipe)
+        return;
+    if (!relay_address_equal(from, &pipe->link->program)) {
+        routed->udp.counts.stray++;
+        return;
+    }
+    struct routed_link *link = container_of(pipe->link, struct routed_link, udp);
+    pipe->heard(pipe, &datagram);
+    routed_memory_work(link);
+}
+
+/* The place where the other part waits, or one for this to wait in. */
+static struct place_of_parts *place_for(struct routed *routed, const struct relay_address *from,
+                                        uint32_t number)
+{
+    for (unsigned i = 0; i < PLACES; i++) {
+        struct place_of_parts *place = &routed->places[i];
+        if (place->used && place->number == number && relay_address_equal(&place->from, from))
+            return place;
+    }
+    struct place_of_parts *place = &routed->places[routed->next++ % PLACES];
+    place->used = false;
+    return place;
+}
+
+static void part_handle(struct routed *routed, const struct relay_address *from, uint32_t number,
+                        uint8_t part, const uint8_t *bytes, size_t size)
+{
+    struct place_of_parts *place = place_for(routed, from, number);
+    if (!place->used) {
+        place->used = true;
+        place->from = *from;
+        place->number = number;
+        place->part = part;
+        place->size = size;
+        memcpy(place->bytes, bytes, size);
+        return;
+    }
+    if (place->part == part)
+        return; /* it came twice */
+    const uint8_t *first = part ? place->bytes : bytes;
+    size_t first_size = part ? place->size : size;
+    const uint8_t *second = part ? bytes : place->bytes;
+    size_t second_size = part ? size : place->size;
+    place->used = false;
+    memcpy(routed->whole, first, first_size);
+    memcpy(routed->whole + first_size, second, second_size);
+    datagram_handle(routed, from, routed->whole, first_size + second_size);
+}
+
+static void frame_came(void *owner, const struct relay_address *from, const uint8_t *bytes,
+                       size_t size)
+{
+    struct routed *routed = owner;
+    struct reader in = reader_make(bytes, size);
+    uint32_t number = read_u32(&in);
+    uint8_t part = read_u8(&in), parts = read_u8(&in);
+    uint16_t reserved = read_u16(&in);
+    if (in.failed || reserved || !parts || parts > PARTS_MAX || part >= parts ||
+        in.left > PART_SIZE_MAX)
+        routed->udp.counts.garbage++;
+    else if (parts == 1)
+        datagram_handle(routed, from, in.next, in.left);
+    else
+        part_handle(routed, from, number, part, in.next, in.left);
+}
+
+static int routed_receive(struct udp *udp)
+{
+    return attachment_receive(routed_of(udp)->attachment);
+}
+
+static void routed_watch(struct udp *udp, bool on)
+{
+    attachment_watch(routed_of(udp)->attachment, on);
+}
+
+static const struct udp_carrier routed_carrier = {
+    .send = routed_send,
+    .receive = routed_receive,
+    .watch = routed_watch,
+};
+
+/* ---- the transport ---- */
+
+static void routed_close(struct transport *transport)
+{
+    struct routed *routed = container_of(transport, struct routed, udp.transport);
+    assert(list_is_empty(&routed->links) && list_is_empty(&routed->regions));
+    udp_core_close(&routed->udp);
+    attachment_close(routed->attachment);
+    id_map_fini(&routed->keys);
+    free(routed->bell_page);
+    free(routed->places);
+    free(routed->whole);
+    free(routed);
+}
+
+static int routed_open(struct transport **out, const struct transport_config *config,
+                       struct why *why)
+{
+    if (!config->node)
+        return why_fail(why, -EADDRNOTAVAIL, "routed needs the socket of a node: WEFT_NODE");
+    struct routed *routed = array_new(1, sizeof *routed);
+    if (!routed)
+        return why_fail(why, -ENOMEM, "not enough memory");
+    list_init(&routed->links);
+    list_init(&routed->regions);
+    routed->bell_page = aligned_alloc(DOORBELL_PLACED_SIZE, DOORBELL_PLACED_SIZE);
+    if (routed->bell_page) {
+        memset(routed->bell_page, 0, DOORBELL_PLACED_SIZE);
+        doorbell_open_on(&routed->bell, routed->bell_page);
+    }
+    routed->udp.transport.bells = config->bells;
+    routed->places = array_new(PLACES, sizeof *routed->places);
+    routed->whole = array_new(PARTS_MAX, PART_SIZE_MAX);
+    int result = udp_core_open(&routed->udp, &transport_routed, &routed_carrier, config);
+    if (!result && (!routed->places || !routed->whole || !routed->bell_page))
+        result = -ENOMEM;
+    if (result)
+        why_set(why, "not enough memory");
+    else
+        result = attachment_open(&routed->attachment, config->poller, config->node, why);
+    if (result) {
+        routed_close(&routed->udp.transport);
+        return result;
+    }
+    attachment_on_frame(routed->attachment, frame_came, routed);
+    attachment_on_turn(routed->attachment, config->turned, config->owner);
+    routed->udp.window = WINDOW;
+    *out = &routed->udp.transport;
+    return 0;
+}
+
+struct attachment *routed_attachment(const struct transport *transport)
+{
+    assert(transport->ops == &transport_routed);
+    return container_of(transport, struct routed, udp.transport)->attachment;
+}
+
+static int routed_describe(struct transport *transport, uint8_t *out, size_t size)
+{
+    struct relay_address address = attachment_address(routed_attachment(transport));
+    if (size < DESCRIPTION_SIZE)
+        return -ENOBUFS;
+    relay_address_write(&address, out);
+    return DESCRIPTION_SIZE;
+}
+
+static int routed_link_open(struct transport *transport, struct lifeline *line,
+                            const struct place *peer, const uint8_t *description, size_t size,
+                            struct link **out)
+{
+    struct routed *routed = container_of(transport, struct routed, udp.transport);
+    if (size != DESCRIPTION_SIZE)
+        return -EPROTO;
+    if (!attachment_is_up(routed->attachment))
+        return -EHOSTUNREACH;
+    struct routed_link *link = array_new(1, sizeof *link);
+    if (!link)
+        return -ENOMEM;
+    link->udp.link.ops = &transport_routed;
+    link->udp.udp = &routed->udp;
+    link->number = lifeline_number(line);
+    relay_address_read(&link->udp.program, description);
+    int result = routed_memory_open(link);
+    if (result) {
+        free(link);
+        return result;
+    }
+    list_append(&routed->links, &link->node);
+    *out = &link->udp.link;
+    return 0;
+}
+
+static void routed_link_lost(struct link *base)
+{
+    struct routed_link *link = container_of(base, struct routed_link, udp.link);
+    udp_link_lost(base);
+    routed_memory_lost(link);
+}
+
+static void routed_link_close(struct link *base)
+{
+    struct routed_link *link = container_of(base, struct routed_link, udp.link);
+    routed_memory_lost(link);
+    routed_memory_close(link);
+    list_remove(&link->node);
+    free(link);
+}
+
+const struct transport_ops transport_routed = {
+    .name = "routed",
+    .abilities = TRANSPORT_DATAGRAM | TRANSPORT_ONE_SIDED | TRANSPORT_POLLED,
+    .cost_nsec = 40000,
+    .open = routed_open,
+    .close = routed_close,
+    .describe = routed_describe,
+    .link_open = routed_link_open,
+    .link_lost = routed_link_lost,
+    .link_close = routed_link_close,
+    .link_control = udp_link_control,
+    .outlet_open = udp_outlet_open,
+    .outlet_answer = udp_outlet_answer,
+    .outlet_close = udp_outlet_close,
+    .inlet_open = udp_inlet_open,
+    .inlet_close = udp_inlet_close,
+    .push = udp_push,
+    .room = udp_room,
+    .collect = udp_collect,
+    .pull = udp_pull,
+    .release = udp_release,
+    .acknowledge = udp_acknowledge,
+    .outlet_owes = udp_outlet_owes,
+    .inlet_owes = udp_inlet_owes,
+    .region_open = routed_region_open,
+    .region_close = routed_region_close,
+    .share = routed_share,
+    .read = routed_read,
+    .write = routed_write,
+    .progress = udp_progress,
+    .arm = udp_arm,
+};

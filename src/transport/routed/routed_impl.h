@@ -1,0 +1,51 @@
+#pragma once
+/* routed_impl: what the two files of the routed transport share.
+ *   routed.c         datagrams through the relay, links
+ *   routed_memory.c  regions of ours that peers may reach, and reaching theirs */
+
+#include "transport/routed/routed.h"
+#include "transport/udp/udp_pipes.h"
+
+struct routed {
+    struct udp udp;
+    struct attachment *attachment;
+    uint32_t number; /* of the next datagram */
+    unsigned next;   /* of the places to be overwritten */
+    struct place_of_parts *places;
+    uint8_t *whole; /* a datagram put together */
+    struct list links;
+    struct list regions;
+    struct id_map keys;   /* struct routed_region by each of its keys */
+    struct doorbell bell; /* of pipes that nobody sleeps on */
+    void *bell_page;      /* its memory, aligned as it wants it */
+};
+
+struct routed_link {
+    struct udp_link udp;
+    struct list node;
+    uint64_t number; /* of the lifeline */
+    /* Requests and answers about memory, in order; NULL once closed. */
+    struct outlet *outlet;
+    struct inlet *inlet;
+    struct list asked;  /* struct job of ours, in order; the first may be half said */
+    struct list waits;  /* struct job of ours that were said, and wait for their end */
+    struct list served; /* struct job of the peer's, in order */
+    unsigned served_count;
+    uint64_t last; /* the number of our last job */
+    bool working;
+};
+
+MUST_CHECK int routed_memory_open(struct routed_link *link);
+void routed_memory_work(struct routed_link *link); /* something came, or there is something to do */
+void routed_memory_lost(struct routed_link *link); /* completes all with -EPIPE */
+void routed_memory_close(struct routed_link *link);
+
+int routed_region_open(struct transport *transport, void *base, size_t size,
+                       const struct memfile *file, struct region **region);
+void routed_region_close(struct region *region);
+int routed_share(struct link *link, struct region *region, void *piece, size_t size,
+                 uint32_t rights, struct remote_memory *out);
+int routed_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
+                size_t size, struct region *region, struct transfer *transfer);
+int routed_write(struct link *link, const struct remote_memory *to, uint64_t offset,
+                 const void *from, size_t size, struct region *region, struct transfer *transfer);

@@ -1,0 +1,460 @@
+/* routed_memory: reading and writing memory of a program that is some servers away.
+ *
+ * Each link has a pipe of its own in either direction, of the same kind as those of services, so
+ * what is said there comes in order, once, and not faster than it is taken:
+ *
+ *   READ   who wants bytes -> who has them     key, offset, size
+ *   DATA   back                                offset, bytes, until all are there
+ *   WRITE  who has bytes -> whose memory it is  key, offset, bytes; the last piece says so
+ *   DONE   back                                a status: of a write, or why there is no data
+ *
+ * Requests are said one after the other and obeyed in that order, so writes are placed in the order
+ * in which they were started. The owner of the memory is its processor: nothing is reached that the
+ * transport does not look up for each piece, so what is taken back is out of reach at once.
+ *
+ * The numbers of the two pipes follow from the lifeline's and from who is who, so that they need no
+ * words of their own. What comes before the peer has opened its link is sent again. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/check.h"
+#include "transport/routed/routed_impl.h"
+
+enum {
+    PIECE_MAX = 8192,
+    HEAD_MAX = 24,
+    SERVED_MAX = 64, /* jobs of a peer at once; it waits with more */
+    RIGHTS = 4,
+};
+
+enum memory_word { MEMORY_READS = 1, MEMORY_DATA, MEMORY_WRITES, MEMORY_WRITES_LAST, MEMORY_DONE };
+
+struct routed_region {
+    struct region region;
+    struct routed *routed;
+    struct list node;
+    uint8_t *base;
+    size_t size;
+    uint64_t keys[RIGHTS]; /* by rights; 0: not shared so */
+};
+
+/* Something to be said: a transfer of ours, or an answer to the peer. */
+struct job {
+    struct list node;
+    uint64_t number;
+    enum memory_word word;
+    struct transfer *transfer;    /* of ours */
+    struct routed_region *region; /* of an answer with data: where it is from */
+    struct remote_memory memory;  /* of ours: the peer's; its address is in the region there */
+    uint8_t *local;
+    size_t size;
+    size_t done; /* bytes that were said, or came */
+    int status;
+};
+
+static struct routed_region *region_of(struct region *region)
+{
+    return container_of(region, struct routed_region, region);
+}
+
+/* ---- regions ---- */
+
+int routed_region_open(struct transport *transport, void *base, size_t size,
+                       const struct memfile *file, struct region **out)
+{
+    struct routed *routed = container_of(transport, struct routed, udp.transport);
+    struct routed_region *region = array_new(1, sizeof *region);
+    if (!region)
+        return -ENOMEM;
+    region->region.ops = &transport_routed;
+    region->routed = routed;
+    region->base = base;
+    region->size = size;
+    list_append(&routed->regions, &region->node);
+    *out = &region->region;
+    return 0;
+}
+
+/* Those who were about to be sent bytes of it are told that they will not be. */
+void routed_region_close(struct region *base)
+{
+    struct routed_region *region = region_of(base);
+    for (unsigned i = 0; i < RIGHTS; i++)
+        if (region->keys[i])
+            id_map_take(&region->routed->keys, region->keys[i]);
+    list_each(&region->routed->links, node)
+    {
+        struct routed_link *link = container_of(node, struct routed_link, node);
+        list_each(&link->served, other)
+        {
+            struct job *job = container_of(other, struct job, node);
+            if (job->region != region)
+                continue;
+            job->region = NULL;
+            job->word = MEMORY_DONE;
+            job->status = -EACCES;
+        }
+    }
+    list_remove(&region->node);
+    free(region);
+}
+
+int routed_share(struct link *base, struct region *of, void *piece, size_t size, uint32_t rights,
+                 struct remote_memory *out)
+{
+    struct routed_region *region = region_of(of);
+    uint8_t *at = piece;
+    assert(rights < RIGHTS && at >= region->base && at + size <= region->base + region->size);
+    if (!region->keys[rights]) {
+        uint64_t key;
+        do
+            key = entropy_u64();
+        while (id_map_get(&region->routed->keys, key));
+        if (!id_map_put(&region->routed->keys, key, region))
+            return -ENOMEM;
+        region->keys[rights] = key;
+    }
+    *out = (struct remote_memory){
+        .key = region->keys[rights], .address = (uint64_t)(at - region->base), .size = size};
+    return 0;
+}
+
+/* The memory that a peer may reach so; NULL: none. */
+static struct routed_region *region_find(struct routed *routed, uint64_t key, uint64_t offset,
+                                         uint64_t size, uint32_t right)
+{
+    struct routed_region *region = id_map_get(&routed->keys, key);
+    if (!region || offset > region->size || size > region->size - offset)
+        return NULL;
+    for (uint32_t rights = 0; rights < RIGHTS; rights++)
+        if (region->keys[rights] == key)
+            return rights & right ? region : NULL;
+    return NULL;
+}
+
+/* ---- saying ---- */
+
+/* One frame; false: there is no room now. */
+static bool frame_say(struct routed_link *link, enum memory_word word, uint64_t number,
+                      const uint8_t *head, size_t head_size, const uint8_t *bytes, size_t size)
+{
+    struct frame_head frame = {.kind = (uint16_t)word, .token = number};
+    struct iovec pieces[2] = {{(void *)(uintptr_t)head, head_size},
+                              {(void *)(uintptr_t)bytes, size}};
+    return udp_push(link->outlet, &frame, pieces, size ? 2 : 1) == 0;
+}
+
+static size_t piece_size(const struct job *job)
+{
+    size_t left = job->size - job->done;
+    return left < PIECE_MAX ? left : PIECE_MAX;
+}
+
+static bool read_say(struct routed_link *link, struct job *job)
+{
+    uint8_t head[HEAD_MAX];
+    struct writer out = writer_make(head, sizeof head);
+    write_u64(&out, job->memory.key);
+    write_u64(&out, job->memory.address);
+    write_u64(&out, job->size);
+    return frame_say(link, MEMORY_READS, job->number, head, sizeof head, NULL, 0);
+}
+
+/* All pieces; false: not all of them. */
+static bool write_say(struct routed_link *link, struct job *job)
+{
+    while (job->done < job->size) {
+        uint8_t head[16];
+        struct writer out = writer_make(head, sizeof head);
+        size_t size = piece_size(job);
+        bool last = job->done + size == job->size;
+        write_u64(&out, job->memory.key);
+        write_u64(&out, job->memory.address + job->done);
+        if (!frame_say(link, last ? MEMORY_WRITES_LAST : MEMORY_WRITES, job->number, head,
+                       sizeof head, job->local + job->done, size))
+            return false;
+        job->done += size;
+    }
+    return true;
+}
+
+static bool data_say(struct routed_link *link, struct job *job)
+{
+    while (job->done < job->size) {
+        uint8_t head[8];
+        struct writer out = writer_make(head, sizeof head);
+        size_t size = piece_size(job);
+        write_u64(&out, job->done);
+        if (!frame_say(link, MEMORY_DATA, job->number, head, sizeof head, job->local + job->done,
+                       size))
+            return false;
+        job->done += size;
+    }
+    return true;
+}
+
+static bool done_say(struct routed_link *link, struct job *job)
+{
+    uint8_t head[4];
+    struct writer out = writer_make(head, sizeof head);
+    write_u32(&out, (uint32_t)-job->status);
+    return frame_say(link, MEMORY_DONE, job->number, head, sizeof head, NULL, 0);
+}
+
+/* Answers first: whoever waits for one has been waiting for longer. */
+static void link_say(struct routed_link *link)
+{
+    while (!list_is_empty(&link->served)) {
+        struct job *job = container_of(link->served.next, struct job, node);
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): what was freed has left the list */
+        if (!(job->word == MEMORY_DATA ? data_say(link, job) : done_say(link, job)))
+            return;
+        list_remove(&job->node);
+        link->served_count--;
+        free(job);
+    }
+    while (!list_is_empty(&link->asked)) {
+        struct job *job = container_of(link->asked.next, struct job, node);
+        if (!(job->word == MEMORY_READS ? read_say(link, job) : write_say(link, job)))
+            return;
+        list_remove(&job->node);
+        list_append(&link->waits, &job->node);
+    }
+}
+
+/* ---- hearing what a peer wants ---- */
+
+static bool answer_add(struct routed_link *link, const struct job *answer)
+{
+    struct job *job = array_new(1, sizeof *job);
+    if (!job)
+        return false;
+    *job = *answer;
+    list_append(&link->served, &job->node);
+    link->served_count++;
+    return true;
+}
+
+static bool read_heard(struct routed_link *link, uint64_t number, struct reader *in)
+{
+    struct routed *routed = container_of(link->udp.udp, struct routed, udp);
+    uint64_t key = read_u64(in), offset = read_u64(in), size = read_u64(in);
+    if (in->failed || in->left)
+        return false;
+    struct routed_region *region = region_find(routed, key, offset, size, MEMORY_READ);
+    struct job answer = {.number = number, .word = MEMORY_DONE, .status = -EACCES};
+    if (region)
+        answer = (struct job){.number = number,
+                              .word = MEMORY_DATA,
+                              .region = region,
+                              .local = region->base + offset,
+                              .size = (size_t)size};
+    return answer_add(link, &answer);
+}
+
+/* Of those who wait for what peers write. */
+static void bells_ring(struct list *bells)
+{
+    if (!bells)
+        return;
+    list_each(bells, node) doorbell_ring(container_of(node, struct doorbell, polled));
+}
+
+/* A piece that may not be written ends the write: the pieces that follow find the same. */
+static bool write_heard(struct routed_link *link, uint64_t number, bool last, struct reader *in)
+{
+    struct routed *routed = container_of(link->udp.udp, struct routed, udp);
+    uint64_t key = read_u64(in), offset = read_u64(in);
+    if (in->failed)
+        return false;
+    struct routed_region *region = region_find(routed, key, offset, in->left, MEMORY_WRITE);
+    if (region && in->left)
+        memcpy(region->base + offset, in->next, in->left);
+    if (!last)
+        return true;
+    bells_ring(routed->udp.transport.bells);
+    return answer_add(
+        link, &(struct job){.number = number, .word = MEMORY_DONE, .status = region ? 0 : -EACCES});
+}
+
+/* ---- hearing what we wanted ---- */
+
+static struct job *job_find(const struct routed_link *link, uint64_t number)
+{
+    list_each(&link->waits, node)
+    {
+        struct job *job = container_of(node, struct job, node);
+        if (job->number == number)
+            return job;
+    }
+    return NULL;
+}
+
+static void job_end(struct job *job, int status)
+{
+    struct transfer *transfer = job->transfer;
+    list_remove(&job->node);
+    free(job);
+    transfer->done(transfer, status);
+}
+
+static bool data_heard(struct routed_link *link, uint64_t number, struct reader *in)
+{
+    struct job *job = job_find(link, number);
+    uint64_t offset = read_u64(in);
+    if (in->failed || !job || job->word != MEMORY_READS || offset != job->done || !in->left ||
+        in->left > job->size - job->done)
+        return false;
+    memcpy(job->local + job->done, in->next, in->left);
+    job->done += in->left;
+    if (job->done == job->size)
+        job_end(job, 0);
+    return true;
+}
+
+static bool done_heard(struct routed_link *link, uint64_t number, struct reader *in)
+{
+    struct job *job = job_find(link, number);
+    uint32_t status = read_u32(in);
+    bool known = status == 0 || status == EACCES;
+    if (in->failed || in->left || !job || !known || (job->word == MEMORY_READS && !status))
+        return false;
+    job_end(job, -(int)status);
+    return true;
+}
+
+static bool frame_heard(struct routed_link *link, const struct frame *frame)
+{
+    struct reader in = reader_make(frame->body, frame->size);
+    switch (frame->head.kind) {
+    case MEMORY_READS:
+        return read_heard(link, frame->head.token, &in);
+    case MEMORY_DATA:
+        return data_heard(link, frame->head.token, &in);
+    case MEMORY_WRITES:
+    case MEMORY_WRITES_LAST:
+        return write_heard(link, frame->head.token, frame->head.kind == MEMORY_WRITES_LAST, &in);
+    case MEMORY_DONE:
+        return done_heard(link, frame->head.token, &in);
+    default:
+        return false;
+    }
+}
+
+void routed_memory_work(struct routed_link *link)
+{
+    struct frame frame;
+    if (link->working)
+        return; /* somebody further up the stack goes on */
+    link->working = true;
+    do {
+        while (!link->udp.lost && link->served_count < SERVED_MAX &&
+               udp_pull(link->inlet, &frame, 1) == 1) {
+            if (!frame_heard(link, &frame))
+                link->udp.udp->counts.garbage++;
+            udp_release(link->inlet, &frame);
+        }
+        if (!link->udp.lost)
+            link_say(link);
+    } while (!link->udp.lost && link->served_count == 0 && udp_waits(link->inlet));
+    link->working = false;
+}
+
+/* ---- transfers ---- */
+
+static int job_start(struct link *base, enum memory_word word, const struct remote_memory *memory,
+                     uint64_t offset, void *local, size_t size, struct transfer *transfer)
+{
+    struct routed_link *link = container_of(base, struct routed_link, udp.link);
+    if (link->udp.lost)
+        return -EPIPE;
+    if (offset > memory->size || size > memory->size - offset)
+        return -ERANGE;
+    if (size == 0)
+        return 1;
+    struct job *job = array_new(1, sizeof *job);
+    if (!job)
+        return -EAGAIN;
+    *job = (struct job){.number = ++link->last,
+                        .word = word,
+                        .transfer = transfer,
+                        .memory = *memory,
+                        .local = local,
+                        .size = size};
+    job->memory.address += offset;
+    list_append(&link->asked, &job->node);
+    if (!link->working)
+        link_say(link);
+    return 0;
+}
+
+int routed_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
+                size_t size, struct region *region, struct transfer *transfer)
+{
+    return job_start(link, MEMORY_READS, from, offset, to, size, transfer);
+}
+
+int routed_write(struct link *link, const struct remote_memory *to, uint64_t offset,
+                 const void *from, size_t size, struct region *region, struct transfer *transfer)
+{
+    return job_start(link, MEMORY_WRITES, to, offset, (void *)(uintptr_t)from, size, transfer);
+}
+
+/* ---- the link's two pipes ---- */
+
+/* One of the four ends, as a number that both sides find. */
+static uint64_t pipe_number(const struct routed_link *link, const struct relay_address *owner,
+                            bool outlet)
+{
+    uint64_t mixed = link->number ^ owner->life * 0x9e3779b97f4a7c15ULL ^
+                     (uint64_t)owner->program << 32 ^ owner->server;
+    mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9ULL + outlet;
+    return mixed ? mixed : 1;
+}
+
+int routed_memory_open(struct routed_link *link)
+{
+    struct routed *routed = container_of(link->udp.udp, struct routed, udp);
+    struct relay_address own = attachment_address(routed->attachment);
+    struct udp_numbers out = {pipe_number(link, &own, true),
+                              pipe_number(link, &link->udp.program, false)};
+    struct udp_numbers in = {pipe_number(link, &own, false),
+                             pipe_number(link, &link->udp.program, true)};
+    list_init(&link->asked);
+    list_init(&link->waits);
+    list_init(&link->served);
+    int result = udp_outlet_open_numbered(&link->udp.link, &routed->bell, &out, &link->outlet);
+    if (result)
+        return result;
+    result = udp_inlet_open_numbered(&link->udp.link, &routed->bell, &in, &link->inlet);
+    if (result)
+        udp_outlet_close(link->outlet);
+    return result;
+}
+
+static void jobs_fail(struct list *jobs)
+{
+    struct list *node;
+    while ((node = list_take(jobs)))
+        job_end(container_of(node, struct job, node), -EPIPE);
+}
+
+void routed_memory_lost(struct routed_link *link)
+{
+    struct list *node;
+    link->udp.lost = true;
+    jobs_fail(&link->waits);
+    jobs_fail(&link->asked);
+    while ((node = list_take(&link->served)))
+        free(container_of(node, struct job, node));
+    link->served_count = 0;
+}
+
+void routed_memory_close(struct routed_link *link)
+{
+    udp_inlet_close(link->inlet);
+    udp_outlet_close(link->outlet);
+}

@@ -1,0 +1,222 @@
+/* shm_pipe: a ring in a memory file of the sender's, and a doorbell at each
+ * end of it.
+ *
+ * The offer carries the ring's shape and three descriptors: the segment and
+ * the sender's bell. The answer carries the receiver's bell. Until it comes
+ * the sender rings nobody: the receiver looks when it opens the pipe, and the
+ * answer rings for what was pushed in between. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "transport/shm/shm_impl.h"
+
+#define OFFER_SIZE     8
+#define OFFER_FD_COUNT (1 + DOORBELL_FD_COUNT)
+static_assert(OFFER_FD_COUNT <= CONTROL_FD_MAX, "one message carries them");
+
+static void shm_ring(struct shm_link *link, struct ringer *ringer)
+{
+    if (ringer_ring(ringer))
+        link->shm->transport.wakes++;
+}
+
+/* ---- sender ---- */
+
+/* The mapping keeps the memory; a descriptor per pipe would be many. */
+static void file_forget_fd(struct memfile *file)
+{
+    close(file->fd);
+    file->fd = -1;
+}
+
+static int offer_write(struct shm_outlet *outlet, const struct ring_shape *shape,
+                       const struct doorbell *bell, struct parcel *offer)
+{
+    *offer = (struct parcel){.size = OFFER_SIZE};
+    struct writer out = writer_make(offer->bytes, sizeof offer->bytes);
+    write_u32(&out, shape->slots);
+    write_u32(&out, shape->bytes);
+    assert(!out.failed);
+    offer->fds[0] = memfile_share(&outlet->file, 1);
+    if (offer->fds[0] < 0)
+        return offer->fds[0];
+    int result = doorbell_share(bell, &offer->fds[1]);
+    if (result) {
+        close(offer->fds[0]);
+        return result;
+    }
+    offer->fd_count = OFFER_FD_COUNT;
+    return 0;
+}
+
+int shm_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                    struct outlet **out)
+{
+    struct shm_link *link = (struct shm_link *)base;
+    if (!link->line)
+        return -EPIPE;
+    struct shm_outlet *outlet = calloc(1, sizeof *outlet);
+    if (!outlet)
+        return -ENOMEM;
+    const struct ring_shape *shape = &link->shm->shape;
+    outlet->outlet.ops = &transport_shm;
+    outlet->link = link;
+    outlet->ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
+    int result = memfile_open(&outlet->file, "weft-ring", ring_size(shape));
+    if (result)
+        goto free_outlet;
+    result = ring_sender_init(&outlet->ring, outlet->file.base, shape);
+    if (result)
+        goto close_file;
+    result = offer_write(outlet, shape, bell, offer);
+    if (result)
+        goto fini_ring;
+    file_forget_fd(&outlet->file);
+    *out = &outlet->outlet;
+    return 0;
+
+fini_ring:
+    ring_sender_fini(&outlet->ring);
+close_file:
+    memfile_close(&outlet->file);
+free_outlet:
+    free(outlet);
+    return result;
+}
+
+int shm_outlet_answer(struct outlet *base, struct parcel *answer)
+{
+    struct shm_outlet *outlet = (struct shm_outlet *)base;
+    if (answer->fd_count != DOORBELL_FD_COUNT || outlet->ringer.page)
+        return -EPROTO;
+    const int fds[DOORBELL_FD_COUNT] = {answer->fds[0], answer->fds[1]};
+    answer->fds[0] = answer->fds[1] = -1;
+    int result = ringer_open(&outlet->ringer, fds);
+    if (result)
+        return result;
+    shm_ring(outlet->link, &outlet->ringer); /* it may sleep since before it could be rung */
+    return 0;
+}
+
+void shm_outlet_close(struct outlet *base)
+{
+    struct shm_outlet *outlet = (struct shm_outlet *)base;
+    ringer_close(&outlet->ringer);
+    ring_sender_fini(&outlet->ring);
+    memfile_close(&outlet->file);
+    free(outlet);
+}
+
+int shm_push(struct outlet *base, const struct frame_head *head, const struct iovec *pieces,
+             unsigned piece_count)
+{
+    struct shm_outlet *outlet = (struct shm_outlet *)base;
+    if (!outlet->link->line)
+        return -EPIPE;
+    int result = ring_push(&outlet->ring, head, pieces, piece_count);
+    if (!result && outlet->ringer.page && !(head->kind & FRAME_LAZY))
+        shm_ring(outlet->link, &outlet->ringer);
+    return result;
+}
+
+bool shm_room(struct outlet *base, size_t size)
+{
+    struct shm_outlet *outlet = (struct shm_outlet *)base;
+    return size <= FRAME_BODY_MAX && ring_room(&outlet->ring, size);
+}
+
+int shm_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
+{
+    struct shm_outlet *outlet = (struct shm_outlet *)base;
+    int count = ring_collect(&outlet->ring, out, max);
+    return count || outlet->link->line ? count : -EPIPE;
+}
+
+/* ---- receiver ---- */
+
+static int inlet_map(struct shm_inlet *inlet, struct parcel *offer)
+{
+    struct reader in = reader_make(offer->bytes, offer->size);
+    struct ring_shape shape = {.slots = read_u32(&in), .bytes = read_u32(&in)};
+    if (in.failed || in.left || offer->fd_count != OFFER_FD_COUNT || !ring_shape_valid(&shape))
+        return -EPROTO;
+    int segment = offer->fds[0];
+    const int fds[DOORBELL_FD_COUNT] = {offer->fds[1], offer->fds[2]};
+    offer->fds[0] = -1;
+    int result = memfile_map(&inlet->file, segment, ring_size(&shape), 1);
+    if (result)
+        return result;
+    file_forget_fd(&inlet->file);
+    offer->fds[1] = offer->fds[2] = -1;
+    result = ringer_open(&inlet->ringer, fds);
+    if (result)
+        return result;
+    return ring_receiver_init(&inlet->ring, inlet->file.base, &shape);
+}
+
+int shm_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                   struct parcel *answer, struct inlet **out)
+{
+    struct shm_inlet *inlet = calloc(1, sizeof *inlet);
+    if (!inlet)
+        return -ENOMEM;
+    inlet->inlet.ops = &transport_shm;
+    inlet->link = (struct shm_link *)base;
+    inlet->file.fd = -1;
+    inlet->ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
+    *answer = (struct parcel){0};
+    int result = inlet_map(inlet, offer);
+    if (!result)
+        result = doorbell_share(bell, answer->fds);
+    if (result) {
+        shm_inlet_close(&inlet->inlet);
+        return result;
+    }
+    answer->fd_count = DOORBELL_FD_COUNT;
+    *out = &inlet->inlet;
+    return 0;
+}
+
+void shm_inlet_close(struct inlet *base)
+{
+    struct shm_inlet *inlet = (struct shm_inlet *)base;
+    ringer_close(&inlet->ringer);
+    ring_receiver_fini(&inlet->ring);
+    memfile_close(&inlet->file);
+    free(inlet);
+}
+
+int shm_pull(struct inlet *base, struct frame *out, unsigned max)
+{
+    struct shm_inlet *inlet = (struct shm_inlet *)base;
+    bool credit;
+    int count = ring_pull(&inlet->ring, out, max, &credit);
+    if (credit)
+        shm_ring(inlet->link, &inlet->ringer);
+    return count;
+}
+
+bool shm_waiting(const struct inlet *base)
+{
+    return ring_waiting(&((const struct shm_inlet *)base)->ring);
+}
+
+void shm_release(struct inlet *base, const struct frame *frame)
+{
+    struct shm_inlet *inlet = (struct shm_inlet *)base;
+    if (ring_release(&inlet->ring, frame))
+        shm_ring(inlet->link, &inlet->ringer);
+}
+
+int shm_acknowledge(struct inlet *base, uint64_t token, int64_t status)
+{
+    struct shm_inlet *inlet = (struct shm_inlet *)base;
+    int result = ring_acknowledge(&inlet->ring, token, status);
+    if (result)
+        return result;
+    shm_ring(inlet->link, &inlet->ringer);
+    return inlet->link->line ? 0 : -EPIPE;
+}

@@ -1,0 +1,360 @@
+/* udp_inlet: the receiver's end of a pipe.
+ *
+ * Frames wait in a fixed pool of slots, a window of them. The sender may have
+ * `window` frames beyond those released, so a slot is always free for a frame
+ * that has credit, and those not pulled yet span at most a window of numbers:
+ * `order`, indexed by number % window, finds them. Frames are released in any
+ * order; what counts is how many.
+ *
+ * Invariants: pulled <= expected < released + window + 1; the frames below
+ * `expected` have all come; free_count == window - frames that came and were
+ * not released.
+ *
+ * Acknowledgements are numbered and kept until the sender confirms them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "transport/udp/udp_pipes.h"
+
+enum {
+    ACKS_ON_WAY_MAX = 512, /* unconfirmed ones that are sent; the sender holds 1024 */
+    ACKS_START = 64,       /* a power of two, as all that follow */
+    REPORTS_MAX = 8,       /* datagrams of one go */
+    NOBODY = 0xffff,
+};
+
+enum slot_state { SLOT_FREE, SLOT_ARRIVED, SLOT_PULLED };
+
+struct inlet_slot {
+    struct frame_head head;
+    uint32_t size;
+    enum slot_state state;
+    struct udp_body body;
+};
+static_assert(UDP_WINDOW_MAX < NOBODY, "a slot's index has 16 bits");
+
+struct udp_inlet {
+    struct inlet inlet;
+    struct udp_pipe pipe;
+    uint32_t window;
+    uint32_t free_count;
+    uint16_t free_slots[UDP_WINDOW_MAX];
+    uint16_t order[UDP_WINDOW_MAX]; /* slots of what was not pulled, by number % window */
+    uint64_t expected;              /* the first frame that has not come */
+    uint64_t pulled;                /* the first frame that was not pulled */
+    uint64_t released;              /* how many were */
+    uint64_t told_expected;
+    uint64_t told_released;
+    nsec told_at;
+    nsec tell_at;      /* NSEC_NEVER: nothing new to tell */
+    nsec repeat_at;    /* NSEC_NEVER: all acknowledgements are confirmed */
+    uint64_t ack_base; /* the number of the first unconfirmed acknowledgement */
+    uint64_t ack_sent; /* of the first that was not sent */
+    uint64_t ack_next; /* of the next to be made */
+    size_t ack_capacity;
+    struct acknowledgement *acks; /* a ring, by number */
+    struct inlet_slot slots[];
+};
+
+static struct udp_inlet *inlet_of(struct inlet *inlet)
+{
+    return container_of(inlet, struct udp_inlet, inlet);
+}
+
+static void inlet_wake(struct udp_inlet *inlet)
+{
+    udp_pipe_wake(&inlet->pipe,
+                  inlet->tell_at < inlet->repeat_at ? inlet->tell_at : inlet->repeat_at);
+}
+
+/* ---- telling the sender ---- */
+
+static uint64_t frames_selected(const struct udp_inlet *inlet)
+{
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < UDP_SELECTED; i++) {
+        uint64_t sequence = inlet->expected + 1 + i;
+        if (sequence >= inlet->pulled + inlet->window)
+            break;
+        if (inlet->order[sequence % inlet->window] != NOBODY)
+            bits |= 1ULL << i;
+    }
+    return bits;
+}
+
+static void inlet_tell(struct udp_inlet *inlet, nsec now)
+{
+    struct udp_datagram datagram = {.kind = UDP_RETURN, .pipe = inlet->pipe.peer};
+    struct udp_return *back = &datagram.back;
+    uint64_t end = inlet->ack_base + ACKS_ON_WAY_MAX;
+    end = inlet->ack_next < end ? inlet->ack_next : end;
+    back->received = inlet->expected;
+    back->selected = frames_selected(inlet);
+    back->released = inlet->released;
+    for (int i = 0; i < REPORTS_MAX && (i == 0 || inlet->ack_sent < end); i++) {
+        back->first = inlet->ack_sent;
+        for (back->count = 0; back->count < UDP_ACKS_MAX && inlet->ack_sent < end; back->count++)
+            back->acks[back->count] = inlet->acks[inlet->ack_sent++ & (inlet->ack_capacity - 1)];
+        udp_send(&inlet->pipe, &datagram);
+    }
+    inlet->told_expected = inlet->expected;
+    inlet->told_released = inlet->released;
+    inlet->told_at = now;
+    inlet->tell_at = NSEC_NEVER;
+    if (inlet->ack_base < inlet->ack_next && inlet->repeat_at == NSEC_NEVER) {
+        inlet->repeat_at = udp_pipe_again(&inlet->pipe, now);
+        inlet_wake(inlet);
+    }
+}
+
+/* Soon, together with what else happens; or at once, but not too often. */
+static void inlet_tell_soon(struct udp_inlet *inlet, bool urgent)
+{
+    nsec now = clock_now();
+    if (urgent && now - inlet->told_at >= UDP_DELAY_NSEC / 4) {
+        inlet_tell(inlet, now);
+        return;
+    }
+    if (inlet->tell_at == NSEC_NEVER)
+        inlet->tell_at = now + UDP_DELAY_NSEC;
+    inlet_wake(inlet);
+}
+
+/* News from us: told at once when a quarter of the window has gathered. */
+static void inlet_news(struct udp_inlet *inlet)
+{
+    uint64_t quarter = (inlet->window + 3) / 4;
+    if (inlet->expected - inlet->told_expected >= quarter ||
+        inlet->released - inlet->told_released >= quarter)
+        inlet_tell(inlet, clock_now());
+    else
+        inlet_tell_soon(inlet, false);
+}
+
+static void inlet_late(struct udp_pipe *pipe, nsec now)
+{
+    struct udp_inlet *inlet = container_of(pipe, struct udp_inlet, pipe);
+    if (now >= inlet->repeat_at) {
+        pipe->tries++;
+        inlet->repeat_at = NSEC_NEVER;
+        inlet->ack_sent = inlet->ack_base; /* all again */
+        inlet_tell(inlet, now);
+    } else if (now >= inlet->tell_at) {
+        inlet_tell(inlet, now);
+    }
+    inlet_wake(inlet);
+}
+
+/* ---- hearing ---- */
+
+static void acks_confirmed(struct udp_inlet *inlet, uint64_t confirmed)
+{
+    if (confirmed > inlet->ack_next) {
+        inlet->pipe.link->udp->counts.garbage++;
+        return;
+    }
+    if (confirmed <= inlet->ack_base)
+        return;
+    bool held = inlet->ack_next > inlet->ack_base + ACKS_ON_WAY_MAX;
+    inlet->ack_base = confirmed;
+    if (inlet->ack_sent < confirmed)
+        inlet->ack_sent = confirmed;
+    inlet->pipe.tries = 0;
+    nsec now = clock_now();
+    inlet->repeat_at =
+        confirmed == inlet->ack_next ? NSEC_NEVER : udp_pipe_again(&inlet->pipe, now);
+    if (held)
+        inlet_tell(inlet, now);
+}
+
+static void frame_heard(struct udp_inlet *inlet, const struct udp_frame *frame)
+{
+    struct udp_counts *counts = &inlet->pipe.link->udp->counts;
+    uint64_t sequence = frame->sequence;
+    if (sequence >= inlet->released + inlet->window) {
+        counts->garbage++; /* beyond its credit */
+        return;
+    }
+    if (sequence < inlet->expected || inlet->order[sequence % inlet->window] != NOBODY) {
+        counts->doubles++;
+        inlet_tell_soon(inlet, true); /* what we told was lost, or is late */
+        return;
+    }
+    assert(inlet->free_count > 0);
+    uint16_t index = inlet->free_slots[inlet->free_count - 1];
+    struct inlet_slot *slot = &inlet->slots[index];
+    uint8_t *body = udp_body_room(&slot->body, frame->size);
+    if (!body)
+        return; /* as if lost: it comes again */
+    inlet->free_count--;
+    slot->head = frame->head;
+    slot->size = frame->size;
+    slot->state = SLOT_ARRIVED;
+    if (frame->size)
+        memcpy(body, frame->body, frame->size);
+    inlet->order[sequence % inlet->window] = index;
+    if (sequence != inlet->expected) {
+        inlet_tell_soon(inlet, true); /* a gap */
+        return;
+    }
+    while (inlet->expected < inlet->pulled + inlet->window &&
+           inlet->order[inlet->expected % inlet->window] != NOBODY)
+        inlet->expected++;
+    inlet_news(inlet);
+    doorbell_ring(inlet->pipe.bell);
+}
+
+static void inlet_heard(struct udp_pipe *pipe, const struct udp_datagram *datagram)
+{
+    struct udp_inlet *inlet = container_of(pipe, struct udp_inlet, pipe);
+    switch (datagram->kind) {
+    case UDP_FRAME:
+        acks_confirmed(inlet, datagram->frame.confirmed);
+        frame_heard(inlet, &datagram->frame);
+        break;
+    case UDP_ASK:
+        acks_confirmed(inlet, datagram->ask.confirmed);
+        if (datagram->ask.answer)
+            inlet_tell_soon(inlet, true);
+        break;
+    case UDP_RETURN:
+        pipe->link->udp->counts.garbage++;
+        break;
+    }
+}
+
+/* ---- the calls ---- */
+
+int udp_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                   struct parcel *answer, struct inlet **out)
+{
+    struct udp_link *link = container_of(base, struct udp_link, link);
+    struct udp_end peer;
+    int result = udp_end_read(&peer, offer);
+    if (result)
+        return result;
+    uint32_t window = link->udp->window;
+    struct udp_inlet *inlet = array_new(1, sizeof *inlet + window * sizeof(struct inlet_slot));
+    if (!inlet)
+        return -ENOMEM;
+    inlet->inlet.ops = base->ops;
+    inlet->window = window;
+    inlet->tell_at = inlet->repeat_at = NSEC_NEVER;
+    inlet->pipe.peer = peer.pipe;
+    inlet->pipe.heard = inlet_heard;
+    inlet->pipe.late = inlet_late;
+    memset(inlet->order, 0xff, sizeof inlet->order);
+    for (uint32_t i = 0; i < window; i++)
+        inlet->free_slots[inlet->free_count++] = (uint16_t)(window - 1 - i);
+    result = udp_pipe_open(&inlet->pipe, link, bell);
+    if (result) {
+        free(inlet);
+        return result;
+    }
+    udp_end_write(&(struct udp_end){inlet->pipe.id, (uint16_t)window}, answer);
+    *out = &inlet->inlet;
+    return 0;
+}
+
+int udp_inlet_open_numbered(struct link *link, struct doorbell *bell,
+                            const struct udp_numbers *numbers, struct inlet **out)
+{
+    struct parcel offer = {0}, answer = {0};
+    struct udp_link *of = container_of(link, struct udp_link, link);
+    udp_end_write(&(struct udp_end){numbers->peer, (uint16_t)of->udp->window}, &offer);
+    int result = udp_inlet_open(link, bell, &offer, &answer, out);
+    if (result)
+        return result;
+    result = udp_pipe_renumber(&inlet_of(*out)->pipe, numbers->own);
+    if (result)
+        udp_inlet_close(*out);
+    return result;
+}
+
+void udp_inlet_close(struct inlet *base)
+{
+    struct udp_inlet *inlet = inlet_of(base);
+    udp_pipe_close(&inlet->pipe);
+    for (uint32_t i = 0; i < inlet->window; i++)
+        udp_body_free(&inlet->slots[i].body);
+    free(inlet->acks);
+    free(inlet);
+}
+
+bool udp_waits(struct inlet *base)
+{
+    const struct udp_inlet *inlet = inlet_of(base);
+    return inlet->pulled < inlet->expected;
+}
+
+int udp_pull(struct inlet *base, struct frame *out, unsigned max)
+{
+    struct udp_inlet *inlet = inlet_of(base);
+    unsigned count = 0;
+    for (; count < max && inlet->pulled < inlet->expected; count++, inlet->pulled++) {
+        uint16_t *place = &inlet->order[inlet->pulled % inlet->window];
+        struct inlet_slot *slot = &inlet->slots[*place];
+        assert(slot->state == SLOT_ARRIVED);
+        slot->state = SLOT_PULLED;
+        out[count] = (struct frame){.head = slot->head,
+                                    .size = slot->size,
+                                    .cookie = *place,
+                                    .body = udp_body_data(&slot->body)};
+        *place = NOBODY;
+    }
+    return count || !max || !inlet->pipe.link->lost ? (int)count : -EPIPE;
+}
+
+void udp_release(struct inlet *base, const struct frame *frame)
+{
+    struct udp_inlet *inlet = inlet_of(base);
+    assert(frame->cookie < inlet->window);
+    assert(inlet->slots[frame->cookie].state == SLOT_PULLED);
+    inlet->slots[frame->cookie].state = SLOT_FREE;
+    udp_body_free(&inlet->slots[frame->cookie].body);
+    inlet->free_slots[inlet->free_count++] = (uint16_t)frame->cookie;
+    inlet->released++;
+    if (!inlet->pipe.link->lost)
+        inlet_news(inlet);
+}
+
+/* Room for one more; the ring is laid out anew when it grows. */
+static bool acks_reserve(struct udp_inlet *inlet)
+{
+    size_t count = (size_t)(inlet->ack_next - inlet->ack_base);
+    if (count < inlet->ack_capacity)
+        return true;
+    size_t capacity = inlet->ack_capacity ? 2 * inlet->ack_capacity : ACKS_START;
+    struct acknowledgement *acks = array_new(capacity, sizeof *acks);
+    if (!acks)
+        return false;
+    for (uint64_t i = inlet->ack_base; i < inlet->ack_next; i++)
+        acks[i & (capacity - 1)] = inlet->acks[i & (inlet->ack_capacity - 1)];
+    free(inlet->acks);
+    inlet->acks = acks;
+    inlet->ack_capacity = capacity;
+    return true;
+}
+
+int udp_acknowledge(struct inlet *base, uint64_t token, int64_t status)
+{
+    struct udp_inlet *inlet = inlet_of(base);
+    if (inlet->pipe.link->lost)
+        return -EPIPE;
+    if (!acks_reserve(inlet))
+        return -ENOMEM;
+    inlet->acks[inlet->ack_next++ & (inlet->ack_capacity - 1)] =
+        (struct acknowledgement){.token = token, .status = status};
+    if (inlet->ack_next - inlet->ack_base <= ACKS_ON_WAY_MAX)
+        inlet_tell(inlet, clock_now());
+    return 0;
+}
+
+size_t udp_inlet_owes(struct inlet *base)
+{
+    const struct udp_inlet *inlet = inlet_of(base);
+    return (size_t)(inlet->ack_next - inlet->ack_base);
+}

@@ -1,0 +1,348 @@
+/* doorbell: the page and the two sides of it.
+ *
+ *   sleeper                            ringer
+ *   note the count of rings            publish in a ring, release
+ *   say that we sleep                  (full fence, if one of us lacks membarrier)
+ *   barrier                            does somebody sleep?
+ *   look at the rings                  then: one more ring, nobody sleeps now,
+ *   sleep while the count is the same        wake them all
+ *
+ * Either the sleeper sees what was published or the ringer sees the sleeper:
+ * each side stores, then loads what the other stored, and between the two must
+ * stand a full barrier on both sides. membarrier puts one into every process
+ * that is running and has registered, so the ringer's side can be a plain load.
+ *
+ * The count of rings and who sleeps are the halves of one word, so that one
+ * atomic step both counts a ring and takes the sleepers out of the word: a
+ * thread that was taken out is told so by the count, and a thread that comes
+ * later is not taken out by mistake.
+ *
+ * The event descriptor is one end of a pair of datagram sockets, not an
+ * eventfd: a peer could make our write to an eventfd block, but not a send
+ * with MSG_DONTWAIT. */
+#include "transport/wake/doorbell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/check.h"
+
+#define PAGE_SIZE 4096
+
+/* The low half of `word` counts rings; it is what sleepers sleep on. Above it
+ * are the number of threads asleep and a bit for the event descriptor. */
+#define WORD_RINGS(word) ((uint32_t)(word))
+#define WORD_THREAD      (1ULL << 32)
+#define WORD_EVENT       (1ULL << 63)
+#define WORD_SLEEPERS    (~0ULL << 32)
+#define RING_TRIES       64 /* honest contention ends sooner; a peer's scribbling never does */
+
+struct doorbell_page {
+    /* Written by sleepers (owner) and ringers (all). Its accesses are acq_rel;
+     * the order to the rings' contents comes from the barriers above. */
+    _Atomic uint64_t word;
+    /* Written once by the owner before the page is shared: it pays for the barrier. */
+    _Atomic uint32_t owner_has_membarrier;
+};
+static_assert(sizeof(struct doorbell_page) <= PAGE_SIZE, "one page is shared");
+static_assert(sizeof(struct doorbell_page) <= DOORBELL_PLACED_SIZE, "or what the caller has");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the futex is the word's low half");
+
+/* What this thread saw when it prepared; it sleeps on one bell at a time. */
+static _Thread_local struct {
+    uint32_t rings;
+    enum doorbell_sleep how;
+    const struct doorbell *bell; /* NULL when it does not */
+} nap;
+
+static int membarrier(int command)
+{
+    return (int)syscall(SYS_membarrier, command, 0, 0);
+}
+
+/* Once per process would do; the kernel answers repeated ones at once, and a
+ * child of fork is another process. */
+static bool membarrier_register(void)
+{
+    int known = membarrier(MEMBARRIER_CMD_QUERY);
+    if (known < 0 || !(known & MEMBARRIER_CMD_GLOBAL_EXPEDITED))
+        return false;
+    return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
+}
+
+/* ThreadSanitizer knows no fences, and says so; what it does not see here are
+ * atomics only, which it does not accuse. */
+static inline void full_fence(void)
+{
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpragmas"
+#pragma GCC diagnostic ignored "-Wtsan"
+#endif
+    atomic_thread_fence(memory_order_seq_cst);
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+}
+
+static long futex(struct doorbell_page *page, int operation, uint32_t value,
+                  const struct timespec *until)
+{
+    return syscall(SYS_futex, &page->word, operation, value, until, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void doorbell_clean(struct doorbell *bell)
+{
+    *bell = (struct doorbell){.file.fd = -1, .event_fd = -1, .far_fd = -1};
+    list_init(&bell->polled);
+}
+
+static void doorbell_begin(struct doorbell *bell, void *page)
+{
+    bell->page = page;
+    bell->has_membarrier = membarrier_register();
+    atomic_store_explicit(&bell->page->owner_has_membarrier, bell->has_membarrier,
+                          memory_order_release);
+}
+
+int doorbell_open(struct doorbell *bell)
+{
+    doorbell_clean(bell);
+    int result = memfile_open(&bell->file, "weft-doorbell", PAGE_SIZE);
+    if (result)
+        return result;
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair)) {
+        result = -errno;
+        memfile_close(&bell->file);
+        return result;
+    }
+    bell->event_fd = pair[0];
+    bell->far_fd = pair[1];
+    doorbell_begin(bell, bell->file.base);
+    return 0;
+}
+
+void doorbell_open_on(struct doorbell *bell, void *page)
+{
+    assert(page && (uintptr_t)page % DOORBELL_PLACED_SIZE == 0);
+    doorbell_clean(bell);
+    doorbell_begin(bell, page);
+}
+
+void doorbell_close(struct doorbell *bell)
+{
+    if (!bell->page)
+        return;
+    assert(list_is_empty(&bell->polled)); /* else it would be rung when it is gone */
+    if (bell->event_fd >= 0)
+        close(bell->event_fd);
+    if (bell->far_fd >= 0)
+        close(bell->far_fd);
+    memfile_close(&bell->file);
+    doorbell_clean(bell);
+}
+
+_Bool doorbell_is_slept_on(const struct doorbell *bell)
+{
+    uint64_t sleepers =
+        atomic_load_explicit(&bell->page->word, memory_order_relaxed) & WORD_SLEEPERS;
+    return sleepers > (nap.bell == bell ? WORD_THREAD : 0);
+}
+
+void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how)
+{
+    assert(how == DOORBELL_FUTEX || (how == DOORBELL_FD && bell->event_fd >= 0));
+    _Atomic uint64_t *word = &bell->page->word;
+    uint64_t before = how == DOORBELL_FUTEX
+                          ? atomic_fetch_add_explicit(word, WORD_THREAD, memory_order_acq_rel)
+                          : atomic_fetch_or_explicit(word, WORD_EVENT, memory_order_acq_rel);
+    nap.rings = WORD_RINGS(before);
+    nap.how = how;
+    nap.bell = bell;
+    doorbell_fence(bell);
+}
+
+void doorbell_fence(const struct doorbell *bell)
+{
+    full_fence(); /* for ringers that fence, too */
+    if (bell->has_membarrier)
+        membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+}
+
+void doorbell_arm(struct doorbell *bell)
+{
+    atomic_fetch_or_explicit(&bell->page->word, WORD_EVENT, memory_order_acq_rel);
+}
+
+void doorbell_disarm(struct doorbell *bell)
+{
+    atomic_fetch_and_explicit(&bell->page->word, ~WORD_EVENT, memory_order_acq_rel);
+}
+
+/* Takes this thread out of the word, unless a ringer has done so. */
+void doorbell_cancel(struct doorbell *bell)
+{
+    _Atomic uint64_t *word = &bell->page->word;
+    uint64_t seen = atomic_load_explicit(word, memory_order_acquire);
+    nap.bell = NULL;
+    for (unsigned i = 0; i < RING_TRIES && WORD_RINGS(seen) == nap.rings; i++) {
+        uint64_t less = nap.how == DOORBELL_FUTEX ? seen - WORD_THREAD : seen & ~WORD_EVENT;
+        if (atomic_compare_exchange_weak_explicit(word, &seen, less, memory_order_acq_rel,
+                                                  memory_order_acquire))
+            return;
+    }
+}
+
+static nsec nap_end(nsec deadline)
+{
+    nsec until = clock_after(DOORBELL_NAP_NSEC);
+    if (until > deadline)
+        until = deadline > 0 ? deadline : 0;
+    return until;
+}
+
+void doorbell_wait(struct doorbell *bell, nsec deadline)
+{
+    assert(nap.how == DOORBELL_FUTEX);
+    nsec until = nap_end(deadline);
+    struct timespec moment = {.tv_sec = until / NSEC_PER_SEC, .tv_nsec = until % NSEC_PER_SEC};
+    futex(bell->page, FUTEX_WAIT_BITSET, nap.rings, &moment);
+    doorbell_cancel(bell);
+}
+
+void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline)
+{
+    assert(nap.how == DOORBELL_FD);
+    nsec left = nap_end(deadline) - clock_now();
+    struct timespec span = {.tv_nsec = left > 0 ? left : 0}; /* a nap is less than a second */
+    struct pollfd fds[2] = {{.fd = bell->event_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    ppoll(fds, 2, &span, NULL);
+    doorbell_cancel(bell);
+    doorbell_clear(bell);
+}
+
+void doorbell_clear(struct doorbell *bell)
+{
+    /* A socket queues few datagrams; a peer that keeps filling it shall not keep us here. */
+    for (unsigned i = 0; i < 1024; i++) {
+        uint8_t byte;
+        if (recv(bell->event_fd, &byte, sizeof byte, MSG_DONTWAIT) < 0)
+            return;
+    }
+}
+
+/* Returns who was asleep, and counts a ring if somebody was. */
+static uint64_t page_take_sleepers(struct doorbell_page *page)
+{
+    uint64_t seen = atomic_load_explicit(&page->word, memory_order_relaxed);
+    for (unsigned i = 0; i < RING_TRIES && (seen & WORD_SLEEPERS); i++) {
+        uint64_t rung = WORD_RINGS(seen + 1);
+        if (atomic_compare_exchange_weak_explicit(&page->word, &seen, rung, memory_order_acq_rel,
+                                                  memory_order_relaxed))
+            break;
+    }
+    return seen & WORD_SLEEPERS;
+}
+
+static bool page_ring(struct doorbell_page *page, int event_fd)
+{
+    uint64_t sleepers = page_take_sleepers(page);
+    if (!sleepers)
+        return false;
+    if (sleepers & ~WORD_EVENT)
+        futex(page, FUTEX_WAKE, INT_MAX, NULL);
+    if ((sleepers & WORD_EVENT) && event_fd >= 0) { /* without one that is a peer's scribbling */
+        /* Full means that it is readable already. */
+        uint8_t byte = 0;
+        (void)!send(event_fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    return true;
+}
+
+void doorbell_ring(struct doorbell *bell)
+{
+    full_fence();
+    page_ring(bell->page, bell->far_fd);
+}
+
+void doorbell_ring_always(struct doorbell *bell)
+{
+    uint8_t byte = 0;
+    assert(bell->far_fd >= 0);
+    doorbell_ring(bell);
+    (void)!send(bell->far_fd, &byte, sizeof byte, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+int doorbell_share(const struct doorbell *bell, int fds[DOORBELL_FD_COUNT])
+{
+    fds[0] = memfile_share(&bell->file, 1);
+    if (fds[0] < 0)
+        return fds[0];
+    fds[1] = fcntl(bell->far_fd, F_DUPFD_CLOEXEC, 0);
+    if (fds[1] >= 0)
+        return 0;
+    int result = -errno;
+    close(fds[0]);
+    return result;
+}
+
+static void ringer_begin(struct ringer *ringer, void *page)
+{
+    ringer->page = page;
+    /* Both must have it: asked once, so a peer that changes its word later
+     * harms only its own wake-ups. */
+    ringer->must_fence =
+        !atomic_load_explicit(&ringer->page->owner_has_membarrier, memory_order_acquire) ||
+        !membarrier_register();
+}
+
+int ringer_open(struct ringer *ringer, const int fds[DOORBELL_FD_COUNT])
+{
+    *ringer = (struct ringer){.event_fd = fds[1]};
+    int result = memfile_map(&ringer->file, fds[0], PAGE_SIZE, 1);
+    int domain = 0;
+    socklen_t size = sizeof domain;
+    if (!result && (getsockopt(fds[1], SOL_SOCKET, SO_DOMAIN, &domain, &size) || domain != AF_UNIX))
+        result = -EPROTO;
+    if (result) {
+        ringer_close(ringer);
+        return result;
+    }
+    close(ringer->file.fd); /* the mapping keeps the page; a descriptor per pipe would be many */
+    ringer->file.fd = -1;
+    ringer_begin(ringer, ringer->file.base);
+    return 0;
+}
+
+void ringer_open_on(struct ringer *ringer, void *page)
+{
+    assert(page && (uintptr_t)page % DOORBELL_PLACED_SIZE == 0);
+    *ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
+    ringer_begin(ringer, page);
+}
+
+void ringer_close(struct ringer *ringer)
+{
+    if (ringer->file.fd >= 0 || ringer->file.base)
+        memfile_close(&ringer->file);
+    if (ringer->event_fd >= 0)
+        close(ringer->event_fd);
+    *ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
+}
+
+_Bool ringer_ring(struct ringer *ringer)
+{
+    if (ringer->must_fence)
+        full_fence();
+    return page_ring(ringer->page, ringer->event_fd);
+}

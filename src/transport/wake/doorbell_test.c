@@ -1,0 +1,477 @@
+#include "transport/wake/doorbell.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/test.h"
+#include "transport/wake/thread.h"
+
+/* A ball in shared memory that two sides throw each other, sleeping whenever
+ * it is not theirs. Whose turn it is (odd: the child's) writes, with release. */
+struct court {
+    _Atomic uint64_t ball;
+    /* The last throw of each side, whose ringing ended then and woke somebody
+     * or not: written before `rung`, which is written with release. */
+    struct {
+        _Atomic int64_t at;
+        _Atomic bool woke;
+        _Atomic uint64_t rung;
+    } throws[2];
+};
+
+#define STRESS_NSEC (300 * 1000 * 1000LL)
+#define GAME_OVER   (1ULL << 62)
+
+static struct ringer open_ringer(struct doorbell *bell)
+{
+    int fds[DOORBELL_FD_COUNT];
+    struct ringer ringer;
+    assert_int_equal(doorbell_share(bell, fds), 0);
+    assert_int_equal(ringer_open(&ringer, fds), 0);
+    return ringer;
+}
+
+/* The ball came while a nap ran its full time. On a busy machine that may be
+ * chance; but if the thrower saw nobody asleep while we slept, it is not. */
+static bool was_lost(struct court *court, unsigned thrower, uint64_t ball, nsec nap_end)
+{
+    while (atomic_load_explicit(&court->throws[thrower].rung, memory_order_acquire) != ball)
+        cpu_relax();
+    return !atomic_load_explicit(&court->throws[thrower].woke, memory_order_relaxed) &&
+           atomic_load_explicit(&court->throws[thrower].at, memory_order_relaxed) < nap_end;
+}
+
+/* Returns how many wake-ups were lost until the ball came. */
+static unsigned await_ball(struct court *court, struct doorbell *bell, unsigned self,
+                           uint64_t before, uint64_t *ball)
+{
+    for (;;) {
+        doorbell_prepare(bell, DOORBELL_FUTEX);
+        *ball = atomic_load_explicit(&court->ball, memory_order_acquire);
+        if (*ball != before) {
+            doorbell_cancel(bell);
+            return 0;
+        }
+        nsec nap_end = clock_after(DOORBELL_NAP_NSEC);
+        doorbell_wait(bell, NSEC_NEVER);
+        bool whole = clock_now() >= nap_end;
+        *ball = atomic_load_explicit(&court->ball, memory_order_acquire);
+        if (*ball != before)
+            return whole && was_lost(court, 1 - self, *ball, nap_end);
+    }
+}
+
+static void throw_ball(struct court *court, struct ringer *ringer, unsigned self, uint64_t ball)
+{
+    atomic_store_explicit(&court->ball, ball, memory_order_release);
+    bool woke = ringer_ring(ringer);
+    atomic_store_explicit(&court->throws[self].woke, woke, memory_order_relaxed);
+    atomic_store_explicit(&court->throws[self].at, clock_now(), memory_order_relaxed);
+    atomic_store_explicit(&court->throws[self].rung, ball, memory_order_release);
+}
+
+/* One side of the game; a little work between the throws, of changing length,
+ * makes the ball come at every point of the other's falling asleep. */
+static unsigned play(struct court *court, struct doorbell *bell, struct ringer *ringer,
+                     unsigned self, nsec until, uint64_t *throws)
+{
+    unsigned lost = 0;
+    uint64_t ball = 0;
+    while (ball < GAME_OVER) {
+        uint64_t before = ball;
+        if ((ball & 1) == self) {
+            for (unsigned i = 0; i < (ball >> 1) % 61; i++)
+                cpu_relax();
+            ball = !self && clock_now() >= until ? GAME_OVER : ball + 1;
+            throw_ball(court, ringer, self, ball);
+            ++*throws;
+        } else {
+            lost += await_ball(court, bell, self, before, &ball);
+        }
+    }
+    return lost;
+}
+
+static void throw_balls(bool fence)
+{
+    struct memfile file;
+    struct doorbell bells[2];
+    struct ringer ringers[2];
+    assert_int_equal(memfile_open(&file, "court", sizeof(struct court)), 0);
+    struct court *court = file.base;
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(doorbell_open(&bells[i]), 0);
+        ringers[i] = open_ringer(&bells[i]);
+        if (fence) { /* as on a kernel without membarrier */
+            bells[i].has_membarrier = false;
+            ringers[i].must_fence = true;
+        }
+    }
+    nsec until = clock_after(STRESS_NSEC);
+    uint64_t throws = 0;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        /* Another process: it has to register for itself. */
+        struct ringer own = open_ringer(&bells[0]);
+        own.must_fence = ringers[0].must_fence;
+        _exit(play(court, &bells[1], &own, 1, until, &throws) ? 1 : 0);
+    }
+    unsigned lost = play(court, &bells[0], &ringers[1], 0, until, &throws);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(lost, 0);
+    assert_true(throws > 100);
+    for (unsigned i = 0; i < 2; i++) {
+        ringer_close(&ringers[i]);
+        doorbell_close(&bells[i]);
+    }
+    memfile_close(&file);
+}
+
+static void no_wake_up_is_lost_between_processes(void **state)
+{
+    throw_balls(false);
+}
+
+static void nor_without_membarrier(void **state)
+{
+    throw_balls(true);
+}
+
+/* The two looks alone, without the sleep, as often as possible: in each round
+ * one side publishes and looks for a sleeper while the other says that it
+ * sleeps and looks for what is published. One of them must see the other. */
+struct looks {
+    alignas(128) _Atomic uint64_t round;     /* written by the sleeper to begin one, release */
+    alignas(128) _Atomic uint64_t published; /* = round; by the ringer, release */
+    alignas(128) _Atomic uint64_t looked; /* round << 1 | saw the sleeper; by the ringer, release */
+};
+
+#define LOOKS_NSEC (300 * 1000 * 1000LL)
+#define LAST_ROUND UINT32_MAX
+
+static uint64_t await_change(_Atomic uint64_t *word, uint64_t before, unsigned shift)
+{
+    uint64_t value;
+    for (unsigned turns = 1;
+         (value = atomic_load_explicit(word, memory_order_acquire)) >> shift == before; turns++)
+        if (turns % 1024 == 0)
+            sched_yield();
+    return value;
+}
+
+static void ring_rounds(struct looks *looks, struct ringer *ringer)
+{
+    for (uint64_t round = 0; round != LAST_ROUND;) {
+        round = await_change(&looks->round, round, 0);
+        for (unsigned i = 0; i < round % 7; i++)
+            cpu_relax();
+        atomic_store_explicit(&looks->published, round, memory_order_release);
+        uint64_t saw = ringer_ring(ringer);
+        atomic_store_explicit(&looks->looked, round << 1 | saw, memory_order_release);
+    }
+}
+
+/* Returns how often neither saw the other. */
+static unsigned sleep_rounds(struct looks *looks, struct doorbell *bell)
+{
+    unsigned missed = 0;
+    nsec until = clock_after(LOOKS_NSEC);
+    for (uint64_t round = 1, looked = 0; looked >> 1 != LAST_ROUND; round++) {
+        if (clock_now() >= until)
+            round = LAST_ROUND;
+        atomic_store_explicit(&looks->round, round, memory_order_release);
+        for (unsigned i = 0; i < round % 41; i++)
+            cpu_relax();
+        doorbell_prepare(bell, DOORBELL_FUTEX);
+        bool saw = atomic_load_explicit(&looks->published, memory_order_acquire) == round;
+        looked = await_change(&looks->looked, looked >> 1, 1);
+        missed += !saw && !(looked & 1);
+        doorbell_cancel(bell);
+    }
+    return missed;
+}
+
+static void look_at_each_other(bool fence)
+{
+    struct memfile file;
+    struct doorbell bell;
+    assert_int_equal(memfile_open(&file, "looks", sizeof(struct looks)), 0);
+    assert_int_equal(doorbell_open(&bell), 0);
+    bell.has_membarrier &= !fence;
+    fflush(NULL);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        struct ringer ringer = open_ringer(&bell);
+        ringer.must_fence |= fence;
+        ring_rounds(file.base, &ringer);
+        _exit(0);
+    }
+    unsigned missed = sleep_rounds(file.base, &bell);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(missed, 0);
+    doorbell_close(&bell);
+    memfile_close(&file);
+}
+
+static void sleeper_or_ringer_sees_the_other(void **state)
+{
+    look_at_each_other(false);
+    look_at_each_other(true);
+}
+
+static void nobody_is_woken_who_does_not_sleep(void **state)
+{
+    struct doorbell bell;
+    assert_int_equal(doorbell_open(&bell), 0);
+    struct ringer ringer = open_ringer(&bell);
+    assert_false(ringer_ring(&ringer));
+    doorbell_prepare(&bell, DOORBELL_FUTEX);
+    doorbell_cancel(&bell);
+    assert_false(ringer_ring(&ringer));
+    doorbell_prepare(&bell, DOORBELL_FUTEX);
+    assert_true(ringer_ring(&ringer));
+    assert_false(ringer_ring(&ringer)); /* once is enough */
+    doorbell_wait(&bell, NSEC_NEVER);   /* rung since prepare: returns at once */
+    doorbell_wait(&bell, 1);            /* a deadline long past */
+    ringer_close(&ringer);
+    ringer_close(&ringer);
+    doorbell_close(&bell);
+    doorbell_close(&bell);
+}
+
+static void an_event_loop_is_woken_by_the_descriptor(void **state)
+{
+    struct doorbell bell;
+    assert_int_equal(doorbell_open(&bell), 0);
+    struct ringer ringer = open_ringer(&bell);
+    struct pollfd poll_fd = {.fd = bell.event_fd, .events = POLLIN};
+
+    doorbell_prepare(&bell, DOORBELL_FD);
+    assert_int_equal(poll(&poll_fd, 1, 0), 0);
+    assert_true(ringer_ring(&ringer));
+    assert_int_equal(poll(&poll_fd, 1, 1000), 1);
+    doorbell_clear(&bell);
+    assert_int_equal(poll(&poll_fd, 1, 0), 0);
+
+    doorbell_prepare(&bell, DOORBELL_FD);
+    doorbell_prepare(&bell, DOORBELL_FUTEX); /* both at once */
+    doorbell_ring(&bell);
+    doorbell_wait(&bell, NSEC_NEVER);
+    assert_int_equal(poll(&poll_fd, 1, 1000), 1);
+    doorbell_clear(&bell);
+
+    doorbell_prepare(&bell, DOORBELL_FD);
+    doorbell_cancel(&bell);
+    assert_false(ringer_ring(&ringer));
+    for (unsigned i = 0; i < 5000; i++) { /* more than the socket holds: never blocks */
+        doorbell_prepare(&bell, DOORBELL_FD);
+        assert_true(ringer_ring(&ringer));
+    }
+    doorbell_clear(&bell);
+    ringer_close(&ringer);
+    doorbell_close(&bell);
+}
+
+struct sleepers {
+    struct doorbell bell;
+    _Atomic unsigned asleep; /* each sleeper adds itself, release */
+    _Atomic unsigned ended;
+    _Atomic bool over; /* written by the ringer, release */
+};
+
+static void *sleep_once(void *argument)
+{
+    struct sleepers *sleepers = argument;
+    atomic_fetch_add_explicit(&sleepers->asleep, 1, memory_order_release);
+    while (!atomic_load_explicit(&sleepers->over, memory_order_acquire)) {
+        doorbell_prepare(&sleepers->bell, DOORBELL_FUTEX);
+        if (atomic_load_explicit(&sleepers->over, memory_order_acquire)) {
+            doorbell_cancel(&sleepers->bell);
+            break;
+        }
+        doorbell_wait(&sleepers->bell, NSEC_NEVER);
+    }
+    atomic_fetch_add_explicit(&sleepers->ended, 1, memory_order_release);
+    return NULL;
+}
+
+static void several_threads_sleep_on_one_bell(void **state)
+{
+    struct sleepers sleepers = {0};
+    struct thread threads[3] = {0};
+    assert_int_equal(doorbell_open(&sleepers.bell), 0);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(thread_start(&threads[i], "sleep", sleep_once, &sleepers), 0);
+    while (atomic_load_explicit(&sleepers.asleep, memory_order_acquire) < 3)
+        cpu_relax();
+    for (unsigned i = 0; i < 100; i++)
+        doorbell_ring(&sleepers.bell);
+    atomic_store_explicit(&sleepers.over, true, memory_order_release);
+    doorbell_ring(&sleepers.bell);
+    for (unsigned i = 0; i < 3; i++)
+        thread_join(&threads[i]);
+    assert_int_equal(sleepers.ended, 3);
+    doorbell_close(&sleepers.bell);
+}
+
+static void foreign_descriptors_are_refused_and_closed(void **state)
+{
+    struct doorbell bell;
+    struct ringer ringer;
+    int fds[DOORBELL_FD_COUNT];
+    assert_int_equal(doorbell_open(&bell), 0);
+    for (unsigned i = 0; i < DOORBELL_FD_COUNT; i++) {
+        assert_int_equal(doorbell_share(&bell, fds), 0);
+        close(fds[i]);
+        fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+        assert_int_equal(ringer_open(&ringer, fds), -EPROTO);
+        assert_int_equal(fcntl(fds[0], F_GETFD), -1);
+        assert_int_equal(fcntl(fds[1], F_GETFD), -1);
+    }
+    const int none[DOORBELL_FD_COUNT] = {-1, -1};
+    assert_int_equal(ringer_open(&ringer, none), -EPROTO);
+    doorbell_close(&bell);
+}
+
+static void scribbling_on_the_page_costs_at_most_a_nap(void **state)
+{
+    struct doorbell bell;
+    assert_int_equal(doorbell_open(&bell), 0);
+    struct ringer ringer = open_ringer(&bell);
+    for (unsigned byte = 0; byte < 256; byte++) {
+        doorbell_prepare(&bell, DOORBELL_FUTEX);
+        memset(bell.file.base, (int)byte, 64);
+        doorbell_cancel(&bell);
+        doorbell_prepare(&bell, DOORBELL_FUTEX);
+        ringer_ring(&ringer);
+        doorbell_wait(&bell, clock_after(1000));
+    }
+    ringer_close(&ringer);
+    doorbell_close(&bell);
+}
+
+/* ---- on memory of the caller's ---- */
+
+struct bench { /* in shared memory that the child maps anew */
+    alignas(DOORBELL_PLACED_SIZE) uint8_t bells[2][DOORBELL_PLACED_SIZE];
+    alignas(64) struct court court;
+};
+
+/* Throws the ball until it is over; what is mapped is the same memory elsewhere. */
+static int play_far(struct memfile *file)
+{
+    struct memfile mapped;
+    if (memfile_map(&mapped, memfile_share(file, 1), sizeof(struct bench), 1))
+        return 1;
+    struct bench *bench = mapped.base;
+    struct doorbell bell;
+    struct ringer ringer;
+    doorbell_open_on(&bell, bench->bells[1]);
+    ringer_open_on(&ringer, bench->bells[0]);
+    unsigned lost = 0;
+    for (uint64_t ball = 0; ball < GAME_OVER;) {
+        uint64_t came;
+        lost += await_ball(&bench->court, &bell, 1, ball, &came);
+        ball = came + 1;
+        throw_ball(&bench->court, &ringer, 1, ball);
+    }
+    ringer_close(&ringer);
+    doorbell_close(&bell);
+    bool there = atomic_load(&bench->court.ball) > 0; /* closing has unmapped nothing of ours */
+    memfile_close(&mapped);
+    return lost || !there;
+}
+
+static void a_bell_on_memory_of_the_callers_loses_no_wake_up(void **state)
+{
+    struct memfile file;
+    assert_int_equal(memfile_open(&file, "test", sizeof(struct bench)), 0);
+    struct bench *bench = file.base;
+    struct doorbell bell;
+    struct ringer ringer;
+    doorbell_open_on(&bell, bench->bells[0]);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(play_far(&file));
+    ringer_open_on(&ringer, bench->bells[1]);
+    unsigned lost = 0;
+    uint64_t ball = 0;
+    for (nsec end = clock_after(STRESS_NSEC); clock_now() < end;) {
+        throw_ball(&bench->court, &ringer, 0, ball + 1);
+        lost += await_ball(&bench->court, &bell, 0, ball + 1, &ball);
+    }
+    throw_ball(&bench->court, &ringer, 0, GAME_OVER);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_int_equal(lost, 0);
+    assert_true(ball > 100);
+    ringer_close(&ringer);
+    doorbell_close(&bell);
+    assert_int_equal(atomic_load(&bench->court.ball), GAME_OVER + 1); /* still mapped */
+    memfile_close(&file);
+}
+
+static void *look_at(void *argument)
+{
+    assert_true(doorbell_is_slept_on(argument));
+    return NULL;
+}
+
+/* A peer may write there that an event loop waits: there is no descriptor to be rung. */
+static void scribbling_on_a_placed_bell_costs_at_most_a_nap(void **state)
+{
+    struct memfile file;
+    assert_int_equal(memfile_open(&file, "test", 4096), 0);
+    struct doorbell bell;
+    struct ringer ringer;
+    doorbell_open_on(&bell, file.base);
+    ringer_open_on(&ringer, file.base);
+    assert_false(doorbell_is_slept_on(&bell));
+    assert_false(ringer_ring(&ringer));
+    for (unsigned byte = 0; byte < 256; byte++) {
+        doorbell_prepare(&bell, DOORBELL_FUTEX);
+        memset(file.base, (int)byte, DOORBELL_PLACED_SIZE);
+        doorbell_ring(&bell);
+        memset(file.base, (int)byte, DOORBELL_PLACED_SIZE);
+        ringer_ring(&ringer);
+        doorbell_wait(&bell, clock_after(1000));
+    }
+    memset(file.base, 0, DOORBELL_PLACED_SIZE);
+    doorbell_prepare(&bell, DOORBELL_FUTEX);
+    assert_false(doorbell_is_slept_on(&bell)); /* but by us */
+    struct thread other = {0};
+    assert_int_equal(thread_start(&other, "look", look_at, &bell), 0);
+    thread_join(&other);
+    assert_true(ringer_ring(&ringer));
+    doorbell_wait(&bell, NSEC_NEVER); /* returns: it was rung */
+    ringer_close(&ringer);
+    doorbell_close(&bell);
+    doorbell_close(&bell); /* harmless */
+    memfile_close(&file);
+}
+
+TEST_MAIN(TEST(no_wake_up_is_lost_between_processes), TEST(nor_without_membarrier),
+          TEST(sleeper_or_ringer_sees_the_other), TEST(nobody_is_woken_who_does_not_sleep),
+          TEST(an_event_loop_is_woken_by_the_descriptor), TEST(several_threads_sleep_on_one_bell),
+          TEST(foreign_descriptors_are_refused_and_closed),
+          TEST(scribbling_on_the_page_costs_at_most_a_nap),
+          TEST(a_bell_on_memory_of_the_callers_loses_no_wake_up),
+          TEST(scribbling_on_a_placed_bell_costs_at_most_a_nap))

@@ -1,0 +1,146 @@
+#include "transport/wake/lock.h"
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "transport/clock.h"
+
+#define LOCK_SPIN_TURNS    40  /* about a microsecond: holders keep it for less, mostly */
+#define LOCK_PASS_TURNS    500 /* about ten: a sleeper is awake by then */
+#define LOCK_STRANGERS_MAX 256
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value)
+{
+    /* A wake-up that was lost after all costs a millisecond, not a hang. */
+    static const struct timespec limit = {.tv_nsec = 1000 * 1000};
+    return syscall(SYS_futex, word, operation, value,
+                   operation == FUTEX_WAIT_PRIVATE ? &limit : NULL, NULL, 0);
+}
+
+/* ---- the mutex of the others ---- */
+
+static void mutex_take(struct lock *lock)
+{
+    for (unsigned turn = 0; turn < LOCK_SPIN_TURNS; turn++) {
+        uint32_t free = 0;
+        if (atomic_compare_exchange_weak_explicit(&lock->state, &free, 1, memory_order_acquire,
+                                                  memory_order_relaxed))
+            return;
+        cpu_relax();
+    }
+    /* From here on whoever takes it takes it as 2: others may sleep. */
+    while (atomic_exchange_explicit(&lock->state, 2, memory_order_acquire) != 0)
+        futex(&lock->state, FUTEX_WAIT_PRIVATE, 2);
+}
+
+static void mutex_drop(struct lock *lock)
+{
+    if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
+        futex(&lock->state, FUTEX_WAKE_PRIVATE, 1);
+}
+
+/* ---- the gate ---- */
+
+bool lock_pass_gate(struct lock *lock)
+{
+    /* Acquire pairs with the opening: what the others did inside is ours to see. */
+    uint64_t gate = atomic_load_explicit(&lock->gate, memory_order_acquire);
+    if (gate) {
+        lock->ticket = gate;
+        return true;
+    }
+    atomic_store_explicit(&lock->active, 0, memory_order_release);
+    lock_wake_closer(lock);
+    return false;
+}
+
+void lock_wake_closer(struct lock *lock)
+{
+    futex(&lock->active, FUTEX_WAKE_PRIVATE, 1);
+}
+
+/* Keeps the favoured thread out. After the barrier either it has seen that the
+ * gate is closed, or we see that it is inside. */
+static void gate_close(struct lock *lock)
+{
+    atomic_store_explicit(&lock->gate, 0, memory_order_relaxed);
+    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    for (unsigned turn = 0; atomic_load_explicit(&lock->active, memory_order_acquire); turn++) {
+        if (turn < LOCK_SPIN_TURNS)
+            cpu_relax();
+        else
+            futex(&lock->active, FUTEX_WAIT_PRIVATE, 1);
+    }
+}
+
+/* With the mutex taken: keeps the favoured thread out, if there is one. */
+static void lock_taken(struct lock *lock)
+{
+    uintptr_t self = lock_self();
+    uintptr_t favoured = atomic_load_explicit(&lock->favoured, memory_order_relaxed);
+    if (favoured && favoured != self) {
+        gate_close(lock);
+        if (self != lock->rare && ++lock->strangers > LOCK_STRANGERS_MAX)
+            atomic_store_explicit(&lock->favoured, 0, memory_order_relaxed);
+    }
+    lock->fast = false;
+}
+
+void lock_take_slowly(struct lock *lock)
+{
+    mutex_take(lock);
+    lock_taken(lock);
+}
+
+bool lock_try_slowly(struct lock *lock)
+{
+    uint32_t free = 0;
+    if (!atomic_compare_exchange_strong_explicit(&lock->state, &free, 1, memory_order_acquire,
+                                                 memory_order_relaxed))
+        return false;
+    lock_taken(lock);
+    return true;
+}
+
+void lock_drop_slowly(struct lock *lock)
+{
+    /* Release carries what we did inside to the favoured thread's way in. */
+    if (atomic_load_explicit(&lock->favoured, memory_order_relaxed))
+        atomic_store_explicit(&lock->gate, ++lock->opened, memory_order_release);
+    mutex_drop(lock);
+}
+
+void lock_favour(struct lock *lock)
+{
+    if (atomic_load_explicit(&lock->favoured, memory_order_relaxed) || lock->strangers)
+        return;
+    int known = (int)syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0);
+    if (known < 0 || !(known & MEMBARRIER_CMD_PRIVATE_EXPEDITED) ||
+        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) < 0)
+        return;
+    lock->ticket = UINT64_MAX; /* of no opening: a closed gate is not mistaken for it */
+    atomic_store_explicit(&lock->favoured, lock_self(), memory_order_relaxed);
+}
+
+void lock_rare(struct lock *lock)
+{
+    lock->rare = lock_self();
+}
+
+void lock_pass(struct lock *lock)
+{
+    lock_drop(lock);
+    /* The woken thread needs a few microseconds; without this pause we would have
+     * the lock back before it runs, every time. */
+    for (unsigned turn = 0; turn < LOCK_PASS_TURNS; turn++) {
+        if (atomic_load_explicit(&lock->state, memory_order_relaxed) != 0)
+            break;
+        cpu_relax();
+    }
+    lock_take(lock);
+}

@@ -1,0 +1,147 @@
+#include "transport/wake/lock.h"
+
+#include "base/test.h"
+#include "transport/clock.h"
+#include "transport/wake/thread.h"
+
+#define TURNS 20000
+
+struct shared {
+    struct lock lock;
+    uint64_t count; /* under the lock */
+    bool favour;
+    unsigned pass; /* every so many turns */
+};
+
+static void *count_up(void *argument)
+{
+    struct shared *shared = argument;
+    for (unsigned i = 0; i < TURNS; i++) {
+        lock_take(&shared->lock);
+        shared->count++;
+        if (shared->pass && i % shared->pass == 0) {
+            if (lock_is_wanted(&shared->lock))
+                lock_pass(&shared->lock);
+        }
+        lock_drop(&shared->lock);
+    }
+    return NULL;
+}
+
+static void count_together(struct shared *shared, unsigned count)
+{
+    struct thread threads[4] = {0};
+    for (unsigned i = 0; i < count; i++)
+        assert_int_equal(thread_start(&threads[i], "count", count_up, shared), 0);
+    count_up(shared);
+    for (unsigned i = 0; i < count; i++)
+        thread_join(&threads[i]);
+    assert_int_equal(shared->count, (count + 1) * TURNS);
+    assert_int_equal(shared->lock.state, 0);
+    assert_int_equal(shared->lock.active, 0);
+}
+
+static void threads_do_not_lose_each_others_counts(void **state)
+{
+    struct shared shared = {.pass = 7};
+    count_together(&shared, 4);
+}
+
+static void the_favoured_thread_shares_with_others(void **state)
+{
+    struct shared shared = {.pass = 100};
+    lock_take(&shared.lock);
+    lock_favour(&shared.lock);
+    lock_drop(&shared.lock);
+    count_together(&shared, 2);
+    assert_int_equal(shared.lock.favoured, 0); /* too many strangers */
+}
+
+static void *visit(void *argument)
+{
+    struct shared *shared = argument;
+    lock_take(&shared->lock);
+    lock_rare(&shared->lock);
+    lock_drop(&shared->lock);
+    for (unsigned i = 0; i < 2000; i++) {
+        lock_take(&shared->lock);
+        shared->count++;
+        lock_drop(&shared->lock);
+    }
+    return NULL;
+}
+
+static void a_rare_visitor_does_not_end_the_favour(void **state)
+{
+    struct shared shared = {0};
+    struct thread thread = {0};
+    lock_take(&shared.lock);
+    lock_favour(&shared.lock);
+    bool favoured = shared.lock.favoured != 0; /* not where the kernel has no membarrier */
+    lock_drop(&shared.lock);
+    assert_int_equal(thread_start(&thread, "visit", visit, &shared), 0);
+    count_up(&shared);
+    thread_join(&thread);
+    assert_int_equal(shared.count, TURNS + 2000);
+    lock_take(&shared.lock);
+    assert_int_equal(shared.lock.favoured != 0, favoured);
+    assert_int_equal(shared.lock.fast, favoured);
+    lock_drop(&shared.lock);
+}
+
+static void *try_it(void *argument)
+{
+    struct shared *shared = argument;
+    uint64_t missed = 0;
+    for (unsigned i = 0; i < TURNS;) {
+        if (!lock_try(&shared->lock)) {
+            missed++;
+            cpu_relax();
+            continue;
+        }
+        shared->count++;
+        i++;
+        lock_drop(&shared->lock);
+    }
+    return (void *)(uintptr_t)missed;
+}
+
+static void *try_once(void *argument)
+{
+    struct shared *shared = argument;
+    if (!lock_try(&shared->lock))
+        return NULL;
+    shared->count++;
+    lock_drop(&shared->lock);
+    return NULL;
+}
+
+/* By the favoured thread and by another. */
+static void trying_does_not_wait_and_excludes_all_the_same(void **state)
+{
+    for (unsigned favour = 0; favour < 2; favour++) {
+        struct shared shared = {0};
+        struct thread other = {0};
+        lock_take(&shared.lock);
+        if (favour)
+            lock_favour(&shared.lock);
+        if (!favour) { /* else it would wait for us, as the ways in are apart */
+            assert_int_equal(thread_start(&other, "try", try_once, &shared), 0);
+            thread_join(&other);
+            assert_int_equal(shared.count, 0); /* we have it */
+        }
+        lock_drop(&shared.lock);
+        assert_int_equal(thread_start(&other, "try", try_it, &shared), 0);
+        count_up(&shared);
+        try_it(&shared);
+        thread_join(&other);
+        assert_int_equal(shared.count, 3 * TURNS);
+        assert_int_equal(shared.lock.state, 0);
+        assert_int_equal(shared.lock.active, 0);
+    }
+}
+
+TEST_MAIN(TEST(threads_do_not_lose_each_others_counts),
+          TEST(the_favoured_thread_shares_with_others),
+          TEST(a_rare_visitor_does_not_end_the_favour),
+          TEST(trying_does_not_wait_and_excludes_all_the_same))
