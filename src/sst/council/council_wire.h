@@ -9,7 +9,7 @@
 
 #include "base/err.h"
 #include "sst/council/meeting.h"
-#include "sst/council/view.h"
+#include "sst/table/view.h"
 
 #define COUNCIL_MAGIC    0x5373 /* "Ss"; every message of a table begins with it and its kind */
 #define COUNCIL_TEXT_MAX 200    /* bytes of a reason, with its end */

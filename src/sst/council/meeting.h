@@ -15,7 +15,7 @@
 
 #include <weft/sst.h>
 
-#include "sst/council/view.h"
+#include "sst/table/view.h"
 
 /* What a member must know to share rows with us. */
 struct introduction {

@@ -13,8 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sst/council/view.h"
 #include "sst/table/schema.h"
+#include "sst/table/view.h"
 
 /* A table of a program has at most SST_ROWS_MAX rows; one inside a node has one for each server. */
 #define TABLE_ROWS_MAX 65536
