@@ -1,5 +1,6 @@
 """The project's own checkers must be able to fail: each is shown a small tree that breaks its rule."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -35,6 +36,15 @@ class Lint(unittest.TestCase):
         code, out = self.lint({"src/base/a.c": '#include "topology/b.h"\n'})
         self.assertEqual(code, 1)
         self.assertIn("src/base/a.c:1: base may not include topology", out)
+
+    def test_a_folder_has_a_rule_of_its_own(self):
+        table = "base/deep:\nbase: \ntopology: base/deep\n"
+        def lint(name, include):
+            return self.lint({"tools/layers.txt": table, name: f'#include "{include}"\n'})[1]
+        self.assertIn("0 findings", lint("src/topology/a.c", "base/deep/b.h"))
+        self.assertIn("topology may not include base", lint("src/topology/a.c", "base/b.h"))
+        self.assertIn("base/deep may not include base", lint("src/base/deep/a.c", "base/b.h"))
+        self.assertIn("0 findings", lint("src/base/a.c", "base/deep/b.h"))
 
     def test_an_include_without_a_layer_is_found(self):
         self.assertIn("does not name its layer", self.lint({"src/base/a.c": '#include "b.h"\n'})[1])
@@ -84,6 +94,48 @@ class Symbols(unittest.TestCase):
             self.assertEqual(tool("symbols.py", "--only", "b", f"{folder}/a.a")[0], 0)
             self.assertEqual(tool("symbols.py", "--only", "a,b", f"{folder}/a.a")[0], 1)
             self.assertNotEqual(tool("symbols.py", "--only", "b,c", f"{folder}/a.a")[0], 0)
+
+
+class Cycles(unittest.TestCase):
+    FILES = {"src/base/a.c": "int b(void);\nint a(void){return b();}\n",
+             "src/base/sub/b.c": "int a(void);\nint b(void){return a();}\n",
+             "src/base/c.c": "int a(void);\nint c(void){return a();}\n"}
+
+    def cycles(self, listed, files=FILES):
+        with tempfile.TemporaryDirectory() as root:
+            commands = []
+            for name, text in {"tools/cycles.txt": listed, **files}.items():
+                path = pathlib.Path(root, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+                if name.endswith(".c"):
+                    built = pathlib.PurePath(name).stem + ".o"
+                    compiler = os.environ.get("CC", "cc").split()[0]
+                    subprocess.run([compiler, "-c", "-o", built, name], check=True, cwd=root)
+                    commands.append({"directory": root, "file": name, "output": built})
+            pathlib.Path(root, "compile_commands.json").write_text(json.dumps(commands))
+            return tool("cycles.py", root, root)
+
+    def test_a_cycle_is_found_with_its_symbols(self):
+        code, out = self.cycles("")
+        self.assertEqual(code, 1)
+        self.assertIn("cycles: base: a sub/b\n    a -> sub/b: b\n    sub/b -> a: a\n", out)
+
+    def test_a_listed_cycle_needs_a_reason(self):
+        self.assertEqual(self.cycles("base: a sub/b # they are one idea\n")[0], 0)
+        self.assertEqual(self.cycles("base: a sub/b\n")[0], 1)
+
+    def test_a_listed_cycle_that_is_gone_or_smaller_is_found(self):
+        code, out = self.cycles("base: a sub/b c # they are one idea\n")
+        self.assertEqual(code, 1)
+        self.assertIn("lists what is no cycle: base: a c sub/b", out)
+
+    def test_calls_downwards_pass(self):
+        files = {**self.FILES, "src/base/sub/b.c": "int b(void){return 1;}\n"}
+        self.assertEqual(self.cycles("", files)[0], 0)
+
+    def test_an_empty_build_does_not_pass(self):
+        self.assertEqual(self.cycles("", {})[0], 1)
 
 
 class Summary(unittest.TestCase):

@@ -31,8 +31,19 @@ def layers_read(path):
     return table
 
 
+def rule_of(folder, table):
+    """The line of the table that holds for a folder: its own, or that of a folder around it."""
+    while str(folder) not in table and folder.parts:
+        folder = folder.parent
+    return str(folder) if folder.parts else None
+
+
+def is_within(folder, rule):
+    return folder == pathlib.PurePath(rule) or pathlib.PurePath(rule) in folder.parents
+
+
 def layer_findings(path, folder, lines, table):
-    layer = folder.parts[0]
+    rule = rule_of(folder, table)
     first = None
     for number, line in enumerate(lines, 1):
         match = INCLUDE.match(line)
@@ -40,13 +51,13 @@ def layer_findings(path, folder, lines, table):
             continue
         name = match.group(1)
         first = first or (number, name)
-        target = name.split("/")[0]
+        target = pathlib.PurePath(name).parent
         if "/" not in name or ".." in name:
             yield number, f'include "{name}" does not name its layer'
-        elif target not in table:
+        elif not rule_of(target, table):
             yield number, f'include "{name}" is of no layer in tools/layers.txt'
-        elif target != layer and target not in table[layer]:
-            yield number, f"{layer} may not include {target}"
+        elif not any(is_within(target, allowed) for allowed in {rule, *table[rule]}):
+            yield number, f"{rule} may not include {target}"
         elif name.endswith("_impl.h") and pathlib.PurePath(name).parent != folder:
             yield number, f'"{name}" does not leave its folder'
     own = str(folder / f"{path.stem}.h")
@@ -79,7 +90,7 @@ def main():
     for path in sources:
         lines = path.read_text().splitlines()
         folder = path.relative_to(root / "src").parent
-        if folder.parts[0] not in table:
+        if not rule_of(folder, table):
             findings = [(1, f"layer {folder.parts[0]} is not in tools/layers.txt")]
         else:
             findings = [*layer_findings(path, folder, lines, table), *size_findings(lines)]

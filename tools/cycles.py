@@ -1,0 +1,111 @@
+"""cycles: the files of a layer call downwards only, and their symbols prove it.
+
+    tools/cycles.py BUILD [ROOT]
+
+A file depends on another of its layer if its object uses a symbol that the other's object defines.
+Files that depend on each other in a cycle cannot be read, tested or replaced one by one. Each cycle
+is printed with the symbols that close it, and fails, unless tools/cycles.txt lists it with a reason.
+A listed cycle that is gone, or has become smaller, fails too: the list only shrinks.
+"""
+
+import collections
+import json
+import pathlib
+import subprocess
+import sys
+
+DEFINED = "TDBRVWCGSiu"  # nm's letters of symbols that other objects can use
+
+
+def objects_read(build, root):
+    """{layer: {file within the layer: object}} of the sources below src, tests left out."""
+    layers = collections.defaultdict(dict)
+    for command in json.loads((build / "compile_commands.json").read_text()):
+        source = (pathlib.Path(command["directory"]) / command["file"]).resolve()
+        built = build / command["output"]
+        if source.is_relative_to(root / "src") and not source.stem.endswith("_test") and built.exists():
+            layer, *inside = source.relative_to(root / "src").with_suffix("").parts
+            layers[layer].setdefault("/".join(inside), built)
+    return layers
+
+
+def edges_find(objects):
+    """{file: {file it depends on: the symbols}}"""
+    names = {str(built): name for name, built in objects.items()}
+    listing = subprocess.run(["nm", "-A", *names], capture_output=True, text=True, check=True)
+    used, home = collections.defaultdict(set), {}
+    for line in listing.stdout.splitlines():
+        built, rest = line.split(":", 1)
+        kind, symbol = rest.split()[-2:]
+        if kind == "U":
+            used[names[built]].add(symbol)
+        elif kind in DEFINED:
+            home[symbol] = names[built]
+    edges = {name: collections.defaultdict(set) for name in objects}
+    for name, symbols in used.items():
+        for symbol in symbols:
+            if home.get(symbol, name) != name:
+                edges[name][home[symbol]].add(symbol)
+    return edges
+
+
+def reachable(edges, start):
+    seen, open_ = set(), [start]
+    while open_:
+        for name in edges[open_.pop()]:
+            if name not in seen:
+                seen.add(name)
+                open_.append(name)
+    return seen
+
+
+def cycles_find(edges):
+    """The sets of files each of which reaches all others of its set."""
+    reach = {name: reachable(edges, name) for name in edges}
+    cycles = {frozenset(other for other in reach[name] if name in reach[other])
+               for name in edges if name in reach[name]}
+    return sorted(cycles, key=sorted)
+
+
+def listed_read(path):
+    """{(layer, files): reason}; a line is `layer: file file ... # reason`."""
+    listed = {}
+    for line in path.read_text().splitlines():
+        names, _, reason = line.partition("#")
+        if names.strip():
+            layer, files = names.split(":")
+            listed[layer.strip(), frozenset(files.split())] = reason.strip()
+    return listed
+
+
+def cycle_print(layer, cycle, edges):
+    print(f"cycles: {layer}: {' '.join(sorted(cycle))}")
+    for name in sorted(cycle):
+        for other in sorted(set(edges[name]) & cycle):
+            print(f"    {name} -> {other}: {' '.join(sorted(edges[name][other]))}")
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    build = pathlib.Path(sys.argv[1]).resolve()
+    root = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ".").resolve()
+    listed = listed_read(root / "tools" / "cycles.txt")
+    layers = objects_read(build, root)
+    found, bad = set(), 0
+    for layer, objects in sorted(layers.items()):
+        edges = edges_find(objects)
+        for cycle in cycles_find(edges):
+            found.add((layer, cycle))
+            if not listed.get((layer, cycle)):
+                cycle_print(layer, cycle, edges)
+                bad += 1
+    for layer, cycle in sorted(set(listed) - found, key=str):
+        print(f"cycles: tools/cycles.txt lists what is no cycle: {layer}: {' '.join(sorted(cycle))}")
+        bad += 1
+    count = sum(len(objects) for objects in layers.values())
+    print(f"cycles: {count} files in {len(layers)} layers, {len(listed)} listed cycles, {bad} findings")
+    return 1 if bad or not count else 0
+
+
+sys.exit(main())
