@@ -4,7 +4,7 @@
 
 /* One line each, for those who add one. */
 /* clang-format off */
-const struct command *const commands[] = {
+static const struct command *const commands[] = {
     &command_up,
     &command_down,
     &command_status,
@@ -54,7 +54,7 @@ const struct command *const commands[] = {
 };
 /* clang-format on */
 
-const struct command_group command_groups[] = {
+static const struct command_group groups[] = {
     {"cluster", "clusters", "run a cluster on this machine: start, look, break, mend, end", true},
     {"topo", "topologies", "plan a network: build, measure, grow, wire and draw a topology", false},
     {"route", "routing", "routing algorithms on a topology: paths, loads, worst cases, deadlock",
@@ -68,8 +68,4 @@ const struct command_group command_groups[] = {
     {0},
 };
 
-const struct option common_options[] = {
-    {"json", NULL, "print one JSON object"},
-    {"help", NULL, "explain this command"},
-    {0},
-};
+const struct command_table command_table = {commands, groups};

@@ -1,7 +1,10 @@
 #pragma once
-/* commands: every command there is; the table in commands.c lists them. */
+/* commands: every command there is. Only main takes the table from here; a command finds it in
+ * its call. */
 
 #include "cli/core/command.h"
+
+extern const struct command_table command_table;
 
 extern const struct command command_bench;
 extern const struct command command_completion;

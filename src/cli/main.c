@@ -43,11 +43,11 @@ static const struct command *command_find(int count, char **words, int *used)
 {
     const struct command *best = NULL;
     *used = 0;
-    for (int i = 0; commands[i]; i++) {
-        int matched = name_match(commands[i], count, words);
+    for (int i = 0; command_table.commands[i]; i++) {
+        int matched = name_match(command_table.commands[i], count, words);
         if (matched > *used) {
             *used = matched;
-            best = commands[i];
+            best = command_table.commands[i];
         }
     }
     return best;
@@ -66,7 +66,7 @@ static int run(const struct command *command, int count, char **words)
 {
     struct why why = {""};
     static struct call call;
-    enum err err = call_parse(&call, command, count, words, &why);
+    enum err err = call_parse(&call, &command_table, command, count, words, &why);
     if (!err && call.help)
         help_command(&call.out, command);
     else if (!err)
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
         argv[1] = "help";
     if (argc < 2) {
         struct text out = {0};
-        help_overview(&out);
+        help_overview(&out, &command_table);
         fputs(text_ok(&out) ? out.data : "", stderr);
         text_fini(&out);
         return 2;
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     if (command)
         return run(command, argc - 1 - used, argv + 1 + used);
 
-    if (help_is_group(argv[1]))
+    if (help_is_group(&command_table, argv[1]))
         return run_group(argv[1], argc - 2, argv + 2);
     struct why why;
     return refuse(why_fail(&why, ERR_USAGE, "%s: no such command; see 'weft help'", argv[1]), &why);

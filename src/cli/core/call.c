@@ -79,10 +79,10 @@ static enum err arguments_count(const struct call *call, struct why *why)
     return OK;
 }
 
-enum err call_parse(struct call *call, const struct command *command, int count, char **words,
-                    struct why *why)
+enum err call_parse(struct call *call, const struct command_table *table,
+                    const struct command *command, int count, char **words, struct why *why)
 {
-    *call = (struct call){.command = command};
+    *call = (struct call){.table = table, .command = command};
     bool only_words = false;
     for (int at = 0; at < count; at++) {
         const char *word = words[at];

@@ -15,6 +15,7 @@
 #define CALL_OPTION_MAX   64
 
 struct call {
+    const struct command_table *table;
     const struct command *command;
     const char *arguments[CALL_ARGUMENT_MAX]; /* borrowed from argv */
     int argument_count;
@@ -31,8 +32,9 @@ struct call {
 
 /* Takes apart the words after the command's name. Knows --name value,
  * --name=value, --switch, and -- before words that begin with a dash. */
-MUST_CHECK enum err call_parse(struct call *call, const struct command *command, int count,
-                               char **words, struct why *why);
+MUST_CHECK enum err call_parse(struct call *call, const struct command_table *table,
+                               const struct command *command, int count, char **words,
+                               struct why *why);
 
 /* Prints what has been collected and begins anew. Full disks and closed pipes
  * show up here. */

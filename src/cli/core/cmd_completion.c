@@ -8,7 +8,7 @@ static enum err completion_run(struct call *call, struct why *why)
 {
     const char *shell = call->arguments[0];
     struct text script = {0};
-    if (!completion_script(&script, shell))
+    if (!completion_script(&script, call->table, shell))
         return why_fail(why, ERR_USAGE, "completion: %s: expected one of bash, zsh, fish", shell);
     if (call->json && text_ok(&script)) {
         struct json json = json_make(&call->out, false);

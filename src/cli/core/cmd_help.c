@@ -7,19 +7,19 @@
 #include "cli/core/manual.h"
 
 /* What there is to say about a command, or a group of them; "" is weft. */
-static bool help_text(struct text *out, const char *name)
+static bool help_text(struct text *out, const struct command_table *table, const char *name)
 {
     if (!*name) {
-        help_overview(out);
+        help_overview(out, table);
         return true;
     }
-    for (int i = 0; commands[i]; i++) {
-        if (strcmp(commands[i]->name, name) == 0) {
-            help_command(out, commands[i]);
+    for (int i = 0; table->commands[i]; i++) {
+        if (strcmp(table->commands[i]->name, name) == 0) {
+            help_command(out, table->commands[i]);
             return true;
         }
     }
-    return help_group(out, name);
+    return help_group(out, table, name);
 }
 
 static enum err help_run(struct call *call, struct why *why)
@@ -33,14 +33,15 @@ static enum err help_run(struct call *call, struct why *why)
             strcat(name, " ");
         strcat(name, call->arguments[i]);
     }
-    if (manual && manual_page(&call->out, name))
+    if (manual && manual_page(&call->out, call->table, name))
         return OK;
     if (manual)
         return why_fail(why, ERR_USAGE,
                         "help: no manual page of '%s'; there is one for each group of commands, "
                         "such as topo",
                         name);
-    if (call->json ? help_json(&call->out, name) : help_text(&call->out, name))
+    if (call->json ? help_json(&call->out, call->table, name)
+                   : help_text(&call->out, call->table, name))
         return OK;
     return why_fail(why, ERR_USAGE, "help: no command '%s'; 'weft help' lists them", name);
 }

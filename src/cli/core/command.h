@@ -1,8 +1,8 @@
 #pragma once
 /* command: what the command line can do, as data.
  *
- * One table (commands.c) gives the dispatcher its functions, `weft help` its
- * text, man its pages and the shell its completion, so that they cannot
+ * One table (commands.c), which main passes to all that need it, gives the dispatcher its
+ * functions, `weft help` its text, man its pages and the shell its completion, so that they cannot
  * disagree. A command's file exports one `const struct command`. */
 
 #include <stdbool.h>
@@ -24,7 +24,7 @@ struct command {
     const char *summary;          /* one line, no full stop */
     const char *description;      /* paragraphs between blank lines; a line that begins
                                    * with two spaces is shown as it stands */
-    const struct option *options; /* its own; --json and --help are everybody's */
+    const struct option *options; /* its own; --json and --help are every command's */
     const char *examples;         /* lines of shell, or NULL */
     bool streams;                 /* prints while it runs, so no progress is shown */
 
@@ -40,6 +40,14 @@ struct command_group {
     bool unspoken;       /* its commands have one word, and the group's name is not said */
 };
 
-extern const struct command *const commands[]; /* ends with NULL */
-extern const struct command_group command_groups[];
+/* Everything that weft can do. main passes it down, so that no command depends on the others. */
+struct command_table {
+    const struct command *const *commands; /* ends with NULL */
+    const struct command_group *groups;
+};
+
+/* --json and --help, which every command takes. */
 extern const struct option common_options[];
+
+/* Is it one of the group's? The group "" holds the commands of one word. */
+bool command_in_group(const struct command *command, const char *word);

@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/core/command.h"
 #include "routing/route.h"
 #include "topology/spec.h"
 
@@ -62,18 +61,18 @@ static void generators_print(struct text *out, const char *end)
         text_printf(out, "%s:%s", spec_generator_name(i), end);
 }
 
-static void first_words(struct text *out)
+static void first_words(struct text *out, const struct command_table *table)
 {
     const char *space = "";
-    for (int i = 0; commands[i]; i++) {
-        size_t size = strcspn(commands[i]->name, " ");
+    for (int i = 0; table->commands[i]; i++) {
+        size_t size = strcspn(table->commands[i]->name, " ");
         bool seen = false;
         for (int k = 0; k < i && !seen; k++)
-            seen = strcspn(commands[k]->name, " ") == size &&
-                   memcmp(commands[k]->name, commands[i]->name, size) == 0;
+            seen = strcspn(table->commands[k]->name, " ") == size &&
+                   memcmp(table->commands[k]->name, table->commands[i]->name, size) == 0;
         if (seen)
             continue;
-        text_printf(out, "%s%.*s", space, (int)size, commands[i]->name);
+        text_printf(out, "%s%.*s", space, (int)size, table->commands[i]->name);
         space = " ";
     }
 }
@@ -167,22 +166,22 @@ static void bash_command(struct text *out, const struct command *command)
 }
 
 /* The words that may follow the first ones of two-word commands. */
-static void bash_groups(struct text *out)
+static void bash_groups(struct text *out, const struct command_table *table)
 {
-    for (const struct command_group *group = command_groups; group->name; group++) {
+    for (const struct command_group *group = table->groups; group->name; group++) {
         size_t size = strlen(group->name);
         if (size == 0 || group->unspoken)
             continue;
         text_printf(out, "    '%s')\n        COMPREPLY=($(compgen -W '", group->name);
-        for (int i = 0; commands[i]; i++)
-            if (strncmp(commands[i]->name, group->name, size) == 0 &&
-                commands[i]->name[size] == ' ')
-                text_printf(out, "%s ", commands[i]->name + size + 1);
+        for (int i = 0; table->commands[i]; i++)
+            if (strncmp(table->commands[i]->name, group->name, size) == 0 &&
+                table->commands[i]->name[size] == ' ')
+                text_printf(out, "%s ", table->commands[i]->name + size + 1);
         text_puts(out, "' -- \"$word\"))\n        ;;\n");
     }
 }
 
-static void bash_script(struct text *out)
+static void bash_script(struct text *out, const struct command_table *table)
 {
     text_puts(out, "_weft()\n{\n"
                    "    local words=(\"${COMP_WORDS[@]}\") count=$COMP_CWORD\n"
@@ -195,12 +194,12 @@ static void bash_script(struct text *out)
                    "    fi\n"
                    "    if ((count == 1)); then\n"
                    "        COMPREPLY=($(compgen -W '");
-    first_words(out);
+    first_words(out, table);
     text_puts(out, "' -- \"$word\"))\n        return\n    fi\n"
                    "    local name=${words[1]}\n"
                    "    case $name in\n    ");
     const char *bar = "";
-    for (const struct command_group *group = command_groups; group->name; group++) {
+    for (const struct command_group *group = table->groups; group->name; group++) {
         if (!*group->name || group->unspoken)
             continue;
         text_printf(out, "%s%s", bar, group->name);
@@ -208,9 +207,9 @@ static void bash_script(struct text *out)
     }
     text_puts(out, ")\n        ((count > 2)) && name=\"$name ${words[2]}\"\n        ;;\n    esac\n"
                    "    case $name in\n");
-    bash_groups(out);
-    for (int i = 0; commands[i]; i++)
-        bash_command(out, commands[i]);
+    bash_groups(out, table);
+    for (int i = 0; table->commands[i]; i++)
+        bash_command(out, table->commands[i]);
     text_puts(out, "    esac\n}\n");
 }
 
@@ -311,33 +310,33 @@ static void fish_command(struct text *out, const struct command *command)
     }
 }
 
-static void fish_script(struct text *out)
+static void fish_script(struct text *out, const struct command_table *table)
 {
-    for (const struct command_group *group = command_groups; group->name; group++) {
+    for (const struct command_group *group = table->groups; group->name; group++) {
         if (!*group->name || group->unspoken)
             continue;
         text_printf(out, "complete -c weft -f -n __fish_use_subcommand -a %s -d ", group->name);
         fish_quoted(out, group->summary);
         text_puts(out, "\n");
     }
-    for (int i = 0; commands[i]; i++)
-        fish_command(out, commands[i]);
+    for (int i = 0; table->commands[i]; i++)
+        fish_command(out, table->commands[i]);
 }
 
-bool completion_script(struct text *out, const char *shell)
+bool completion_script(struct text *out, const struct command_table *table, const char *shell)
 {
     if (strcmp(shell, "bash") == 0) {
         text_puts(out, "# Completion of weft for bash; made by weft completion bash.\n");
-        bash_script(out);
+        bash_script(out, table);
         text_puts(out, "complete -F _weft weft\n");
     } else if (strcmp(shell, "zsh") == 0) {
         text_puts(out, "#compdef weft\n# Completion of weft for zsh; made by weft completion "
                        "zsh.\nautoload -U +X bashcompinit && bashcompinit\n");
-        bash_script(out);
+        bash_script(out, table);
         text_puts(out, "complete -F _weft weft\n");
     } else if (strcmp(shell, "fish") == 0) {
         text_puts(out, "# Completion of weft for fish; made by weft completion fish.\n");
-        fish_script(out);
+        fish_script(out, table);
     } else {
         return false;
     }

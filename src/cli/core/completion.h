@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
+#include "cli/core/command.h"
 
 /* "bash", "zsh" or "fish"; false for any other. */
-bool completion_script(struct text *out, const char *shell);
+bool completion_script(struct text *out, const struct command_table *table, const char *shell);

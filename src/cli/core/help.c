@@ -4,30 +4,20 @@
 
 #include "base/json.h"
 
-bool help_in_group(const struct command *command, const char *word)
-{
-    size_t size = strlen(word);
-    if (command->group)
-        return strcmp(command->group, word) == 0;
-    if (size == 0)
-        return !strchr(command->name, ' ');
-    return strncmp(command->name, word, size) == 0 && command->name[size] == ' ';
-}
-
 static void help_line(struct text *out, const struct command *command)
 {
     text_printf(out, "  %-18s %s\n", command->name, command->summary);
 }
 
-void help_overview(struct text *out)
+void help_overview(struct text *out, const struct command_table *table)
 {
     text_puts(out, "weft: plan, run and program a cluster without switches\n\n"
                    "usage: weft COMMAND ...\n\n");
-    for (const struct command_group *group = command_groups; group->name; group++) {
+    for (const struct command_group *group = table->groups; group->name; group++) {
         text_printf(out, "%s\n", group->title);
-        for (int i = 0; commands[i]; i++)
-            if (help_in_group(commands[i], group->name))
-                help_line(out, commands[i]);
+        for (int i = 0; table->commands[i]; i++)
+            if (command_in_group(table->commands[i], group->name))
+                help_line(out, table->commands[i]);
         text_puts(out, "\n");
     }
     text_puts(out, "'weft help COMMAND' explains one. All take --json where they print a "
@@ -65,17 +55,18 @@ static void command_json(struct json *json, const struct command *command)
     json_end(json, '}');
 }
 
-bool help_json(struct text *out, const char *name)
+bool help_json(struct text *out, const struct command_table *table, const char *name)
 {
     bool found = false;
     struct json json = json_make(out, true);
     json_object(&json);
     json_key(&json, "commands");
     json_array(&json);
-    for (int i = 0; commands[i]; i++) {
-        if (*name && strcmp(commands[i]->name, name) != 0 && !help_in_group(commands[i], name))
+    for (int i = 0; table->commands[i]; i++) {
+        if (*name && strcmp(table->commands[i]->name, name) != 0 &&
+            !command_in_group(table->commands[i], name))
             continue;
-        command_json(&json, commands[i]);
+        command_json(&json, table->commands[i]);
         found = true;
     }
     json_end(&json, ']');
@@ -83,34 +74,34 @@ bool help_json(struct text *out, const char *name)
     return found;
 }
 
-bool help_is_group(const char *word)
+bool help_is_group(const struct command_table *table, const char *word)
 {
     if (!*word)
         return false;
-    for (int i = 0; commands[i]; i++)
-        if (help_in_group(commands[i], word))
+    for (int i = 0; table->commands[i]; i++)
+        if (command_in_group(table->commands[i], word))
             return true;
     return false;
 }
 
-static bool help_is_unspoken(const char *word)
+static bool help_is_unspoken(const struct command_table *table, const char *word)
 {
-    for (const struct command_group *group = command_groups; group->name; group++)
+    for (const struct command_group *group = table->groups; group->name; group++)
         if (strcmp(group->name, word) == 0)
             return group->unspoken;
     return false;
 }
 
-bool help_group(struct text *out, const char *word)
+bool help_group(struct text *out, const struct command_table *table, const char *word)
 {
-    if (!help_is_group(word))
+    if (!help_is_group(table, word))
         return false;
-    const char *spoken = help_is_unspoken(word) ? "" : word;
+    const char *spoken = help_is_unspoken(table, word) ? "" : word;
     const char *space = *spoken ? " " : "";
     text_printf(out, "usage: weft %s%sCOMMAND ...\n\n", spoken, space);
-    for (int i = 0; commands[i]; i++)
-        if (help_in_group(commands[i], word))
-            help_line(out, commands[i]);
+    for (int i = 0; table->commands[i]; i++)
+        if (command_in_group(table->commands[i], word))
+            help_line(out, table->commands[i]);
     text_printf(out, "\n'weft help %s%sCOMMAND' explains one.\n", spoken, space);
     return true;
 }

@@ -6,16 +6,13 @@
 #include "base/text.h"
 #include "cli/core/command.h"
 
-void help_overview(struct text *out);
+void help_overview(struct text *out, const struct command_table *table);
 
 /* The command of this name, or the group's, as one JSON object; "" is all.
  * False if there is none. */
-bool help_json(struct text *out, const char *name);
+bool help_json(struct text *out, const struct command_table *table, const char *name);
 void help_command(struct text *out, const struct command *command);
 
 /* All commands whose first word this is, a line each; false if there is none. */
-bool help_group(struct text *out, const char *word);
-bool help_is_group(const char *word);
-
-/* Is it one of the group's? The group "" holds the commands of one word. */
-bool help_in_group(const struct command *command, const char *word);
+bool help_group(struct text *out, const struct command_table *table, const char *word);
+bool help_is_group(const struct command_table *table, const char *word);

@@ -3,9 +3,6 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/core/command.h"
-#include "cli/core/help.h"
-
 /* Text as roff wants it: a backslash would start an escape, a dash would
  * become a hyphen that cannot be copied into a shell, a dot or quote at the
  * start of a line would be a request. */
@@ -109,24 +106,25 @@ static void roff_title(struct text *out, const struct command_group *group)
                 group->summary);
 }
 
-static void roff_synopsis(struct text *out, const struct command_group *group)
+static void roff_synopsis(struct text *out, const struct command_table *table,
+                          const struct command_group *group)
 {
     text_puts(out, ".SH SYNOPSIS\n.nf\n");
-    for (int i = 0; commands[i]; i++) {
-        if (!help_in_group(commands[i], group->name))
+    for (int i = 0; table->commands[i]; i++) {
+        if (!command_in_group(table->commands[i], group->name))
             continue;
         text_puts(out, "\\fBweft ");
-        roff_verbatim(out, commands[i]->name);
+        roff_verbatim(out, table->commands[i]->name);
         text_puts(out, "\\fR");
-        if (*commands[i]->arguments) {
+        if (*table->commands[i]->arguments) {
             text_puts(out, " \\fI");
-            roff_verbatim(out, commands[i]->arguments);
+            roff_verbatim(out, table->commands[i]->arguments);
             text_puts(out, "\\fR");
         }
-        text_puts(out, commands[i]->options ? " [\\-\\-option ...]\n" : "\n");
+        text_puts(out, table->commands[i]->options ? " [\\-\\-option ...]\n" : "\n");
     }
     if (!*group->name)
-        for (const struct command_group *other = command_groups; other->name; other++)
+        for (const struct command_group *other = table->groups; other->name; other++)
             if (*other->name)
                 text_printf(out, "\\fBweft%s%s\\fR \\fICOMMAND ...\\fR\n",
                             other->unspoken ? "" : " ", other->unspoken ? "" : other->name);
@@ -134,25 +132,26 @@ static void roff_synopsis(struct text *out, const struct command_group *group)
 }
 
 /* Every command in a line, for the overview. */
-static void roff_overview(struct text *out)
+static void roff_overview(struct text *out, const struct command_table *table)
 {
     text_puts(out, ".SH DESCRIPTION\nweft plans the network of a cluster whose servers forward "
                    "for each other,\ncarries messages between programs, and tables of state that "
                    "they share.\nIts commands are:\n");
-    for (const struct command_group *group = command_groups; group->name; group++) {
-        for (int i = 0; commands[i]; i++) {
-            if (!help_in_group(commands[i], group->name))
+    for (const struct command_group *group = table->groups; group->name; group++) {
+        for (int i = 0; table->commands[i]; i++) {
+            if (!command_in_group(table->commands[i], group->name))
                 continue;
             text_puts(out, ".TP\n.B weft ");
-            roff_verbatim(out, commands[i]->name);
+            roff_verbatim(out, table->commands[i]->name);
             text_puts(out, "\n");
-            roff_text(out, commands[i]->summary, strlen(commands[i]->summary), false);
+            roff_text(out, table->commands[i]->summary, strlen(table->commands[i]->summary), false);
             text_puts(out, "\n");
         }
     }
 }
 
-static void roff_closing(struct text *out, const struct command_group *group)
+static void roff_closing(struct text *out, const struct command_table *table,
+                         const struct command_group *group)
 {
     text_puts(out, ".SH COMMON OPTIONS\nEvery command takes these.\n");
     roff_options(out, common_options);
@@ -165,7 +164,7 @@ static void roff_closing(struct text *out, const struct command_group *group)
         text_puts(out, ".BR weft (1)");
         comma = ",\n";
     }
-    for (const struct command_group *other = command_groups; other->name; other++) {
+    for (const struct command_group *other = table->groups; other->name; other++) {
         if (!*other->name || other == group)
             continue;
         text_printf(out, "%s.BR weft\\-%s (1)", comma, other->name);
@@ -179,22 +178,22 @@ static void roff_closing(struct text *out, const struct command_group *group)
                 comma);
 }
 
-bool manual_page(struct text *out, const char *name)
+bool manual_page(struct text *out, const struct command_table *table, const char *name)
 {
-    const struct command_group *group = command_groups;
+    const struct command_group *group = table->groups;
     while (group->name && strcmp(group->name, name) != 0)
         group++;
     if (!group->name)
         return false;
     text_puts(out, ".\\\" Made by weft help --man; the text is in src/cli/cmd_*.c.\n");
     roff_title(out, group);
-    roff_synopsis(out, group);
+    roff_synopsis(out, table, group);
     if (!*name)
-        roff_overview(out);
+        roff_overview(out, table);
     text_puts(out, ".SH COMMANDS\n");
-    for (int i = 0; commands[i]; i++)
-        if (help_in_group(commands[i], name))
-            roff_command(out, commands[i]);
-    roff_closing(out, group);
+    for (int i = 0; table->commands[i]; i++)
+        if (command_in_group(table->commands[i], name))
+            roff_command(out, table->commands[i]);
+    roff_closing(out, table, group);
     return true;
 }

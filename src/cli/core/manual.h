@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/text.h"
+#include "cli/core/command.h"
 
 /* The page in roff; `group` is "" for weft(1). False if there is no such. */
-bool manual_page(struct text *out, const char *group);
+bool manual_page(struct text *out, const struct command_table *table, const char *group);
