@@ -13,8 +13,8 @@
 
 #include "base/id_map.h"
 #include "base/list.h"
-#include "ripc/memory/pool.h"
-#include "ripc/message/window.h"
+#include "ripc/pool/pool.h"
+#include "ripc/pool/window.h"
 #include "ripc/names/names.h"
 #include "ripc/trace/trace.h"
 #include "transport/domain.h"

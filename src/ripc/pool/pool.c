@@ -11,7 +11,7 @@
  * Invariants: `slabs` is sorted and without overlap; a run is in its class's
  * list iff it has many chunks and one to lend; a class keeps at most one run
  * of which nothing is lent; spare_bytes sums the empty and the waiting. */
-#include "ripc/memory/pool.h"
+#include "ripc/pool/pool.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "ripc/memory/slab.h"
+#include "ripc/pool/slab.h"
 
 #define POOL_CARVED_MIN  ((size_t)256 << 10) /* the first slab: units of a page */
 #define POOL_CARVED_MAX  ((size_t)16 << 20)  /* units of 256 KiB */

@@ -1,4 +1,4 @@
-#include "ripc/memory/slab.h"
+#include "ripc/pool/slab.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "ripc/memory/pool.h"
+#include "ripc/pool/pool.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "base/rng.h"
 #include "base/test.h"
-#include "ripc/memory/slab.h"
+#include "ripc/pool/slab.h"
 
 #define KIB (size_t)1024
 #define MIB (1024 * KIB)

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "ripc/memory/pool.h"
+#include "ripc/pool/pool.h"
 
 #define SLAB_UNITS      64
 #define SLAB_CHUNK_MIN  64

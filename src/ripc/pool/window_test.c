@@ -1,4 +1,4 @@
-#include "ripc/message/window.h"
+#include "ripc/pool/window.h"
 
 #include <errno.h>
 

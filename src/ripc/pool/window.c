@@ -1,4 +1,4 @@
-#include "ripc/message/window.h"
+#include "ripc/pool/window.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "ripc/memory/pool.h"
+#include "ripc/pool/pool.h"
 
 struct window {
     struct window *next;
