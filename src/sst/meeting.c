@@ -41,8 +41,8 @@ static int seat_prepare(struct sst *sst, struct seat *seat, uint32_t row)
         return 0;
     }
     int result = seat->memory.base
-                     ? apart_renew(sst->ripc, &seat->memory, false)
-                     : apart_open(sst->ripc, size + COLOUR_COUNT * COLOUR_SIZE, &seat->memory);
+                     ? own_file_renew(sst->ripc, &seat->memory, false)
+                     : own_file_open(sst->ripc, size + COLOUR_COUNT * COLOUR_SIZE, &seat->memory);
     if (result == 0)
         seat->row = seat->memory.base + seat_colour(row);
     return result;
@@ -189,7 +189,7 @@ static void row_freeze(struct sst *sst, uint32_t row)
     target_close(sst, seat);
     /* If there is no memory for that its owner could write on; it is dead, mostly. */
     if (seat->memory.base)
-        (void)!apart_renew(sst->ripc, &seat->memory, true);
+        (void)!own_file_renew(sst->ripc, &seat->memory, true);
     live_set(sst, row, false);
     predicates_rows_changed(&sst->predicates);
     count(&sst->failures, 1);
@@ -315,7 +315,7 @@ void meeting_fini(struct sst *sst)
         struct seat *seat = &sst->seats[row];
         target_close(sst, seat);
         if (seat->memory.base)
-            apart_close(sst->ripc, &seat->memory);
+            own_file_close(sst->ripc, &seat->memory);
         free(seat->copy);
     }
 }

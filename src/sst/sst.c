@@ -86,7 +86,7 @@ static int wake_open(struct sst *sst)
 
 static int bell_open(struct sst *sst)
 {
-    int result = apart_open(sst->ripc, BELL_SIZE, &sst->bell_memory);
+    int result = own_file_open(sst->ripc, BELL_SIZE, &sst->bell_memory);
     if (result)
         return result;
     doorbell_open_on(&sst->bell, sst->bell_memory.base);
@@ -101,7 +101,7 @@ static int memory_open(struct sst *sst, const struct schema *schema, struct why 
     if (result == 0)
         result = size_check(sst, why);
     if (result == 0)
-        result = apart_open(sst->ripc, schema->row_size, &sst->own_memory);
+        result = own_file_open(sst->ripc, schema->row_size, &sst->own_memory);
     if (result == 0)
         result = own_init(&sst->own, &sst->table.schema, sst->own_memory.base, &sst->share.spread);
     if (result == 0)
@@ -186,9 +186,9 @@ static void table_end(struct sst *sst)
     if (sst->bell.page)
         doorbell_close(&sst->bell);
     if (sst->bell_memory.base)
-        apart_close(sst->ripc, &sst->bell_memory);
+        own_file_close(sst->ripc, &sst->bell_memory);
     if (sst->own_memory.base)
-        apart_close(sst->ripc, &sst->own_memory);
+        own_file_close(sst->ripc, &sst->own_memory);
     predicates_fini(&sst->predicates);
     own_fini(&sst->own);
     table_fini(&sst->table);

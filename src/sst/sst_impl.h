@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
 #include "sst/council/members.h"
 #include "sst/observe/observer.h"
@@ -43,9 +44,10 @@ struct target {
 /* A row's place. It is nobody's for at least one view between two members. */
 struct seat {
     struct target target;
-    struct apart memory; /* SST_WRITES: the row, written by its owner; opened when first needed */
-    uint8_t *copy;       /* SST_READS: the row as it was fetched last */
-    uint8_t *row;        /* in one of them */
+    struct own_file
+        memory;    /* SST_WRITES: the row, written by its owner; opened when first needed */
+    uint8_t *copy; /* SST_READS: the row as it was fetched last */
+    uint8_t *row;  /* in one of them */
 };
 
 /* What the keeper of the members tells the detector, one after the other. */
@@ -84,9 +86,9 @@ struct sst {
 
     struct lock put_lock;
     struct own own;
-    struct apart own_memory; /* the own row */
-    uint8_t *scratch;        /* a row on its way in */
-    bool barrier_open;       /* counted, and not everybody came yet; under the put lock */
+    struct own_file own_memory; /* the own row */
+    uint8_t *scratch;           /* a row on its way in */
+    bool barrier_open;          /* counted, and not everybody came yet; under the put lock */
     struct seat seats[SST_ROWS_MAX];
 
     struct lock detect_lock;
@@ -97,7 +99,7 @@ struct sst {
     struct view view;        /* installed; under the detect lock */
     bool gone[SST_ROWS_MAX]; /* its rows that were frozen; as well */
 
-    struct apart bell_memory;
+    struct own_file bell_memory;
     struct doorbell bell;       /* the detector sleeps on it */
     struct ringer self;         /* the same bell, for other threads of ours */
     struct ripc_notice *notice; /* rings it for those who cannot map it */

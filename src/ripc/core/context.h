@@ -13,9 +13,9 @@
 
 #include "base/id_map.h"
 #include "base/list.h"
+#include "ripc/names/names.h"
 #include "ripc/pool/pool.h"
 #include "ripc/pool/window.h"
-#include "ripc/names/names.h"
 #include "ripc/trace/trace.h"
 #include "transport/domain.h"
 #include "transport/lifeline/lifeline.h"

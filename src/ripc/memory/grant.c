@@ -24,8 +24,8 @@ struct given {
     uint32_t rights;
     bool revoking;
     struct region *regions[CONTEXT_TRANSPORT_MAX]; /* its own, where hardware checks keys */
-    /* Memory apart, mapped once more for those regions: there it stays what it is, whatever
-     * is put in its place. Base NULL: it was not needed. */
+    /* Memory of an own_file, mapped once more for those regions: there it stays what it is,
+     * whatever is put in its place. Base NULL: it was not needed. */
     struct memfile alias;
     nsec free_at;                            /* of a ghost that nobody holds any more */
     struct peer *holders[GRANT_HOLDERS_MAX]; /* processes that asked for it; NULL: free */

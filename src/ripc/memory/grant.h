@@ -8,10 +8,10 @@
  * go. Between processes of one user that is a promise of the library (they could
  * read each other's memory anyway); over a fabric the hardware's key dies, too.
  *
- * A grant of memory apart (ripc/memory/reach.h) can be void without waiting. A fabric would end
- * the connection of a holder that still writes, and with it all else that goes over it. So
- * the key stays good for a while, as the grant's *ghost*: but of what the memory was, which
- * has become nobody's. */
+ * A grant of memory in an own_file (ripc/memory/own_file.h) can be void without waiting. A fabric
+ * would end the connection of a holder that still writes, and with it all else that goes over it.
+ * So the key stays good for a while, as the grant's *ghost*: but of what the memory was, which has
+ * become nobody's. */
 
 #include "ripc/core/remote.h"
 

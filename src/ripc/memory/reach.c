@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "ripc/core/waiting.h"
 #include "ripc/memory/access.h"
+#include "ripc/memory/grant.h"
 
 #define REACH_PATIENCE_NSEC (5 * NSEC_PER_SEC) /* for transfers to a peer that may stand still */
 #define REACH_STEPS         64 /* calls of reach_progress between looks at the sockets */
@@ -95,6 +96,13 @@ void reach_close(struct reach *reach)
     ripc->reach_count--;
     lock_drop(&ripc->lock);
     free(reach);
+}
+
+void reach_void(struct ripc_service *service, const struct ripc_grant *grant)
+{
+    lock_take(&service->ripc->lock);
+    grant_void(service, grant->key);
+    lock_drop(&service->ripc->lock);
 }
 
 /* ---- what it is ---- */

@@ -2,11 +2,8 @@
 /* reach: what layers above need to share memory with a peer for good, where
  * ripc_read and ripc_write would look everything up again for each word.
  *
- *   apart   memory of ours in a file of its own, so that who is granted it is
- *           granted nothing else. Its address never changes, but what lies behind it
- *           can be replaced, so that nobody who had it before reaches it any more.
- *   reach   granted memory of a peer, kept at hand: mapped where that is possible,
- *           else moved by transfers.
+ * A *reach* is granted memory of a peer, kept at hand: mapped where that is possible,
+ * else moved by transfers. Memory of ours that is granted alone is in ripc/memory/own_file.h.
  *
  * All calls take the context's lock; none is made with it held. Callbacks of
  * transfers come with it held, from any thread: they note what happened and return.
@@ -18,29 +15,10 @@
 
 #include <weft/ripc.h>
 
-#include "transport/memfile.h"
 #include "transport/transport.h"
 #include "transport/wake/doorbell.h"
 
-/* ---- memory of ours ---- */
-
-struct apart {
-    uint8_t *base; /* page aligned */
-    size_t size;
-    struct memfile file;
-};
-
-/* Zeroed, and its pages are there: -ENOMEM where they would not be. Grants are made by
- * ripc_grant. */
-MUST_CHECK int apart_open(struct ripc *ripc, size_t size, struct apart *apart);
-
-/* The same address, other memory: zeroed, or (keep) with what it held. All grants of it
- * are void, whether their holders say so or not. Threads of ours that read it meanwhile
- * read either. On failure everything is as before: -ENOMEM; -EBUSY: transfers of ours that
- * use it did not end. */
-MUST_CHECK int apart_renew(struct ripc *ripc, struct apart *apart, bool keep);
-
-void apart_close(struct ripc *ripc, struct apart *apart); /* grants are void */
+/* ---- grants of ours ---- */
 
 /* A grant that we gave is void at once, whether its holder says so or not. One that is not
  * known (any more) is nothing. */
@@ -74,7 +52,7 @@ bool reach_is_polled(const struct reach *reach);
 
 /* A transfer, never waiting. 1: done (done is not called); 0: done() will be called
  * with 0 or a negative errno; else an error. `local` lies in memory of ripc_alloc or
- * an apart, until then. Writes of at most REACH_WRITE_MAX bytes are seen by the peer in the
+ * an own_file, until then. Writes of at most REACH_WRITE_MAX bytes are seen by the peer in the
  * order in which they were started, light ones (struct transfer) among others. */
 #define REACH_WRITE_MAX TRANSFER_ORDERED_MAX
 int reach_write(struct reach *reach, uint64_t offset, const void *local, size_t size,

@@ -79,8 +79,8 @@ static void transfers_go_both_ways(void **state)
     for (unsigned i = 0; i < ROW; i++)
         local[i] = (uint8_t)(i * 3 + 1);
     assert_int_equal(write_now(&pair, reach, 0, local, ROW), 0);
-    assert_memory_equal(pair.apart.base, local, ROW);
-    pair.apart.base[100] = 200;
+    assert_memory_equal(pair.own.base, local, ROW);
+    pair.own.base[100] = 200;
     struct moving reading = moving_make();
     int result = reach_read(reach, 100, local + 5, 1, &reading.transfer);
     assert_true(result == 0 || result == 1);
@@ -123,11 +123,11 @@ static void small_writes_are_seen_in_order_under_load(void **state)
 {
     enum { COUNT = 3000, LARGE = 64 * 1024 };
     struct pair pair;
-    struct apart bulk;
+    struct own_file bulk;
     struct ripc_grant grant;
     struct reach *large = NULL;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
-    assert_int_equal(apart_open(pair.here, LARGE, &bulk), 0);
+    assert_int_equal(own_file_open(pair.here, LARGE, &bulk), 0);
     assert_int_equal(ripc_grant(pair.owner, 2, bulk.base, LARGE, RIPC_WRITE, &grant), 0);
     struct reach *reach = pair_reach(&pair);
     assert_int_equal(reach_open(pair.peer, &grant, scene_deadline(), &large), 0);
@@ -136,7 +136,7 @@ static void small_writes_are_seen_in_order_under_load(void **state)
     struct moving *moves = calloc(COUNT + 1, sizeof *moves), flood = moving_make();
     memset(bytes, 1, LARGE);
     struct growing growing = {
-        .word = (const _Atomic uint64_t *)(void *)pair.apart.base,
+        .word = (const _Atomic uint64_t *)(void *)pair.own.base,
         .ripc = pair.here,
         .last = COUNT,
     };
@@ -162,7 +162,7 @@ static void small_writes_are_seen_in_order_under_load(void **state)
     assert_int_equal(ripc_free(pair.there, bytes), 0);
     assert_int_equal(ripc_free(pair.there, words), 0);
     free(moves);
-    apart_close(pair.here, &bulk);
+    own_file_close(pair.here, &bulk);
     pair_close(&pair);
 }
 
@@ -219,9 +219,9 @@ static void sleeping_start(struct sleeping *sleeping, struct pair *pair, struct 
 {
     *sleeping = (struct sleeping){
         .ripc = pair->here,
-        .word = (const _Atomic uint64_t *)(void *)pair->apart.base,
+        .word = (const _Atomic uint64_t *)(void *)pair->own.base,
     };
-    doorbell_open_on(&sleeping->bell, pair->apart.base + 4096);
+    doorbell_open_on(&sleeping->bell, pair->own.base + 4096);
     reach_bell_add(pair->here, &sleeping->bell);
     assert_int_equal(thread_start(thread, "sleep", sleep_on_bell, sleeping), 0);
 }
@@ -321,10 +321,10 @@ static void transfers_end_with_their_peer(void **state)
     if (child == 0) { /* owns the memory, says where it is, and stands still */
         struct ripc *ripc = scene_open(&fabric);
         struct ripc_service *service = scene_bind(ripc, 1);
-        struct apart apart;
+        struct own_file own;
         struct ripc_grant grant;
-        if (apart_open(ripc, ROW, &apart) ||
-            ripc_grant(service, 2, apart.base, ROW, RIPC_READ | RIPC_WRITE, &grant))
+        if (own_file_open(ripc, ROW, &own) ||
+            ripc_grant(service, 2, own.base, ROW, RIPC_READ | RIPC_WRITE, &grant))
             _exit(1);
         (void)!write(ready[1], &grant, sizeof grant);
         for (;;)
@@ -366,18 +366,18 @@ static void renewed_memory_is_out_of_reach(void **state)
     uint64_t *word = ripc_alloc(pair.there, sizeof *word);
     *word = 7;
     assert_int_equal(write_now(&pair, reach, 8, word, sizeof *word), 0);
-    assert_int_equal(apart_renew(pair.here, &pair.apart, true), 0);
-    assert_int_equal(pair.apart.base[8], 7);
+    assert_int_equal(own_file_renew(pair.here, &pair.own, true), 0);
+    assert_int_equal(pair.own.base[8], 7);
     wait_until_lost(pair.there, reach);
     assert_int_equal(write_now(&pair, reach, 0, word, sizeof *word), -EACCES);
     assert_int_equal(reach_open(pair.peer, &pair.grant, scene_deadline(), &again), -EACCES);
     reach_close(reach);
     assert_int_equal(
-        ripc_grant(pair.owner, 2, pair.apart.base, ROW, RIPC_READ | RIPC_WRITE, &pair.grant), 0);
+        ripc_grant(pair.owner, 2, pair.own.base, ROW, RIPC_READ | RIPC_WRITE, &pair.grant), 0);
     reach = pair_reach(&pair);
     *word = 9;
     assert_int_equal(write_now(&pair, reach, 0, word, sizeof *word), 0);
-    assert_int_equal(pair.apart.base[0], 9);
+    assert_int_equal(pair.own.base[0], 9);
     reach_close(reach);
     pair_close(&pair);
 }
@@ -421,14 +421,13 @@ static void renewing_under_writes_ends_them(void **state)
         storming.reach = pair_reach(&pair);
         assert_int_equal(thread_start(&thread, "storm", storm, &storming), 0);
         usleep(2000);
-        assert_int_equal(apart_renew(pair.here, &pair.apart, false), 0);
+        assert_int_equal(own_file_renew(pair.here, &pair.own, false), 0);
         thread_join(&thread);
         assert_int_equal(storming.status, -EACCES);
         assert_true(reach_is_lost(storming.reach));
-        assert_int_equal(pair.apart.base[0], 0);
+        assert_int_equal(pair.own.base[0], 0);
         reach_close(storming.reach);
-        assert_int_equal(ripc_grant(pair.owner, 2, pair.apart.base, ROW, RIPC_WRITE, &pair.grant),
-                         0);
+        assert_int_equal(ripc_grant(pair.owner, 2, pair.own.base, ROW, RIPC_WRITE, &pair.grant), 0);
     }
     struct ripc_stats stats;
     assert_int_equal(ripc_stats(pair.there, &stats), 0);
@@ -446,7 +445,7 @@ static unsigned count_mappings(void)
     FILE *maps = fopen("/proc/self/maps", "re");
     assert_non_null(maps);
     while (fgets(line, sizeof line, maps))
-        count += strstr(line, "memfd:weft-apart") != NULL;
+        count += strstr(line, "memfd:weft-own-file") != NULL;
     fclose(maps);
     return count;
 }
@@ -457,7 +456,7 @@ static void what_was_taken_away_is_freed_in_time(void **state)
     struct pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
-    assert_int_equal(apart_renew(pair.here, &pair.apart, true), 0);
+    assert_int_equal(own_file_renew(pair.here, &pair.own, true), 0);
     assert_int_equal(count_mappings(), 2); /* the new, and the old for who has it */
     reach_close(reach);
     for (int64_t end = scene_deadline(); count_mappings() > 1; usleep(10000))
@@ -488,8 +487,8 @@ static void contexts_without_a_keeper_work_too(void **state)
     uint64_t *word = ripc_alloc(pair.there, sizeof *word);
     *word = 3;
     assert_int_equal(write_now(&pair, reach, 0, word, sizeof *word), 0);
-    assert_int_equal(pair.apart.base[0], 3);
-    assert_int_equal(apart_renew(pair.here, &pair.apart, false), 0);
+    assert_int_equal(pair.own.base[0], 3);
+    assert_int_equal(own_file_renew(pair.here, &pair.own, false), 0);
     for (int64_t end = scene_deadline(); !reach_is_lost(reach);) {
         assert_true(ripc_now() < end);
         reach_progress(pair.there);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
 #include "ripc/scene.h"
 
@@ -12,7 +13,7 @@
 struct pair {
     struct ripc *here, *there;
     struct ripc_service *owner, *peer;
-    struct apart apart;
+    struct own_file own;
     struct ripc_grant grant;
 };
 
@@ -22,13 +23,13 @@ static inline void pair_open(struct pair *pair, const struct ripc_config *config
     pair->there = scene_open(config);
     pair->owner = scene_bind(pair->here, 1);
     pair->peer = scene_bind(pair->there, 2);
-    assert_int_equal(apart_open(pair->here, ROW, &pair->apart), 0);
-    assert_int_equal(ripc_grant(pair->owner, 2, pair->apart.base, ROW, rights, &pair->grant), 0);
+    assert_int_equal(own_file_open(pair->here, ROW, &pair->own), 0);
+    assert_int_equal(ripc_grant(pair->owner, 2, pair->own.base, ROW, rights, &pair->grant), 0);
 }
 
 static inline void pair_close(struct pair *pair)
 {
-    apart_close(pair->here, &pair->apart);
+    own_file_close(pair->here, &pair->own);
     scene_close(pair->there);
     scene_close(pair->here);
 }

@@ -1,3 +1,4 @@
+#include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
 
 #include <errno.h>
@@ -16,11 +17,11 @@ static void what_is_written_there_is_seen_here(void **state)
     struct pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     for (size_t i = 0; i < ROW; i++)
-        assert_int_equal(pair.apart.base[i], 0);
+        assert_int_equal(pair.own.base[i], 0);
     struct reach *reach = pair_reach(&pair);
     uint8_t *mapped = reach_mapping(reach);
     assert_non_null(mapped);
-    assert_ptr_not_equal(mapped, pair.apart.base);
+    assert_ptr_not_equal(mapped, pair.own.base);
     assert_int_equal(reach_size(reach), ROW);
     assert_false(reach_is_lost(reach));
     assert_false(reach_is_polled(reach));
@@ -28,16 +29,16 @@ static void what_is_written_there_is_seen_here(void **state)
     assert_int_equal(reach_progress(pair.there), 0);
     mapped[0] = 11;
     mapped[ROW - 1] = 12;
-    assert_int_equal(pair.apart.base[0], 11);
-    assert_int_equal(pair.apart.base[ROW - 1], 12);
-    pair.apart.base[5] = 13;
+    assert_int_equal(pair.own.base[0], 11);
+    assert_int_equal(pair.own.base[ROW - 1], 12);
+    pair.own.base[5] = 13;
     assert_int_equal(mapped[5], 13);
 
     /* The same by transfers, from and to any memory. */
     struct transfer transfer = {0};
     char word[] = "written", back[sizeof word];
     assert_int_equal(reach_write(reach, 100, word, sizeof word, &transfer), 1);
-    assert_memory_equal(pair.apart.base + 100, word, sizeof word);
+    assert_memory_equal(pair.own.base + 100, word, sizeof word);
     assert_int_equal(reach_read(reach, 100, back, sizeof back, &transfer), 1);
     assert_memory_equal(back, word, sizeof word);
     assert_int_equal(reach_write(reach, ROW - 3, word, 4, &transfer), -ERANGE);
@@ -52,10 +53,10 @@ static void only_the_granted_memory_is_shared(void **state)
 {
     struct pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
-    struct apart other;
-    assert_int_equal(apart_open(pair.here, ROW, &other), 0);
+    struct own_file other;
+    assert_int_equal(own_file_open(pair.here, ROW, &other), 0);
     struct ripc_grant part;
-    assert_int_equal(ripc_grant(pair.owner, 2, pair.apart.base + 4096, 64, RIPC_READ, &part), 0);
+    assert_int_equal(ripc_grant(pair.owner, 2, pair.own.base + 4096, 64, RIPC_READ, &part), 0);
     struct reach *whole = pair_reach(&pair), *piece = NULL;
     assert_int_equal(reach_open(pair.peer, &part, scene_deadline(), &piece), 0);
     assert_int_equal(reach_size(piece), 64);
@@ -66,7 +67,7 @@ static void only_the_granted_memory_is_shared(void **state)
     assert_int_equal(ripc_register(pair.here, other.base, ROW), -EEXIST);
     reach_close(whole);
     reach_close(piece);
-    apart_close(pair.here, &other);
+    own_file_close(pair.here, &other);
     pair_close(&pair);
 }
 
@@ -74,7 +75,7 @@ static void a_right_that_was_not_given_is_refused(void **state)
 {
     struct pair pair;
     pair_open(&pair, NULL, RIPC_READ);
-    pair.apart.base[7] = 77;
+    pair.own.base[7] = 77;
     struct reach *reach = pair_reach(&pair), *stolen = NULL;
     struct transfer transfer = {0};
     uint8_t byte = 1;
@@ -93,7 +94,7 @@ static void a_right_that_was_not_given_is_refused(void **state)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) || WEXITSTATUS(status) != 0);
-    assert_int_equal(pair.apart.base[7], 77);
+    assert_int_equal(pair.own.base[7], 77);
 
     struct ripc *elsewhere = scene_open(NULL);
     struct ripc_service *stranger = scene_bind(elsewhere, 3);
@@ -117,8 +118,8 @@ static void the_dead_can_still_be_read(void **state)
     uint8_t *mapped = reach_mapping(reach);
     struct transfer transfer = {0};
     uint8_t byte = 0;
-    memset(pair.apart.base, 42, ROW);
-    apart_close(pair.here, &pair.apart);
+    memset(pair.own.base, 42, ROW);
+    own_file_close(pair.here, &pair.own);
     scene_close(pair.here);
     wait_until_lost(pair.there, reach);
     for (size_t i = 0; i < ROW; i++)
@@ -139,7 +140,7 @@ static void revoking_waits_until_the_reach_is_closed(void **state)
     struct reach *reach = pair_reach(&pair), *again = NULL;
     uint8_t *mapped = reach_mapping(reach);
     struct transfer transfer = {0};
-    pair.apart.base[3] = 3;
+    pair.own.base[3] = 3;
     assert_int_equal(ripc_revoke(pair.owner, &pair.grant, ripc_after(SCENE_SECOND / 50)),
                      -ETIMEDOUT);
     wait_until_lost(pair.there, reach);
@@ -178,20 +179,20 @@ static void renewed_memory_is_out_of_reach_of_whoever_had_it(void **state)
 {
     struct pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
-    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)pair.apart.base;
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)pair.own.base;
     struct watching watching = {.word = word};
     struct thread watcher = {0};
     assert_int_equal(thread_start(&watcher, "watch", watch, &watching), 0);
     for (unsigned round = 0; round < 100; round++) {
         struct reach *reach = pair_reach(&pair), *again = NULL;
         _Atomic uint64_t *far = reach_mapping(reach);
-        uint8_t *base = pair.apart.base;
+        uint8_t *base = pair.own.base;
         bool keep = round % 2;
         atomic_store(far, 5);
         assert_int_equal(atomic_load(word), 5);
-        assert_int_equal(apart_renew(pair.here, &pair.apart, keep), 0);
-        assert_ptr_equal(pair.apart.base, base);
-        assert_ptr_equal(pair.apart.file.base, base);
+        assert_int_equal(own_file_renew(pair.here, &pair.own, keep), 0);
+        assert_ptr_equal(pair.own.base, base);
+        assert_ptr_equal(pair.own.file.base, base);
         assert_int_equal(atomic_load(word), keep ? 5 : 0);
         atomic_store(far, 6); /* the watcher would see it */
         assert_int_equal(atomic_load(word), keep ? 5 : 0);
@@ -215,7 +216,7 @@ static void *renew_soon(void *argument)
 {
     struct pair *pair = argument;
     usleep(20000);
-    assert_int_equal(apart_renew(pair->here, &pair->apart, true), 0);
+    assert_int_equal(own_file_renew(pair->here, &pair->own, true), 0);
     return NULL;
 }
 
@@ -235,11 +236,11 @@ static void renewing_ends_a_revoke_that_waits(void **state)
 static void what_does_not_fit_is_refused(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
-    struct apart apart;
-    assert_int_equal(apart_open(ripc, 0, &apart), -EINVAL);
-    assert_int_equal(apart_open(ripc, (size_t)1 << 46, &apart), -ENOMEM);
-    assert_null(apart.base);
-    apart_close(ripc, &apart); /* harmless */
+    struct own_file own;
+    assert_int_equal(own_file_open(ripc, 0, &own), -EINVAL);
+    assert_int_equal(own_file_open(ripc, (size_t)1 << 46, &own), -ENOMEM);
+    assert_null(own.base);
+    own_file_close(ripc, &own); /* harmless */
     scene_close(ripc);
 }
 
@@ -255,7 +256,7 @@ static void everything_may_end_in_any_order(void **state)
         assert_ptr_equal(mapped, reach_mapping(second));
         mapped[9] = 9;
         if (order == 0) { /* the memory first */
-            apart_close(pair.here, &pair.apart);
+            own_file_close(pair.here, &pair.own);
             wait_until_lost(pair.there, reach);
             assert_int_equal(mapped[9], 9);
             reach_close(second);
@@ -284,11 +285,11 @@ static void contexts_without_a_keeper_work_too(void **state)
     struct ripc_service *service = scene_bind(manual, 5);
     struct ripc_grant grant;
     struct reach *reach = NULL;
-    assert_int_equal(ripc_grant(pair.owner, 5, pair.apart.base, ROW, RIPC_WRITE, &grant), 0);
+    assert_int_equal(ripc_grant(pair.owner, 5, pair.own.base, ROW, RIPC_WRITE, &grant), 0);
     assert_int_equal(reach_open(service, &grant, scene_deadline(), &reach), 0);
     *(uint8_t *)reach_mapping(reach) = 1;
-    assert_int_equal(pair.apart.base[0], 1);
-    assert_int_equal(apart_renew(pair.here, &pair.apart, false), 0);
+    assert_int_equal(pair.own.base[0], 1);
+    assert_int_equal(own_file_renew(pair.here, &pair.own, false), 0);
     for (int64_t end = scene_deadline(); !reach_is_lost(reach);) {
         assert_true(ripc_now() < end);
         reach_progress(manual);

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
 #include "ripc/scene.h"
 #include "sst/council/members.h"
@@ -21,7 +22,7 @@
 struct member {
     struct ripc *ripc;
     struct ripc_service *service;
-    struct apart memory; /* its own row */
+    struct own_file memory; /* its own row */
     struct table table;
     struct own own;
     struct observer_server *server;
@@ -72,7 +73,7 @@ static void member_open_with(struct member *member, ripc_id id, const struct sch
     member->ripc = scene_open(NULL);
     member->service = scene_bind(member->ripc, id);
     assert_int_equal(ripc_join(member->service, members_group(TABLE)), 0);
-    assert_int_equal(apart_open(member->ripc, schema->row_size, &member->memory), 0);
+    assert_int_equal(own_file_open(member->ripc, schema->row_size, &member->memory), 0);
     assert_int_equal(table_init(&member->table, schema, SST_ROWS_MAX), 0);
     assert_int_equal(own_init(&member->own, &member->table.schema, member->memory.base, &spread),
                      0);
@@ -101,7 +102,7 @@ static void member_close(struct member *member)
     own_fini(&member->own);
     table_fini(&member->table);
     assert_int_equal(ripc_unbind(member->service), 0);
-    apart_close(member->ripc, &member->memory);
+    own_file_close(member->ripc, &member->memory);
     scene_close(member->ripc);
 }
 
