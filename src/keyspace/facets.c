@@ -87,10 +87,8 @@ enum err facets_init(struct keyspace *keyspace, struct why *why)
         return why_memory(why);
     for (uint32_t order = 0; order < orders; order++) {
         uint8_t *seen = array_new(count, 1);
-        if (!seen) {
-            keyspace_fini(keyspace);
+        if (!seen)
             return why_memory(why);
-        }
         walk(keyspace, orders == 2 ? orders_of_two[order] : orders_of_three[order],
              keyspace->places + (size_t)order * count, seen);
         free(seen);
