@@ -36,19 +36,6 @@ void router_close(struct router *router)
     *router = (struct router){0};
 }
 
-uint32_t route_one_start(const struct router *router, uint32_t from, uint32_t to)
-{
-    return 1;
-}
-
-double route_only_start(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
-                        struct route_state *state)
-{
-    assert(index == 0);
-    *state = (struct route_state){0};
-    return 1;
-}
-
 static void draw_start(const struct router *router, uint32_t from, uint32_t to, struct rng *rng,
                        struct route_state *state)
 {

@@ -89,12 +89,6 @@ struct route_algorithm {
                       const struct route_state *state, struct route_move *moves);
 };
 
-/* `start_count` and `start` of an algorithm whose packets all start alike, in
- * the zeroed state. */
-uint32_t route_one_start(const struct router *router, uint32_t from, uint32_t to);
-double route_only_start(const struct router *router, uint32_t from, uint32_t to, uint32_t index,
-                        struct route_state *state);
-
 extern const struct route_algorithm *const route_algorithms[]; /* ends with NULL */
 
 /* By name, or NULL. */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "routing/route.h"
+#include "routing/route_start.h"
 
 static uint32_t ring_up(const struct router *router, uint32_t at)
 {

@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "routing/algorithms.h"
 #include "routing/paths/first_ports.h"
+#include "routing/route_start.h"
 #include "topology/measure/distance.h"
 
 /* Bytes of all nodes' tables together. */

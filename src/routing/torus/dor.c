@@ -6,6 +6,7 @@
 #include "routing/torus/dor.h"
 
 #include "routing/algorithms.h"
+#include "routing/route_start.h"
 
 static struct route_move ring_move(const struct compass *compass, uint32_t axis, uint32_t at,
                                    uint32_t target, bool down, double share)

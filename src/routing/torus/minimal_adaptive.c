@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "routing/algorithms.h"
+#include "routing/route_start.h"
 #include "routing/torus/compass.h"
 #include "routing/torus/dor.h"
 

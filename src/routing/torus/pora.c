@@ -60,6 +60,7 @@
 #include "routing/torus/pora_impl.h"
 
 #include "routing/algorithms.h"
+#include "routing/route_start.h"
 #include "routing/torus/dor.h"
 
 /* The cable at a port if it is one of its own, else CHANNEL_NONE. */

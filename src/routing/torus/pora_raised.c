@@ -16,6 +16,7 @@
  *
  * State: that of `pora`. */
 #include "routing/algorithms.h"
+#include "routing/route_start.h"
 #include "routing/torus/compass.h"
 #include "routing/torus/pora_impl.h"
 
