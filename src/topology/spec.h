@@ -18,9 +18,6 @@ struct spec_field {
     char value[SPEC_VALUE_SIZE];
 };
 
-/* The names before the colon, by index; NULL after the last. */
-const char *spec_generator_name(size_t index);
-
 /* What follows the colon. */
 const char *spec_parameters(const char *spec);
 

@@ -53,7 +53,7 @@ struct topology {
 };
 
 /* Builds a topology from its words, for example "torus:3x3x3". The grammar is
- * in topology/spec.c and weft-topology(7). */
+ * in topology/generators.c and weft-topology(7). */
 MUST_CHECK enum err topology_build(struct topology *topology, const char *spec, struct why *why);
 
 /* True if the text starts with the name of a generator and a colon. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "routing/route.h"
-#include "topology/spec.h"
+#include "topology/generators.h"
 
 enum value_kind {
     VALUE_OTHER, /* a number: nothing to offer */
@@ -57,8 +57,8 @@ static void algorithms_print(struct text *out)
 /* "torus:", whose parameters follow without a space. */
 static void generators_print(struct text *out, const char *end)
 {
-    for (size_t i = 0; spec_generator_name(i); i++)
-        text_printf(out, "%s:%s", spec_generator_name(i), end);
+    for (size_t i = 0; generator_name(i); i++)
+        text_printf(out, "%s:%s", generator_name(i), end);
 }
 
 static void first_words(struct text *out, const struct command_table *table)

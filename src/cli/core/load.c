@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/core/file.h"
 #include "topology/format/format.h"
-#include "topology/spec.h"
+#include "topology/generators.h"
 
 /* Does it look like the words of a generator, `name:`? */
 static bool looks_like_spec(const char *word)
@@ -19,8 +19,8 @@ static bool looks_like_spec(const char *word)
 static enum err no_such_generator(const char *word, struct why *why)
 {
     struct text all = {0};
-    for (size_t i = 0; spec_generator_name(i); i++)
-        text_printf(&all, "%s%s", i ? ", " : "", spec_generator_name(i));
+    for (size_t i = 0; generator_name(i); i++)
+        text_printf(&all, "%s%s", i ? ", " : "", generator_name(i));
     enum err err = why_fail(why, ERR_USAGE, "no such topology: %.80s; there are %s", word,
                             text_ok(&all) ? all.data : "those in the manual");
     text_fini(&all);
@@ -30,8 +30,8 @@ static enum err no_such_generator(const char *word, struct why *why)
 /* "torus" where "torus:4x4" was meant. */
 static bool is_generator(const char *word)
 {
-    for (size_t i = 0; spec_generator_name(i); i++)
-        if (strcmp(spec_generator_name(i), word) == 0)
+    for (size_t i = 0; generator_name(i); i++)
+        if (strcmp(generator_name(i), word) == 0)
             return true;
     return false;
 }

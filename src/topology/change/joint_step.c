@@ -7,11 +7,12 @@
  * gaps until none is left, from several beginnings, the shortest wins. If the
  * wanted network is connected, (3) always ends: two pieces of the network are
  * joined in the end by cables that stay or are wanted. */
+#include "topology/change/joint_step.h"
+
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/check.h"
-#include "topology/change/transition_impl.h"
 
 #define DEPTH_NARROW  64
 #define DEPTH_WIDE    3

@@ -1,6 +1,6 @@
 #pragma once
-/* The state of a transition under way, shared by transition.c (single steps)
- * and joint_step.c (steps of several actions). */
+/* The state of a transition under way, kept by transition_books.c and shared by
+ * transition.c (single steps) and joint_step.c (steps of several actions). */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,11 +44,27 @@ struct transition {
     struct bridges bridges;
 };
 
+/* Sets out: compares the wiring with the wanted cables. To be finished with
+ * transition_fini in any case. */
+MUST_CHECK enum err transition_init(struct transition *transition, struct rewire *rewire,
+                                    const struct link *wanted, uint32_t wanted_count,
+                                    struct why *why);
+void transition_fini(struct transition *transition);
+
+/* Has the node no room for another cable? */
+static inline bool transition_node_blocked(const struct transition *transition, uint32_t node)
+{
+    return rewire_room(transition->rewire, node) == 0;
+}
+
 /* How many ends of the want have no room. */
 uint32_t want_blocked(const struct transition *transition, const struct want *want);
 
 /* The want's first end without room; asserts that there is one. */
 uint32_t want_blocked_end(const struct transition *transition, const struct want *want);
+
+/* Puts the want on the stack of those that lack no port, or one, if it does. */
+void want_push(struct transition *transition, uint32_t index);
 
 /* Actions on the wiring, with the transition's own books kept. */
 MUST_CHECK enum err transition_plug(struct transition *transition, uint32_t want, struct why *why);
@@ -62,7 +78,3 @@ void transition_commit(struct transition *transition);
 
 /* Takes uncommitted actions back until the plan has `count` of them. */
 void transition_undo(struct transition *transition, size_t count);
-
-/* A step of several actions that leaves no more parts than there are; the
- * bridges are up to date. Commits it, or does nothing if none was found. */
-MUST_CHECK enum err joint_step(struct transition *transition, bool *done, struct why *why);
