@@ -1,6 +1,9 @@
 #pragma once
-/* council_impl: what the two halves of a council share: council.c follows, and
- * council_lead.c leads. */
+/* council_impl: what the files of a council share. Each calls only those above it in this list:
+ *
+ *   council_follow.c  says where we stand, meets, gets ready, installs
+ *   council_lead.c    proposes the next view and brings it about
+ *   council.c         takes what comes from outside, and decides which of the two it is for */
 
 #include <string.h>
 
@@ -8,7 +11,7 @@
 
 #define ROW_NONE SST_ROWS_MAX
 
-/* ---- following ---- */
+/* ---- views and ballots ---- */
 
 static inline bool council_is_inside(const struct council *council)
 {
@@ -33,13 +36,22 @@ static inline int ballot_compare(const struct ballot *one, const struct ballot *
     return one->round < other->round ? -1 : one->round > other->round;
 }
 
+/* ---- following ---- */
+
 /* Sends it with our name; `to` 0: to all. */
 void council_say(struct council *council, ripc_id to, struct council_message *message);
 void council_say_commit(struct council *council, ripc_id to, const struct view *view);
+void council_say_state(struct council *council, ripc_id to);
+void council_say_ready(struct council *council); /* to whoever prepares the view */
 
-/* Takes over a proposal that is newer than all before: parts and meets. */
-void council_prepare(struct council *council, const struct view *view, const struct ballot *ballot,
+/* Takes over a proposal that is newer than all before: parts and meets. Returns as
+ * council_check_ready. */
+bool council_prepare(struct council *council, const struct view *view, const struct ballot *ballot,
                      const struct view_member *leader);
+
+/* Have we met everybody of the proposal just now? Then its leader hears so. True: we lead it
+ * ourselves, and the caller calls lead_ready_self. */
+bool council_check_ready(struct council *council);
 
 /* Have we met everybody of the view that is new to us? */
 bool council_has_met(const struct council *council, const struct view *view);

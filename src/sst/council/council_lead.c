@@ -294,7 +294,8 @@ static void lead_propose(struct council *council)
     council->loose = true;
     lead_await(council);
     lead_say(council);
-    council_prepare(council, &council->proposal, &council->ballot, &self);
+    if (council_prepare(council, &council->proposal, &council->ballot, &self))
+        lead_ready_self(council);
 }
 
 static void lead_say_cancel(struct council *council, ripc_id to)
