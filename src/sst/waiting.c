@@ -113,7 +113,9 @@ static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate,
     }
     if (done)
         return 0;
-    sst_predicate_remove(sst, handle);
+    detector_enter(sst);
+    predicates_remove(&sst->predicates, handle);
+    detector_leave(sst);
     return result;
 }
 

@@ -1,6 +1,10 @@
 #pragma once
-/* multicast_impl: what the two halves of a multicast share: messages (multicast.c) and views
- * (multicast_view.c). It does not leave the folder.
+/* multicast_impl: what the files of a multicast share. Each calls only those above it in this
+ * list; the header does not leave the folder.
+ *
+ *   multicast_messages.c  slots, sending, receiving, delivering, while a view runs
+ *   multicast_view.c      from one view to the next
+ *   multicast.c           opening, closing, the calls of the program
  *
  * Two threads meet here: where triggers run (the detector), and whoever sends. What the lock
  * protects is written by the detector only, but for the slots and their counters; so the
@@ -77,7 +81,16 @@ static inline void count(_Atomic uint64_t *counter, uint64_t more)
     atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
 }
 
-/* ---- multicast.c ---- */
+/* ---- multicast_messages.c ---- */
+
+/* How many slots are free; asks the table if those known to be free are fewer than wanted. With
+ * the lock. */
+uint32_t slots_free(struct sst_multicast *multicast, uint32_t wanted);
+
+/* Sends as many messages as there is room for, and returns how many: 0 while no view runs. -ESTALE,
+ * or as sst_publish. With the lock. */
+int slots_send(struct sst_multicast *multicast, const struct iovec *messages,
+               unsigned message_count);
 
 /* Notes which turns the slots take, when the first of them comes after so many rounds. With the
  * lock. */
@@ -87,6 +100,10 @@ void slots_number(struct sst_multicast *multicast, uint64_t from, uint64_t to, u
  * delivers whatever there is. */
 void multicast_deliver(struct sst_multicast *multicast, uint64_t below);
 void multicast_move(struct sst_multicast *multicast);
+
+/* A predicate and its trigger: there is something to receive or to deliver. */
+bool multicast_messages_moved(const struct sst *table, void *argument);
+void multicast_messages_fire(struct sst *table, void *argument);
 
 /* A callback begins, or is over: it must not wait. */
 static inline void multicast_calls(struct sst_multicast *multicast, bool begins)
