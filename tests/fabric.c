@@ -166,7 +166,7 @@ static int credit_peer(int channel, int argument)
     for (unsigned i = 0; i < count; i++)
         MUST(side_pull(&side, &frames[i], true) == 0);
     lock_take(&side.lock);
-    MUST(side.ops->pull(side.inlet, frames, 1) == 0);
+    MUST(side.ops->pipes->pull(side.inlet, frames, 1) == 0);
     lock_drop(&side.lock);
     for (unsigned i = 0; i < count; i++)
         side_release(&side, &frames[i]);
@@ -184,24 +184,24 @@ static void a_receiver_that_keeps_frames_costs_the_sender_eagain(void **state)
     struct iovec piece = {body, FRAME_BODY_MAX + 1};
     struct iovec pieces[2] = {{body, FRAME_BODY_MAX}, {body, SIZE_MAX}};
     lock_take(&side.lock);
-    assert_int_equal(side.ops->push(side.outlet, &head, &piece, 1), -EMSGSIZE);
-    assert_int_equal(side.ops->push(side.outlet, &head, pieces, 2), -EMSGSIZE);
-    assert_false(side.ops->room(side.outlet, FRAME_BODY_MAX + 1));
-    assert_true(side.ops->room(side.outlet, FRAME_BODY_MAX));
+    assert_int_equal(side.ops->pipes->push(side.outlet, &head, &piece, 1), -EMSGSIZE);
+    assert_int_equal(side.ops->pipes->push(side.outlet, &head, pieces, 2), -EMSGSIZE);
+    assert_false(side.ops->pipes->room(side.outlet, FRAME_BODY_MAX + 1));
+    assert_true(side.ops->pipes->room(side.outlet, FRAME_BODY_MAX));
     while (!side.answered)
         side_pause(&side, false);
     uint32_t count = 0;
     piece.iov_len = 100;
-    while (side.ops->push(side.outlet, &head, &piece, 1) == 0)
+    while (side.ops->pipes->push(side.outlet, &head, &piece, 1) == 0)
         count++;
-    assert_int_equal(side.ops->push(side.outlet, &head, &piece, 1), -EAGAIN);
-    assert_false(side.ops->room(side.outlet, 1));
+    assert_int_equal(side.ops->pipes->push(side.outlet, &head, &piece, 1), -EAGAIN);
+    assert_false(side.ops->pipes->room(side.outlet, 1));
     lock_drop(&side.lock);
     channel_send(side.channel, &count, sizeof count);
     lock_take(&side.lock);
-    while (!side.ops->room(side.outlet, 1)) /* asleep: the bell must ring */
+    while (!side.ops->pipes->room(side.outlet, 1)) /* asleep: the bell must ring */
         assert_true(side_pause(&side, false));
-    assert_int_equal(side.ops->push(side.outlet, &head, &piece, 1), 0);
+    assert_int_equal(side.ops->pipes->push(side.outlet, &head, &piece, 1), 0);
     lock_drop(&side.lock);
     finish(&side, peer);
 }
@@ -409,9 +409,9 @@ static int doomed_peer(int channel, int argument)
         uint8_t body[1000] = {0};
         struct iovec piece = {body, sizeof body};
         lock_take(&side.lock);
-        side.ops->push(side.outlet, &head, &piece, 1);
-        while (side.ops->pull(side.inlet, &frame, 1) == 1)
-            side.ops->release(side.inlet, &frame);
+        side.ops->pipes->push(side.outlet, &head, &piece, 1);
+        while (side.ops->pipes->pull(side.inlet, &frame, 1) == 1)
+            side.ops->pipes->release(side.inlet, &frame);
         side.ops->progress(side.transport);
         lock_drop(&side.lock);
     }
@@ -439,9 +439,9 @@ static void die_in_the_middle(struct side *side, struct region *region, uint8_t 
     struct iovec piece = {memory, 500};
     for (unsigned i = 0; i < 100 * life; i++) {
         lock_take(&side->lock);
-        side->ops->push(side->outlet, &head, &piece, 1);
-        if (side->ops->pull(side->inlet, &frame, 1) == 1)
-            side->ops->release(side->inlet, &frame);
+        side->ops->pipes->push(side->outlet, &head, &piece, 1);
+        if (side->ops->pipes->pull(side->inlet, &frame, 1) == 1)
+            side->ops->pipes->release(side->inlet, &frame);
         lock_drop(&side->lock);
     }
     nanosleep(&nap, NULL);

@@ -126,10 +126,11 @@ static void line_control(void *owner, struct lifeline *line, struct control *con
     struct parcel parcel = {.size = control->size}, answer = {0};
     memcpy(parcel.bytes, control->body, control->size);
     if (control->kind == CONTROL_OFFER) {
-        MUST(side->ops->inlet_open(side->link, &side->bell, &parcel, &answer, &side->inlet) == 0);
+        MUST(side->ops->pipes->inlet_open(side->link, &side->bell, &parcel, &answer,
+                                          &side->inlet) == 0);
         parcel_send(side, CONTROL_ANSWER, &answer);
     } else {
-        MUST(side->ops->outlet_answer(side->outlet, &parcel) == 0);
+        MUST(side->ops->pipes->outlet_answer(side->outlet, &parcel) == 0);
         side->answered = true;
     }
     doorbell_ring(&side->bell);
@@ -212,9 +213,9 @@ void side_unlink(struct side *side)
 {
     lock_take(&side->lock);
     if (side->outlet)
-        side->ops->outlet_close(side->outlet);
+        side->ops->pipes->outlet_close(side->outlet);
     if (side->inlet)
-        side->ops->inlet_close(side->inlet);
+        side->ops->pipes->inlet_close(side->inlet);
     if (side->link)
         side->ops->link_close(side->link);
     side->outlet = NULL;
@@ -249,7 +250,7 @@ void side_open_outlet(struct side *side)
 {
     struct parcel offer = {0};
     lock_take(&side->lock);
-    MUST(side->ops->outlet_open(side->link, &side->bell, &offer, &side->outlet) == 0);
+    MUST(side->ops->pipes->outlet_open(side->link, &side->bell, &offer, &side->outlet) == 0);
     parcel_send(side, CONTROL_OFFER, &offer);
     lock_drop(&side->lock);
 }
@@ -290,7 +291,7 @@ int side_push(struct side *side, const struct frame_head *head, const struct iov
 {
     int result;
     lock_take(&side->lock);
-    while ((result = side->ops->push(side->outlet, head, pieces, piece_count)) == -EAGAIN)
+    while ((result = side->ops->pipes->push(side->outlet, head, pieces, piece_count)) == -EAGAIN)
         if (!side_pause(side, spin)) {
             result = -EPIPE;
             break;
@@ -304,7 +305,7 @@ int side_pull(struct side *side, struct frame *frame, bool spin)
     lock_take(&side->lock);
     bool up = true;
     int count;
-    while ((count = side->ops->pull(side->inlet, frame, 1)) == 0 && up)
+    while ((count = side->ops->pipes->pull(side->inlet, frame, 1)) == 0 && up)
         up = side_pause(side, spin);
     lock_drop(&side->lock);
     return count > 0 ? 0 : -EPIPE;
@@ -313,14 +314,14 @@ int side_pull(struct side *side, struct frame *frame, bool spin)
 void side_release(struct side *side, const struct frame *frame)
 {
     lock_take(&side->lock);
-    side->ops->release(side->inlet, frame);
+    side->ops->pipes->release(side->inlet, frame);
     lock_drop(&side->lock);
 }
 
 int side_acknowledge(struct side *side, uint64_t token, int64_t status)
 {
     lock_take(&side->lock);
-    int result = side->ops->acknowledge(side->inlet, token, status);
+    int result = side->ops->pipes->acknowledge(side->inlet, token, status);
     lock_drop(&side->lock);
     return result;
 }
@@ -330,7 +331,7 @@ int side_collect(struct side *side, struct acknowledgement *ack, bool spin)
     lock_take(&side->lock);
     bool up = true;
     int count;
-    while ((count = side->ops->collect(side->outlet, ack, 1)) == 0 && up)
+    while ((count = side->ops->pipes->collect(side->outlet, ack, 1)) == 0 && up)
         up = side_pause(side, spin);
     lock_drop(&side->lock);
     return count > 0 ? 0 : -EPIPE;
@@ -342,7 +343,7 @@ struct region *side_region(struct side *side, void *base, size_t size)
 {
     struct region *region;
     lock_take(&side->lock);
-    MUST(side->ops->region_open(side->transport, base, size, NULL, &region) == 0);
+    MUST(side->ops->memory->region_open(side->transport, base, size, NULL, &region) == 0);
     lock_drop(&side->lock);
     return region;
 }
@@ -350,7 +351,7 @@ struct region *side_region(struct side *side, void *base, size_t size)
 void side_region_close(struct side *side, struct region *region)
 {
     lock_take(&side->lock);
-    side->ops->region_close(region);
+    side->ops->memory->region_close(region);
     lock_drop(&side->lock);
 }
 
@@ -358,7 +359,7 @@ int side_share(struct side *side, struct region *region, void *base, size_t size
                struct remote_memory *out)
 {
     lock_take(&side->lock);
-    int result = side->ops->share(side->link, region, base, size, rights, out);
+    int result = side->ops->memory->share(side->link, region, base, size, rights, out);
     lock_drop(&side->lock);
     return result;
 }
@@ -377,9 +378,10 @@ int side_move_start(struct side *side, struct move *move, bool writes,
 {
     *move = (struct move){.transfer.done = move_done, .side = side};
     lock_take(&side->lock);
-    int result =
-        writes ? side->ops->write(side->link, remote, offset, local, size, region, &move->transfer)
-               : side->ops->read(side->link, remote, offset, local, size, region, &move->transfer);
+    int result = writes ? side->ops->memory->write(side->link, remote, offset, local, size, region,
+                                                   &move->transfer)
+                        : side->ops->memory->read(side->link, remote, offset, local, size, region,
+                                                  &move->transfer);
     lock_drop(&side->lock);
     return result;
 }

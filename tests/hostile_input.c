@@ -391,7 +391,7 @@ static void open_pipes_without_end(void)
     for (uint64_t pipe = 1000; pipe < 1200; pipe++) {
         struct control_words words = {
             .kind = CONTROL_OPEN, .pipe = pipe, .from = pipe, .to = 42, .transport = "shm"};
-        const struct transport_ops *ops = peer->links[0]->ops;
+        const struct pipe_ops *ops = peer->links[0]->ops->pipes;
         insist(ops->outlet_open(peer->links[0], &pair.client->bell, &words.parcel, &outlet) == 0);
         int result = peer_say(peer, &words);
         insist(result == 0);

@@ -88,8 +88,8 @@ static int open_send(struct cable *cable)
     struct control control = {.kind = CABLE_OPEN};
     struct writer out = writer_make(control.body, sizeof control.body);
     struct parcel offer;
-    int result =
-        cable->link->ops->outlet_open(cable->link, cables->config.bell, &offer, &cable->outlet);
+    int result = cable->link->ops->pipes->outlet_open(cable->link, cables->config.bell, &offer,
+                                                      &cable->outlet);
     if (result)
         return result;
     write_u32(&out, cable->plan.server);
@@ -272,8 +272,8 @@ static int pipe_take(struct cable *cable, struct open_words *words)
     if (first)
         result = link_open(cable, words->description, words->description_size);
     if (!result)
-        result = cable->link->ops->inlet_open(cable->link, cable->cables->config.bell,
-                                              &words->offer, &answer, &cable->inlet);
+        result = cable->link->ops->pipes->inlet_open(cable->link, cable->cables->config.bell,
+                                                     &words->offer, &answer, &cable->inlet);
     if (!result)
         result = answer_send(cable, &answer);
     parcel_fini(&answer);

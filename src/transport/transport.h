@@ -20,6 +20,7 @@
  * Implementations begin with the struct below that they extend. */
 
 #include <assert.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -84,11 +85,8 @@ struct remote_memory {
 enum memory_right { MEMORY_READ = 1, MEMORY_WRITE = 2 };
 
 enum transport_ability {
-    TRANSPORT_DATAGRAM = 1,  /* frames */
-    TRANSPORT_ONE_SIDED = 2, /* read and write of remote memory */
-    TRANSPORT_LOCAL = 4,     /* only peers on this host */
-    TRANSPORT_POLLED =
-        8, /* needs progress() to move anything, also for one-sided access of others */
+    TRANSPORT_LOCAL = 1,  /* only peers on this host */
+    TRANSPORT_POLLED = 2, /* needs progress() to move anything, also for memory access of others */
 };
 
 struct transport_config {
@@ -135,34 +133,8 @@ struct mapping {
     void *internal;
 };
 
-struct transport_ops {
-    const char *name;
-    uint32_t abilities;
-    uint32_t cost_nsec; /* of one short message, about: the cheapest way is taken */
-
-    /* -ENOPKG: a library that it needs is not on this host. */
-    int (*open)(struct transport **transport, const struct transport_config *config,
-                struct why *why);
-    void (*close)(struct transport *transport); /* after all links and regions */
-    /* Removes what killed processes left outside of the domain's folder. NULL: they leave nothing.
-     */
-    void (*clean)(void);
-
-    /* What a peer must know to reach us; at most 160 bytes. Returns the size. */
-    int (*describe)(struct transport *transport, uint8_t *out, size_t size);
-
-    /* The line lives until link_lost or link_close. -EHOSTUNREACH: this transport cannot. */
-    int (*link_open)(struct transport *transport, struct lifeline *line, const struct place *peer,
-                     const uint8_t *description, size_t size, struct link **link);
-    /* The peer is dead and the line about to be freed: forget it. Frames that arrived can
-     * still be pulled and memory that is mapped still be read; the rest is -EPIPE from now on,
-     * transfers under way included. link_close follows when all has been taken. */
-    void (*link_lost)(struct link *link);
-    /* Completes its transfers with -EPIPE. Its pipes are closed already. */
-    void (*link_close)(struct link *link);
-    /* A control message of a kind from CONTROL_TRANSPORT on. */
-    int (*link_control)(struct link *link, struct control *control);
-
+/* Frames from one service to another. */
+struct pipe_ops {
     /* The bell is of the local service: rung for acknowledgements and credit
      * (outlets) or frames (inlets) that came while it slept. */
     int (*outlet_open)(struct link *link, struct doorbell *bell, struct parcel *offer,
@@ -196,8 +168,11 @@ struct transport_ops {
      * lives. NULL: there never is any, for the peer finds all of it though we die. */
     size_t (*outlet_owes)(struct outlet *outlet);
     size_t (*inlet_owes)(struct inlet *inlet);
+};
 
-    /* Memory. `file` is the memory file it lies in, or NULL for foreign memory. */
+/* Memory that another process reads and writes. */
+struct memory_ops {
+    /* `file` is the memory file it lies in, or NULL for foreign memory. */
     int (*region_open)(struct transport *transport, void *base, size_t size,
                        const struct memfile *file, struct region **region);
     void (*region_close)(struct region *region);
@@ -214,10 +189,41 @@ struct transport_ops {
 
     /* The remote memory itself: it stays mapped until unmap, though its owner takes it back,
      * dies, or the link is closed. -EACCES, -ERANGE, -EPIPE; -EOPNOTSUPP: not that memory.
-     * NULL where none can be mapped. */
+     * Both are NULL where none can be mapped. */
     int (*map)(struct link *link, const struct remote_memory *memory, bool writable,
                struct mapping *mapping);
     void (*unmap)(struct mapping *mapping);
+};
+
+struct transport_ops {
+    const char *name;
+    uint32_t abilities;
+    uint32_t cost_nsec; /* of one short message, about: the cheapest way is taken */
+    const struct pipe_ops *pipes;
+    const struct memory_ops *memory; /* NULL: this transport reaches no memory of peers */
+
+    /* -ENOPKG: a library that it needs is not on this host. */
+    int (*open)(struct transport **transport, const struct transport_config *config,
+                struct why *why);
+    void (*close)(struct transport *transport); /* after all links and regions */
+    /* Removes what killed processes left outside of the domain's folder. NULL: they leave nothing.
+     */
+    void (*clean)(void);
+
+    /* What a peer must know to reach us; at most 160 bytes. Returns the size. */
+    int (*describe)(struct transport *transport, uint8_t *out, size_t size);
+
+    /* The line lives until link_lost or link_close. -EHOSTUNREACH: this transport cannot. */
+    int (*link_open)(struct transport *transport, struct lifeline *line, const struct place *peer,
+                     const uint8_t *description, size_t size, struct link **link);
+    /* The peer is dead and the line about to be freed: forget it. Frames that arrived can
+     * still be pulled and memory that is mapped still be read; the rest is -EPIPE from now on,
+     * transfers under way included. link_close follows when all has been taken. */
+    void (*link_lost)(struct link *link);
+    /* Completes its transfers with -EPIPE. Its pipes are closed already. */
+    void (*link_close)(struct link *link);
+    /* A control message of a kind from CONTROL_TRANSPORT on. */
+    int (*link_control)(struct link *link, struct control *control);
 
     /* Moves what can be moved. Returns how many things happened. NULL if not polled. */
     int (*progress)(struct transport *transport);
@@ -239,14 +245,22 @@ struct link {
     const struct transport_ops *ops;
 };
 struct outlet {
-    const struct transport_ops *ops;
+    const struct pipe_ops *ops;
 };
 struct inlet {
-    const struct transport_ops *ops;
+    const struct pipe_ops *ops;
 };
 struct region {
-    const struct transport_ops *ops;
+    const struct memory_ops *ops;
 };
+
+/* -EOPNOTSUPP: this transport reaches no memory. */
+static inline int transport_region_open(struct transport *transport, void *base, size_t size,
+                                        const struct memfile *file, struct region **region)
+{
+    const struct memory_ops *memory = transport->ops->memory;
+    return memory ? memory->region_open(transport, base, size, file, region) : -EOPNOTSUPP;
+}
 
 /* All that were built in, cheapest first, NULL at the end. */
 extern const struct transport_ops *const transports[];

@@ -28,8 +28,8 @@ int context_region(struct ripc *ripc, unsigned index, struct extent *extent, str
     struct transport *transport = ripc->transports[index];
     if (!extent->regions[index]) {
         struct region *opened;
-        int result = transport->ops->region_open(transport, extent->base, extent->size,
-                                                 extent->file, &opened);
+        int result =
+            transport_region_open(transport, extent->base, extent->size, extent->file, &opened);
         if (result)
             return result;
         extent->regions[index] = opened;
@@ -48,7 +48,7 @@ int context_region_for(struct ripc *ripc, unsigned index, void *base, size_t siz
     struct extent *extent = pool_find(ripc->pool, base, size);
     if (extent)
         return context_region(ripc, index, extent, region);
-    int result = transport->ops->region_open(transport, base, size, NULL, temporary);
+    int result = transport_region_open(transport, base, size, NULL, temporary);
     *region = *temporary;
     return result;
 }
@@ -77,7 +77,7 @@ void context_count_link(struct ripc *ripc, unsigned index, int change)
 {
     const struct transport *transport = ripc->transports[index];
     ripc->link_counts[index] += (unsigned)change;
-    if (!transport->ops->progress || !(transport->ops->abilities & TRANSPORT_ONE_SIDED))
+    if (!transport->ops->progress || !transport->ops->memory)
         return;
     atomic_fetch_add_explicit(&ripc->moved_links, (unsigned)change, memory_order_relaxed);
     if (!transport->unseen)

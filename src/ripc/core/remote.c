@@ -153,14 +153,14 @@ static int remote_open_by(struct remote *remote, unsigned transport)
     if (result)
         return result;
     const struct transport_ops *ops = link->ops;
-    result = ops->outlet_open(link, &remote->service->bell, &words.parcel, &remote->outlet);
+    result = ops->pipes->outlet_open(link, &remote->service->bell, &words.parcel, &remote->outlet);
     if (result)
         return result;
     memccpy(words.transport, ops->name, 0, sizeof words.transport - 1);
     result = peer_say(remote->peer, &words);
     parcel_fini(&words.parcel);
     if (result) {
-        ops->outlet_close(remote->outlet);
+        remote->outlet->ops->outlet_close(remote->outlet);
         remote->outlet = NULL;
         return result;
     }

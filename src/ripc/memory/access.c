@@ -203,10 +203,10 @@ static int access_piece(struct access *access, struct link *link, size_t at, siz
     access->done = false;
     access->transfer.done = access_done;
     int result = access->write
-                     ? link->ops->write(link, &access->taken->memory, offset, access->local + at,
-                                        size, region, &access->transfer)
-                     : link->ops->read(link, &access->taken->memory, offset, access->local + at,
-                                       size, region, &access->transfer);
+                     ? link->ops->memory->write(link, &access->taken->memory, offset,
+                                                access->local + at, size, region, &access->transfer)
+                     : link->ops->memory->read(link, &access->taken->memory, offset,
+                                               access->local + at, size, region, &access->transfer);
     if (result)
         return result == 1 ? 0 : result;
     if (!access->done) /* the transfer is on the caller's stack: no deadline ends this */

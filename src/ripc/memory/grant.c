@@ -136,8 +136,8 @@ static int given_region(struct ripc *ripc, struct given *given, unsigned index, 
     if (result == 0 && given->alias.base)
         *piece = (uint8_t *)given->alias.base + ((uint8_t *)given->base - extent->base);
     if (result == 0 && !given->regions[index])
-        result = transport->ops->region_open(transport, *piece, given->size, NULL,
-                                             &given->regions[index]);
+        result =
+            transport_region_open(transport, *piece, given->size, NULL, &given->regions[index]);
     *region = given->regions[index];
     return result;
 }
@@ -161,7 +161,8 @@ static int grant_show(struct peer *peer, const struct control_words *words,
         if (result == 0)
             result = given_region(ripc, given, i, &piece, &region);
         if (result == 0)
-            result = ops->share(link, region, piece, given->size, given->rights, &answer->memory);
+            result = ops->memory->share(link, region, piece, given->size, given->rights,
+                                        &answer->memory);
         answer->rights = given->rights;
         return result ? result : given_hold(given, peer);
     }

@@ -24,14 +24,14 @@ struct reach {
 
 static int reach_map(struct reach *reach)
 {
-    const struct transport_ops *ops = reach->link->ops;
+    const struct memory_ops *memory = reach->link->ops->memory;
     const struct taken *taken = reach->taken;
     if (taken->revoked)
         return -EACCES;
-    if (!ops->map)
+    if (!memory || !memory->map)
         return 0;
     int result =
-        ops->map(reach->link, &taken->memory, taken->rights & MEMORY_WRITE, &reach->mapping);
+        memory->map(reach->link, &taken->memory, taken->rights & MEMORY_WRITE, &reach->mapping);
     return result == -EOPNOTSUPP ? 0 : result;
 }
 
@@ -91,7 +91,7 @@ void reach_close(struct reach *reach)
     lock_take(&ripc->lock);
     reach_finish(reach);
     if (reach->mapping.base)
-        reach->link->ops->unmap(&reach->mapping);
+        reach->link->ops->memory->unmap(&reach->mapping);
     taken_put(reach->peer, reach->taken);
     ripc->reach_count--;
     lock_drop(&ripc->lock);
@@ -160,8 +160,9 @@ static int reach_start(struct reach *reach, uint64_t offset, void *local, size_t
     transfer->done = reach_done;
     int result = context_region(reach->ripc, reach->taken->transport, extent, &region);
     if (result == 0)
-        result = writing ? link->ops->write(link, memory, offset, local, size, region, transfer)
-                         : link->ops->read(link, memory, offset, local, size, region, transfer);
+        result = writing
+                     ? link->ops->memory->write(link, memory, offset, local, size, region, transfer)
+                     : link->ops->memory->read(link, memory, offset, local, size, region, transfer);
     if (result == 0) {
         reach->under_way++;
         return 0;
@@ -188,8 +189,9 @@ static int reach_move(struct reach *reach, uint64_t offset, void *local, size_t 
         return 1;
     if (!(link->ops->abilities & TRANSPORT_LOCAL))
         return reach_start(reach, offset, local, size, writing, transfer);
-    return writing ? link->ops->write(link, &taken->memory, offset, local, size, NULL, transfer)
-                   : link->ops->read(link, &taken->memory, offset, local, size, NULL, transfer);
+    return writing
+               ? link->ops->memory->write(link, &taken->memory, offset, local, size, NULL, transfer)
+               : link->ops->memory->read(link, &taken->memory, offset, local, size, NULL, transfer);
 }
 
 int reach_write(struct reach *reach, uint64_t offset, const void *local, size_t size,

@@ -73,7 +73,8 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     struct arrival *arrival = calloc(1, sizeof *arrival);
     if (!arrival)
         return -ENOMEM;
-    result = link->ops->inlet_open(link, &service->bell, &words->parcel, answer, &arrival->inlet);
+    result =
+        link->ops->pipes->inlet_open(link, &service->bell, &words->parcel, answer, &arrival->inlet);
     if (result) {
         free(arrival);
         return result;

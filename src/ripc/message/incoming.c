@@ -114,11 +114,12 @@ static int item_read(struct incoming_item *item, struct link *link, struct regio
     if (size == 0)
         return 1;
     if (!(link->ops->abilities & TRANSPORT_LOCAL))
-        return link->ops->read(link, &item->memory, 0, item->to, size, region, &item->transfer);
+        return link->ops->memory->read(link, &item->memory, 0, item->to, size, region,
+                                       &item->transfer);
     for (size_t at = 0; at < size; at += PULL_PIECE) {
         size_t piece = size - at < PULL_PIECE ? size - at : PULL_PIECE;
-        int result = link->ops->read(link, &item->memory, at, (uint8_t *)item->to + at, piece, NULL,
-                                     &item->transfer);
+        int result = link->ops->memory->read(link, &item->memory, at, (uint8_t *)item->to + at,
+                                             piece, NULL, &item->transfer);
         if (result != 1)
             return result == 0 ? -EPROTO : result;
         if (at + piece < size) {

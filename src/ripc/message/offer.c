@@ -47,8 +47,8 @@ static int offer_make(struct remote *remote, const struct iovec *memory, struct 
     struct region *region;
     result = context_region(service->ripc, remote->transport, extent, &region);
     if (result == 0)
-        result = remote->link->ops->share(remote->link, region, offer->base, offer->size,
-                                          MEMORY_READ | MEMORY_WRITE, &out->memory);
+        result = remote->link->ops->memory->share(remote->link, region, offer->base, offer->size,
+                                                  MEMORY_READ | MEMORY_WRITE, &out->memory);
     if (result == 0 && !id_map_put(&service->offers, offer->number, offer))
         result = -ENOMEM;
     if (result)

@@ -160,7 +160,7 @@ static int operation_copy_item(struct operation *operation, struct remote *remot
         context_region(ripc, remote->transport, pool_find(ripc->pool, copy, size), &region);
     if (result)
         return result;
-    return remote->link->ops->share(remote->link, region, copy, size, MEMORY_READ, memory);
+    return remote->link->ops->memory->share(remote->link, region, copy, size, MEMORY_READ, memory);
 }
 
 void operation_copy(struct peer *peer, struct control_words *words)

@@ -107,8 +107,8 @@ static int send_item_write(struct ripc_service *service, const struct iovec *ite
     int result = context_region(ripc, theirs->transport, extent, &region);
     if (result)
         return result;
-    result = link->ops->write(link, &theirs->offer.memory, 0, item->iov_base, item->iov_len, region,
-                              &write.transfer);
+    result = link->ops->memory->write(link, &theirs->offer.memory, 0, item->iov_base, item->iov_len,
+                                      region, &write.transfer);
     if (result == 0 && !write.done) /* the transfer is on our stack: no deadline ends this */
         waiting_until(ripc, write.bell, send_look_written, &write, RIPC_FOREVER);
     if (result == 0)
@@ -145,8 +145,8 @@ static int send_item(struct sending *sending, struct remote *remote, const struc
             return 0;
     }
     wire->way = ITEM_PULL;
-    return remote->link->ops->share(remote->link, region, item->iov_base, item->iov_len,
-                                    MEMORY_READ, &wire->memory);
+    return remote->link->ops->memory->share(remote->link, region, item->iov_base, item->iov_len,
+                                            MEMORY_READ, &wire->memory);
 }
 
 /* ---- one receiver ---- */
@@ -242,8 +242,7 @@ static void send_settle_filled(struct sending *sending, struct remote *remote, b
 static int send_to(struct sending *sending, struct remote *remote, unsigned receivers)
 {
     const struct ripc_send *send = sending->send;
-    if (send->long_count + send->return_count > 0 &&
-        !(remote->outlet->ops->abilities & TRANSPORT_ONE_SIDED))
+    if (send->long_count + send->return_count > 0 && !remote->link->ops->memory)
         return -EOPNOTSUPP;
     if (!send_has_room(sending, remote))
         return -EAGAIN;

@@ -234,35 +234,12 @@ void fabric_links_reap(struct fabric *fabric);
 void fabric_links_fini(struct fabric *fabric);
 
 /* fabric_pipe.c */
-int fabric_outlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
-                       struct outlet **outlet);
-int fabric_outlet_answer(struct outlet *outlet, struct parcel *answer);
-void fabric_outlet_close(struct outlet *outlet);
-int fabric_push(struct outlet *outlet, const struct frame_head *head, const struct iovec *pieces,
-                unsigned piece_count);
-bool fabric_room(struct outlet *outlet, size_t size);
-int fabric_collect(struct outlet *outlet, struct acknowledgement *out, unsigned max);
-int fabric_inlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
-                      struct parcel *answer, struct inlet **inlet);
-void fabric_inlet_close(struct inlet *inlet);
-int fabric_pull(struct inlet *inlet, struct frame *out, unsigned max);
-void fabric_release(struct inlet *inlet, const struct frame *frame);
-int fabric_acknowledge(struct inlet *inlet, uint64_t token, int64_t status);
-size_t fabric_outlet_owes(struct outlet *outlet);
-size_t fabric_inlet_owes(struct inlet *inlet);
+extern const struct pipe_ops fabric_pipe_ops;
 /* A message came in. */
 void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t size);
 
 /* fabric_memory.c */
-int fabric_region_open(struct transport *transport, void *base, size_t size,
-                       const struct memfile *file, struct region **region);
-void fabric_region_close(struct region *region);
-int fabric_share(struct link *link, struct region *region, void *piece, size_t size,
-                 uint32_t rights, struct remote_memory *out);
-int fabric_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
-                size_t size, struct region *region, struct transfer *transfer);
-int fabric_write(struct link *link, const struct remote_memory *to, uint64_t offset,
-                 const void *from, size_t size, struct region *region, struct transfer *transfer);
+extern const struct memory_ops fabric_memory_ops;
 MUST_CHECK int fabric_mr_open(struct fabric *fabric, void *base, size_t size, uint64_t access,
                               struct fid_mr **mr);
 /* A piece of a transfer is done. */

@@ -69,13 +69,13 @@ static int region_mr(struct fabric_region *region, uint32_t rights, struct fid_m
     return 0;
 }
 
-int fabric_region_open(struct transport *transport, void *base, size_t size,
-                       const struct memfile *file, struct region **out)
+static int fabric_region_open(struct transport *transport, void *base, size_t size,
+                              const struct memfile *file, struct region **out)
 {
     struct fabric_region *region = array_new(1, sizeof *region);
     if (!region)
         return -ENOMEM;
-    region->region.ops = &transport_fabric;
+    region->region.ops = &fabric_memory_ops;
     region->fabric = container_of(transport, struct fabric, transport);
     region->base = base;
     region->size = size;
@@ -83,7 +83,7 @@ int fabric_region_open(struct transport *transport, void *base, size_t size,
     return 0;
 }
 
-void fabric_region_close(struct region *base)
+static void fabric_region_close(struct region *base)
 {
     struct fabric_region *region = container_of(base, struct fabric_region, region);
     for (unsigned i = 0; i < 4; i++)
@@ -98,8 +98,8 @@ static bool region_holds(const struct fabric_region *region, const void *base, s
     return at >= start && at - start <= region->size && size <= region->size - (at - start);
 }
 
-int fabric_share(struct link *link, struct region *base, void *piece, size_t size, uint32_t rights,
-                 struct remote_memory *out)
+static int fabric_share(struct link *link, struct region *base, void *piece, size_t size,
+                        uint32_t rights, struct remote_memory *out)
 {
     struct fabric_region *region = container_of(base, struct fabric_region, region);
     if (!region_holds(region, piece, size))
@@ -266,15 +266,16 @@ static int job_start(struct fabric_link *link, const struct remote_memory *remot
     return 0;
 }
 
-int fabric_read(struct link *base, const struct remote_memory *from, uint64_t offset, void *to,
-                size_t size, struct region *region, struct transfer *transfer)
+static int fabric_read(struct link *base, const struct remote_memory *from, uint64_t offset,
+                       void *to, size_t size, struct region *region, struct transfer *transfer)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     return job_start(link, from, offset, to, size, region, false, transfer);
 }
 
-int fabric_write(struct link *base, const struct remote_memory *to, uint64_t offset,
-                 const void *from, size_t size, struct region *region, struct transfer *transfer)
+static int fabric_write(struct link *base, const struct remote_memory *to, uint64_t offset,
+                        const void *from, size_t size, struct region *region,
+                        struct transfer *transfer)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     return job_start(link, to, offset, (uint8_t *)(uintptr_t)from, size, region, true, transfer);
@@ -391,3 +392,11 @@ void fabric_jobs_fini(struct fabric *fabric)
     while ((node = list_take(&fabric->untold_jobs)) || (node = list_take(&fabric->free_jobs)))
         free(container_of(node, struct fabric_job, node));
 }
+
+const struct memory_ops fabric_memory_ops = {
+    .region_open = fabric_region_open,
+    .region_close = fabric_region_close,
+    .share = fabric_share,
+    .read = fabric_read,
+    .write = fabric_write,
+};

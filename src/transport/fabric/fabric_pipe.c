@@ -36,8 +36,8 @@ static void pipe_close(struct fabric_pipe *pipe)
 
 /* ---- outlets ---- */
 
-int fabric_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
-                       struct outlet **out)
+static int fabric_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                              struct outlet **out)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     if (link->broken)
@@ -45,7 +45,7 @@ int fabric_outlet_open(struct link *base, struct doorbell *bell, struct parcel *
     struct fabric_outlet *outlet = array_new(1, sizeof *outlet);
     if (!outlet)
         return -ENOMEM;
-    outlet->outlet.ops = &transport_fabric;
+    outlet->outlet.ops = &fabric_pipe_ops;
     outlet->window = outlet->credit = FABRIC_WINDOW_MIN;
     list_init(&outlet->unanswered);
     int result = fabric_receives_grow(link->fabric, FABRIC_RECEIVES_EXTRA);
@@ -74,7 +74,7 @@ static void frame_set_pipe(struct fabric_buffer *buffer, uint64_t pipe)
     write_u64(&writer, pipe); /* the header's first field */
 }
 
-int fabric_outlet_answer(struct outlet *base, struct parcel *answer)
+static int fabric_outlet_answer(struct outlet *base, struct parcel *answer)
 {
     struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
     struct reader in = reader_make(answer->bytes, answer->size);
@@ -100,7 +100,7 @@ int fabric_outlet_answer(struct outlet *base, struct parcel *answer)
     return 0;
 }
 
-void fabric_outlet_close(struct outlet *base)
+static void fabric_outlet_close(struct outlet *base)
 {
     struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
     struct fabric *fabric = outlet->pipe.link->fabric;
@@ -129,8 +129,8 @@ static void frame_write(struct fabric_buffer *buffer, const struct wire *wire,
     buffer->size = (uint32_t)(at - buffer->bytes);
 }
 
-int fabric_push(struct outlet *base, const struct frame_head *head, const struct iovec *pieces,
-                unsigned piece_count)
+static int fabric_push(struct outlet *base, const struct frame_head *head,
+                       const struct iovec *pieces, unsigned piece_count)
 {
     struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
     struct fabric_link *link = outlet->pipe.link;
@@ -167,7 +167,7 @@ int fabric_push(struct outlet *base, const struct frame_head *head, const struct
     return 0;
 }
 
-bool fabric_room(struct outlet *base, size_t size)
+static bool fabric_room(struct outlet *base, size_t size)
 {
     struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
     if (!outlet->credit)
@@ -175,7 +175,7 @@ bool fabric_room(struct outlet *base, size_t size)
     return outlet->credit && size <= FRAME_BODY_MAX;
 }
 
-int fabric_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
+static int fabric_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
 {
     struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
     unsigned count = 0;
@@ -187,7 +187,7 @@ int fabric_collect(struct outlet *base, struct acknowledgement *out, unsigned ma
     return (int)count;
 }
 
-size_t fabric_outlet_owes(struct outlet *base)
+static size_t fabric_outlet_owes(struct outlet *base)
 {
     const struct fabric_outlet *outlet = container_of(base, struct fabric_outlet, outlet);
     size_t owed = fabric_link_owes(outlet->pipe.link);
@@ -241,8 +241,8 @@ static int return_received(struct fabric_outlet *outlet, const struct wire *wire
 
 /* ---- inlets ---- */
 
-int fabric_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
-                      struct parcel *answer, struct inlet **out)
+static int fabric_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                             struct parcel *answer, struct inlet **out)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     struct fabric *fabric = link->fabric;
@@ -255,7 +255,7 @@ int fabric_inlet_open(struct link *base, struct doorbell *bell, struct parcel *o
     struct fabric_inlet *inlet = array_new(1, sizeof *inlet);
     if (!inlet)
         return -ENOMEM;
-    inlet->inlet.ops = &transport_fabric;
+    inlet->inlet.ops = &fabric_pipe_ops;
     inlet->window = fabric->window;
     list_init(&inlet->queue);
     int result = fabric_receives_grow(fabric, inlet->window);
@@ -281,7 +281,7 @@ failed:
 }
 
 /* Frames that were pulled and not released are ours again, too. */
-void fabric_inlet_close(struct inlet *base)
+static void fabric_inlet_close(struct inlet *base)
 {
     struct fabric_inlet *inlet = container_of(base, struct fabric_inlet, inlet);
     struct fabric *fabric = inlet->pipe.link->fabric;
@@ -301,7 +301,7 @@ void fabric_inlet_close(struct inlet *base)
     free(inlet);
 }
 
-int fabric_pull(struct inlet *base, struct frame *out, unsigned max)
+static int fabric_pull(struct inlet *base, struct frame *out, unsigned max)
 {
     struct fabric_inlet *inlet = container_of(base, struct fabric_inlet, inlet);
     unsigned count = 0;
@@ -358,7 +358,7 @@ static void return_send(struct fabric_inlet *inlet, struct fabric_buffer *buffer
     inlet->open_return = buffer->state == BUFFER_UNSENT ? buffer : NULL;
 }
 
-void fabric_release(struct inlet *base, const struct frame *frame)
+static void fabric_release(struct inlet *base, const struct frame *frame)
 {
     struct fabric_inlet *inlet = container_of(base, struct fabric_inlet, inlet);
     struct fabric *fabric = inlet->pipe.link->fabric;
@@ -379,7 +379,7 @@ void fabric_release(struct inlet *base, const struct frame *frame)
     return_send(inlet, message);
 }
 
-int fabric_acknowledge(struct inlet *base, uint64_t token, int64_t status)
+static int fabric_acknowledge(struct inlet *base, uint64_t token, int64_t status)
 {
     struct fabric_inlet *inlet = container_of(base, struct fabric_inlet, inlet);
     struct acknowledgement ack = {token, status};
@@ -401,7 +401,7 @@ int fabric_acknowledge(struct inlet *base, uint64_t token, int64_t status)
     return 0;
 }
 
-size_t fabric_inlet_owes(struct inlet *base)
+static size_t fabric_inlet_owes(struct inlet *base)
 {
     return fabric_link_owes(container_of(base, struct fabric_inlet, inlet)->pipe.link);
 }
@@ -448,3 +448,19 @@ void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t
     if (buffer->state == BUFFER_POSTED)
         fabric_receive_again(fabric, buffer);
 }
+
+const struct pipe_ops fabric_pipe_ops = {
+    .outlet_open = fabric_outlet_open,
+    .outlet_answer = fabric_outlet_answer,
+    .outlet_close = fabric_outlet_close,
+    .inlet_open = fabric_inlet_open,
+    .inlet_close = fabric_inlet_close,
+    .push = fabric_push,
+    .room = fabric_room,
+    .collect = fabric_collect,
+    .pull = fabric_pull,
+    .release = fabric_release,
+    .acknowledge = fabric_acknowledge,
+    .outlet_owes = fabric_outlet_owes,
+    .inlet_owes = fabric_inlet_owes,
+};

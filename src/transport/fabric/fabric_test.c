@@ -49,10 +49,11 @@ static void bench_open(struct bench *bench)
     assert_int_equal(transport_fabric.link_open(bench->transport, NULL, &bench->place, card,
                                                 (size_t)size, &bench->link),
                      0);
-    assert_int_equal(
-        transport_fabric.outlet_open(bench->link, &bench->bell, &bench->offer, &bench->outlet), 0);
-    assert_int_equal(transport_fabric.inlet_open(bench->link, &bench->bell, &bench->offer,
-                                                 &bench->answer, &bench->inlet),
+    assert_int_equal(transport_fabric.pipes->outlet_open(bench->link, &bench->bell, &bench->offer,
+                                                         &bench->outlet),
+                     0);
+    assert_int_equal(transport_fabric.pipes->inlet_open(bench->link, &bench->bell, &bench->offer,
+                                                        &bench->answer, &bench->inlet),
                      0);
     bench->out = container_of(bench->outlet, struct fabric_outlet, outlet);
     bench->in = container_of(bench->inlet, struct fabric_inlet, inlet);
@@ -60,8 +61,8 @@ static void bench_open(struct bench *bench)
 
 static void bench_close(struct bench *bench)
 {
-    transport_fabric.outlet_close(bench->outlet);
-    transport_fabric.inlet_close(bench->inlet);
+    transport_fabric.pipes->outlet_close(bench->outlet);
+    transport_fabric.pipes->inlet_close(bench->inlet);
     transport_fabric.link_close(bench->link);
     transport_fabric.close(bench->transport);
     doorbell_close(&bench->bell);
@@ -155,7 +156,7 @@ static void nonsense_is_counted_and_changes_nothing(void **state)
     wire = frame_wire(&bench, 0);
     receive_wire(&bench, &wire);
     struct frame frame;
-    assert_int_equal(transport_fabric.pull(bench.inlet, &frame, 1), 1);
+    assert_int_equal(transport_fabric.pipes->pull(bench.inlet, &frame, 1), 1);
     assert_int_equal(frame.size, 5);
     bench_close(&bench); /* takes the frame back */
 }
@@ -171,12 +172,13 @@ static void a_gap_in_the_sequence_breaks_the_link(void **state)
     receive_wire(&bench, &wire);
     assert_true(is_broken(&bench));
     struct frame frame;
-    assert_int_equal(transport_fabric.pull(bench.inlet, &frame, 1), 1); /* what came before */
-    transport_fabric.release(bench.inlet, &frame);
-    assert_int_equal(transport_fabric.pull(bench.inlet, &frame, 1), 0);
-    assert_int_equal(transport_fabric.acknowledge(bench.inlet, 1, 0), -EPIPE);
+    assert_int_equal(transport_fabric.pipes->pull(bench.inlet, &frame, 1),
+                     1); /* what came before */
+    transport_fabric.pipes->release(bench.inlet, &frame);
+    assert_int_equal(transport_fabric.pipes->pull(bench.inlet, &frame, 1), 0);
+    assert_int_equal(transport_fabric.pipes->acknowledge(bench.inlet, 1, 0), -EPIPE);
     struct frame_head head = {0};
-    assert_int_equal(transport_fabric.push(bench.outlet, &head, NULL, 0), -EPIPE);
+    assert_int_equal(transport_fabric.pipes->push(bench.outlet, &head, NULL, 0), -EPIPE);
     bench_close(&bench);
 }
 
@@ -201,14 +203,14 @@ static void a_return_gives_no_more_than_was_taken(void **state)
     for (unsigned i = 0; i < 4; i++) {
         struct bench bench;
         bench_open(&bench);
-        assert_int_equal(transport_fabric.push(bench.outlet, &head, NULL, 0), 0);
+        assert_int_equal(transport_fabric.pipes->push(bench.outlet, &head, NULL, 0), 0);
         if (i > 0) /* else: before the answer */
-            assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &bench.answer), 0);
+            assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &bench.answer), 0);
         struct wire wire = return_wire(&bench, i == 2 ? 2 : 1, i == 3 ? 2 : 1);
         receive_wire(&bench, &wire);
         assert_int_equal(is_broken(&bench), i != 1);
         struct acknowledgement acks[4];
-        assert_int_equal(transport_fabric.collect(bench.outlet, acks, 4), i == 1 ? 1 : 0);
+        assert_int_equal(transport_fabric.pipes->collect(bench.outlet, acks, 4), i == 1 ? 1 : 0);
         bench_close(&bench);
     }
 }
@@ -220,20 +222,20 @@ static void parcels_of_nonsense_are_refused(void **state)
     struct parcel parcel = bench.answer;
     for (parcel.size = 0; parcel.size < 64; parcel.size++)
         if (parcel.size != bench.answer.size)
-            assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), -EPROTO);
+            assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &parcel), -EPROTO);
     parcel = bench.answer;
     parcel.bytes[8] = 1; /* a huge window */
-    assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), -EPROTO);
+    assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &parcel), -EPROTO);
     memset(parcel.bytes + 8, 0, 4); /* none */
-    assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), -EPROTO);
+    assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &parcel), -EPROTO);
     parcel = bench.answer;
-    assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), 0);
-    assert_int_equal(transport_fabric.outlet_answer(bench.outlet, &parcel), -EPROTO);
+    assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &parcel), 0);
+    assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &parcel), -EPROTO);
     struct inlet *inlet;
     parcel = bench.offer;
     parcel.size--;
     assert_int_equal(
-        transport_fabric.inlet_open(bench.link, &bench.bell, &parcel, &bench.answer, &inlet),
+        transport_fabric.pipes->inlet_open(bench.link, &bench.bell, &parcel, &bench.answer, &inlet),
         -EPROTO);
     struct control control = {.kind = CONTROL_TRANSPORT};
     assert_int_equal(transport_fabric.link_control(bench.link, &control), -EPROTO);
@@ -271,19 +273,27 @@ static void regions_share_what_lies_in_them(void **state)
     static uint8_t memory[100];
     struct region *region;
     struct remote_memory one, other;
-    assert_int_equal(transport_fabric.region_open(bench.transport, memory + 10, 80, NULL, &region),
+    assert_int_equal(
+        transport_fabric.memory->region_open(bench.transport, memory + 10, 80, NULL, &region), 0);
+    assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 10, 80, 1, &one),
                      0);
-    assert_int_equal(transport_fabric.share(bench.link, region, memory + 10, 80, 1, &one), 0);
-    assert_int_equal(transport_fabric.share(bench.link, region, memory + 20, 10, 3, &other), 0);
+    assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 20, 10, 3, &other),
+                     0);
     assert_true(one.key != other.key); /* who may read may not write */
-    assert_int_equal(transport_fabric.share(bench.link, region, memory + 9, 1, 1, &one), -ERANGE);
-    assert_int_equal(transport_fabric.share(bench.link, region, memory + 10, 81, 1, &one), -ERANGE);
-    assert_int_equal(transport_fabric.share(bench.link, region, memory + 90, 1, 1, &one), -ERANGE);
-    assert_int_equal(transport_fabric.share(bench.link, region, memory + 20, SIZE_MAX, 1, &one),
+    assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 9, 1, 1, &one),
                      -ERANGE);
-    assert_int_equal(transport_fabric.share(bench.link, region, memory + 10, 1, 0, &one), -EINVAL);
-    assert_int_equal(transport_fabric.share(bench.link, region, memory + 10, 1, 4, &one), -EINVAL);
-    transport_fabric.region_close(region);
+    assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 10, 81, 1, &one),
+                     -ERANGE);
+    assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 90, 1, 1, &one),
+                     -ERANGE);
+    assert_int_equal(
+        transport_fabric.memory->share(bench.link, region, memory + 20, SIZE_MAX, 1, &one),
+        -ERANGE);
+    assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 10, 1, 0, &one),
+                     -EINVAL);
+    assert_int_equal(transport_fabric.memory->share(bench.link, region, memory + 10, 1, 4, &one),
+                     -EINVAL);
+    transport_fabric.memory->region_close(region);
     bench_close(&bench);
 }
 
@@ -317,8 +327,8 @@ static void write_next(struct writer_of_words *writer)
     writer->words[i] = i;
     *writing = (struct writing){.transfer.done = note_done, .writer = writer, .status = 1};
     writing->transfer.light = writer->light && i % writer->light;
-    int result = transport_fabric.write(writer->link, &writer->memory, 0, &writer->words[i], 8,
-                                        writer->region, &writing->transfer);
+    int result = transport_fabric.memory->write(writer->link, &writer->memory, 0, &writer->words[i],
+                                                8, writer->region, &writing->transfer);
     assert_int_equal(result, 0);
 }
 
@@ -339,12 +349,15 @@ static void writer_open(struct writer_of_words *writer, struct bench *bench, voi
                         struct region **to)
 {
     *writer = (struct writer_of_words){.link = bench->link};
-    assert_int_equal(transport_fabric.region_open(bench->transport, writer->words,
-                                                  sizeof writer->words, NULL, &writer->region),
+    assert_int_equal(transport_fabric.memory->region_open(bench->transport, writer->words,
+                                                          sizeof writer->words, NULL,
+                                                          &writer->region),
                      0);
-    assert_int_equal(transport_fabric.region_open(bench->transport, target, 8, NULL, to), 0);
+    assert_int_equal(transport_fabric.memory->region_open(bench->transport, target, 8, NULL, to),
+                     0);
     assert_int_equal(
-        transport_fabric.share(bench->link, *to, target, 8, MEMORY_WRITE, &writer->memory), 0);
+        transport_fabric.memory->share(bench->link, *to, target, 8, MEMORY_WRITE, &writer->memory),
+        0);
 }
 
 /* All of them go to one word; whoever looks sees it only grow. The first ones are
@@ -375,8 +388,8 @@ static void write_in_order(unsigned light)
     }
     for (unsigned i = 1; i <= WRITES; i++)
         assert_int_equal(writer.writings[i].status, 0);
-    transport_fabric.region_close(writer.region);
-    transport_fabric.region_close(to);
+    transport_fabric.memory->region_close(writer.region);
+    transport_fabric.memory->region_close(to);
     bench_close(&bench);
 }
 
@@ -408,11 +421,11 @@ static void writes_that_wait_end_with_the_link(void **state)
     for (unsigned i = 1; i <= 20; i++)
         assert_int_equal(writer.writings[i].status, -EPIPE);
     assert_true(list_is_empty(&link->waiting));
-    assert_int_equal(transport_fabric.write(bench.link, &writer.memory, 0, writer.words, 8,
-                                            writer.region, &writer.writings[0].transfer),
+    assert_int_equal(transport_fabric.memory->write(bench.link, &writer.memory, 0, writer.words, 8,
+                                                    writer.region, &writer.writings[0].transfer),
                      -EPIPE);
-    transport_fabric.region_close(writer.region);
-    transport_fabric.region_close(to);
+    transport_fabric.memory->region_close(writer.region);
+    transport_fabric.memory->region_close(to);
     bench_close(&bench);
 }
 

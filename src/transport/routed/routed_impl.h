@@ -35,17 +35,8 @@ struct routed_link {
     bool working;
 };
 
+extern const struct memory_ops routed_memory_ops;
 MUST_CHECK int routed_memory_open(struct routed_link *link);
 void routed_memory_work(struct routed_link *link); /* something came, or there is something to do */
 void routed_memory_lost(struct routed_link *link); /* completes all with -EPIPE */
 void routed_memory_close(struct routed_link *link);
-
-int routed_region_open(struct transport *transport, void *base, size_t size,
-                       const struct memfile *file, struct region **region);
-void routed_region_close(struct region *region);
-int routed_share(struct link *link, struct region *region, void *piece, size_t size,
-                 uint32_t rights, struct remote_memory *out);
-int routed_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
-                size_t size, struct region *region, struct transfer *transfer);
-int routed_write(struct link *link, const struct remote_memory *to, uint64_t offset,
-                 const void *from, size_t size, struct region *region, struct transfer *transfer);

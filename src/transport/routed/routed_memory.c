@@ -62,14 +62,14 @@ static struct routed_region *region_of(struct region *region)
 
 /* ---- regions ---- */
 
-int routed_region_open(struct transport *transport, void *base, size_t size,
-                       const struct memfile *file, struct region **out)
+static int routed_region_open(struct transport *transport, void *base, size_t size,
+                              const struct memfile *file, struct region **out)
 {
     struct routed *routed = container_of(transport, struct routed, udp.transport);
     struct routed_region *region = array_new(1, sizeof *region);
     if (!region)
         return -ENOMEM;
-    region->region.ops = &transport_routed;
+    region->region.ops = &routed_memory_ops;
     region->routed = routed;
     region->base = base;
     region->size = size;
@@ -79,7 +79,7 @@ int routed_region_open(struct transport *transport, void *base, size_t size,
 }
 
 /* Those who were about to be sent bytes of it are told that they will not be. */
-void routed_region_close(struct region *base)
+static void routed_region_close(struct region *base)
 {
     struct routed_region *region = region_of(base);
     for (unsigned i = 0; i < RIGHTS; i++)
@@ -102,8 +102,8 @@ void routed_region_close(struct region *base)
     free(region);
 }
 
-int routed_share(struct link *base, struct region *of, void *piece, size_t size, uint32_t rights,
-                 struct remote_memory *out)
+static int routed_share(struct link *base, struct region *of, void *piece, size_t size,
+                        uint32_t rights, struct remote_memory *out)
 {
     struct routed_region *region = region_of(of);
     uint8_t *at = piece;
@@ -391,14 +391,15 @@ static int job_start(struct link *base, enum memory_word word, const struct remo
     return 0;
 }
 
-int routed_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
-                size_t size, struct region *region, struct transfer *transfer)
+static int routed_read(struct link *link, const struct remote_memory *from, uint64_t offset,
+                       void *to, size_t size, struct region *region, struct transfer *transfer)
 {
     return job_start(link, MEMORY_READS, from, offset, to, size, transfer);
 }
 
-int routed_write(struct link *link, const struct remote_memory *to, uint64_t offset,
-                 const void *from, size_t size, struct region *region, struct transfer *transfer)
+static int routed_write(struct link *link, const struct remote_memory *to, uint64_t offset,
+                        const void *from, size_t size, struct region *region,
+                        struct transfer *transfer)
 {
     return job_start(link, MEMORY_WRITES, to, offset, (void *)(uintptr_t)from, size, transfer);
 }
@@ -458,3 +459,11 @@ void routed_memory_close(struct routed_link *link)
     udp_inlet_close(link->inlet);
     udp_outlet_close(link->outlet);
 }
+
+const struct memory_ops routed_memory_ops = {
+    .region_open = routed_region_open,
+    .region_close = routed_region_close,
+    .share = routed_share,
+    .read = routed_read,
+    .write = routed_write,
+};

@@ -157,9 +157,9 @@ static void pipe_open(struct pair *pair, struct pipe *pipe)
 {
     struct parcel offer = {0}, answer = {0};
     struct end *from = &pair->ends[0], *to = &pair->ends[1];
-    assert_int_equal(OPS->outlet_open(from->link, &from->bell, &offer, &pipe->outlet), 0);
-    assert_int_equal(OPS->inlet_open(to->link, &to->bell, &offer, &answer, &pipe->inlet), 0);
-    assert_int_equal(OPS->outlet_answer(pipe->outlet, &answer), 0);
+    assert_int_equal(OPS->pipes->outlet_open(from->link, &from->bell, &offer, &pipe->outlet), 0);
+    assert_int_equal(OPS->pipes->inlet_open(to->link, &to->bell, &offer, &answer, &pipe->inlet), 0);
+    assert_int_equal(OPS->pipes->outlet_answer(pipe->outlet, &answer), 0);
 }
 
 static uint32_t frame_size(uint64_t number)
@@ -181,16 +181,16 @@ static void frames_come_in_order_and_once(void **state)
         struct frame_head head = {.token = pushed, .kind = 7};
         memset(body, (int)(pushed & 0xff), sizeof body);
         struct iovec piece = {body, frame_size(pushed)};
-        int result = pushed < total ? OPS->push(pipe.outlet, &head, &piece, 1) : -EAGAIN;
+        int result = pushed < total ? OPS->pipes->push(pipe.outlet, &head, &piece, 1) : -EAGAIN;
         pushed += result == 0;
         full += result == -EAGAIN;
         struct frame frame;
-        while (OPS->pull(pipe.inlet, &frame, 1) == 1) {
+        while (OPS->pipes->pull(pipe.inlet, &frame, 1) == 1) {
             assert_int_equal(frame.head.token, pulled);
             assert_int_equal(frame.size, frame_size(pulled));
             for (uint32_t i = 0; i < frame.size; i += 97)
                 assert_int_equal(frame.body[i], pulled & 0xff);
-            OPS->release(pipe.inlet, &frame);
+            OPS->pipes->release(pipe.inlet, &frame);
             pulled++;
         }
         if (result)
@@ -198,8 +198,8 @@ static void frames_come_in_order_and_once(void **state)
     }
     assert_int_equal(pulled, total);
     assert_true(full > 0); /* a sender that is ahead is told so */
-    OPS->outlet_close(pipe.outlet);
-    OPS->inlet_close(pipe.inlet);
+    OPS->pipes->outlet_close(pipe.outlet);
+    OPS->pipes->inlet_close(pipe.inlet);
     pair_close(&pair);
 }
 
@@ -221,8 +221,9 @@ static int move(struct pair *pair, bool writing, const struct remote_memory *mem
 {
     struct moving moving = {.transfer.done = moving_done};
     struct link *link = pair->ends[0].link;
-    int result = writing ? OPS->write(link, memory, offset, local, size, NULL, &moving.transfer)
-                         : OPS->read(link, memory, offset, local, size, NULL, &moving.transfer);
+    int result = writing
+                     ? OPS->memory->write(link, memory, offset, local, size, NULL, &moving.transfer)
+                     : OPS->memory->read(link, memory, offset, local, size, NULL, &moving.transfer);
     if (result)
         return result == 1 ? 0 : result;
     AWAIT(pair, moving.done);
@@ -239,10 +240,12 @@ static void memory_is_read_and_written(void **state)
     pair_open(&pair, 5, 5);
     for (size_t i = 0; i < SIZE; i++)
         theirs[i] = (uint8_t)(i * 31 + i / 4096);
-    assert_int_equal(OPS->region_open(pair.ends[1].transport, theirs, SIZE, NULL, &region), 0);
-    assert_int_equal(OPS->share(pair.ends[1].link, region, theirs, SIZE, MEMORY_READ, &whole), 0);
-    assert_int_equal(OPS->share(pair.ends[1].link, region, theirs + 1000, SIZE - 2000,
-                                MEMORY_READ | MEMORY_WRITE, &part),
+    assert_int_equal(OPS->memory->region_open(pair.ends[1].transport, theirs, SIZE, NULL, &region),
+                     0);
+    assert_int_equal(
+        OPS->memory->share(pair.ends[1].link, region, theirs, SIZE, MEMORY_READ, &whole), 0);
+    assert_int_equal(OPS->memory->share(pair.ends[1].link, region, theirs + 1000, SIZE - 2000,
+                                        MEMORY_READ | MEMORY_WRITE, &part),
                      0);
     assert_int_equal(move(&pair, false, &whole, 0, ours, SIZE), 0);
     assert_memory_equal(ours, theirs, SIZE);
@@ -259,7 +262,7 @@ static void memory_is_read_and_written(void **state)
     wrong = whole;
     wrong.address = 10; /* beyond the end */
     assert_int_equal(move(&pair, false, &wrong, 0, ours, SIZE), -EACCES);
-    OPS->region_close(region);
+    OPS->memory->region_close(region);
     assert_int_equal(move(&pair, false, &whole, 0, ours, 10), -EACCES);
     pair_close(&pair);
 }
@@ -274,15 +277,16 @@ static void writes_are_placed_in_order(void **state)
     struct remote_memory memory;
     pair_open(&pair, 10, 10);
     memset(theirs, 0, sizeof theirs);
-    assert_int_equal(OPS->region_open(pair.ends[1].transport, theirs, sizeof theirs, NULL, &region),
-                     0);
     assert_int_equal(
-        OPS->share(pair.ends[1].link, region, theirs, sizeof theirs, MEMORY_WRITE, &memory), 0);
+        OPS->memory->region_open(pair.ends[1].transport, theirs, sizeof theirs, NULL, &region), 0);
+    assert_int_equal(
+        OPS->memory->share(pair.ends[1].link, region, theirs, sizeof theirs, MEMORY_WRITE, &memory),
+        0);
     for (uint64_t i = 0; i < WRITES; i++) {
         values[i][0] = values[i][1] = i + 1;
         moving[i] = (struct moving){.transfer.done = moving_done};
-        assert_int_equal(OPS->write(pair.ends[0].link, &memory, 0, values[i], sizeof values[i],
-                                    NULL, &moving[i].transfer),
+        assert_int_equal(OPS->memory->write(pair.ends[0].link, &memory, 0, values[i],
+                                            sizeof values[i], NULL, &moving[i].transfer),
                          0);
     }
     uint64_t last = 0;
@@ -295,7 +299,7 @@ static void writes_are_placed_in_order(void **state)
     for (unsigned i = 0; i < WRITES; i++)
         assert_true(moving[i].done && moving[i].status == 0);
     assert_int_equal(theirs[0], WRITES);
-    OPS->region_close(region);
+    OPS->memory->region_close(region);
     pair_close(&pair);
 }
 
@@ -307,8 +311,8 @@ static void a_peer_that_goes_is_noticed(void **state)
     struct remote_memory memory = {.key = 1, .size = 100};
     pair_open(&pair, 0, 0);
     pair.relay.lose = 100;
-    assert_int_equal(OPS->read(pair.ends[0].link, &memory, 0, ours, 100, NULL, &moving.transfer),
-                     0);
+    assert_int_equal(
+        OPS->memory->read(pair.ends[0].link, &memory, 0, ours, 100, NULL, &moving.transfer), 0);
     end_close(&pair.ends[1]);
     AWAIT(&pair, pair.ends[0].down);
     assert_int_equal(pair.ends[0].reason, -EPIPE);
@@ -343,9 +347,9 @@ static void a_node_that_comes_back_is_found(void **state)
         struct place before = pair.ends[1].place;
         relay_end(&pair.relay);
         AWAIT(&pair, pair.ends[0].down && pair.ends[1].down);
-        assert_int_equal(OPS->push(pipe.outlet, &head, &piece, 1), -EPIPE);
-        OPS->outlet_close(pipe.outlet);
-        OPS->inlet_close(pipe.inlet);
+        assert_int_equal(OPS->pipes->push(pipe.outlet, &head, &piece, 1), -EPIPE);
+        OPS->pipes->outlet_close(pipe.outlet);
+        OPS->pipes->inlet_close(pipe.inlet);
         for (unsigned i = 0; i < 2; i++) {
             OPS->link_close(pair.ends[i].link);
             pair.ends[i].link = NULL;
@@ -362,14 +366,14 @@ static void a_node_that_comes_back_is_found(void **state)
         assert_int_equal(lifeline_connect(pair.ends[0].lines, &pair.ends[1].place, &line), 0);
         AWAIT(&pair, pair.ends[0].link && pair.ends[1].link);
         pipe_open(&pair, &pipe);
-        assert_int_equal(OPS->push(pipe.outlet, &head, &piece, 1), 0);
-        AWAIT(&pair, OPS->pull(pipe.inlet, &frame, 1) == 1 || frame.size == 5);
+        assert_int_equal(OPS->pipes->push(pipe.outlet, &head, &piece, 1), 0);
+        AWAIT(&pair, OPS->pipes->pull(pipe.inlet, &frame, 1) == 1 || frame.size == 5);
         assert_memory_equal(frame.body, "words", 5);
-        OPS->release(pipe.inlet, &frame);
+        OPS->pipes->release(pipe.inlet, &frame);
         frame.size = 0;
     }
-    OPS->outlet_close(pipe.outlet);
-    OPS->inlet_close(pipe.inlet);
+    OPS->pipes->outlet_close(pipe.outlet);
+    OPS->pipes->inlet_close(pipe.inlet);
     pair_close(&pair);
 }
 

@@ -58,33 +58,7 @@ struct shm_inlet {
     struct ringer ringer; /* of the sender */
 };
 
-int shm_outlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
-                    struct outlet **outlet);
-int shm_outlet_answer(struct outlet *outlet, struct parcel *answer);
-void shm_outlet_close(struct outlet *outlet);
-int shm_inlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
-                   struct parcel *answer, struct inlet **inlet);
-void shm_inlet_close(struct inlet *inlet);
-int shm_push(struct outlet *outlet, const struct frame_head *head, const struct iovec *pieces,
-             unsigned piece_count);
-bool shm_room(struct outlet *outlet, size_t size);
-int shm_collect(struct outlet *outlet, struct acknowledgement *out, unsigned max);
-int shm_pull(struct inlet *inlet, struct frame *out, unsigned max);
-bool shm_waiting(const struct inlet *inlet);
-void shm_release(struct inlet *inlet, const struct frame *frame);
-int shm_acknowledge(struct inlet *inlet, uint64_t token, int64_t status);
-
-int shm_region_open(struct transport *transport, void *base, size_t size,
-                    const struct memfile *file, struct region **region);
-void shm_region_close(struct region *region);
-int shm_share(struct link *link, struct region *region, void *piece, size_t size, uint32_t rights,
-              struct remote_memory *out);
-int shm_read(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
-             size_t size, struct region *region, struct transfer *transfer);
-int shm_write(struct link *link, const struct remote_memory *to, uint64_t offset, const void *from,
-              size_t size, struct region *region, struct transfer *transfer);
-int shm_map(struct link *link, const struct remote_memory *memory, bool writable,
-            struct mapping *mapping);
-void shm_unmap(struct mapping *mapping);
+extern const struct pipe_ops shm_pipe_ops;
+extern const struct memory_ops shm_memory_ops;
 int shm_link_control(struct link *link, struct control *control);
 void shm_link_unmap(struct shm_link *link);

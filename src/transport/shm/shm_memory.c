@@ -28,13 +28,13 @@ struct shm_slab {
 
 /* ---- ours ---- */
 
-int shm_region_open(struct transport *transport, void *base, size_t size,
-                    const struct memfile *file, struct region **out)
+static int shm_region_open(struct transport *transport, void *base, size_t size,
+                           const struct memfile *file, struct region **out)
 {
     struct shm_region *region = calloc(1, sizeof *region);
     if (!region)
         return -ENOMEM;
-    region->region.ops = &transport_shm;
+    region->region.ops = &shm_memory_ops;
     region->shm = (struct shm *)transport;
     region->base = base;
     region->size = size;
@@ -56,7 +56,7 @@ static void link_forget(struct shm_link *link, uint64_t key)
     (void)!lifeline_send(link->line, &control);
 }
 
-void shm_region_close(struct region *base)
+static void shm_region_close(struct region *base)
 {
     struct shm_region *region = (struct shm_region *)base;
     list_each(&region->shm->links, node)
@@ -88,8 +88,8 @@ static int slab_send(struct shm_link *link, const struct shm_region *region, boo
     return result;
 }
 
-int shm_share(struct link *base, struct region *of, void *piece, size_t size, uint32_t rights,
-              struct remote_memory *out)
+static int shm_share(struct link *base, struct region *of, void *piece, size_t size,
+                     uint32_t rights, struct remote_memory *out)
 {
     struct shm_link *link = (struct shm_link *)base;
     struct shm_region *region = (struct shm_region *)of;
@@ -234,8 +234,8 @@ static int process_copy(struct shm_link *link, uint64_t address, void *here, siz
     return lifeline_alive(link->line) ? 1 : -EPIPE;
 }
 
-int shm_read(struct link *base, const struct remote_memory *from, uint64_t offset, void *to,
-             size_t size, struct region *region, struct transfer *transfer)
+static int shm_read(struct link *base, const struct remote_memory *from, uint64_t offset, void *to,
+                    size_t size, struct region *region, struct transfer *transfer)
 {
     struct shm_link *link = (struct shm_link *)base;
     if (!piece_holds(from, offset, size))
@@ -252,8 +252,9 @@ int shm_read(struct link *base, const struct remote_memory *from, uint64_t offse
     return 1;
 }
 
-int shm_write(struct link *base, const struct remote_memory *to, uint64_t offset, const void *from,
-              size_t size, struct region *region, struct transfer *transfer)
+static int shm_write(struct link *base, const struct remote_memory *to, uint64_t offset,
+                     const void *from, size_t size, struct region *region,
+                     struct transfer *transfer)
 {
     struct shm_link *link = (struct shm_link *)base;
     if (!piece_holds(to, offset, size))
@@ -272,8 +273,8 @@ int shm_write(struct link *base, const struct remote_memory *to, uint64_t offset
     return 1;
 }
 
-int shm_map(struct link *base, const struct remote_memory *memory, bool writable,
-            struct mapping *mapping)
+static int shm_map(struct link *base, const struct remote_memory *memory, bool writable,
+                   struct mapping *mapping)
 {
     struct shm_link *link = (struct shm_link *)base;
     struct shm_slab *slab;
@@ -287,8 +288,18 @@ int shm_map(struct link *base, const struct remote_memory *memory, bool writable
     return 0;
 }
 
-void shm_unmap(struct mapping *mapping)
+static void shm_unmap(struct mapping *mapping)
 {
     slab_put(mapping->internal);
     *mapping = (struct mapping){0};
 }
+
+const struct memory_ops shm_memory_ops = {
+    .region_open = shm_region_open,
+    .region_close = shm_region_close,
+    .share = shm_share,
+    .read = shm_read,
+    .write = shm_write,
+    .map = shm_map,
+    .unmap = shm_unmap,
+};

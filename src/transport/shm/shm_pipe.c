@@ -52,8 +52,8 @@ static int offer_write(struct shm_outlet *outlet, const struct ring_shape *shape
     return 0;
 }
 
-int shm_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
-                    struct outlet **out)
+static int shm_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                           struct outlet **out)
 {
     struct shm_link *link = (struct shm_link *)base;
     if (!link->line)
@@ -62,7 +62,7 @@ int shm_outlet_open(struct link *base, struct doorbell *bell, struct parcel *off
     if (!outlet)
         return -ENOMEM;
     const struct ring_shape *shape = &link->shm->shape;
-    outlet->outlet.ops = &transport_shm;
+    outlet->outlet.ops = &shm_pipe_ops;
     outlet->link = link;
     outlet->ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
     int result = memfile_open(&outlet->file, "weft-ring", ring_size(shape));
@@ -87,7 +87,7 @@ free_outlet:
     return result;
 }
 
-int shm_outlet_answer(struct outlet *base, struct parcel *answer)
+static int shm_outlet_answer(struct outlet *base, struct parcel *answer)
 {
     struct shm_outlet *outlet = (struct shm_outlet *)base;
     if (answer->fd_count != DOORBELL_FD_COUNT || outlet->ringer.page)
@@ -101,7 +101,7 @@ int shm_outlet_answer(struct outlet *base, struct parcel *answer)
     return 0;
 }
 
-void shm_outlet_close(struct outlet *base)
+static void shm_outlet_close(struct outlet *base)
 {
     struct shm_outlet *outlet = (struct shm_outlet *)base;
     ringer_close(&outlet->ringer);
@@ -110,8 +110,8 @@ void shm_outlet_close(struct outlet *base)
     free(outlet);
 }
 
-int shm_push(struct outlet *base, const struct frame_head *head, const struct iovec *pieces,
-             unsigned piece_count)
+static int shm_push(struct outlet *base, const struct frame_head *head, const struct iovec *pieces,
+                    unsigned piece_count)
 {
     struct shm_outlet *outlet = (struct shm_outlet *)base;
     if (!outlet->link->line)
@@ -122,13 +122,13 @@ int shm_push(struct outlet *base, const struct frame_head *head, const struct io
     return result;
 }
 
-bool shm_room(struct outlet *base, size_t size)
+static bool shm_room(struct outlet *base, size_t size)
 {
     struct shm_outlet *outlet = (struct shm_outlet *)base;
     return size <= FRAME_BODY_MAX && ring_room(&outlet->ring, size);
 }
 
-int shm_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
+static int shm_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
 {
     struct shm_outlet *outlet = (struct shm_outlet *)base;
     int count = ring_collect(&outlet->ring, out, max);
@@ -157,13 +157,22 @@ static int inlet_map(struct shm_inlet *inlet, struct parcel *offer)
     return ring_receiver_init(&inlet->ring, inlet->file.base, &shape);
 }
 
-int shm_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
-                   struct parcel *answer, struct inlet **out)
+static void shm_inlet_close(struct inlet *base)
+{
+    struct shm_inlet *inlet = (struct shm_inlet *)base;
+    ringer_close(&inlet->ringer);
+    ring_receiver_fini(&inlet->ring);
+    memfile_close(&inlet->file);
+    free(inlet);
+}
+
+static int shm_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                          struct parcel *answer, struct inlet **out)
 {
     struct shm_inlet *inlet = calloc(1, sizeof *inlet);
     if (!inlet)
         return -ENOMEM;
-    inlet->inlet.ops = &transport_shm;
+    inlet->inlet.ops = &shm_pipe_ops;
     inlet->link = (struct shm_link *)base;
     inlet->file.fd = -1;
     inlet->ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
@@ -180,16 +189,7 @@ int shm_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offe
     return 0;
 }
 
-void shm_inlet_close(struct inlet *base)
-{
-    struct shm_inlet *inlet = (struct shm_inlet *)base;
-    ringer_close(&inlet->ringer);
-    ring_receiver_fini(&inlet->ring);
-    memfile_close(&inlet->file);
-    free(inlet);
-}
-
-int shm_pull(struct inlet *base, struct frame *out, unsigned max)
+static int shm_pull(struct inlet *base, struct frame *out, unsigned max)
 {
     struct shm_inlet *inlet = (struct shm_inlet *)base;
     bool credit;
@@ -199,19 +199,19 @@ int shm_pull(struct inlet *base, struct frame *out, unsigned max)
     return count;
 }
 
-bool shm_waiting(const struct inlet *base)
+static bool shm_waiting(const struct inlet *base)
 {
     return ring_waiting(&((const struct shm_inlet *)base)->ring);
 }
 
-void shm_release(struct inlet *base, const struct frame *frame)
+static void shm_release(struct inlet *base, const struct frame *frame)
 {
     struct shm_inlet *inlet = (struct shm_inlet *)base;
     if (ring_release(&inlet->ring, frame))
         shm_ring(inlet->link, &inlet->ringer);
 }
 
-int shm_acknowledge(struct inlet *base, uint64_t token, int64_t status)
+static int shm_acknowledge(struct inlet *base, uint64_t token, int64_t status)
 {
     struct shm_inlet *inlet = (struct shm_inlet *)base;
     int result = ring_acknowledge(&inlet->ring, token, status);
@@ -220,3 +220,18 @@ int shm_acknowledge(struct inlet *base, uint64_t token, int64_t status)
     shm_ring(inlet->link, &inlet->ringer);
     return inlet->link->line ? 0 : -EPIPE;
 }
+
+const struct pipe_ops shm_pipe_ops = {
+    .outlet_open = shm_outlet_open,
+    .outlet_answer = shm_outlet_answer,
+    .outlet_close = shm_outlet_close,
+    .inlet_open = shm_inlet_open,
+    .inlet_close = shm_inlet_close,
+    .push = shm_push,
+    .room = shm_room,
+    .collect = shm_collect,
+    .pull = shm_pull,
+    .waiting = shm_waiting,
+    .release = shm_release,
+    .acknowledge = shm_acknowledge,
+};

@@ -135,9 +135,9 @@ static void pipe_offer(struct pipe_ends *ends)
 {
     struct parcel offer;
     assert_int_equal(
-        shm->outlet_open(here.sides[0].link, &here.sides[0].bell, &offer, &ends->outlet), 0);
-    assert_int_equal(shm->inlet_open(here.sides[1].link, &here.sides[1].bell, &offer, &ends->answer,
-                                     &ends->inlet),
+        shm->pipes->outlet_open(here.sides[0].link, &here.sides[0].bell, &offer, &ends->outlet), 0);
+    assert_int_equal(shm->pipes->inlet_open(here.sides[1].link, &here.sides[1].bell, &offer,
+                                            &ends->answer, &ends->inlet),
                      0);
     parcel_fini(&offer);
 }
@@ -145,21 +145,21 @@ static void pipe_offer(struct pipe_ends *ends)
 static void pipe_open(struct pipe_ends *ends)
 {
     pipe_offer(ends);
-    assert_int_equal(shm->outlet_answer(ends->outlet, &ends->answer), 0);
+    assert_int_equal(shm->pipes->outlet_answer(ends->outlet, &ends->answer), 0);
     parcel_fini(&ends->answer);
 }
 
 static void pipe_close(struct pipe_ends *ends)
 {
-    shm->outlet_close(ends->outlet);
-    shm->inlet_close(ends->inlet);
+    shm->pipes->outlet_close(ends->outlet);
+    shm->pipes->inlet_close(ends->inlet);
 }
 
 static int push(struct pipe_ends *ends, const char *text, uint64_t token)
 {
     const struct frame_head head = {.kind = 5, .token = token};
     const struct iovec piece = {.iov_base = (void *)(uintptr_t)text, .iov_len = strlen(text)};
-    return shm->push(ends->outlet, &head, &piece, 1);
+    return shm->pipes->push(ends->outlet, &head, &piece, 1);
 }
 
 /* Was the bell rung since prepare? Then nobody is left to be woken. */
@@ -184,22 +184,22 @@ static void frames_and_answers_wake_whom_they_concern(void **state)
     pipe_open(&ends);
 
     doorbell_prepare(receiver, DOORBELL_FUTEX);
-    assert_int_equal(shm->pull(ends.inlet, &frame, 1), 0);
+    assert_int_equal(shm->pipes->pull(ends.inlet, &frame, 1), 0);
     assert_int_equal(push(&ends, "hello", 77), 0);
     assert_true(was_rung(receiver));
-    assert_int_equal(shm->pull(ends.inlet, &frame, 1), 1);
+    assert_int_equal(shm->pipes->pull(ends.inlet, &frame, 1), 1);
     assert_int_equal(frame.size, 5);
     assert_memory_equal(frame.body, "hello", 5);
     assert_int_equal(frame.head.kind, 5);
 
     doorbell_prepare(sender, DOORBELL_FUTEX);
-    assert_int_equal(shm->collect(ends.outlet, &ack, 1), 0);
-    assert_int_equal(shm->acknowledge(ends.inlet, 77, -3), 0);
+    assert_int_equal(shm->pipes->collect(ends.outlet, &ack, 1), 0);
+    assert_int_equal(shm->pipes->acknowledge(ends.inlet, 77, -3), 0);
     assert_true(was_rung(sender));
-    assert_int_equal(shm->collect(ends.outlet, &ack, 1), 1);
+    assert_int_equal(shm->pipes->collect(ends.outlet, &ack, 1), 1);
     assert_int_equal(ack.token, 77);
     assert_int_equal(ack.status, -3);
-    shm->release(ends.inlet, &frame);
+    shm->pipes->release(ends.inlet, &frame);
 
     /* Credit, too: the last of a full ring's frames is released when it is dry. */
     struct frame frames[16];
@@ -207,16 +207,16 @@ static void frames_and_answers_wake_whom_they_concern(void **state)
     while (!push(&ends, "x", 0))
         pushed++;
     assert_int_equal(pushed, 15); /* the release above was not told yet */
-    assert_int_equal(shm->pull(ends.inlet, frames, 16), 15);
+    assert_int_equal(shm->pipes->pull(ends.inlet, frames, 16), 15);
     assert_int_equal(push(&ends, "x", 0), 0); /* ... but now */
-    assert_false(shm->room(ends.outlet, 1));
+    assert_false(shm->pipes->room(ends.outlet, 1));
     doorbell_prepare(sender, DOORBELL_FUTEX);
-    assert_false(shm->room(ends.outlet, 1));
+    assert_false(shm->pipes->room(ends.outlet, 1));
     for (int i = 0; i < 15; i++)
-        shm->release(ends.inlet, &frames[i]);
+        shm->pipes->release(ends.inlet, &frames[i]);
     assert_true(was_rung(sender));
-    assert_true(shm->room(ends.outlet, 1));
-    assert_false(shm->room(ends.outlet, FRAME_BODY_MAX + 1));
+    assert_true(shm->pipes->room(ends.outlet, 1));
+    assert_false(shm->pipes->room(ends.outlet, FRAME_BODY_MAX + 1));
     pipe_close(&ends);
 }
 
@@ -227,13 +227,13 @@ static void what_was_pushed_before_the_answer_rings_then(void **state)
     struct doorbell *receiver = &here.sides[1].bell;
     pipe_offer(&ends);
     doorbell_prepare(receiver, DOORBELL_FUTEX);
-    assert_int_equal(shm->pull(ends.inlet, &frame, 1), 0);
+    assert_int_equal(shm->pipes->pull(ends.inlet, &frame, 1), 0);
     assert_int_equal(push(&ends, "early", 0), 0);
-    assert_int_equal(shm->outlet_answer(ends.outlet, &ends.answer), 0);
+    assert_int_equal(shm->pipes->outlet_answer(ends.outlet, &ends.answer), 0);
     assert_true(was_rung(receiver));
-    assert_int_equal(shm->pull(ends.inlet, &frame, 1), 1);
+    assert_int_equal(shm->pipes->pull(ends.inlet, &frame, 1), 1);
     assert_memory_equal(frame.body, "early", 5);
-    assert_int_equal(shm->outlet_answer(ends.outlet, &ends.answer), -EPROTO); /* only once */
+    assert_int_equal(shm->pipes->outlet_answer(ends.outlet, &ends.answer), -EPROTO); /* only once */
     parcel_fini(&ends.answer);
     pipe_close(&ends);
 }
@@ -244,7 +244,8 @@ static void bad_offers_and_answers_are_refused(void **state)
     for (unsigned way = 0; way < 7; way++) {
         struct parcel offer;
         struct link *from = here.sides[0].link;
-        assert_int_equal(shm->outlet_open(from, &here.sides[0].bell, &offer, &ends.outlet), 0);
+        assert_int_equal(shm->pipes->outlet_open(from, &here.sides[0].bell, &offer, &ends.outlet),
+                         0);
         if (way < 3) {
             close(offer.fds[way]);
             offer.fds[way] = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -255,13 +256,13 @@ static void bad_offers_and_answers_are_refused(void **state)
         } else {
             offer.bytes[way == 5 ? 3 : 6]++; /* another shape: odd, or of another size */
         }
-        assert_int_equal(shm->inlet_open(here.sides[1].link, &here.sides[1].bell, &offer,
-                                         &ends.answer, &ends.inlet),
+        assert_int_equal(shm->pipes->inlet_open(here.sides[1].link, &here.sides[1].bell, &offer,
+                                                &ends.answer, &ends.inlet),
                          -EPROTO);
         parcel_fini(&offer);
         struct parcel nothing = {0};
-        assert_int_equal(shm->outlet_answer(ends.outlet, &nothing), -EPROTO);
-        shm->outlet_close(ends.outlet);
+        assert_int_equal(shm->pipes->outlet_answer(ends.outlet, &nothing), -EPROTO);
+        shm->pipes->outlet_close(ends.outlet);
     }
 }
 
@@ -272,13 +273,13 @@ static void bad_offers_and_answers_are_refused(void **state)
 static int read_text(const struct remote_memory *from, uint64_t offset, char *to, size_t size)
 {
     struct transfer transfer = {0};
-    return shm->read(here.sides[1].link, from, offset, to, size, NULL, &transfer);
+    return shm->memory->read(here.sides[1].link, from, offset, to, size, NULL, &transfer);
 }
 
 static int write_text(const struct remote_memory *to, uint64_t offset, const char *text)
 {
     struct transfer transfer = {0};
-    return shm->write(here.sides[1].link, to, offset, text, strlen(text), NULL, &transfer);
+    return shm->memory->write(here.sides[1].link, to, offset, text, strlen(text), NULL, &transfer);
 }
 
 static void slabs_are_mapped_and_copied(void **state)
@@ -289,13 +290,16 @@ static void slabs_are_mapped_and_copied(void **state)
     char text[16] = "";
     struct link *owner = here.sides[0].link;
     assert_int_equal(memfile_open(&file, "slab", SLAB), 0);
-    assert_int_equal(shm->region_open(here.sides[0].transport, file.base, SLAB, &file, &region), 0);
+    assert_int_equal(
+        shm->memory->region_open(here.sides[0].transport, file.base, SLAB, &file, &region), 0);
     char *piece = (char *)file.base + 5000;
     strcpy(piece, "in the slab");
 
-    assert_int_equal(shm->share(owner, region, piece - 5001, 5, MEMORY_READ, &name), -ERANGE);
-    assert_int_equal(shm->share(owner, region, piece, SLAB - 4999, MEMORY_READ, &name), -ERANGE);
-    assert_int_equal(shm->share(owner, region, piece, 11, MEMORY_READ, &name), 0);
+    assert_int_equal(shm->memory->share(owner, region, piece - 5001, 5, MEMORY_READ, &name),
+                     -ERANGE);
+    assert_int_equal(shm->memory->share(owner, region, piece, SLAB - 4999, MEMORY_READ, &name),
+                     -ERANGE);
+    assert_int_equal(shm->memory->share(owner, region, piece, 11, MEMORY_READ, &name), 0);
     assert_int_equal(read_text(&name, 3, text, 8), 1); /* fetches the descriptor by itself */
     assert_string_equal(text, "the slab");
     assert_int_equal(read_text(&name, 3, text, 9), -ERANGE);
@@ -312,13 +316,14 @@ static void slabs_are_mapped_and_copied(void **state)
     assert_int_equal(read_text(&forged, 0, text, 1), -ERANGE);
 
     assert_int_equal(write_text(&name, 0, "no"), -EACCES);
-    assert_int_equal(shm->share(owner, region, piece, 11, MEMORY_READ | MEMORY_WRITE, &name), 0);
+    assert_int_equal(
+        shm->memory->share(owner, region, piece, 11, MEMORY_READ | MEMORY_WRITE, &name), 0);
     assert_int_equal(write_text(&name, 3, "THE"), 1);
     assert_string_equal(piece, "in THE slab");
     assert_int_equal(write_text(&name, 9, "abc"), -ERANGE);
-    assert_int_equal(shm->share(owner, region, piece, 11, MEMORY_READ, &name), 0);
+    assert_int_equal(shm->memory->share(owner, region, piece, 11, MEMORY_READ, &name), 0);
 
-    shm->region_close(region);
+    shm->memory->region_close(region);
     nsec until = clock_after(PATIENCE);
     while (read_text(&name, 0, text, 1) == 1) {
         assert_true(clock_now() < until);
@@ -337,10 +342,11 @@ static void foreign_memory_is_copied_by_the_kernel(void **state)
     char *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(memory, MAP_FAILED);
     strcpy(memory + 10, "foreign");
-    assert_int_equal(shm->region_open(here.sides[0].transport, memory, 2 * page, NULL, &region), 0);
     assert_int_equal(
-        shm->share(here.sides[0].link, region, memory + 10, 7, MEMORY_READ | MEMORY_WRITE, &name),
-        0);
+        shm->memory->region_open(here.sides[0].transport, memory, 2 * page, NULL, &region), 0);
+    assert_int_equal(shm->memory->share(here.sides[0].link, region, memory + 10, 7,
+                                        MEMORY_READ | MEMORY_WRITE, &name),
+                     0);
     int result = read_text(&name, 0, text, 7);
     if (result != -EOPNOTSUPP) { /* where the kernel does not let us, that is all */
         assert_int_equal(result, 1);
@@ -348,12 +354,13 @@ static void foreign_memory_is_copied_by_the_kernel(void **state)
         assert_int_equal(write_text(&name, 3, "EIGN"), 1);
         assert_string_equal(memory + 10, "forEIGN");
         assert_int_equal(write_text(&name, 4, "EIGN"), -ERANGE);
-        assert_int_equal(
-            shm->share(here.sides[0].link, region, memory + page - 2, 7, MEMORY_READ, &name), 0);
+        assert_int_equal(shm->memory->share(here.sides[0].link, region, memory + page - 2, 7,
+                                            MEMORY_READ, &name),
+                         0);
         munmap(memory + page, page);
         assert_int_equal(read_text(&name, 0, text, 7), -EFAULT);
     }
-    shm->region_close(region);
+    shm->memory->region_close(region);
     munmap(memory, 2 * page);
 }
 
@@ -393,8 +400,10 @@ static void what_arrived_outlives_the_sender(void **state)
     struct side *sender = &here.sides[0];
     pipe_open(&ends);
     assert_int_equal(memfile_open(&file, "slab", SLAB), 0);
-    assert_int_equal(shm->region_open(sender->transport, file.base, SLAB, &file, &region), 0);
-    assert_int_equal(shm->share(sender->link, region, file.base, 8, MEMORY_WRITE, &name), 0);
+    assert_int_equal(shm->memory->region_open(sender->transport, file.base, SLAB, &file, &region),
+                     0);
+    assert_int_equal(shm->memory->share(sender->link, region, file.base, 8, MEMORY_WRITE, &name),
+                     0);
     strcpy(file.base, "left");
     assert_int_equal(read_text(&name, 0, text, 5), 1);
     assert_int_equal(push(&ends, "last words", 1), 0);
@@ -407,10 +416,10 @@ static void what_arrived_outlives_the_sender(void **state)
         step_both();
     }
     assert_int_equal(push(&ends, "no", 0), -EPIPE);
-    assert_int_equal(shm->collect(ends.outlet, &ack, 1), -EPIPE);
-    assert_int_equal(shm->pull(ends.inlet, &frame, 1), 1);
+    assert_int_equal(shm->pipes->collect(ends.outlet, &ack, 1), -EPIPE);
+    assert_int_equal(shm->pipes->pull(ends.inlet, &frame, 1), 1);
     assert_memory_equal(frame.body, "last words", 10);
-    assert_int_equal(shm->acknowledge(ends.inlet, 1, 0), -EPIPE);
+    assert_int_equal(shm->pipes->acknowledge(ends.inlet, 1, 0), -EPIPE);
     assert_int_equal(read_text(&name, 0, text, 5), 1);
     assert_string_equal(text, "left");
     assert_int_equal(write_text(&name, 0, "x"), -EPIPE);
@@ -418,9 +427,10 @@ static void what_arrived_outlives_the_sender(void **state)
     assert_int_equal(read_text(&foreign, 0, text, 1), -EPIPE);
     struct parcel offer;
     struct outlet *outlet;
-    assert_int_equal(shm->outlet_open(sender->link, &sender->bell, &offer, &outlet), -EPIPE);
-    assert_int_equal(shm->share(sender->link, region, file.base, 8, MEMORY_READ, &name), -EPIPE);
-    shm->region_close(region);
+    assert_int_equal(shm->pipes->outlet_open(sender->link, &sender->bell, &offer, &outlet), -EPIPE);
+    assert_int_equal(shm->memory->share(sender->link, region, file.base, 8, MEMORY_READ, &name),
+                     -EPIPE);
+    shm->memory->region_close(region);
     memfile_close(&file);
     pipe_close(&ends);
 }

@@ -446,48 +446,7 @@ int udp_link_control(struct link *link, struct control *control)
     return -EPROTO;
 }
 
-/* ---- memory: there is none to reach ---- */
-
-static int udp_region_open(struct transport *transport, void *base, size_t size,
-                           const struct memfile *file, struct region **region)
-{
-    return -EOPNOTSUPP;
-}
-
-static void udp_region_close(struct region *region)
-{
-}
-
-static int udp_share(struct link *link, struct region *region, void *base, size_t size,
-                     uint32_t rights, struct remote_memory *out)
-{
-    return -EOPNOTSUPP;
-}
-
-static int udp_remote_read(struct link *link, const struct remote_memory *from, uint64_t offset,
-                           void *to, size_t size, struct region *region, struct transfer *transfer)
-{
-    return -EOPNOTSUPP;
-}
-
-static int udp_remote_write(struct link *link, const struct remote_memory *to, uint64_t offset,
-                            const void *from, size_t size, struct region *region,
-                            struct transfer *transfer)
-{
-    return -EOPNOTSUPP;
-}
-
-const struct transport_ops transport_udp = {
-    .name = "udp",
-    .abilities = TRANSPORT_DATAGRAM | TRANSPORT_POLLED,
-    .cost_nsec = 15000,
-    .open = udp_open,
-    .close = udp_close,
-    .describe = udp_describe,
-    .link_open = udp_link_open,
-    .link_lost = udp_link_lost,
-    .link_close = udp_link_close,
-    .link_control = udp_link_control,
+const struct pipe_ops udp_pipe_ops = {
     .outlet_open = udp_outlet_open,
     .outlet_answer = udp_outlet_answer,
     .outlet_close = udp_outlet_close,
@@ -501,11 +460,20 @@ const struct transport_ops transport_udp = {
     .acknowledge = udp_acknowledge,
     .outlet_owes = udp_outlet_owes,
     .inlet_owes = udp_inlet_owes,
-    .region_open = udp_region_open,
-    .region_close = udp_region_close,
-    .share = udp_share,
-    .read = udp_remote_read,
-    .write = udp_remote_write,
+};
+
+const struct transport_ops transport_udp = {
+    .name = "udp",
+    .abilities = TRANSPORT_POLLED,
+    .cost_nsec = 15000,
+    .pipes = &udp_pipe_ops,
+    .open = udp_open,
+    .close = udp_close,
+    .describe = udp_describe,
+    .link_open = udp_link_open,
+    .link_lost = udp_link_lost,
+    .link_close = udp_link_close,
+    .link_control = udp_link_control,
     .progress = udp_progress,
     .arm = udp_arm,
 };

@@ -240,7 +240,7 @@ int udp_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offe
     struct udp_inlet *inlet = array_new(1, sizeof *inlet + window * sizeof(struct inlet_slot));
     if (!inlet)
         return -ENOMEM;
-    inlet->inlet.ops = base->ops;
+    inlet->inlet.ops = base->ops->pipes;
     inlet->window = window;
     inlet->tell_at = inlet->repeat_at = NSEC_NEVER;
     inlet->pipe.peer = peer.pipe;

@@ -218,7 +218,7 @@ int udp_outlet_open(struct link *base, struct doorbell *bell, struct parcel *off
     struct udp_outlet *outlet = array_new(1, sizeof *outlet + window * sizeof(struct outlet_slot));
     if (!outlet)
         return -ENOMEM;
-    outlet->outlet.ops = base->ops;
+    outlet->outlet.ops = base->ops->pipes;
     outlet->window = window;
     outlet->resend_at = outlet->ask_at = outlet->confirm_at = NSEC_NEVER;
     outlet->pipe.heard = outlet_heard;

@@ -146,6 +146,7 @@ struct udp_pipe *udp_pipe_of(struct udp *udp, const uint8_t *bytes, size_t size,
 void udp_send(struct udp_pipe *pipe, const struct udp_datagram *datagram);
 
 /* What the ops tables of both have in common. */
+extern const struct pipe_ops udp_pipe_ops;
 void udp_link_lost(struct link *link);
 int udp_link_control(struct link *link, struct control *control);
 int udp_progress(struct transport *transport);

@@ -99,18 +99,19 @@ static struct pair *pair_open(bool spoilt, bool answered)
             OPS->link_open(end->transport, NULL, NULL, end->card, (size_t)size, &end->link), 0);
     }
     assert_int_equal(
-        OPS->outlet_open(pair->ends[0].link, &pair->ends[0].bell, &offer, &pair->outlet), 0);
-    assert_int_equal(
-        OPS->inlet_open(pair->ends[1].link, &pair->ends[1].bell, &offer, &answer, &pair->inlet), 0);
+        OPS->pipes->outlet_open(pair->ends[0].link, &pair->ends[0].bell, &offer, &pair->outlet), 0);
+    assert_int_equal(OPS->pipes->inlet_open(pair->ends[1].link, &pair->ends[1].bell, &offer,
+                                            &answer, &pair->inlet),
+                     0);
     if (answered)
-        assert_int_equal(OPS->outlet_answer(pair->outlet, &answer), 0);
+        assert_int_equal(OPS->pipes->outlet_answer(pair->outlet, &answer), 0);
     return pair;
 }
 
 static void pair_close(struct pair *pair)
 {
-    OPS->outlet_close(pair->outlet);
-    OPS->inlet_close(pair->inlet);
+    OPS->pipes->outlet_close(pair->outlet);
+    OPS->pipes->inlet_close(pair->inlet);
     end_close(&pair->ends[0]);
     end_close(&pair->ends[1]);
     free(pair);
@@ -172,7 +173,7 @@ static int push_number(struct pair *pair, uint64_t number, size_t size)
     struct frame_head head = {
         .group = ~number, .token = number, .kind = (uint16_t)number, .long_count = 7};
     struct iovec pieces[2] = {{&number, sizeof number}, {(void *)zeros, size - sizeof number}};
-    return OPS->push(pair->outlet, &head, pieces, 2);
+    return OPS->pipes->push(pair->outlet, &head, pieces, 2);
 }
 
 static uint64_t frame_number(const struct frame *frame)
@@ -214,19 +215,19 @@ static void story(struct pair *pair, uint64_t count)
             pushed++;
         }
         step(pair);
-        int got = OPS->pull(pair->inlet, frames, 16);
+        int got = OPS->pipes->pull(pair->inlet, frames, 16);
         for (int i = 0; i < got; i++) {
             assert_int_equal(frame_number(&frames[i]), pulled);
-            assert_int_equal(OPS->acknowledge(pair->inlet, pulled, -(int64_t)pulled), 0);
+            assert_int_equal(OPS->pipes->acknowledge(pair->inlet, pulled, -(int64_t)pulled), 0);
             pulled++;
             if (kept_count == 8) {
                 uint64_t which = rng_below(&pair->rng, 8);
-                OPS->release(pair->inlet, &kept[which]);
+                OPS->pipes->release(pair->inlet, &kept[which]);
                 kept[which] = kept[--kept_count];
             }
             kept[kept_count++] = frames[i];
         }
-        got = OPS->collect(pair->outlet, acks, 16);
+        got = OPS->pipes->collect(pair->outlet, acks, 16);
         for (int i = 0; i < got; i++) {
             assert_int_equal(acks[i].token, acked);
             assert_int_equal(acks[i].status, -(int64_t)acked);
@@ -234,7 +235,7 @@ static void story(struct pair *pair, uint64_t count)
         }
     }
     while (kept_count)
-        OPS->release(pair->inlet, &kept[--kept_count]);
+        OPS->pipes->release(pair->inlet, &kept[--kept_count]);
     assert_true(refused || count < UDP_WINDOW_MAX);
 }
 
@@ -269,22 +270,23 @@ static void frames_pushed_before_the_answer_wait_for_it(void **state)
     struct parcel offer = {0}, answer = {0};
     struct frame frames[UDP_WINDOW_MAX];
     uint64_t pushed = 0;
-    OPS->inlet_close(pair->inlet);
-    OPS->outlet_close(pair->outlet);
+    OPS->pipes->inlet_close(pair->inlet);
+    OPS->pipes->outlet_close(pair->outlet);
     assert_int_equal(
-        OPS->outlet_open(pair->ends[0].link, &pair->ends[0].bell, &offer, &pair->outlet), 0);
+        OPS->pipes->outlet_open(pair->ends[0].link, &pair->ends[0].bell, &offer, &pair->outlet), 0);
     while (push_number(pair, pushed, 8) == 0)
         pushed++;
     assert_true(pushed >= 8);
-    assert_int_equal(
-        OPS->inlet_open(pair->ends[1].link, &pair->ends[1].bell, &offer, &answer, &pair->inlet), 0);
+    assert_int_equal(OPS->pipes->inlet_open(pair->ends[1].link, &pair->ends[1].bell, &offer,
+                                            &answer, &pair->inlet),
+                     0);
     step(pair);
-    assert_int_equal(OPS->pull(pair->inlet, frames, UDP_WINDOW_MAX), 0);
-    assert_int_equal(OPS->outlet_answer(pair->outlet, &answer), 0);
-    assert_int_equal(OPS->outlet_answer(pair->outlet, &answer), -EPROTO);
+    assert_int_equal(OPS->pipes->pull(pair->inlet, frames, UDP_WINDOW_MAX), 0);
+    assert_int_equal(OPS->pipes->outlet_answer(pair->outlet, &answer), 0);
+    assert_int_equal(OPS->pipes->outlet_answer(pair->outlet, &answer), -EPROTO);
     for (uint64_t pulled = 0; pulled < pushed;) {
         step(pair);
-        int got = OPS->pull(pair->inlet, frames, UDP_WINDOW_MAX);
+        int got = OPS->pipes->pull(pair->inlet, frames, UDP_WINDOW_MAX);
         for (int i = 0; i < got; i++)
             assert_int_equal(frame_number(&frames[i]), pulled++);
     }
@@ -298,27 +300,27 @@ static void without_credit_the_sender_is_told_to_wait(void **state)
     uint64_t pushed = 0;
     int got = 0;
     nsec deadline = clock_after(PATIENCE);
-    assert_true(OPS->room(pair->outlet, FRAME_BODY_MAX));
-    assert_false(OPS->room(pair->outlet, FRAME_BODY_MAX + 1));
+    assert_true(OPS->pipes->room(pair->outlet, FRAME_BODY_MAX));
+    assert_false(OPS->pipes->room(pair->outlet, FRAME_BODY_MAX + 1));
     assert_int_equal(push_number(pair, 0, FRAME_BODY_MAX + 1), -EMSGSIZE);
     while (push_number(pair, pushed, 8) == 0)
         pushed++;
     while (got < (int)pushed) {
         step(pair);
-        got += OPS->pull(pair->inlet, frames + got, UDP_WINDOW_MAX - (unsigned)got);
+        got += OPS->pipes->pull(pair->inlet, frames + got, UDP_WINDOW_MAX - (unsigned)got);
     }
     for (int i = 0; i < 20; i++)
         step(pair);
-    assert_false(OPS->room(pair->outlet, 8)); /* it came, and was not released */
-    pair->lose = 100;                         /* the first word of new credit is lost, ... */
+    assert_false(OPS->pipes->room(pair->outlet, 8)); /* it came, and was not released */
+    pair->lose = 100;                                /* the first word of new credit is lost, ... */
     for (int i = 0; i < got; i++)
-        OPS->release(pair->inlet, &frames[i]);
+        OPS->pipes->release(pair->inlet, &frames[i]);
     for (int i = 0; i < 20; i++)
         step(pair);
     assert_int_equal(push_number(pair, pushed, 8), -EAGAIN);
     pair->lose = 0; /* ... but the sender asks */
     doorbell_prepare(&pair->ends[0].bell, DOORBELL_FUTEX);
-    while (!OPS->room(pair->outlet, 8)) {
+    while (!OPS->pipes->room(pair->outlet, 8)) {
         assert_true(clock_now() < deadline);
         step(pair);
     }
@@ -335,14 +337,14 @@ static void many_acknowledgements_wait_for_the_collector(void **state)
     uint64_t collected = 0;
     nsec deadline = clock_after(PATIENCE);
     for (uint64_t i = 0; i < COUNT; i++) {
-        assert_int_equal(OPS->acknowledge(pair->inlet, i, (int64_t)i + 1), 0);
+        assert_int_equal(OPS->pipes->acknowledge(pair->inlet, i, (int64_t)i + 1), 0);
         if (i % 16 == 0)
             step(pair);
     }
     while (collected < COUNT) {
         assert_true(clock_now() < deadline);
         step(pair);
-        int got = OPS->collect(pair->outlet, acks, 100);
+        int got = OPS->pipes->collect(pair->outlet, acks, 100);
         for (int i = 0; i < got; i++) {
             assert_int_equal(acks[i].token, collected);
             assert_int_equal(acks[i].status, ++collected);
@@ -359,26 +361,26 @@ static void polling_threads_and_the_poller_take_turns(void **state)
     nsec deadline = clock_after(PATIENCE);
     assert_int_equal(OPS->progress(end->transport), 0);
     assert_int_equal(push_number(pair, 0, 8), 0);
-    while (OPS->pull(pair->inlet, &frame, 1) == 0) {
+    while (OPS->pipes->pull(pair->inlet, &frame, 1) == 0) {
         assert_true(clock_now() < deadline);
         OPS->progress(end->transport);
     }
-    OPS->release(pair->inlet, &frame);
+    OPS->pipes->release(pair->inlet, &frame);
     assert_int_equal(OPS->arm(end->transport), 0);
     assert_int_equal(push_number(pair, 1, 8), 0);
-    while (OPS->pull(pair->inlet, &frame, 1) == 0) {
+    while (OPS->pipes->pull(pair->inlet, &frame, 1) == 0) {
         assert_true(clock_now() < deadline);
         poller_step(end->poller, clock_after(NSEC_PER_SEC));
     }
-    OPS->release(pair->inlet, &frame);
+    OPS->pipes->release(pair->inlet, &frame);
     /* One that polled and never armed does not hold up what comes. */
     OPS->progress(end->transport);
     assert_int_equal(push_number(pair, 2, 8), 0);
-    while (OPS->pull(pair->inlet, &frame, 1) == 0) {
+    while (OPS->pipes->pull(pair->inlet, &frame, 1) == 0) {
         assert_true(clock_now() < deadline);
         poller_step(end->poller, clock_after(NSEC_PER_SEC));
     }
-    OPS->release(pair->inlet, &frame);
+    OPS->pipes->release(pair->inlet, &frame);
     pair_close(pair);
 }
 
@@ -393,13 +395,13 @@ static void a_lost_link_gives_what_came_and_then_epipe(void **state)
         step(pair);
     OPS->link_lost(pair->ends[1].link);
     OPS->link_lost(pair->ends[0].link);
-    assert_int_equal(OPS->pull(pair->inlet, frames, 8), 3);
-    OPS->release(pair->inlet, &frames[1]);
-    assert_int_equal(OPS->pull(pair->inlet, frames, 8), -EPIPE);
-    assert_int_equal(OPS->acknowledge(pair->inlet, 1, 0), -EPIPE);
+    assert_int_equal(OPS->pipes->pull(pair->inlet, frames, 8), 3);
+    OPS->pipes->release(pair->inlet, &frames[1]);
+    assert_int_equal(OPS->pipes->pull(pair->inlet, frames, 8), -EPIPE);
+    assert_int_equal(OPS->pipes->acknowledge(pair->inlet, 1, 0), -EPIPE);
     assert_int_equal(push_number(pair, 3, 8), -EPIPE);
-    assert_int_equal(OPS->collect(pair->outlet, &ack, 1), -EPIPE);
-    assert_false(OPS->room(pair->outlet, 8));
+    assert_int_equal(OPS->pipes->collect(pair->outlet, &ack, 1), -EPIPE);
+    assert_false(OPS->pipes->room(pair->outlet, 8));
     pair_close(pair);
 }
 
@@ -422,8 +424,8 @@ static void ids_learn(struct pair *pair, uint64_t *outlet_id, uint64_t *inlet_id
     *inlet_id = datagram.pipe;
     wire_pass(pair, 1, bytes, (size_t)size);
     poller_step(pair->ends[1].poller, clock_after(NSEC_PER_SEC));
-    assert_int_equal(OPS->pull(pair->inlet, &frame, 1), 1);
-    assert_int_equal(OPS->acknowledge(pair->inlet, 0, 0), 0);
+    assert_int_equal(OPS->pipes->pull(pair->inlet, &frame, 1), 1);
+    assert_int_equal(OPS->pipes->acknowledge(pair->inlet, 0, 0), 0);
     size = recv(pair->ends[1].wire_fd, bytes, sizeof bytes, 0);
     assert_int_equal(udp_read(&datagram, bytes, (size_t)size), 0);
     *outlet_id = datagram.pipe;
@@ -465,7 +467,7 @@ static void what_cannot_be_is_counted_and_dropped(void **state)
                                 .pipe = outlet_id,
                                 .back = {.received = 0, .selected = UINT64_MAX, .first = 7}};
     wire_say(pair, 0, &bits);
-    assert_int_equal(OPS->pull(pair->inlet, &frame, 1), 0);
+    assert_int_equal(OPS->pipes->pull(pair->inlet, &frame, 1), 0);
     pair_close(pair);
 }
 
@@ -506,13 +508,13 @@ static void a_liar_breaks_nothing(void **state)
         }
         wire_say(pair, to, &lie);
         pushed += push_number(pair, pushed, 8) == 0;
-        int got = OPS->pull(pair->inlet, frames, 4);
+        int got = OPS->pipes->pull(pair->inlet, frames, 4);
         for (int k = 0; k < got; k++) {
             assert_int_equal(frames[k].size, 0);
-            OPS->release(pair->inlet, &frames[k]);
-            assert_int_equal(OPS->acknowledge(pair->inlet, 1, 2), 0);
+            OPS->pipes->release(pair->inlet, &frames[k]);
+            assert_int_equal(OPS->pipes->acknowledge(pair->inlet, 1, 2), 0);
         }
-        assert_true(OPS->collect(pair->outlet, acks, 4) >= 0);
+        assert_true(OPS->pipes->collect(pair->outlet, acks, 4) >= 0);
     }
     assert_true(pushed > 1); /* the liar gave credit, too */
     pair_close(pair);
@@ -566,16 +568,17 @@ static void bad_descriptions_and_parcels_are_refused(void **state)
     assert_int_equal(OPS->link_open(end->transport, NULL, NULL, card, 19, &link), -EHOSTUNREACH);
     card[0] = 5;
     assert_int_equal(OPS->link_open(end->transport, NULL, NULL, card, 19, &link), -EPROTO);
-    assert_int_equal(OPS->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
-    assert_int_equal(OPS->outlet_answer(pair->outlet, &bad), -EPROTO);
+    assert_int_equal(OPS->pipes->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
+    assert_int_equal(OPS->pipes->outlet_answer(pair->outlet, &bad), -EPROTO);
     static const struct udp_end nobody[] = {{0, 1}, {1, 0}, {1, UDP_WINDOW_MAX + 1}};
     for (unsigned i = 0; i < 3; i++) {
         udp_end_write(&nobody[i], &bad);
-        assert_int_equal(OPS->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
+        assert_int_equal(OPS->pipes->inlet_open(end->link, &end->bell, &bad, &answer, &inlet),
+                         -EPROTO);
     }
     udp_end_write(&(struct udp_end){1, UDP_WINDOW_MAX}, &bad);
     bad.bytes[0]++; /* of another version */
-    assert_int_equal(OPS->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
+    assert_int_equal(OPS->pipes->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
     struct transport *transport;
     struct transport_config config = {.poller = end->poller, .address = "0.0.0.0"};
     assert_int_equal(OPS->open(&transport, &config, &why), -EINVAL);
