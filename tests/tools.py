@@ -1,5 +1,6 @@
 """The project's own checkers must be able to fail: each is shown a small tree that breaks its rule."""
 
+import importlib.machinery
 import json
 import os
 import pathlib
@@ -136,6 +137,31 @@ class Cycles(unittest.TestCase):
 
     def test_an_empty_build_does_not_pass(self):
         self.assertEqual(self.cycles("", {})[0], 1)
+
+
+class Mutate(unittest.TestCase):
+    def mutants(self, text):
+        mutate = importlib.machinery.SourceFileLoader("mutate", str(TOOLS / "mutate")).load_module()
+        return list(mutate.mutants_of_text(text))
+
+    def test_each_kind_changes_one_line(self):
+        text = ("    if (size > room)\n        return -EINVAL;\n    bell_ring(bell);\n"
+                "    ready = a && b;\n    atomic_store_explicit(&x, 1, memory_order_release);\n")
+        self.assertEqual(self.mutants(text), [
+            (1, "refusal", "    if (0 && (size > room))"),
+            (1, "compare", "    if (size <= room)"),
+            (1, "bound", "    if (size >= room)"),
+            (3, "call", "    ;"),
+            (4, "logic", "    ready = a || b;"),
+            (5, "call", "    ;"),
+            (5, "order", "    atomic_store_explicit(&x, 1, memory_order_relaxed);")])
+
+    def test_comments_assertions_and_declarations_are_left_alone(self):
+        self.assertEqual(self.mutants("/* if (a > b)\n * c(d); and a && b\n */\n    assert(a > b);\n"
+                                      "int f(int a);\n    x = 1; /* a < b */\n    return f(a);\n"), [])
+
+    def test_what_does_not_exist_is_refused(self):
+        self.assertNotEqual(tool("mutate")[0], 0)
 
 
 class Summary(unittest.TestCase):
