@@ -10,44 +10,23 @@
  *   dropped       counted by reason */
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/check.h"
 #include "node/core/node_impl.h"
 
-void dispatch_drop(struct node *node, struct packet *packet, enum drop_reason reason)
-{
-    /* What links say to each other is said again, and not what anybody asks for when he asks what
-     * was lost. */
-    if (packet->slot != SLOT_LINKS)
-        node->counts.drops[reason]++;
-    if (packet->slot < node->service_count)
-        node->services[packet->slot]->dropped++;
-    if (node->config.watcher && node->config.watcher->dropped)
-        node->config.watcher->dropped(node->config.watcher, node->self, packet, reason);
-    packet_done(packet);
-}
-
-void node_lost(struct node *node, struct packet *packet)
-{
-    dispatch_drop(node, packet, DROP_PORT_DOWN);
-}
-
 static void deliver(struct node *node, struct packet *packet)
 {
-    if (packet->slot == SLOT_LINKS) {
-        links_receive(node, packet);
-        return;
-    }
     struct weft_self *self = node->services[packet->slot];
-    node->counts.delivered++;
-    self->delivered++;
-    if (node->config.watcher && node->config.watcher->delivered)
-        node->config.watcher->delivered(node->config.watcher, node->self, packet);
+    if (packet->slot != SLOT_LINKS) {
+        node->counts.delivered++;
+        self->delivered++;
+        if (node->config.watcher && node->config.watcher->delivered)
+            node->config.watcher->delivered(node->config.watcher, node->self, packet);
+    }
     if (self->service->ops->deliver)
         self->service->ops->deliver(self, (struct weft_packet *)packet);
     else
-        dispatch_drop(node, packet, DROP_REFUSED);
+        buffer_drop(node, packet, DROP_REFUSED);
 }
 
 /* True: the service took it. */
@@ -117,22 +96,10 @@ port_set dispatch_ports(struct node *node, struct packet *packet)
 
 /* ---- waiting ---- */
 
-int dispatch_wait(struct node *node, struct packet *packet)
-{
-    int result = 0;
-    struct packet *next;
-    for (struct packet *gone = egress_push(node->egress, packet->slot, packet); gone; gone = next) {
-        next = gone->next;
-        result = gone == packet ? -ENOBUFS : result;
-        dispatch_drop(node, gone, DROP_QUEUE_FULL);
-    }
-    return result;
-}
-
 static int limbo_add(struct node *node, struct packet *packet)
 {
     if (node->limbo_count == node->config.limbo_packets) {
-        dispatch_drop(node, packet, DROP_LIMBO_FULL);
+        buffer_drop(node, packet, DROP_LIMBO_FULL);
         return -ENOBUFS;
     }
     node->limbo_count++;
@@ -157,12 +124,12 @@ static int place(struct node *node, struct packet *packet)
         loop_add(node, packet);
         return 0;
     case WAY_PORTS:
-        return dispatch_wait(node, packet);
+        return buffer_queue(node, packet);
     case WAY_LIMBO:
         return limbo_add(node, packet);
     case WAY_NONE:
-        dispatch_drop(node, packet,
-                      packet->kind == PACKET_TO_NEIGHBOUR ? DROP_PORT_DOWN : DROP_UNREACHABLE);
+        buffer_drop(node, packet,
+                    packet->kind == PACKET_TO_NEIGHBOUR ? DROP_PORT_DOWN : DROP_UNREACHABLE);
         return -EHOSTUNREACH;
     }
     assert_unreachable();
@@ -187,7 +154,7 @@ static bool passes(struct node *node, struct packet *packet)
     if (packet->slot != SLOT_LINKS && intercept(node, packet))
         return false;
     if (packet->hops_left == 0) {
-        dispatch_drop(node, packet, DROP_HOPS);
+        buffer_drop(node, packet, DROP_HOPS);
         return false;
     }
     packet->hops_left--;
@@ -197,7 +164,7 @@ static bool passes(struct node *node, struct packet *packet)
 static void forward(struct node *node, struct packet *packet)
 {
     if (passes(node, packet) && !frames_join(node, packet))
-        (void)dispatch_wait(node, packet); /* it counts what it drops */
+        (void)buffer_queue(node, packet); /* it counts what it drops */
 }
 
 void dispatch_received(struct node *node, unsigned port, struct packet *packet)
@@ -206,7 +173,7 @@ void dispatch_received(struct node *node, unsigned port, struct packet *packet)
     packet->port_in = (uint8_t)port;
     packet->slot = SERVICES_MAX;
     if (!packet->read && !packet_read(packet, packet->size)) {
-        dispatch_drop(node, packet, DROP_DAMAGED);
+        buffer_drop(node, packet, DROP_DAMAGED);
         return;
     }
     at->packets_in++;
@@ -215,11 +182,11 @@ void dispatch_received(struct node *node, unsigned port, struct packet *packet)
     packet->hops++;
     packet->slot = (uint8_t)node_slot(node, packet->service);
     if (packet->slot >= node->service_count) {
-        dispatch_drop(node, packet, DROP_NO_SERVICE);
+        buffer_drop(node, packet, DROP_NO_SERVICE);
         return;
     }
     if (packet->slot != SLOT_LINKS && !node->flood.ports[port].linked) {
-        dispatch_drop(node, packet, DROP_STRAY);
+        buffer_drop(node, packet, DROP_STRAY);
         return;
     }
     if (packet->kind == PACKET_TO_NEIGHBOUR) {
@@ -238,7 +205,7 @@ void dispatch_received(struct node *node, unsigned port, struct packet *packet)
         (void)limbo_add(node, packet); /* it counts what it drops */
         return;
     case WAY_NONE:
-        dispatch_drop(node, packet, DROP_UNREACHABLE);
+        buffer_drop(node, packet, DROP_UNREACHABLE);
         return;
     }
 }
@@ -295,7 +262,7 @@ static void list_drop(struct node *node, struct packet *list)
     struct packet *next;
     for (; list; list = next) {
         next = list->next;
-        dispatch_drop(node, list, DROP_STOPPED);
+        buffer_drop(node, list, DROP_STOPPED);
     }
 }
 

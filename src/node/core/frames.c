@@ -111,7 +111,7 @@ void frames_recall(struct node *node, unsigned port)
     struct packet *next;
     for (struct packet *packet = node->open_frames[port].first; packet; packet = next) {
         next = packet->next;
-        (void)dispatch_wait(node, packet); /* it counts what it drops */
+        (void)buffer_queue(node, packet); /* it counts what it drops */
     }
 }
 

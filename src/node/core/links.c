@@ -1,10 +1,10 @@
 /* links: the ports of a node, from the first hello to a link that carries keys.
  *
- *   DOWN    nothing is heard              --a hello of who should be there-->  HEARD
- *   HEARD   the other end is heard        --it says that it hears us-->        rows are exchanged
- *           rows are exchanged            --both have all-->                   COMING, near in our
- * row COMING  near, for everybody to see    --everybody within reach has-->      UP any silence, a
- * new life or session at the other end, no carrier -->    DOWN
+ *   DOWN    nothing is heard             --a hello of the planned neighbour-->  HEARD
+ *   HEARD   the other end is heard       --it says that it hears us-->          rows are exchanged
+ *           rows are exchanged           --both ends have all-->                COMING
+ *   COMING  near in our row, for all     --all servers within reach saw it-->   UP
+ *   any     silence, no carrier, or a new life or session at the other end -->  DOWN
  *
  * A hello names the sender's life and session and those it hears, so both ends know that they mean
  * the same meeting; each time a link goes down its session grows. Worse news is put into our row
@@ -49,7 +49,7 @@ static void port_become(struct node *node, unsigned port, enum port_state state)
 
 static struct packet *neighbour_packet(struct node *node, unsigned port, uint32_t size)
 {
-    struct packet *packet = node_packet(node, SLOT_LINKS, size, PACKET_HEADER_SIZE + size);
+    struct packet *packet = buffer_take(node, SLOT_LINKS, size, PACKET_HEADER_SIZE + size);
     if (packet) {
         packet->kind = PACKET_TO_NEIGHBOUR;
         packet->ports = (port_set)1 << port;
@@ -60,11 +60,7 @@ static struct packet *neighbour_packet(struct node *node, unsigned port, uint32_
 static void push(struct node *node, struct packet *packet)
 {
     packet_seal(packet);
-    struct packet *next;
-    for (struct packet *gone = egress_push(node->egress, SLOT_LINKS, packet); gone; gone = next) {
-        next = gone->next;
-        dispatch_drop(node, gone, DROP_QUEUE_FULL);
-    }
+    (void)buffer_queue(node, packet); /* it counts what it drops, and the rest is said again */
 }
 
 static bool waits_for(const struct packet *packet, unsigned port)
@@ -151,7 +147,7 @@ static void seen_send(struct node *node, node_id server)
         !link_state_report(&node->state, node->self, &own))
         return;
     struct packet *packet =
-        node_packet(node, SLOT_LINKS, HELLO_SEEN_SIZE, PACKET_HEADER_SIZE + HELLO_SEEN_SIZE);
+        buffer_take(node, SLOT_LINKS, HELLO_SEEN_SIZE, PACKET_HEADER_SIZE + HELLO_SEEN_SIZE);
     if (!packet)
         return; /* the other end asks again */
     packet_set_server(packet, server);
@@ -245,8 +241,10 @@ static void rows_take(struct node *node, unsigned port, const uint8_t *bytes, si
     node->links_due = true;
 }
 
-void links_receive(struct node *node, struct packet *packet)
+static void links_deliver(struct weft_self *self, struct weft_packet *delivered)
 {
+    struct node *node = self->node;
+    struct packet *packet = (struct packet *)delivered;
     const uint8_t *bytes = packet_payload(packet);
     size_t size = packet->size - PACKET_HEADER_SIZE;
     unsigned type = packet->stored == packet->size ? hello_type(bytes, size) : 0;
@@ -264,11 +262,24 @@ void links_receive(struct node *node, struct packet *packet)
         link_state_seen(&node->state, packet->source, &seen);
         node->links_due = true;
     } else {
-        dispatch_drop(node, packet, type ? DROP_REFUSED : DROP_DAMAGED);
+        buffer_drop(node, packet, type ? DROP_REFUSED : DROP_DAMAGED);
         return;
     }
     packet_done(packet);
 }
+
+enum {
+    LINKS_WEIGHT = 8, /* hellos and rows are few, and must not be late */
+};
+
+static const struct weft_service_ops links_ops = {.deliver = links_deliver};
+const struct weft_service links_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "links",
+    .id = 0,
+    .weight = LINKS_WEIGHT,
+    .ops = &links_ops,
+};
 
 /* ---- what is due ---- */
 

@@ -13,24 +13,10 @@
 #include "base/check.h"
 #include "node/core/node_impl.h"
 
-enum {
-    LINKS_WEIGHT = 8, /* hellos and rows are few, and must not be late */
-};
-
 #define DROP_NAME(reason, name, text) name,
 #define DROP_TEXT(reason, name, text) text,
 const char *const drop_names[DROP_COUNT] = {DROP_LIST(DROP_NAME)};
 const char *const drop_texts[DROP_COUNT] = {DROP_LIST(DROP_TEXT)};
-
-/* The node's own service: it has no functions, since links.c is called directly. */
-static const struct weft_service_ops links_ops = {0};
-static const struct weft_service links_service = {
-    .version = WEFT_SERVICE_VERSION,
-    .name = "links",
-    .id = 0,
-    .weight = LINKS_WEIGHT,
-    .ops = &links_ops,
-};
 
 /* ---- services ---- */
 
@@ -119,16 +105,6 @@ static enum err service_add(struct node *node, const struct weft_service *servic
         node->slot_of[service->id] = (uint8_t)self->slot;
     node->services[node->service_count++] = self;
     return OK;
-}
-
-unsigned node_slot(const struct node *node, uint16_t service)
-{
-    if (service < 256)
-        return node->slot_of[service];
-    for (unsigned slot = 0; slot < node->service_count; slot++)
-        if (node->services[slot]->service->id == service)
-            return slot;
-    return SERVICES_MAX;
 }
 
 static enum err services_add(struct node *node, struct why *why)
@@ -319,6 +295,11 @@ void node_input(struct node *node, unsigned port)
 void node_room(struct node *node, unsigned port)
 {
     node->blocked &= ~((port_set)1 << port);
+}
+
+void node_lost(struct node *node, struct packet *packet)
+{
+    buffer_drop(node, packet, DROP_PORT_DOWN);
 }
 
 void node_approach(const struct node *node, unsigned port)

@@ -1,12 +1,16 @@
 #pragma once
 /* node_impl: the parts of a node, for the files of this folder.
  *
- *   links.c     the ports: hellos, what floods over them, which of them are up
- *   dispatch.c  a packet's fate: intercept, deliver, forward, wait, drop
+ *   buffer.c    what each part may do with a packet: make one, queue it, drop it
  *   frames.c    what leaves over a port together
- *   node.c      beginning, end and step
- *   service.c   what services may ask (weft/service.h)
+ *   dispatch.c  a packet's fate: intercept, deliver, forward, wait, drop
+ *   links.c     the ports: hellos, what floods over them, which of them are up
  *   look.c      what others may see of it
+ *   service.c   what services may ask (weft/service.h)
+ *   node.c      beginning, end and step
+ *
+ * Each file calls only files above it in this list. What dispatch.c has for links.c goes through
+ * the table of the node's own service, like what it has for any other.
  *
  * One thread; nothing here is shared. */
 
@@ -103,28 +107,31 @@ struct node {
     struct node_look counts;
 };
 
-/* links.c */
-void links_open(struct node *node);
-void links_receive(struct node *node, struct packet *packet); /* takes it */
-void links_step(struct node *node);                           /* when links_due, or at links_at */
-void links_fill(struct node *node, const uint64_t *incarnations);
-void links_carrier(struct node *node, unsigned port, bool on);
-void links_cut(struct node *node, unsigned port, bool cut);
+/* The slot of a service, or SERVICES_MAX. */
+static inline unsigned node_slot(const struct node *node, uint16_t service)
+{
+    if (service < 256)
+        return node->slot_of[service];
+    for (unsigned slot = 0; slot < node->service_count; slot++)
+        if (node->services[slot]->service->id == service)
+            return slot;
+    return SERVICES_MAX;
+}
 
-/* dispatch.c */
-void dispatch_received(struct node *node, unsigned port, struct packet *packet); /* from a link */
-/* From a service here, addressed and sealed; takes it. 0 or a negative errno if it was dropped. */
-int dispatch_sent(struct node *node, struct packet *packet);
-/* In its service's queue, for packet->ports; takes it. 0 or -ENOBUFS if it was dropped. */
-int dispatch_wait(struct node *node, struct packet *packet);
-void dispatch_again(struct node *node); /* the routes changed: whatever waits is looked at again */
-void dispatch_drop(struct node *node, struct packet *packet, enum drop_reason reason);
-/* Over which ports a packet may leave; sets packet->server of one to a key. 0: none, or it stays.
- */
-port_set dispatch_ports(struct node *node, struct packet *packet);
-/* What waits in the loop is delivered. */
-void dispatch_loop(struct node *node);
-void dispatch_fini(struct node *node);
+/* buffer.c */
+/* A new packet of that service, with the header's fields set but for its destination. NULL: there
+ * is none left; that is counted. */
+struct packet *buffer_take(struct node *node, unsigned slot, uint32_t size, uint32_t stored);
+void buffer_drop(struct node *node, struct packet *packet, enum drop_reason reason);
+/* Drops the packets that a full queue gave back; -ENOBUFS if `packet` is one of them, else 0. */
+int buffer_overflow(struct node *node, const struct packet *packet, struct packet *gone);
+/* Puts a packet into its service's queue, for packet->ports; takes it. 0 or -ENOBUFS if it was
+ * dropped. */
+static inline int buffer_queue(struct node *node, struct packet *packet)
+{
+    struct packet *gone = egress_push(node->egress, packet->slot, packet);
+    return gone ? buffer_overflow(node, packet, gone) : 0;
+}
 
 /* frames.c */
 /* A packet that passes joins the open frame of a port for which nobody waits. False: there is none
@@ -136,7 +143,22 @@ void frames_recall(struct node *node, unsigned port);
 /* What waits for that port, as far as there is room. True: there is more, and room. */
 bool frames_send(struct node *node, unsigned port);
 
-/* The slot of a service, or SERVICES_MAX. */
-unsigned node_slot(const struct node *node, uint16_t service);
-/* A new packet of that service, with the header's fields set but for its destination. */
-struct packet *node_packet(struct node *node, unsigned slot, uint32_t size, uint32_t stored);
+/* dispatch.c */
+void dispatch_received(struct node *node, unsigned port, struct packet *packet); /* from a link */
+/* From a service here, addressed and sealed; takes it. 0 or a negative errno if it was dropped. */
+int dispatch_sent(struct node *node, struct packet *packet);
+void dispatch_again(struct node *node); /* the routes changed: whatever waits is looked at again */
+/* Over which ports a packet may leave; sets packet->server of one to a key. 0: none, or it stays.
+ */
+port_set dispatch_ports(struct node *node, struct packet *packet);
+/* What waits in the loop is delivered. */
+void dispatch_loop(struct node *node);
+void dispatch_fini(struct node *node);
+
+/* links.c */
+extern const struct weft_service links_service; /* SLOT_LINKS */
+void links_open(struct node *node);
+void links_step(struct node *node); /* when links_due, or at links_at */
+void links_fill(struct node *node, const uint64_t *incarnations);
+void links_carrier(struct node *node, unsigned port, bool on);
+void links_cut(struct node *node, unsigned port, bool cut);

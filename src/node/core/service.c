@@ -147,28 +147,11 @@ weft_server weft_neighbour(const struct weft_self *self, unsigned port)
 
 /* ---- packets ---- */
 
-struct packet *node_packet(struct node *node, unsigned slot, uint32_t size, uint32_t stored)
-{
-    struct packet *packet = packet_take(node->env->pool, stored);
-    if (!packet) {
-        node->counts.drops[DROP_NO_BUFFER]++;
-        return NULL;
-    }
-    packet->size = PACKET_HEADER_SIZE + size;
-    packet->stored = stored;
-    packet->service = node->services[slot]->service->id;
-    packet->slot = (uint8_t)slot;
-    packet->hops_left = node->plan->hop_limit;
-    packet->source = node->self;
-    packet->port_in = PORT_NONE;
-    return packet;
-}
-
 struct weft_packet *weft_packet_hollow(struct weft_self *self, uint32_t size, uint32_t stored)
 {
     if (size > PACKET_PAYLOAD_MAX || stored > size)
         return NULL;
-    struct packet *packet = node_packet(self->node, self->slot, size, PACKET_HEADER_SIZE + stored);
+    struct packet *packet = buffer_take(self->node, self->slot, size, PACKET_HEADER_SIZE + stored);
     if (packet)
         memset(packet_payload(packet), 0, stored);
     return (struct weft_packet *)packet;
@@ -186,7 +169,7 @@ void weft_done(struct weft_packet *packet)
 
 void weft_refuse(struct weft_self *self, struct weft_packet *packet)
 {
-    dispatch_drop(self->node, inside(packet), DROP_REFUSED);
+    buffer_drop(self->node, inside(packet), DROP_REFUSED);
 }
 
 void *weft_payload(struct weft_packet *packet)
