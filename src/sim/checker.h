@@ -103,7 +103,6 @@ struct checkers {
     uint64_t failures;
 };
 
-extern const struct checker_ops *const checker_table[CHECKER_COUNT];
 extern const struct checker_ops checker_roots, checker_ledger, checker_routes, checker_leaks,
     checker_fair;
 

@@ -1,12 +1,12 @@
+/* checkers: the list of those that are always there, opened and told together. */
+
 #include "sim/checker.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/check.h"
 
-const struct checker_ops *const checker_table[CHECKER_COUNT] = {
+static const struct checker_ops *const checker_table[CHECKER_COUNT] = {
     &checker_roots, &checker_ledger, &checker_routes, &checker_leaks, &checker_fair,
 };
 
@@ -54,17 +54,4 @@ void checkers_phase(struct checkers *checkers, enum checker_phase phase)
 {
     checkers->phase = phase;
     CHECKERS_TELL(checkers, phase, phase);
-}
-
-void checker_fail(struct checker *checker, const char *format, ...)
-{
-    struct checkers *all = checker->all;
-    if (all->failures++)
-        return;
-    all->failed = checker->ops->name;
-    all->failed_at = all->view.now(all->view.context);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(all->text, sizeof all->text, format, arguments);
-    va_end(arguments);
 }
