@@ -114,6 +114,16 @@ static inline void packet_seal_hops(struct packet *packet)
     packet->bytes[5] = packet->hops;
 }
 
+/* How many of the bytes of a frame are its next packet, as its header says; all of them if the rest
+ * is too short for a header or for what the header says, which packet_read then refuses. */
+static inline uint32_t packet_extent(const uint8_t *bytes, uint32_t left)
+{
+    if (left < PACKET_HEADER_SIZE)
+        return left;
+    uint32_t size = PACKET_HEADER_SIZE + ((uint32_t)bytes[6] << 8 | bytes[7]);
+    return size < left ? size : left;
+}
+
 /* Reads the header into the struct's fields. `stored` bytes are there; size is set from the header.
  * False: damaged, another version, or longer than `most` bytes. */
 bool packet_read(struct packet *packet, uint32_t most);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/rng.h"
 #include "base/test.h"
 #include "keyspace/keyspace.h"
@@ -69,6 +70,74 @@ static void a_bit_that_was_turned_is_noticed(void **state)
     packet_pool_close(pool);
 }
 
+/* Writes the check anew, from its definition in packet.c: a stranger can, too. */
+static void check_forge(uint8_t bytes[PACKET_HEADER_SIZE])
+{
+    static const uint64_t factors[] = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9, 0x94d049bb133111eb,
+                                       0xd6e8feb86659fd93, 0xa0761d6478bd642f};
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < 36; i++)
+        if (i != 4 && i != 5)
+            sum += ((uint64_t)bytes[i] << 8 * (i % 8)) * factors[i / 8];
+    uint32_t check = (uint32_t)(hash_mix(sum) >> 32);
+    for (unsigned i = 0; i < 4; i++)
+        bytes[36 + i] = (uint8_t)(check >> 8 * (3 - i));
+}
+
+static bool is_read(uint8_t *bytes, uint32_t stored, uint32_t most)
+{
+    struct packet packet = {.bytes = bytes, .stored = stored};
+    return packet_read(&packet, most);
+}
+
+/* A header with a good check is no reason to believe it. */
+static void headers_out_of_range_are_refused(void **state)
+{
+    static const struct {
+        unsigned at;
+        uint8_t value;
+    } wrong[] = {
+        {0, PACKET_VERSION - 1},
+        {0, PACKET_VERSION + 1},
+        {1, PACKET_TO_KEY + 1},
+        {1, 0x20 /* a fourth bit of priority */},
+        {1, 0x80},
+    };
+    static uint8_t bytes[UINT16_MAX + PACKET_HEADER_SIZE];
+    bytes[0] = PACKET_VERSION;
+    check_forge(bytes);
+    assert_true(is_read(bytes, PACKET_HEADER_SIZE, PACKET_HEADER_SIZE));
+    assert_false(is_read(bytes, PACKET_HEADER_SIZE - 1, PACKET_HEADER_SIZE));
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        uint8_t good = bytes[wrong[i].at];
+        bytes[wrong[i].at] = wrong[i].value;
+        check_forge(bytes);
+        assert_false(is_read(bytes, PACKET_HEADER_SIZE, PACKET_HEADER_SIZE));
+        bytes[wrong[i].at] = good;
+    }
+    /* 8,900 bytes of payload, and one more. */
+    bytes[6] = PACKET_PAYLOAD_MAX >> 8;
+    bytes[7] = PACKET_PAYLOAD_MAX & 0xff;
+    check_forge(bytes);
+    assert_true(is_read(bytes, PACKET_SIZE_MAX, PACKET_SIZE_MAX));
+    assert_false(is_read(bytes, PACKET_SIZE_MAX, PACKET_SIZE_MAX - 1));
+    bytes[7]++;
+    check_forge(bytes);
+    assert_false(is_read(bytes, PACKET_SIZE_MAX + 1, PACKET_SIZE_MAX + 1));
+}
+
+static void a_frame_is_cut_where_its_headers_say(void **state)
+{
+    uint8_t bytes[PACKET_HEADER_SIZE + 0x102] = {[6] = 1, [7] = 2};
+    uint32_t size = PACKET_HEADER_SIZE + 0x102;
+    assert_int_equal(packet_extent(bytes, size + 1), size);
+    assert_int_equal(packet_extent(bytes, size), size);
+    assert_int_equal(packet_extent(bytes, size - 1), size - 1); /* it says more than there is */
+    assert_int_equal(packet_extent(bytes, PACKET_HEADER_SIZE), PACKET_HEADER_SIZE);
+    for (uint32_t left = 0; left < PACKET_HEADER_SIZE; left++)
+        assert_int_equal(packet_extent(bytes + sizeof bytes - left, left), left);
+}
+
 static void a_pool_has_no_more_than_it_has(void **state)
 {
     struct packet_pool *pool = packet_pool_open(3, 100);
@@ -117,5 +186,6 @@ static void timers_fire_in_order_of_moment_then_of_setting(void **state)
 }
 
 TEST_MAIN(TEST(a_header_is_read_as_it_was_written), TEST(a_bit_that_was_turned_is_noticed),
+          TEST(headers_out_of_range_are_refused), TEST(a_frame_is_cut_where_its_headers_say),
           TEST(a_pool_has_no_more_than_it_has),
           TEST(timers_fire_in_order_of_moment_then_of_setting))

@@ -1,7 +1,8 @@
 #pragma once
-/* cable_impl: one cable as its two files see it.
- *   cables.c  who is at the other end: listening, calling, opening pipes, the end
- *   cable.c   packets in and out */
+/* cable_impl: one cable as its files see it. Each calls only those above it in this list.
+ *   cable.c       its life: loans, carrier, the end
+ *   cable_port.c  packets in and out
+ *   cables.c      who is at the other end: listening, calling, opening pipes */
 
 #include "base/list.h"
 #include "os/cable.h"
@@ -61,13 +62,22 @@ struct cable {
     struct poller_timer retry;
 };
 
-extern const struct port_ops cable_ops;
+#define CABLE_FAR (NSEC_NEVER - 1) /* a timer that is set, and never due */
+
+static inline struct cable *cable_of(struct port *port)
+{
+    return container_of(port, struct cable, port);
+}
 
 /* cable.c */
 MUST_CHECK int cable_init(struct cable *cable);
-void cable_forget(struct cable *cable); /* nothing of its inlet is held any more */
-
-/* cables.c */
-void cable_end(struct cable *cable); /* back to nobody there */
-void cable_remove(struct cable *cable);
+void cable_carrier(struct cable *cable, bool on);
+void cable_call_at(struct cable *cable, nsec at);
+void cable_settle(struct port *port);    /* of port_ops */
+void cable_forget(struct cable *cable);  /* nothing of its inlet is held any more */
+void cable_end(struct cable *cable);     /* back to nobody there */
 void cable_condemn(struct cable *cable); /* the other end wrote nonsense */
+void cable_remove(struct cable *cable);
+
+/* cable_port.c */
+extern const struct port_ops cable_ops;

@@ -1,37 +1,19 @@
-/* cable: packets through a pair of pipes.
+/* cable_port: packets through a pair of pipes.
  *
  * A frame that was pulled is staged; receive() turns it into packets on loan from it. The frame
  * goes back to its ring when the node is done with all of them, or when settle() copies those that
  * it still holds. Invariant: a loan is in the free list iff no packet of its frame is out and it
  * is not being read. */
-#include "os/cable.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/check.h"
 #include "node/core/egress.h"
 #include "os/cable_impl.h"
 
 #define CABLE_KIND 1 /* of our frames: packets */
 
-static struct cable *cable_of(struct port *port)
-{
-    return container_of(port, struct cable, port);
-}
-
 /* ---- in ---- */
-
-static void cable_released(struct loan *loan)
-{
-    struct cable_loan *mine = container_of(loan, struct cable_loan, loan);
-    struct cable *cable = mine->cable;
-    cable->inlet->ops->release(cable->inlet, &mine->frame);
-    mine->next = cable->loans_free;
-    cable->loans_free = mine;
-    cable->loans_out--;
-}
 
 /* Stages more frames. False: none came. */
 static bool cable_pull(struct cable *cable)
@@ -98,15 +80,6 @@ static bool cable_begin(struct cable *cable)
     return true;
 }
 
-/* How many of the bytes are the next packet: all, if they make no sense. The node says so. */
-static uint32_t packet_extent(const uint8_t *bytes, uint32_t left)
-{
-    if (left < PACKET_HEADER_SIZE)
-        return left;
-    uint32_t size = PACKET_HEADER_SIZE + ((uint32_t)bytes[6] << 8 | bytes[7]);
-    return size < left ? size : left;
-}
-
 static unsigned cable_receive(struct port *port, struct packet **out, unsigned most)
 {
     struct cable *cable = cable_of(port);
@@ -134,29 +107,6 @@ static unsigned cable_receive(struct port *port, struct packet **out, unsigned m
         loan_close(&loan->loan);
     }
     return count;
-}
-
-static void cable_settle(struct port *port)
-{
-    struct cable *cable = cable_of(port);
-    if (cable->loans_out == (cable->reading ? 1 : 0) &&
-        !(cable->reading && cable->reading->loan.live))
-        return;
-    for (unsigned i = 0; i < CABLE_LOANS; i++)
-        loan_settle(&cable->loans[i].loan);
-}
-
-void cable_forget(struct cable *cable)
-{
-    cable_settle(&cable->port);
-    if (cable->reading) {
-        struct cable_loan *loan = cable->reading;
-        cable->reading = NULL;
-        loan_close(&loan->loan);
-    }
-    while (cable->staged_next < cable->staged_count)
-        cable->inlet->ops->release(cable->inlet, &cable->staged[cable->staged_next++]);
-    cable->staged_next = cable->staged_count = 0;
 }
 
 /* ---- out ---- */
@@ -201,22 +151,7 @@ static bool cable_transmit(struct port *port, struct packet **packets, unsigned 
     return !result;
 }
 
-/* ---- beginning and end ---- */
-
-int cable_init(struct cable *cable)
-{
-    cable->loans = array_new(CABLE_LOANS, sizeof *cable->loans);
-    if (!cable->loans)
-        return -ENOMEM;
-    for (unsigned i = 0; i < CABLE_LOANS; i++) {
-        struct cable_loan *loan = &cable->loans[i];
-        loan->cable = cable;
-        loan->loan.released = cable_released;
-        loan->next = cable->loans_free;
-        cable->loans_free = loan;
-    }
-    return 0;
-}
+/* ---- the end ---- */
 
 static void cable_close(struct port *port)
 {

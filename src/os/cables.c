@@ -15,7 +15,6 @@
  * A line that breaks is not repaired: whoever comes back calls. For all that can go wrong besides,
  * the lower end calls again after a while. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,35 +23,12 @@
 #include "base/check.h"
 #include "os/cable_impl.h"
 
-#define RETRY_NSEC NSEC_PER_SEC
-#define FAR        (NSEC_NEVER - 1) /* set, and never due */
-
 enum cable_control { CABLE_OPEN = 1, CABLE_ANSWER };
 
 /* A server's number as its lifelines' context, which is never 0. */
 static uint64_t context_of(uint32_t server)
 {
     return (uint64_t)server + 1;
-}
-
-static void cable_say(struct cable *cable, const char *text)
-{
-    const struct port_events *events = &cable->cables->config.events;
-    char line[160];
-    if (!events->said)
-        return;
-    snprintf(line, sizeof line, "port %u to %u: %s", cable->plan.number, cable->plan.peer_server,
-             text);
-    events->said(events->owner, cable->plan.server, line);
-}
-
-static void cable_carrier(struct cable *cable, bool on)
-{
-    const struct port_events *events = &cable->cables->config.events;
-    if (cable->carrier == on)
-        return;
-    cable->carrier = on;
-    events->carrier(events->owner, cable->plan.server, cable->plan.number, on);
 }
 
 /* ---- what is said ---- */
@@ -118,61 +94,11 @@ static int answer_send(struct cable *cable, struct parcel *answer)
 
 /* ---- one cable's line ---- */
 
-/* Lets go of the line, if there is one; nothing that it says from here on is heard. */
-static void cable_hang_up(struct cable *cable, int reason)
-{
-    struct lifeline *line = cable->line;
-    cable->line = NULL;
-    if (!line)
-        return;
-    if (cable->link)
-        cable->link->ops->link_lost(cable->link);
-    lifeline_set_data(line, NULL);
-    lifeline_cut(line, reason);
-}
-
-static void cable_call_at(struct cable *cable, nsec at)
-{
-    int result = poller_set(cable->cables->config.poller, &cable->retry, at);
-    assert(result == 0); /* its place was taken when the cable was made */
-}
-
-void cable_end(struct cable *cable)
-{
-    cable_hang_up(cable, -EPIPE);
-    if (cable->inlet) {
-        cable_forget(cable);
-        cable->inlet->ops->inlet_close(cable->inlet);
-    }
-    if (cable->outlet)
-        cable->outlet->ops->outlet_close(cable->outlet);
-    if (cable->link)
-        cable->link->ops->link_close(cable->link);
-    cable->inlet = NULL;
-    cable->outlet = NULL;
-    cable->link = NULL;
-    cable->answered = cable->ending = cable->outgoing = false;
-    cable_carrier(cable, false);
-    if (cable->plan.server < cable->plan.peer_server)
-        cable_call_at(cable, clock_after(RETRY_NSEC));
-}
-
-void cable_condemn(struct cable *cable)
-{
-    if (!cable->line)
-        return;
-    cable_say(cable, "the other end says nonsense; cut");
-    cable_hang_up(cable, -EPROTO);
-    cable->ending = true;
-    if (!cable->carrier)
-        cable_end(cable);
-}
-
 static void cable_rise(struct cable *cable)
 {
     if (!cable->answered || !cable->inlet || cable->carrier)
         return;
-    cable_call_at(cable, FAR);
+    cable_call_at(cable, CABLE_FAR);
     cable_carrier(cable, true);
 }
 
@@ -194,7 +120,7 @@ static void cable_call(struct cable *cable)
 static void cable_retry(void *owner)
 {
     struct cable *cable = owner;
-    cable_call_at(cable, FAR);
+    cable_call_at(cable, CABLE_FAR);
     if (!cable->line && !cable->ending)
         cable_call(cable);
 }
@@ -466,7 +392,7 @@ int cables_add(struct cables *cables, const struct cable_plan *plan, struct port
     cable->plan = *plan;
     cable->retry = (struct poller_timer){.fired = cable_retry, .owner = cable};
     assert(cable->home);
-    int result = poller_set(cables->config.poller, &cable->retry, FAR);
+    int result = poller_set(cables->config.poller, &cable->retry, CABLE_FAR);
     if (result) {
         free(cable->loans);
         free(cable);
@@ -475,14 +401,6 @@ int cables_add(struct cables *cables, const struct cable_plan *plan, struct port
     list_append(&cables->all, &cable->node);
     *port = &cable->port;
     return 0;
-}
-
-void cable_remove(struct cable *cable)
-{
-    cable->carrier = false; /* nobody is told */
-    cable_end(cable);
-    poller_unset(cable->cables->config.poller, &cable->retry);
-    list_remove(&cable->node);
 }
 
 void cables_call(struct cables *cables)

@@ -1,9 +1,12 @@
 #pragma once
 /* host_impl: the nodes of one process, for the files of this folder.
  *
+ *   host_env.c   the world as a node sees it while it is stepped
  *   host.c       the nodes and their ports: beginning, what happens to them, end
- *   host_pass.c  the pass: who has something is stepped; the world as a node sees it meanwhile
+ *   host_pass.c  the pass: a node that has something to do is stepped
  *   host_wait.c  the loop, and how it waits between passes
+ *
+ * Each file calls only files above it in this list.
  *
  * A node is stepped when it is in the ready queue, which it enters when something came for it, when
  * a port that was busy is so no longer, when its timer is due, when a request came, and when its
@@ -61,13 +64,15 @@ struct host {
     bool eager;       /* somebody may answer soon: do not sleep yet */
 };
 
+/* host_env.c: what a node may ask of its env. */
+extern const struct env_ops host_ops;
+
 /* host.c: a machine is told its place, or what is wrong with its cables. */
 void host_seated(struct host *host, struct host_node *node, node_id vertex,
                  const struct seating *seating);
 
-/* host_pass.c: what a node may ask of its env, and one look ... */
-extern const struct env_ops host_ops;
-bool host_look(struct host *host); /* ... at all but a wire that moves nothing by itself */
+/* host_pass.c: one look at all but a wire that moves nothing by itself. */
+bool host_look(struct host *host);
 
 static inline void node_ready(struct host_node *node)
 {

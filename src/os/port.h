@@ -1,6 +1,7 @@
 #pragma once
 /* port: a node's end of a link in a real process. One interface: cables to other processes (shm and
- * udp, cable.c) and links within one (inside.c) implement it; later raw Ethernet and libfabric.
+ * udp, cable_port.c) and links within one (inside.c) implement it; later raw Ethernet and libfabric
+ * will.
  *
  * Called by the one thread that steps the nodes. Nothing waits.
  *
