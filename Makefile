@@ -18,7 +18,7 @@ test: ## what ./test does
 test-verbs: ## over the verbs provider, on software RDMA in a virtual machine
 	@./test --suite verbs --verbose
 
-check: ## everything a change must pass; its phases by name: lint gcc clang tidy cppcheck sanitize threads
+check: ## everything a change must pass; its phases by name: lint gcc clang tidy cppcheck sanitize threads coverage
 	@tools/check
 
 lint gcc clang tidy cppcheck sanitize threads:
@@ -30,7 +30,7 @@ format: ## let clang-format decide
 coverage: ## lines of the layers below the command line that the tests reach
 	@tools/check coverage
 
-fuzz: ## every decoder's fuzzer for FUZZ_SECONDS (20) each
+fuzz: ## every fuzz target for FUZZ_SECONDS (20) each; all of them, also after a find
 	@tools/fuzz $(FUZZ_SECONDS)
 
 bench: ## the benchmarks, with their peers

@@ -193,6 +193,38 @@ class Summary(unittest.TestCase):
                               "failed: s 3 - c\n    # 1 != 2\nfailed: s 4 - d\n1 passed, 3 failed\n")
 
 
+class Fuzz(unittest.TestCase):
+    """The list of targets, their sources and their corpora belong together."""
+
+    def listed(self, files):
+        with tempfile.TemporaryDirectory() as root:
+            for name in {"tools/fuzz", *files}:
+                path = pathlib.Path(root, "tests/fuzz" if name != "tools/fuzz" else "", name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text("")
+            pathlib.Path(root, "tools/fuzz").write_text((TOOLS / "fuzz").read_text())
+            pathlib.Path(root, "tests/fuzz/meson.build").write_text("foreach name : [\n  'a',\n  'b_c',\n]\n")
+            done = subprocess.run(["sh", f"{root}/tools/fuzz", "--list"], capture_output=True, text=True)
+            return done.returncode, done.stdout + done.stderr
+
+    def test_whole_targets_are_listed(self):
+        whole = ["fuzz_a.c", "corpus/a/x", "fuzz_b_c.c", "corpus/b_c/x"]
+        self.assertEqual(self.listed(whole), (0, "a\nb_c\n"))
+        done = subprocess.run([TOOLS / "fuzz", "--list"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_what_lacks_a_part_is_found(self):
+        whole = ["fuzz_a.c", "corpus/a/x", "fuzz_b_c.c", "corpus/b_c/x"]
+        for missing in whole:
+            code, out = self.listed([name for name in whole if name != missing])
+            self.assertEqual(code, 1, missing)
+            self.assertIn(missing.removesuffix("/x"), out)
+        for surplus in ("fuzz_d.c", "corpus/d/x"):
+            code, out = self.listed([*whole, surplus])
+            self.assertEqual(code, 1, surplus)
+            self.assertIn(surplus.removesuffix("/x"), out)
+
+
 class Hiccups(unittest.TestCase):
     def test_processes_below_stop_and_go_on(self):
         work = "import time\nfor i in range(300): time.sleep(0.001)"
