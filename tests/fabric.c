@@ -87,13 +87,8 @@ static void frames_send(struct side *side, bool spin)
         pattern_fill(body, size, i);
         size_t cut = size / 3;
         struct iovec pieces[3] = {{body, cut}, {body + cut, 0}, {body + cut, size - cut}};
-        struct frame_head head = {.group = i,
-                                  .token = ~i,
-                                  .kind = 7,
-                                  .short_count = 3,
-                                  .long_count = 2,
-                                  .return_count = 1,
-                                  .reserved = {4, 5, 6}};
+        struct frame_head head = {
+            .user = i, .token = ~i, .kind = 7, .user_bytes = {3, 2, 1, 4, 5, 6}};
         MUST(side_push(side, &head, pieces, 3, spin) == 0);
     }
 }
@@ -107,13 +102,12 @@ static void frames_receive(struct side *side, bool spin)
     for (uint64_t i = 0; i < FRAME_COUNT; i++) {
         struct frame frame;
         MUST(side_pull(side, &frame, spin) == 0);
-        MUST(frame.head.group == i && frame.head.token == ~i && frame.head.kind == 7);
-        MUST(frame.head.short_count == 3 && frame.head.long_count == 2);
-        MUST(frame.head.return_count == 1 && frame.head.reserved[2] == 6);
+        MUST(frame.head.user == i && frame.head.token == ~i && frame.head.kind == 7);
+        MUST(memcmp(frame.head.user_bytes, (uint8_t[]){3, 2, 1, 4, 5, 6}, 6) == 0);
         held[held_count++] = frame;
         while (held_count && (held_count == HOLD_MAX || rng_below(&rng, 3) == 0)) {
             unsigned which = (unsigned)rng_below(&rng, held_count);
-            MUST(pattern_is(held[which].body, held[which].size, held[which].head.group));
+            MUST(pattern_is(held[which].body, held[which].size, held[which].head.user));
             side_release(side, &held[which]);
             held[which] = held[--held_count];
         }

@@ -379,7 +379,7 @@ static void frames_of_every_kind(void)
     static struct message_table table;
     uint8_t bytes[256 * (2 + 33 + 32)];
     while (evil_goes_on()) {
-        struct frame_head head = {
+        struct message_head head = {
             .kind = (uint16_t)(below(20) ? FRAME_MESSAGE : below(4)),
             .token = below(3) ? below(50) : rng_next(&self.rng),
             .group = some_number(),
@@ -404,7 +404,8 @@ static void frames_of_every_kind(void)
         if (below(200) == 0)
             shorts = below(100);
         struct iovec pieces[2] = {{bytes, described}, {body, shorts}};
-        if (ring_push(&evil.outlet->ring, &head, pieces, 2) == -EAGAIN)
+        struct frame_head frame = message_head_write(&head);
+        if (ring_push(&evil.outlet->ring, &frame, pieces, 2) == -EAGAIN)
             usleep(100);
         if (below(100) == 0)
             scribble(evil.outlet->ring.area, evil.outlet->ring.area_size);
@@ -574,14 +575,15 @@ static void slabs_that_are_none(void)
         (void)!lifeline_send(evil.peer->line, &control);
         (void)!ftruncate(fd, 0);
         close(fd);
-        struct frame_head head = {.kind = FRAME_MESSAGE, .long_count = 1, .token = 1};
+        struct message_head head = {.kind = FRAME_MESSAGE, .long_count = 1, .token = 1};
         struct message_table table;
         uint8_t bytes[MESSAGE_TABLE_MAX];
         uint64_t length = below(9000);
         table.items[0] = (struct message_item){
             .way = ITEM_PULL, .size = length, .memory = {below(50), below(9000), length}};
         struct iovec piece = {bytes, message_table_write(&head, &table, bytes)};
-        (void)!ring_push(&evil.outlet->ring, &head, &piece, 1);
+        struct frame_head frame = message_head_write(&head);
+        (void)!ring_push(&evil.outlet->ring, &frame, &piece, 1);
         evil_ring();
     }
 }

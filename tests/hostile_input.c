@@ -302,13 +302,14 @@ static void change_after_the_check(void)
     struct ring_sender *ring = ring_of(&pair);
     uint8_t *slot = (uint8_t *)ring->slots + ((ring->tail - 1) & ring->slot_mask) * SLOT_SIZE;
     memset(slot + SLOT_BODY, 0xff, RING_INLINE_MAX);
-    struct frame_head head = {.kind = FRAME_MESSAGE, .long_count = 64, .token = 99};
+    struct message_head head = {.kind = FRAME_MESSAGE, .long_count = 64, .token = 99};
     struct message_table table;
     uint8_t bytes[MESSAGE_TABLE_MAX];
     for (unsigned i = 0; i < 64; i++)
         table.items[i] = (struct message_item){.way = ITEM_RETURNED, .size = i, .number = i};
     struct iovec piece = {bytes, message_table_write(&head, &table, bytes)};
-    insist(ring_push(ring, &head, &piece, 1) == 0);
+    struct frame_head frame = message_head_write(&head);
+    insist(ring_push(ring, &frame, &piece, 1) == 0);
 
     insist(ripc_receive(pair.server, &message, 1, scene_deadline()) == 1);
     insist(message.long_count == 64);

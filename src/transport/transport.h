@@ -37,15 +37,13 @@
 #define FRAME_BODY_MAX 8940   /* a node's largest packet, in one jumbo Ethernet frame */
 #define FRAME_LAZY     0x8000 /* in a head's kind: no sleeping receiver need be woken for it */
 
-/* What a frame says of itself; the transport carries it without a look, but for FRAME_LAZY. */
+/* In front of a frame's body. The transport looks at `token` and at FRAME_LAZY; the rest is of the
+ * layer above, and travels as it is. */
 struct frame_head {
-    uint64_t group; /* 0, or the group it was sent to */
-    uint64_t token; /* of an operation that wants an acknowledgement, or the kind's own */
+    uint64_t user;  /* a number; between hosts in network order, as the token and the kind */
+    uint64_t token; /* 0, or by which acknowledge() names the frame to its sender */
     uint16_t kind;
-    uint8_t short_count;
-    uint8_t long_count;
-    uint8_t return_count;
-    uint8_t reserved[3];
+    uint8_t user_bytes[6];
 };
 static_assert(sizeof(struct frame_head) == 24, "it is copied as it is");
 

@@ -14,7 +14,7 @@ static bool memory_equal(const struct remote_memory *one, const struct remote_me
     return one->key == other->key && one->address == other->address && one->size == other->size;
 }
 
-static void check_same(const struct frame_head *head, const struct message_table *one,
+static void check_same(const struct message_head *head, const struct message_table *one,
                        const struct message_table *other)
 {
     for (unsigned i = 0; i < head->long_count; i++) {
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint64_t token, value;
     if (size < 3 || size > 3 + FRAME_BODY_MAX)
         return 0;
-    struct frame_head head = {
+    struct message_head head = {
         .short_count = data[0], .long_count = data[1], .return_count = data[2]};
     data += 3;
     size -= 3;

@@ -219,17 +219,17 @@ static void arrival_release(struct arrival *arrival, const struct frame *frame)
     arrival->inlet->ops->release(arrival->inlet, frame);
 }
 
-static void arrival_fill(struct arrival *arrival, const struct frame *frame,
-                         struct ripc_message *out)
+static void arrival_fill(struct arrival *arrival, const struct message_head *head,
+                         const struct frame *frame, struct ripc_message *out)
 {
     *out = (struct ripc_message){
         .from = arrival->from,
-        .to = frame->head.group ? frame->head.group : arrival->service->id,
+        .to = head->group ? head->group : arrival->service->id,
         .data = frame->body,
         .size = frame->size,
-        .short_count = frame->head.short_count,
-        .long_count = frame->head.long_count,
-        .return_count = frame->head.return_count,
+        .short_count = head->short_count,
+        .long_count = head->long_count,
+        .return_count = head->return_count,
         .internal = {arrival, (void *)frame->body, NULL},
         .cookie = frame->cookie,
     };
@@ -237,12 +237,12 @@ static void arrival_fill(struct arrival *arrival, const struct frame *frame,
 
 /* A frame with a table. 1 taken, 0 dropped, -EAGAIN its items are on their
  * way, -EPROTO nonsense. */
-static int arrival_take_table(struct arrival *arrival, const struct frame *frame,
-                              struct ripc_message *out)
+static int arrival_take_table(struct arrival *arrival, const struct message_head *head,
+                              const struct frame *frame, struct ripc_message *out)
 {
     struct message_table table;
     struct incoming *incoming = arrival->incoming;
-    int offset = message_table_read(&frame->head, frame->body, frame->size, &table);
+    int offset = message_table_read(head, frame->body, frame->size, &table);
     if (offset < 0) {
         /* Good when its items were asked for, and changed since: nobody's now. */
         arrival->incoming = NULL;
@@ -250,24 +250,24 @@ static int arrival_take_table(struct arrival *arrival, const struct frame *frame
             incoming_release(incoming);
         return offset;
     }
-    if (!incoming && frame->head.long_count) {
-        bool canceled = frame->head.token && id_map_take(&arrival->canceled, frame->head.token);
-        arrival->token_last = frame->head.token ? frame->head.token : arrival->token_last;
-        incoming = canceled ? NULL : incoming_new(arrival, &frame->head, &table);
+    if (!incoming && head->long_count) {
+        bool canceled = head->token && id_map_take(&arrival->canceled, head->token);
+        arrival->token_last = head->token ? head->token : arrival->token_last;
+        incoming = canceled ? NULL : incoming_new(arrival, head, &table);
         arrival->incoming = incoming;
         if (!incoming) {
-            offers_return(arrival->service, arrival->peer, &table, frame->head.long_count);
-            if (frame->head.token)
-                arrival->inlet->ops->acknowledge(arrival->inlet, frame->head.token,
+            offers_return(arrival->service, arrival->peer, &table, head->long_count);
+            if (head->token)
+                arrival->inlet->ops->acknowledge(arrival->inlet, head->token,
                                                  canceled ? -ECANCELED : -ENOMEM);
             return 0;
         }
     }
     if (incoming && !incoming_is_ready(incoming))
         return -EAGAIN;
-    if (frame->head.return_count)
-        their_offers_keep(arrival->service, arrival, table.offers, frame->head.return_count);
-    arrival_fill(arrival, frame, out);
+    if (head->return_count)
+        their_offers_keep(arrival->service, arrival, table.offers, head->return_count);
+    arrival_fill(arrival, head, frame, out);
     out->data = frame->body + offset;
     out->size = frame->size - (uint32_t)offset;
     out->longs = incoming ? incoming->items : NULL;
@@ -278,9 +278,10 @@ static int arrival_take_table(struct arrival *arrival, const struct frame *frame
     return 1;
 }
 
-static int arrival_take_other(struct arrival *arrival, const struct frame *frame)
+static int arrival_take_other(struct arrival *arrival, const struct message_head *head,
+                              const struct frame *frame)
 {
-    if (frame->head.kind != FRAME_NOTIFY || !arrival->service->hidden)
+    if (head->kind != FRAME_NOTIFY || !arrival->service->hidden)
         return -EPROTO;
     return notice_arrived(arrival->service->ripc, frame->body, frame->size);
 }
@@ -305,13 +306,14 @@ static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, 
         if (arrival->next == arrival->count && !arrival_refill(arrival))
             break;
         const struct frame *frame = &arrival->frames[arrival->next];
+        const struct message_head head = message_head_read(&frame->head);
         int result = 1;
-        if (frame->head.kind == FRAME_MESSAGE && message_is_plain(&frame->head))
-            arrival_fill(arrival, frame, &out[taken]);
-        else if (frame->head.kind == FRAME_MESSAGE)
-            result = arrival_take_table(arrival, frame, &out[taken]);
+        if (head.kind == FRAME_MESSAGE && message_is_plain(&head))
+            arrival_fill(arrival, &head, frame, &out[taken]);
+        else if (head.kind == FRAME_MESSAGE)
+            result = arrival_take_table(arrival, &head, frame, &out[taken]);
         else
-            result = arrival_take_other(arrival, frame);
+            result = arrival_take_other(arrival, &head, frame);
         if (result == -EAGAIN)
             break;
         arrival->next++;

@@ -224,7 +224,7 @@ static int item_place(struct incoming_item *item, const struct message_item *wir
     return 0;
 }
 
-struct incoming *incoming_new(struct arrival *arrival, const struct frame_head *head,
+struct incoming *incoming_new(struct arrival *arrival, const struct message_head *head,
                               const struct message_table *table)
 {
     unsigned count = head->long_count;

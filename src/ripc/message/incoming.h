@@ -41,7 +41,7 @@ struct incoming {
 
 /* Begins to fetch everything that has somewhere to go. NULL without memory;
  * -EPROTO is told by the arrival's peer being condemned. */
-struct incoming *incoming_new(struct arrival *arrival, const struct frame_head *head,
+struct incoming *incoming_new(struct arrival *arrival, const struct message_head *head,
                               const struct message_table *table);
 
 /* Is everything settled or pending, so that the program can have it? */

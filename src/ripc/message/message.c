@@ -44,7 +44,7 @@ static bool item_read(struct reader *in, struct message_item *item)
     return way == ITEM_RETURNED;
 }
 
-size_t message_table_write(const struct frame_head *head, const struct message_table *table,
+size_t message_table_write(const struct message_head *head, const struct message_table *table,
                            uint8_t out[MESSAGE_TABLE_MAX])
 {
     if (message_is_plain(head))
@@ -62,7 +62,7 @@ size_t message_table_write(const struct frame_head *head, const struct message_t
     return MESSAGE_TABLE_MAX - writer.left;
 }
 
-int message_table_read(const struct frame_head *head, const uint8_t *body, size_t size,
+int message_table_read(const struct message_head *head, const uint8_t *body, size_t size,
                        struct message_table *table)
 {
     if (head->short_count > MESSAGE_COUNT_MAX || head->long_count > MESSAGE_COUNT_MAX ||

@@ -43,14 +43,47 @@ struct message_table {
     struct message_offer offers[MESSAGE_COUNT_MAX];
 };
 
+/* What ripc says in the head of a frame. */
+struct message_head {
+    uint64_t group; /* 0, or the group it was sent to */
+    uint64_t token; /* 0, or of an operation that wants an acknowledgement */
+    uint16_t kind;  /* enum frame_kind, or what a peer wrote */
+    uint8_t short_count;
+    uint8_t long_count;
+    uint8_t return_count;
+};
+
+static inline struct frame_head message_head_write(const struct message_head *head)
+{
+    return (struct frame_head){
+        .user = head->group,
+        .token = head->token,
+        .kind = head->kind,
+        .user_bytes = {head->short_count, head->long_count, head->return_count},
+    };
+}
+
+/* Of a peer's frame: the counts are checked by message_table_read, the kind by the caller. */
+static inline struct message_head message_head_read(const struct frame_head *head)
+{
+    return (struct message_head){
+        .group = head->user,
+        .token = head->token,
+        .kind = head->kind,
+        .short_count = head->user_bytes[0],
+        .long_count = head->user_bytes[1],
+        .return_count = head->user_bytes[2],
+    };
+}
+
 /* Is the frame its only short item? */
-static inline bool message_is_plain(const struct frame_head *head)
+static inline bool message_is_plain(const struct message_head *head)
 {
     return head->short_count == 1 && !head->long_count && !head->return_count;
 }
 
 /* How large the table is that the head's counts ask for. */
-static inline size_t message_table_size(const struct frame_head *head)
+static inline size_t message_table_size(const struct message_head *head)
 {
     return message_is_plain(head)
                ? 0
@@ -58,12 +91,12 @@ static inline size_t message_table_size(const struct frame_head *head)
 }
 
 /* Writes the table that the head's counts ask for. Returns its size. */
-size_t message_table_write(const struct frame_head *head, const struct message_table *table,
+size_t message_table_write(const struct message_head *head, const struct message_table *table,
                            uint8_t out[MESSAGE_TABLE_MAX]);
 
 /* Reads it from a body that a peer wrote. Returns its size (where the short
  * items begin), or -EPROTO if the counts, the sizes and the body do not agree. */
-int message_table_read(const struct frame_head *head, const uint8_t *body, size_t size,
+int message_table_read(const struct message_head *head, const uint8_t *body, size_t size,
                        struct message_table *table);
 
 /* A notification's body. */

@@ -9,7 +9,7 @@
 
 static void what_is_written_is_read(void **state)
 {
-    struct frame_head head = {.short_count = 2, .long_count = 2, .return_count = 1};
+    struct message_head head = {.short_count = 2, .long_count = 2, .return_count = 1};
     struct message_table table = {
         .short_sizes = {3, 0},
         .items = {{ITEM_PULL, 500, 0, {11, 12, 500}}, {ITEM_RETURNED, 600, 99, {0}}},
@@ -36,7 +36,7 @@ static void what_is_written_is_read(void **state)
 
 static void a_plain_frame_is_its_item(void **state)
 {
-    struct frame_head head = {.short_count = 1};
+    struct message_head head = {.short_count = 1};
     struct message_table table = {0};
     uint8_t body[MESSAGE_TABLE_MAX];
     assert_int_equal(message_table_write(&head, &table, body), 0);
@@ -55,7 +55,7 @@ static void no_bytes_lead_out_of_bounds(void **state)
         uint8_t *body = malloc(size + 1);
         for (size_t i = 0; i < size; i++)
             body[i] = (uint8_t)rng_next(&rng);
-        struct frame_head head = {
+        struct message_head head = {
             .short_count = (uint8_t)rng_below(&rng, 80),
             .long_count = (uint8_t)rng_below(&rng, 4),
             .return_count = (uint8_t)rng_below(&rng, 4),

@@ -264,7 +264,7 @@ struct notifying {
 
 static int notify_look(void *argument)
 {
-    static const struct frame_head head = {.kind = FRAME_NOTIFY};
+    const struct frame_head head = message_head_write(&(struct message_head){.kind = FRAME_NOTIFY});
     struct notifying *notifying = argument;
     struct remote *remote = notifying->remote;
     struct iovec piece = {notifying->body, sizeof notifying->body};

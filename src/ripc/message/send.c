@@ -22,7 +22,7 @@ struct sending {
     struct remote *starved; /* the last that could not take it yet */
     struct list filled;     /* return buffers (struct their_offer) that hold items of it */
     struct message_table table;
-    struct frame_head head;
+    struct message_head head;
     uint8_t bytes[MESSAGE_TABLE_MAX];
     int64_t result;
 };
@@ -42,7 +42,7 @@ static int send_check(const struct ripc_send *send, size_t *short_size)
             return -EMSGSIZE;
         *short_size += send->shorts[i].iov_len;
     }
-    struct frame_head head = {
+    struct message_head head = {
         .short_count = (uint8_t)send->short_count,
         .long_count = (uint8_t)send->long_count,
         .return_count = (uint8_t)send->return_count,
@@ -174,7 +174,8 @@ static int send_push(struct sending *sending, struct remote *remote)
         pieces[count++] = (struct iovec){sending->bytes, table_size};
     for (unsigned i = 0; i < send->short_count; i++)
         pieces[count++] = send->shorts[i];
-    return remote->outlet->ops->push(remote->outlet, &sending->head, pieces, count);
+    struct frame_head head = message_head_write(&sending->head);
+    return remote->outlet->ops->push(remote->outlet, &head, pieces, count);
 }
 
 static bool send_has_pull(const struct sending *sending)
@@ -387,7 +388,7 @@ int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *
     int result = send_check(send, &sending.short_size);
     if (result)
         return result;
-    sending.head = (struct frame_head){
+    sending.head = (struct message_head){
         .kind = FRAME_MESSAGE,
         .short_count = (uint8_t)send->short_count,
         .long_count = (uint8_t)send->long_count,
@@ -402,7 +403,8 @@ int64_t ripc_send_message(struct ripc_service *service, const struct ripc_send *
 int ripc_send(struct ripc_service *service, ripc_id to, const void *data, size_t size,
               int64_t deadline)
 {
-    static const struct frame_head plain = {.kind = FRAME_MESSAGE, .short_count = 1};
+    const struct frame_head plain =
+        message_head_write(&(struct message_head){.kind = FRAME_MESSAGE, .short_count = 1});
     struct ripc *ripc = service->ripc;
     struct iovec piece = {(void *)data, size};
     lock_take(&ripc->lock);

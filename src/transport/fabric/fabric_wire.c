@@ -51,26 +51,18 @@ void wire_read_ack(struct acknowledgement *ack, const uint8_t data[WIRE_ACK_SIZE
 void wire_write_head(const struct frame_head *head, uint8_t out[sizeof(struct frame_head)])
 {
     struct writer writer = writer_make(out, sizeof *head);
-    write_u64(&writer, head->group);
+    write_u64(&writer, head->user);
     write_u64(&writer, head->token);
     write_u16(&writer, head->kind);
-    write_u8(&writer, head->short_count);
-    write_u8(&writer, head->long_count);
-    write_u8(&writer, head->return_count);
-    for (unsigned i = 0; i < sizeof head->reserved; i++)
-        write_u8(&writer, head->reserved[i]);
+    write_bytes(&writer, head->user_bytes, sizeof head->user_bytes);
     assert(!writer.failed && !writer.left);
 }
 
 void wire_read_head(struct frame_head *head, const uint8_t data[sizeof(struct frame_head)])
 {
     struct reader in = reader_make(data, sizeof *head);
-    head->group = read_u64(&in);
+    head->user = read_u64(&in);
     head->token = read_u64(&in);
     head->kind = read_u16(&in);
-    head->short_count = read_u8(&in);
-    head->long_count = read_u8(&in);
-    head->return_count = read_u8(&in);
-    for (unsigned i = 0; i < sizeof head->reserved; i++)
-        head->reserved[i] = read_u8(&in);
+    read_copy(&in, head->user_bytes, sizeof head->user_bytes);
 }

@@ -84,7 +84,7 @@ static bool pause_turn(struct stream *stream, unsigned *turns)
 static const char *frame_wrong(const struct frame *frame, uint64_t sequence)
 {
     unsigned count = words_of(sequence);
-    if (frame->head.group != sequence)
+    if (frame->head.user != sequence)
         return "order";
     if (frame->size != count * sizeof(uint64_t))
         return "size";
@@ -155,7 +155,7 @@ static void two_threads_lose_and_mix_up_nothing(void **state)
         for (unsigned i = 0; i < count; i++)
             body[i] = word(sequence, i);
         const struct frame_head head = {
-            .group = sequence,
+            .user = sequence,
             .token = sequence % TOKEN_PER ? 0 : sequence / TOKEN_PER + 1,
         };
         const struct iovec piece = {.iov_base = body, .iov_len = count * sizeof *body};

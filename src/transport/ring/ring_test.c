@@ -47,7 +47,7 @@ static int push(struct pair *pair, uint64_t sequence, size_t size, uint64_t toke
     uint8_t body[FRAME_BODY_MAX + 64];
     for (size_t i = 0; i < size && i < sizeof body; i++)
         body[i] = pattern(sequence, i);
-    struct frame_head head = {.group = sequence, .token = token, .kind = 7, .long_count = 3};
+    struct frame_head head = {.user = sequence, .token = token, .kind = 7, .user_bytes = {1, 3}};
     const struct iovec pieces[] = {
         {.iov_base = body, .iov_len = size / 3},
         {.iov_base = NULL, .iov_len = 0},
@@ -64,9 +64,9 @@ static int pull(struct pair *pair, struct frame *frames, unsigned max)
 
 static void check_frame(const struct frame *frame, uint64_t sequence, size_t size)
 {
-    assert_int_equal(frame->head.group, sequence);
+    assert_int_equal(frame->head.user, sequence);
     assert_int_equal(frame->head.kind, 7);
-    assert_int_equal(frame->head.long_count, 3);
+    assert_int_equal(frame->head.user_bytes[1], 3);
     assert_int_equal(frame->size, size);
     for (size_t i = 0; i < size; i++)
         if (frame->body[i] != pattern(sequence, i))

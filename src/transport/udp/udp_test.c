@@ -171,7 +171,7 @@ static int push_number(struct pair *pair, uint64_t number, size_t size)
 {
     static const uint8_t zeros[FRAME_BODY_MAX + 1];
     struct frame_head head = {
-        .group = ~number, .token = number, .kind = (uint16_t)number, .long_count = 7};
+        .user = ~number, .token = number, .kind = (uint16_t)number, .user_bytes = {1, 7}};
     struct iovec pieces[2] = {{&number, sizeof number}, {(void *)zeros, size - sizeof number}};
     return OPS->pipes->push(pair->outlet, &head, pieces, 2);
 }
@@ -182,9 +182,9 @@ static uint64_t frame_number(const struct frame *frame)
     assert_true(frame->size >= sizeof number);
     memcpy(&number, frame->body, sizeof number);
     assert_int_equal(frame->head.token, number);
-    assert_int_equal(frame->head.group, ~number);
+    assert_int_equal(frame->head.user, ~number);
     assert_int_equal(frame->head.kind, (uint16_t)number);
-    assert_int_equal(frame->head.long_count, 7);
+    assert_int_equal(frame->head.user_bytes[1], 7);
     return number;
 }
 

@@ -15,13 +15,10 @@ static void frame_write(const struct udp_frame *frame, struct writer *out)
     const struct frame_head *head = &frame->head;
     write_u64(out, frame->sequence);
     write_u64(out, frame->confirmed);
-    write_u64(out, head->group);
+    write_u64(out, head->user);
     write_u64(out, head->token);
     write_u16(out, head->kind);
-    write_u8(out, head->short_count);
-    write_u8(out, head->long_count);
-    write_u8(out, head->return_count);
-    write_bytes(out, head->reserved, sizeof head->reserved);
+    write_bytes(out, head->user_bytes, sizeof head->user_bytes);
 }
 
 static void frame_read(struct udp_frame *frame, struct reader *in)
@@ -29,13 +26,10 @@ static void frame_read(struct udp_frame *frame, struct reader *in)
     struct frame_head *head = &frame->head;
     frame->sequence = read_u64(in);
     frame->confirmed = read_u64(in);
-    head->group = read_u64(in);
+    head->user = read_u64(in);
     head->token = read_u64(in);
     head->kind = read_u16(in);
-    head->short_count = read_u8(in);
-    head->long_count = read_u8(in);
-    head->return_count = read_u8(in);
-    read_copy(in, head->reserved, sizeof head->reserved);
+    read_copy(in, head->user_bytes, sizeof head->user_bytes);
     if (in->left > FRAME_BODY_MAX)
         in->failed = true;
     frame->size = (uint32_t)in->left;
