@@ -28,6 +28,8 @@
 #include "base/rng.h"
 #include "process.h"
 #include "ripc/core/remote.h"
+#include "ripc/message/arrival.h"
+#include "ripc/message/message.h"
 #include "transport/shm/shm_impl.h"
 
 #define VICTIM_ID       1

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 
 #include "ripc/core/remote.h"
+#include "ripc/message/arrival.h"
+#include "ripc/message/message.h"
 #include "ripc/scene.h"
 #include "transport/shm/shm_impl.h"
 

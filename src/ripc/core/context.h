@@ -13,6 +13,7 @@
 
 #include "base/id_map.h"
 #include "base/list.h"
+#include "ripc/core/events.h"
 #include "ripc/names/names.h"
 #include "ripc/pool/pool.h"
 #include "ripc/pool/window.h"
@@ -28,6 +29,7 @@
 
 struct ripc {
     struct lock lock;
+    const struct events *events; /* who hears of what; constant */
     struct poller *poller;
     struct lifelines *lines;
     struct names *names;
@@ -74,6 +76,9 @@ struct ripc {
     nsec yield;
     struct ripc_stats stats;
 };
+
+/* Closes the regions of memory that goes. */
+extern const struct pool_events context_pool_events;
 
 /* The region of the transport for memory that lies in the extent; made when
  * first asked for. Negative errno. */

@@ -6,13 +6,6 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
-#include "ripc/core/remote.h"
-#include "ripc/core/service.h"
-#include "ripc/memory/access.h"
-#include "ripc/memory/grant.h"
-#include "ripc/message/incoming.h"
-#include "ripc/message/offer.h"
-#include "ripc/message/operation.h"
 
 #define HEAR_OUT_TURNS 64 /* more than a window of frames; others may send meanwhile */
 
@@ -38,7 +31,7 @@ static void peer_free(struct peer *peer)
             peer->links[i]->ops->link_close(peer->links[i]);
             context_count_link(peer->ripc, i, -1);
         }
-    grants_forget(peer);
+    events_emit(peer->ripc, peer_freed, peer);
     list_remove(&peer->node);
     free(peer);
 }
@@ -47,7 +40,7 @@ void peer_settle(struct peer *peer)
 {
     if (peer->state != PEER_DEAD || !list_is_empty(&peer->arrivals))
         return;
-    offers_forget(peer); /* not before: its last message may have filled one */
+    events_emit(peer->ripc, peer_drained, peer);
     if (list_is_empty(&peer->remotes) && !peer->users)
         peer_free(peer);
 }
@@ -208,8 +201,7 @@ static int peer_to_links(struct peer *peer, struct control *control)
     return -EPROTO;
 }
 
-/* The peer has said its last word, and what it sent before may wait to be looked at. */
-static void peer_hear_out(struct peer *peer)
+void peer_hear_out(struct peer *peer)
 {
     for (unsigned i = 0; i < peer->ripc->transport_count; i++) {
         struct transport *transport = peer->ripc->transports[i];
@@ -219,53 +211,11 @@ static void peer_hear_out(struct peer *peer)
     }
 }
 
-static int peer_obey(struct peer *peer, struct control_words *words)
+static void peer_obey(struct peer *peer, struct control_words *words)
 {
-    switch (words->kind) {
-    case CONTROL_OPEN:
-        arrival_open(peer, words);
-        return 0;
-    case CONTROL_ANSWER:
-        remote_answer(peer, words);
-        return 0;
-    case CONTROL_CLOSE:
-        peer_hear_out(peer);
-        arrival_end(peer, words->pipe);
-        return 0;
-    case CONTROL_GONE:
-        remote_gone(peer, words->pipe, words->status ? words->status : -EPIPE);
-        return 0;
-    case CONTROL_CANCEL:
-        arrival_cancel(peer, words->pipe, words->number);
-        return 0;
-    case CONTROL_WITHDRAW:
-        their_offer_withdraw(peer, words);
-        return 0;
-    case CONTROL_WITHDRAWN:
-        offer_withdrawn(peer, words);
-        return 0;
-    case CONTROL_GRANT_ASK:
-        grant_asked(peer, words);
-        return 0;
-    case CONTROL_GRANT_ANSWER:
-        grant_answered(peer, words);
-        return 0;
-    case CONTROL_GRANT_REVOKE:
-        grant_revoked_by_peer(peer, words);
-        return 0;
-    case CONTROL_GRANT_REVOKED:
-        grant_given_up(peer, words);
-        return 0;
-    case CONTROL_COPY:
-        operation_copy(peer, words);
-        return 0;
-    case CONTROL_COPIED:
-        incoming_copied(peer, words);
-        return 0;
-    case CONTROL_KIND_END:
-        break;
-    }
-    return -EPROTO;
+    events_control *handler = peer->ripc->events->control[words->kind];
+    assert(handler); /* control_read refuses kinds that there are not */
+    handler(peer, words);
 }
 
 static void peer_on_control(void *owner, struct lifeline *line, struct control *control)
@@ -279,7 +229,7 @@ static void peer_on_control(void *owner, struct lifeline *line, struct control *
         struct control_words words;
         result = control_read(control, &words);
         if (result == 0)
-            result = peer_obey(peer, &words);
+            peer_obey(peer, &words);
         parcel_fini(&words.parcel);
     }
     if (result == -EPROTO)
@@ -303,11 +253,8 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
             peer->links[i]->ops->link_lost(peer->links[i]);
     peer->line = NULL;
     names_forget(ripc->names, peer->place.context);
-    list_each(&peer->remotes, node)
-        remote_lost(container_of(node, struct remote, peer_node), was_up ? -EPIPE : reason);
-    arrivals_orphan(peer);
-    grants_forget(peer);
-    their_offers_forget(peer);
+    peer->reason = was_up ? -EPIPE : reason;
+    events_emit(ripc, peer_died, peer);
     peer->users--;
     peer_settle(peer);
     context_wake(ripc);

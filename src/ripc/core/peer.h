@@ -26,6 +26,7 @@ struct peer {
     struct list arrivals;                      /* pipes from it */
     unsigned arrival_count;
     bool condemned;
+    int reason;           /* once it is dead: what those who wait for it are told */
     unsigned offer_count; /* return buffers of it that we may fill */
     struct id_map grants; /* of it that we know, by key */
     uint32_t users;       /* transfers under way and calls that wait for it; keeps it after death */
@@ -51,6 +52,10 @@ void peer_condemn(struct peer *peer);
 /* Cuts the lifelines of all that the transport reaches or may come to: its links carry nothing any
  * more, and what peers know of it is no longer true. Those that are reached by others stay. */
 void peers_part(struct ripc *ripc, unsigned transport);
+
+/* Moves the transports along until all that the peer sent before its last word has been looked
+ * at. */
+void peer_hear_out(struct peer *peer);
 
 /* Frees it if it is dead and nothing of it is needed any more. */
 void peer_settle(struct peer *peer);

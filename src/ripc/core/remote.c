@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "ripc/message/offer.h"
-#include "ripc/message/operation.h"
 
 /* A name service that keeps silent of what it does not know speaks within this; and whoever begins
  * just now has so long. */
@@ -22,6 +20,8 @@
 #define REMOTE_FAILURES_MAX 3 /* ways tried in one go before the sender is told */
 #define REMOTE_CLAIMS_MAX   8
 #define REMOTE_ACKS         16
+
+static void remote_free(struct remote *remote);
 
 static bool remote_is_idle(const struct remote *remote, nsec now)
 {
@@ -242,12 +242,9 @@ static int remote_collect(struct remote *remote)
     int count;
     do {
         count = remote->outlet->ops->collect(remote->outlet, acks, REMOTE_ACKS);
-        for (int i = 0; i < count; i++) {
-            struct flight *flight = flight_find(remote, acks[i].token);
-            /* One we do not know was aborted here: late, not wrong. */
-            if (flight)
-                flight_land(flight, control_status(acks[i].status));
-        }
+        for (int i = 0; i < count; i++)
+            events_emit(remote->service->ripc, acknowledged, remote, acks[i].token,
+                        control_status(acks[i].status));
     } while (count == REMOTE_ACKS);
     return count;
 }
@@ -265,13 +262,19 @@ void remote_lost(struct remote *remote, int reason)
     }
     remote->link = NULL;
     remote->pipe = 0;
-    list_each(&remote->flights, node) flight_land(container_of(node, struct flight, node), reason);
+    events_emit(service->ripc, pipe_lost, remote, reason);
     remote->state = REMOTE_RESTING;
     remote->used_at = clock_now();
     remote->failures++;
     remote->failure = reason;
     remote_leave(remote);
     doorbell_ring(&service->bell);
+}
+
+void remotes_lost(struct peer *peer)
+{
+    list_each(&peer->remotes, node)
+        remote_lost(container_of(node, struct remote, peer_node), peer->reason);
 }
 
 struct remote *remote_of_pipe(struct peer *peer, uint64_t pipe)
@@ -314,11 +317,11 @@ void remote_answer(struct peer *peer, struct control_words *words)
     doorbell_ring(&remote->service->bell);
 }
 
-void remote_gone(struct peer *peer, uint64_t pipe, int reason)
+void remote_gone(struct peer *peer, struct control_words *words)
 {
-    struct remote *remote = remote_of_pipe(peer, pipe);
+    struct remote *remote = remote_of_pipe(peer, words->pipe);
     if (remote)
-        remote_lost(remote, reason);
+        remote_lost(remote, words->status ? words->status : -EPIPE);
 }
 
 void remotes_collect(struct ripc_service *service)
@@ -362,7 +365,7 @@ size_t remotes_owe(struct ripc_service *service)
     return owed;
 }
 
-void remote_free(struct remote *remote)
+static void remote_free(struct remote *remote)
 {
     struct ripc_service *service = remote->service;
     if (remote->state == REMOTE_OPEN) {
@@ -371,13 +374,23 @@ void remote_free(struct remote *remote)
         remote_lost(remote, -ECANCELED);
     }
     remote_leave(remote);
-    their_offers_drop(remote);
+    events_emit(service->ripc, remote_freed, remote);
     if (service->remote_last == remote)
         service->remote_last = NULL;
     if (remote->starved)
         service->starved--;
     id_map_take(&service->remotes, remote->id);
     free(remote);
+}
+
+void remotes_free(struct ripc_service *service)
+{
+    size_t cursor = 0;
+    struct remote *remote;
+    while ((remote = id_map_next(&service->remotes, &cursor))) {
+        remote_free(remote);
+        cursor = 0;
+    }
 }
 
 const char *ripc_transport(struct ripc_service *service, ripc_id to)

@@ -10,18 +10,10 @@
  * to RESTING by itself, so that the next send asks for the name again: that is
  * how a service that restarted or moved is found. */
 
+#include "ripc/core/peer.h"
 #include "ripc/core/service.h"
-#include "ripc/message/message.h"
 
 enum remote_state { REMOTE_RESTING, REMOTE_RESOLVING, REMOTE_CONNECTING, REMOTE_OPEN };
-
-/* A return buffer of the remote's, for our next long items to it. */
-struct their_offer {
-    struct list node;
-    struct peer *peer; /* whose link reaches it */
-    unsigned transport;
-    struct message_offer offer;
-};
 
 struct remote {
     struct ripc_service *service;
@@ -46,7 +38,7 @@ struct remote {
     nsec ask_until;
     unsigned failures;   /* ways that failed since the last success */
     int failure;         /* the last of them */
-    struct list flights; /* operations that wait for its acknowledgement */
+    struct list flights; /* struct flight: operations that wait for its acknowledgement */
     struct list offers;  /* struct their_offer */
 };
 
@@ -61,11 +53,12 @@ int remote_advance(struct remote *remote);
 /* The pipe is gone: acknowledgements that came are taken, the other operations
  * fail with `reason`, and the next send begins anew. */
 void remote_lost(struct remote *remote, int reason);
+void remotes_lost(struct peer *peer); /* all of a peer that died */
 
 /* The peer's answer to CONTROL_OPEN, and its CONTROL_GONE. */
 struct remote *remote_of_pipe(struct peer *peer, uint64_t pipe); /* NULL if there is none */
 void remote_answer(struct peer *peer, struct control_words *words);
-void remote_gone(struct peer *peer, uint64_t pipe, int reason);
+void remote_gone(struct peer *peer, struct control_words *words);
 
 /* Takes acknowledgements of all remotes; tells of credit where it was missed. */
 void remotes_collect(struct ripc_service *service);
@@ -74,4 +67,4 @@ void remotes_collect(struct ripc_service *service);
  * which their pipes are opened. */
 size_t remotes_owe(struct ripc_service *service);
 
-void remote_free(struct remote *remote);
+void remotes_free(struct ripc_service *service);

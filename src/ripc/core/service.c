@@ -5,12 +5,6 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "ripc/group/group.h"
-#include "ripc/group/watch.h"
-#include "ripc/memory/grant.h"
-#include "ripc/message/incoming.h"
-#include "ripc/message/offer.h"
-#include "ripc/message/operation.h"
 
 /* Name services that ask around have answered by then, whatever happens. */
 #define CLAIM_PATIENCE_NSEC (5 * NSEC_PER_SEC)
@@ -88,7 +82,7 @@ static void service_on_announced(void *owner, uint64_t id, uint64_t member, int 
     if (!service)
         return;
     if (id != member) {
-        group_announced(service, id, status);
+        events_emit(ripc, group_announced, service, id, status);
         return;
     }
     service->claim = status ? CLAIM_LOST : CLAIM_HELD;
@@ -102,8 +96,7 @@ static void service_on_found(void *owner, const struct claim *claim)
     size_t cursor = 0;
     struct ripc_service *service;
     while ((service = id_map_next(&ripc->services, &cursor))) {
-        group_changed(service, claim->id);
-        watch_found(service, claim);
+        events_emit(ripc, name_found, service, claim);
         /* Somebody may wait in a send for just this. */
         if (service->waiters)
             doorbell_ring(&service->bell);
@@ -115,10 +108,8 @@ static void service_on_gone(void *owner, const struct claim *claim)
     struct ripc *ripc = owner;
     size_t cursor = 0;
     struct ripc_service *service;
-    while ((service = id_map_next(&ripc->services, &cursor))) {
-        group_changed(service, claim->id);
-        watch_gone(service, claim);
-    }
+    while ((service = id_map_next(&ripc->services, &cursor)))
+        events_emit(ripc, name_gone, service, claim);
 }
 
 const struct names_events service_names_events = {
@@ -129,14 +120,21 @@ const struct names_events service_names_events = {
 
 /* ---- opening and closing ---- */
 
-static size_t service_owes(struct ripc *ripc, struct ripc_service *only)
+static size_t service_owes(struct ripc_service *service)
+{
+    const struct events *events = service->ripc->events;
+    size_t owed = 0;
+    for (unsigned i = 0; events->service_owes[i]; i++)
+        owed += events->service_owes[i](service);
+    return owed;
+}
+
+static size_t services_owe(struct ripc *ripc)
 {
     size_t cursor = 0, owed = 0;
     struct ripc_service *service;
-    if (only)
-        return remotes_owe(only) + arrivals_owe(only);
     while ((service = id_map_next(&ripc->services, &cursor)))
-        owed += remotes_owe(service) + arrivals_owe(service);
+        owed += service_owes(service);
     return owed;
 }
 
@@ -145,7 +143,7 @@ int service_drain(struct ripc *ripc, struct ripc_service *service, int64_t deadl
     size_t least = SIZE_MAX;
     nsec until = 0;
     for (;;) {
-        size_t owed = service_owes(ripc, service);
+        size_t owed = service ? service_owes(service) : services_owe(ripc);
         nsec now = clock_now();
         if (owed == 0)
             return 0;
@@ -168,61 +166,6 @@ static void service_free(struct ripc_service *service)
     free(service);
 }
 
-/* Memory that a transfer writes to cannot be given up before it ends; it ends
- * with the peer's death at the latest. */
-static void service_finish_incomings(struct arrival *arrival)
-{
-    struct ripc *ripc = arrival->service->ripc;
-    arrival->held++; /* so that it does not close under us */
-    while (!list_is_empty(&arrival->incomings)) {
-        list_each(&arrival->incomings, node)
-        {
-            struct incoming *incoming = container_of(node, struct incoming, node);
-            incoming_refuse(incoming, -EPIPE);
-            incoming_release(incoming);
-        }
-        if (list_is_empty(&arrival->incomings))
-            break;
-        waiting_progress(ripc);
-        waiting_pause(ripc);
-    }
-    arrival->held--;
-}
-
-static void service_close_arrivals(struct ripc_service *service)
-{
-    while (!list_is_empty(&service->arrivals)) {
-        struct arrival *arrival =
-            container_of(service->arrivals.next, struct arrival, service_node);
-        service_finish_incomings(arrival);
-        arrival->incoming = NULL;
-        if (!arrival->ended)
-            peer_say(arrival->peer, &(struct control_words){.kind = CONTROL_GONE,
-                                                            .pipe = arrival->pipe,
-                                                            .status = -EPIPE});
-        arrival_close(arrival);
-    }
-}
-
-/* Whatever was in flight completes, for those that look afterwards: nobody
- * does, since the service goes; but its memory is no longer in use. */
-static void service_close_remotes(struct ripc_service *service)
-{
-    size_t cursor = 0;
-    struct remote *remote;
-    while ((remote = id_map_next(&service->remotes, &cursor))) {
-        remote_free(remote);
-        cursor = 0;
-    }
-    struct operation *operation;
-    cursor = 0;
-    while ((operation = id_map_next(&service->operations, &cursor))) {
-        operation_abort(operation, -ECANCELED);
-        operation_free(operation);
-        cursor = 0;
-    }
-}
-
 static void service_dismantle(struct ripc_service *service)
 {
     struct ripc *ripc = service->ripc;
@@ -231,12 +174,7 @@ static void service_dismantle(struct ripc_service *service)
         doorbell_ring(&service->bell);
         waiting_pause(ripc);
     }
-    groups_leave(service);
-    service_close_remotes(service);
-    service_close_arrivals(service);
-    offers_drop(service);
-    grants_drop(ripc, service);
-    watches_drop(service);
+    events_emit(ripc, service_closed, service);
     struct list *node;
     while ((node = list_take(&service->events)))
         free(container_of(node, struct event, node));
@@ -255,7 +193,8 @@ void service_close(struct ripc_service *service)
     trace_event(ripc->trace, TRACE_UNBIND, id, 0, 0);
 }
 
-int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service **out)
+int service_open(struct ripc *ripc, ripc_id id, service_notified *notified,
+                 struct ripc_service **out)
 {
     if (id && id_map_get(&ripc->services, id))
         return -EADDRINUSE;
@@ -270,7 +209,7 @@ int service_open(struct ripc *ripc, ripc_id id, bool hidden, struct ripc_service
     service->ripc = ripc;
     service->id = id ? id : entropy_u64();
     service->incarnation = (uint64_t)clock_wall();
-    service->hidden = hidden;
+    service->notified = notified;
     service->loop_fd = -1;
     service->windows.pool = ripc->pool;
     list_init(&service->arrivals);
@@ -296,7 +235,7 @@ int ripc_bind(struct ripc *ripc, ripc_id id, uint32_t flags, struct ripc_service
         return -EINVAL;
     lock_take(&ripc->lock);
     lock_favour(&ripc->lock); /* who binds first sends and receives, mostly */
-    int result = service_open(ripc, id, false, service);
+    int result = service_open(ripc, id, NULL, service);
     lock_drop(&ripc->lock);
     return result;
 }

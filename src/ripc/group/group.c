@@ -60,9 +60,9 @@ struct group *group_find(struct ripc_service *service, ripc_id id)
     return group;
 }
 
-void group_changed(struct ripc_service *service, ripc_id id)
+void group_changed(struct ripc_service *service, const struct claim *claim)
 {
-    struct group *group = id_map_get(&service->groups, id);
+    struct group *group = id_map_get(&service->groups, claim->id);
     if (group)
         group->looked_at = 0;
 }

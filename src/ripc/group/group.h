@@ -22,8 +22,8 @@ struct group {
  * group. Asks the name services when it does not know. */
 struct group *group_find(struct ripc_service *service, ripc_id id);
 
-/* Something happened to a claim of that id. */
-void group_changed(struct ripc_service *service, ripc_id id);
+/* A claim, perhaps of the group's id, was found or is gone. */
+void group_changed(struct ripc_service *service, const struct claim *claim);
 void group_announced(struct ripc_service *service, ripc_id id, int status);
 
 void groups_leave(struct ripc_service *service);

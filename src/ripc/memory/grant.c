@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "ripc/memory/access.h"
 
 #define GRANT_HOLDERS_MAX 16 /* processes that have had the peer's id since it was given */
 
@@ -343,10 +342,10 @@ void grants_forget(struct peer *peer)
     cursor = 0;
     while ((given = id_map_next(&peer->ripc->ghosts, &cursor)))
         ghost_let_go(peer->ripc, given, peer);
-    access_forget(peer);
 }
 
-void grants_drop(struct ripc *ripc, struct ripc_service *service)
+/* Of one service, or (NULL) of all. */
+static void grants_drop_of(struct ripc *ripc, const struct ripc_service *service)
 {
     size_t cursor = 0;
     struct given *given;
@@ -357,8 +356,17 @@ void grants_drop(struct ripc *ripc, struct ripc_service *service)
         }
     if (ripc->grants.count == 0)
         id_map_fini(&ripc->grants);
-    if (!service)
-        ghosts_sweep(ripc, NSEC_NEVER);
+}
+
+void grants_drop(struct ripc_service *service)
+{
+    grants_drop_of(service->ripc, service);
+}
+
+void grants_drop_all(struct ripc *ripc)
+{
+    grants_drop_of(ripc, NULL);
+    ghosts_sweep(ripc, NSEC_NEVER);
 }
 
 /* ---- the calls ---- */

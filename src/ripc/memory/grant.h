@@ -19,7 +19,7 @@
 void grant_asked(struct peer *peer, struct control_words *words);
 void grant_given_up(struct peer *peer, struct control_words *words);
 
-/* The peer died: what it gave and what it was given is void. */
+/* The peer died: what it was given is void. */
 void grants_forget(struct peer *peer);
 
 /* Grants of memory in [base, base + size): how many there are, and their end, without
@@ -30,5 +30,6 @@ void grants_void(struct ripc *ripc, const void *base, size_t size);
 /* The end of a single one. */
 void grant_void(struct ripc_service *service, uint64_t key);
 
-/* All that a service gave, or (NULL) all of the context. */
-void grants_drop(struct ripc *ripc, struct ripc_service *service);
+/* All that a service gave, and, at its end, all of the context. */
+void grants_drop(struct ripc_service *service);
+void grants_drop_all(struct ripc *ripc);

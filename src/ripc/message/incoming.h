@@ -3,7 +3,7 @@
  * copied into a window or other memory, found in a return buffer, rejected, or
  * lost. Then its sender gets one acknowledgement, and has its memory back. */
 
-#include "ripc/core/service.h"
+#include "ripc/message/arrival.h"
 #include "ripc/message/message.h"
 
 enum item_state {

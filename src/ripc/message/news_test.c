@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "ripc/core/service.h"
 #include "ripc/group/watch.h"
+#include "ripc/message/poll.h"
 #include "ripc/scene.h"
 
 struct seen {

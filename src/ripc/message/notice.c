@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "ripc/core/remote.h"
-#include "ripc/core/service.h"
 #include "ripc/message/message.h"
+#include "ripc/message/receive.h"
 
 /* The thread looks at `closing` at least this often. */
 #define NOTICE_NAP_NSEC (1000 * 1000 * 1000LL)
@@ -28,7 +28,8 @@ struct ripc_notice {
     uint32_t waiters;
 };
 
-int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size)
+/* A frame came to the hidden service. -EPROTO, or 0. */
+static int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size)
 {
     uint64_t token;
     uint64_t value;
@@ -128,7 +129,7 @@ static int notices_open(struct ripc *ripc)
     if (ripc->notices)
         return 0;
     ripc->notices_opening = true;
-    int result = service_open(ripc, 0, true, &ripc->notices);
+    int result = service_open(ripc, 0, notice_arrived, &ripc->notices);
     ripc->notices_opening = false;
     if (result || ripc->manual)
         return result;

@@ -7,9 +7,6 @@
 
 #include "ripc/core/context.h"
 
-/* A frame came. -EPROTO, or 0. */
-int notice_arrived(struct ripc *ripc, const uint8_t *body, size_t size);
-
 /* Takes what has come and calls back. Called without the lock. Returns how many. */
 int notices_deliver(struct ripc *ripc, int64_t deadline);
 

@@ -4,6 +4,8 @@
  * withdrawn, or forgotten when the process it was made to dies. */
 
 #include "ripc/core/remote.h"
+#include "ripc/message/arrival.h"
+#include "ripc/message/message.h"
 
 /* Memory of ours that one peer may write to. */
 struct offer {
@@ -17,6 +19,14 @@ struct offer {
     bool allocated; /* by us: NULL was given */
     bool settled;   /* the peer answered a withdrawal ... */
     int status;     /* ... with this */
+};
+
+/* A return buffer of the remote's, for our next long items to it. */
+struct their_offer {
+    struct list node;
+    struct peer *peer; /* whose link reaches it */
+    unsigned transport;
+    struct message_offer offer;
 };
 
 /* Makes `count` offers to an open remote and describes them. On failure none

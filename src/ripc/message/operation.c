@@ -101,7 +101,7 @@ void operation_undo(struct operation *operation)
     operation_free(operation);
 }
 
-void flight_land(struct flight *flight, int status)
+static void flight_land(struct flight *flight, int status)
 {
     struct operation *operation = flight->operation;
     list_remove(&flight->node);
@@ -110,7 +110,7 @@ void flight_land(struct flight *flight, int status)
     operation_less(operation);
 }
 
-struct flight *flight_find(struct remote *remote, uint64_t token)
+static struct flight *flight_find(struct remote *remote, uint64_t token)
 {
     list_each(&remote->flights, node)
     {
@@ -121,7 +121,21 @@ struct flight *flight_find(struct remote *remote, uint64_t token)
     return NULL;
 }
 
-void operation_abort(struct operation *operation, int status)
+void flight_acknowledged(struct remote *remote, uint64_t token, int status)
+{
+    struct flight *flight = flight_find(remote, token);
+    /* One we do not know was aborted here: late, not wrong. */
+    if (flight)
+        flight_land(flight, status);
+}
+
+void flights_lost(struct remote *remote, int reason)
+{
+    list_each(&remote->flights, node) flight_land(container_of(node, struct flight, node), reason);
+}
+
+/* Completes it, now, with that status, whatever is still in flight. */
+static void operation_abort(struct operation *operation, int status)
 {
     if (operation->complete)
         return;
@@ -139,6 +153,17 @@ void operation_free(struct operation *operation)
     free(operation->copies);
     free(operation->flights);
     free(operation);
+}
+
+void operations_drop(struct ripc_service *service)
+{
+    size_t cursor = 0;
+    struct operation *operation;
+    while ((operation = id_map_next(&service->operations, &cursor))) {
+        operation_abort(operation, -ECANCELED);
+        operation_free(operation);
+        cursor = 0;
+    }
 }
 
 static int operation_copy_item(struct operation *operation, struct remote *remote, unsigned item,

@@ -41,14 +41,15 @@ void operation_launch(struct operation *operation);
 /* It went nowhere. The memory stays as it is. */
 void operation_undo(struct operation *operation);
 
-/* One receiver is done with it. */
-void flight_land(struct flight *flight, int status);
+/* A receiver is done with the operation of that token, if that is still in flight. */
+void flight_acknowledged(struct remote *remote, uint64_t token, int status);
 
-/* The flight of the remote with that token; NULL if there is none. */
-struct flight *flight_find(struct remote *remote, uint64_t token);
+/* The pipe to the remote is gone, and with it all that is in flight there. */
+void flights_lost(struct remote *remote, int reason);
 
-/* Completes it, now, with that status, whatever is still in flight. */
-void operation_abort(struct operation *operation, int status);
+/* The service closes. Whatever is in flight completes, for those that look afterwards: nobody
+ * does, since the service goes; but its memory is no longer in use. */
+void operations_drop(struct ripc_service *service);
 
 /* A receiver on this host may not read our foreign memory (CONTROL_COPY): it
  * gets a copy that it can map. */

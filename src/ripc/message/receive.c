@@ -1,18 +1,186 @@
-/* receive: what a program takes from its service: messages, events, outcomes. */
+#include "ripc/message/receive.h"
+
 #include <errno.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
-#include "ripc/message/operation.h"
+#include "ripc/message/incoming.h"
+#include "ripc/message/offer.h"
+
+#define RECEIVE_DROPS_MAX 64 /* frames that are no messages, between two moments for others */
+
+/* ---- taking ---- */
+
+static void arrival_release(struct arrival *arrival, const struct frame *frame)
+{
+    arrival->inlet->ops->release(arrival->inlet, frame);
+}
+
+static void arrival_fill(struct arrival *arrival, const struct message_head *head,
+                         const struct frame *frame, struct ripc_message *out)
+{
+    *out = (struct ripc_message){
+        .from = arrival->from,
+        .to = head->group ? head->group : arrival->service->id,
+        .data = frame->body,
+        .size = frame->size,
+        .short_count = head->short_count,
+        .long_count = head->long_count,
+        .return_count = head->return_count,
+        .internal = {arrival, (void *)frame->body, NULL},
+        .cookie = frame->cookie,
+    };
+}
+
+/* A frame with a table. 1 taken, 0 dropped, -EAGAIN its items are on their
+ * way, -EPROTO nonsense. */
+static int arrival_take_table(struct arrival *arrival, const struct message_head *head,
+                              const struct frame *frame, struct ripc_message *out)
+{
+    struct message_table table;
+    struct incoming *incoming = arrival->incoming;
+    int offset = message_table_read(head, frame->body, frame->size, &table);
+    if (offset < 0) {
+        /* Good when its items were asked for, and changed since: nobody's now. */
+        arrival->incoming = NULL;
+        if (incoming)
+            incoming_release(incoming);
+        return offset;
+    }
+    if (!incoming && head->long_count) {
+        bool canceled = head->token && id_map_take(&arrival->canceled, head->token);
+        arrival->token_last = head->token ? head->token : arrival->token_last;
+        incoming = canceled ? NULL : incoming_new(arrival, head, &table);
+        arrival->incoming = incoming;
+        if (!incoming) {
+            offers_return(arrival->service, arrival->peer, &table, head->long_count);
+            if (head->token)
+                arrival->inlet->ops->acknowledge(arrival->inlet, head->token,
+                                                 canceled ? -ECANCELED : -ENOMEM);
+            return 0;
+        }
+    }
+    if (incoming && !incoming_is_ready(incoming))
+        return -EAGAIN;
+    if (head->return_count)
+        their_offers_keep(arrival->service, arrival, table.offers, head->return_count);
+    arrival_fill(arrival, head, frame, out);
+    out->data = frame->body + offset;
+    out->size = frame->size - (uint32_t)offset;
+    out->longs = incoming ? incoming->items : NULL;
+    out->internal[2] = incoming;
+    if (incoming)
+        incoming->delivered = true;
+    arrival->incoming = NULL;
+    return 1;
+}
+
+static int arrival_take_other(struct arrival *arrival, const struct message_head *head,
+                              const struct frame *frame)
+{
+    struct ripc_service *service = arrival->service;
+    if (head->kind != FRAME_NOTIFY || !service->notified)
+        return -EPROTO;
+    return service->notified(service->ripc, frame->body, frame->size);
+}
+
+static bool arrival_refill(struct arrival *arrival)
+{
+    int count = arrival_pull(arrival);
+    if (count == -EPROTO)
+        peer_condemn(arrival->peer);
+    return count > 0;
+}
+
+/* Returns how many were taken. The arrival may be closed afterwards. */
+static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, unsigned max)
+{
+    struct ripc *ripc = arrival->service->ripc;
+    unsigned taken = 0;
+    unsigned dropped = 0;
+    while (taken < max) {
+        if (arrival->next == arrival->count && !arrival_refill(arrival))
+            break;
+        const struct frame *frame = &arrival->frames[arrival->next];
+        const struct message_head head = message_head_read(&frame->head);
+        int result = 1;
+        if (head.kind == FRAME_MESSAGE && message_is_plain(&head))
+            arrival_fill(arrival, &head, frame, &out[taken]);
+        else if (head.kind == FRAME_MESSAGE)
+            result = arrival_take_table(arrival, &head, frame, &out[taken]);
+        else
+            result = arrival_take_other(arrival, &head, frame);
+        if (result == -EAGAIN)
+            break;
+        arrival->next++;
+        if (result == 1) {
+            trace_event(ripc->trace, TRACE_RECEIVE, arrival->service->id, arrival->from,
+                        frame->size);
+            ripc->stats.received++;
+            ripc->stats.received_bytes += frame->size;
+            arrival->held++;
+            taken++;
+        } else {
+            arrival_release(arrival, frame);
+            if (result == -EPROTO) {
+                peer_condemn(arrival->peer);
+                break;
+            }
+            if (++dropped == RECEIVE_DROPS_MAX) {
+                doorbell_ring(&arrival->service->bell); /* nobody sleeps over what is left */
+                break;
+            }
+        }
+    }
+    return taken;
+}
+
+/* The first of the list, which goes to the end: nobody is starved by another.
+ * Taking may close any arrival, so the list is never walked. */
+static struct arrival *arrivals_turn(struct ripc_service *service)
+{
+    struct list *first = service->arrivals.next;
+    if (first->next != &service->arrivals) { /* NOLINT: what was closed left the list */
+        list_remove(first);
+        list_append(&service->arrivals, first);
+    }
+    return container_of(first, struct arrival, service_node);
+}
+
+int arrivals_take(struct ripc_service *service, struct ripc_message *out, unsigned max)
+{
+    unsigned taken = 0;
+    for (unsigned turns = service->arrival_count;
+         turns && taken < max && !list_is_empty(&service->arrivals); turns--) {
+        struct arrival *arrival = arrivals_turn(service);
+        if (arrival->busy)
+            continue;
+        unsigned count = arrival_take(arrival, out + taken, max - taken);
+        taken += count;
+        if (!count && arrival->ended)
+            arrival_settle(arrival);
+    }
+    return (int)taken;
+}
+
+bool arrivals_wait(struct ripc_service *service)
+{
+    list_each(&service->arrivals, node)
+    {
+        struct arrival *arrival = container_of(node, struct arrival, service_node);
+        if (arrival->busy)
+            continue;
+        if (arrival->incoming ? incoming_is_ready(arrival->incoming)
+                              : arrival->next < arrival->count || arrival_refill(arrival))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the calls ---- */
 
 struct receiving {
     struct ripc_service *service;
     struct ripc_message *messages;
-    struct ripc_event *events;
     unsigned max;
 };
 
@@ -54,215 +222,27 @@ const void *ripc_short(const struct ripc_message *message, unsigned index, size_
     return (const uint8_t *)message->data + offset;
 }
 
-/* ---- events ---- */
-
-static int poll_look(void *argument)
+void ripc_release(struct ripc_message *message)
 {
-    const struct receiving *receiving = argument;
-    struct ripc_service *service = receiving->service;
-    unsigned taken = 0;
-    remotes_collect(service);
-    while (taken < receiving->max) {
-        struct list *node = list_take(&service->events);
-        if (!node)
-            break;
-        struct event *event = container_of(node, struct event, node);
-        receiving->events[taken++] = event->event;
-        if (event->event.kind == RIPC_DONE)
-            operation_free(container_of(event, struct operation, event));
-        else {
-            service->news_count--;
-            free(event);
-        }
-    }
-    return (int)taken;
-}
-
-int ripc_poll(struct ripc_service *service, struct ripc_event *events, unsigned max,
-              int64_t deadline)
-{
-    if (max == 0)
-        return -EINVAL;
-    struct receiving receiving = {.service = service, .events = events, .max = max};
-    lock_take(&service->ripc->lock);
-    int result = service_wait(service, poll_look, &receiving, deadline);
-    lock_drop(&service->ripc->lock);
-    return result;
-}
-
-struct awaiting {
-    struct ripc_service *service;
-    _Atomic bool *woken;
-};
-
-static int await_look(void *argument)
-{
-    const struct awaiting *awaiting = argument;
-    struct ripc_service *service = awaiting->service;
-    remotes_collect(service);
-    if (atomic_exchange_explicit(awaiting->woken, false, memory_order_relaxed))
-        return SERVICE_WOKEN;
-    return !list_is_empty(&service->events) || arrivals_wait(service);
-}
-
-int service_await(struct ripc_service *service, _Atomic bool *woken, int64_t deadline)
-{
-    struct awaiting awaiting = {service, woken};
-    lock_take(&service->ripc->lock);
-    int result = service_wait(service, await_look, &awaiting, deadline);
-    lock_drop(&service->ripc->lock);
-    return result;
-}
-
-void service_wake(struct ripc_service *service, _Atomic bool *woken)
-{
-    lock_take(&service->ripc->lock);
-    atomic_store_explicit(woken, true, memory_order_relaxed);
-    doorbell_ring(&service->bell);
-    lock_drop(&service->ripc->lock);
-}
-
-struct outcome {
-    struct ripc_service *service;
-    uint64_t number;
-};
-
-/* Another thread may take the outcome as an event meanwhile: then it is known
- * by its absence. */
-static int outcome_look(void *argument)
-{
-    const struct outcome *outcome = argument;
-    remotes_collect(outcome->service);
-    const struct operation *operation = id_map_get(&outcome->service->operations, outcome->number);
-    return !operation || operation->complete;
-}
-
-/* Waits for the outcome. If the wait ends first, it becomes an event after all. */
-static int operation_wait(struct operation *operation, int64_t deadline)
-{
-    struct ripc_service *service = operation->service;
-    struct outcome outcome = {service, (uint64_t)operation->number};
-    if (operation->wanted)
-        return -EBUSY;
-    operation->wanted = true;
-    list_remove(&operation->event.node); /* it may have completed before */
-    int result = service_wait(service, outcome_look, &outcome, deadline);
-    operation->wanted = false;
-    if (operation->complete && result != 1) {
-        list_append(&service->events, &operation->event.node);
-        return result;
-    }
-    if (result == 1) {
-        result = operation->event.event.status;
-        operation_free(operation);
-    }
-    return result;
-}
-
-int ripc_wait(struct ripc_service *service, int64_t number, int64_t deadline)
-{
-    lock_take(&service->ripc->lock);
-    struct operation *operation = id_map_get(&service->operations, (uint64_t)number);
-    int result = operation ? operation_wait(operation, deadline) : -EINVAL;
-    lock_drop(&service->ripc->lock);
-    return result;
-}
-
-/* Tells the receivers that have not acknowledged it. */
-static int operation_ask_back(const struct operation *operation)
-{
-    for (unsigned i = 0; i < operation->flight_count; i++) {
-        struct remote *remote = operation->flights[i].remote;
-        if (!remote || list_is_empty(&operation->flights[i].node))
-            continue;
-        int result =
-            peer_say(remote->peer, &(struct control_words){.kind = CONTROL_CANCEL,
-                                                           .pipe = remote->pipe,
-                                                           .number = (uint64_t)operation->number});
-        if (result && result != -EPIPE)
-            return result;
-    }
-    return 0;
-}
-
-static int operation_cancel(struct ripc_service *service, uint64_t number, int64_t deadline)
-{
-    struct outcome outcome = {service, number};
-    struct operation *operation = id_map_get(&service->operations, number);
-    if (!operation)
-        return -EINVAL;
-    remotes_collect(service);
-    if (operation->complete)
-        return -EALREADY;
-    int result = operation_ask_back(operation);
-    if (result)
-        return result;
-    result = service_wait(service, outcome_look, &outcome, deadline);
-    if (result != 1)
-        return result;
-    operation = id_map_get(&service->operations, number);
-    if (!operation)
-        return 0; /* another thread has its outcome */
-    return operation->event.event.status == -ECANCELED ? 0 : -EALREADY;
-}
-
-int ripc_cancel(struct ripc_service *service, int64_t number, int64_t deadline)
-{
-    lock_take(&service->ripc->lock);
-    int result = operation_cancel(service, (uint64_t)number, deadline);
-    lock_drop(&service->ripc->lock);
-    return result;
-}
-
-/* ---- event loops ---- */
-
-static int loop_fd_add(int loop, int fd)
-{
-    struct epoll_event event = {.events = EPOLLIN};
-    return epoll_ctl(loop, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
-}
-
-static int loop_fd_open(const struct ripc_service *service)
-{
-    int loop = epoll_create1(EPOLL_CLOEXEC);
-    if (loop < 0)
-        return -errno;
-    int result = loop_fd_add(loop, service->bell.event_fd);
-    if (result == 0)
-        result = loop_fd_add(loop, poller_fd(service->ripc->poller));
-    if (result == 0)
-        return loop;
-    close(loop);
-    return result;
-}
-
-int ripc_fd(struct ripc_service *service)
-{
-    struct ripc *ripc = service->ripc;
-    if (!ripc->manual)
-        return service->bell.event_fd;
+    struct arrival *arrival = message->internal[0];
+    if (!arrival)
+        return;
+    struct ripc *ripc = arrival->service->ripc;
+    struct frame frame = {
+        .body = message->internal[1],
+        .size = message->size, /* near enough: when to tell the sender depends on it */
+        .cookie = message->cookie,
+        .head.token = 0,
+    };
     lock_take(&ripc->lock);
-    if (service->loop_fd < 0)
-        service->loop_fd = loop_fd_open(service);
-    int result = service->loop_fd;
+    arrival_release(arrival, &frame);
+    arrival->held--;
+    if (message->internal[2])
+        incoming_release(message->internal[2]);
+    else if (arrival->ended)
+        arrival_settle(arrival);
     lock_drop(&ripc->lock);
-    return result;
-}
-
-int ripc_arm(struct ripc_service *service)
-{
-    struct ripc *ripc = service->ripc;
-    if (ripc->manual)
-        ripc_progress(ripc);
-    lock_take(&ripc->lock);
-    waiting_progress(ripc);
-    doorbell_clear(&service->bell);
-    doorbell_prepare(&service->bell, DOORBELL_FD);
-    waiting_arm(ripc);
-    remotes_collect(service);
-    int result = !list_is_empty(&service->events) || arrivals_wait(service) ? -EAGAIN : 0;
-    if (result)
-        doorbell_cancel(&service->bell);
-    lock_drop(&ripc->lock);
-    return result;
+    message->internal[0] = NULL;
+    message->longs = NULL;
+    message->long_count = 0;
 }

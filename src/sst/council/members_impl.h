@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 #include "base/list.h"
-#include "ripc/core/service.h"
+#include "ripc/message/poll.h"
 #include "sst/council/council.h"
 #include "sst/council/members.h"
 

@@ -1,0 +1,6 @@
+#pragma once
+/* events: the one table of who hears of what (ripc/core/events.h). */
+
+#include "ripc/core/events.h"
+
+extern const struct events ripc_events;

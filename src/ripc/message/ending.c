@@ -1,0 +1,130 @@
+#include "ripc/message/ending.h"
+
+#include <errno.h>
+
+#include "base/check.h"
+#include "ripc/message/incoming.h"
+
+#define ENDING_ORPHANS_MAX 64   /* unread pipes of dead peers that a service keeps */
+#define ENDING_CANCELS_MAX 1024 /* of frames not seen yet, for one pipe */
+
+/* Nobody will answer for its items any more. */
+static void arrival_break_off(struct arrival *arrival, int status)
+{
+    arrival->held++; /* so that it does not close under us */
+    list_each(&arrival->incomings, node)
+        incoming_break_off(container_of(node, struct incoming, node), status);
+    arrival->held--;
+}
+
+void arrival_end(struct peer *peer, struct control_words *words)
+{
+    peer_hear_out(peer);
+    struct arrival *arrival = arrival_of_pipe(peer, words->pipe);
+    if (!arrival)
+        return;
+    arrival->ended = arrival->closed = true;
+    arrival_break_off(arrival, -ECANCELED);
+    doorbell_ring(&arrival->service->bell);
+    arrival_settle(arrival);
+}
+
+static bool arrival_is_orphan(const struct arrival *arrival)
+{
+    return arrival->peer->state == PEER_DEAD && !arrival->busy && !arrival->held &&
+           list_is_empty(&arrival->incomings);
+}
+
+/* A service that never takes its messages does not keep those of all the dead. */
+static void arrivals_limit(struct ripc_service *service)
+{
+    unsigned orphans = 0;
+    list_each(&service->arrivals, node) orphans +=
+        arrival_is_orphan(container_of(node, struct arrival, service_node));
+    list_each(&service->arrivals, node)
+    {
+        struct arrival *arrival = container_of(node, struct arrival, service_node);
+        if (orphans <= ENDING_ORPHANS_MAX)
+            break;
+        if (!arrival_is_orphan(arrival))
+            continue;
+        service->ripc->stats.dropped_unknown++;
+        arrival_close(arrival);
+        orphans--;
+    }
+}
+
+void arrivals_orphan(struct peer *peer)
+{
+    struct ripc *ripc = peer->ripc;
+    list_each(&peer->arrivals, node)
+    {
+        struct arrival *arrival = container_of(node, struct arrival, peer_node);
+        arrival->ended = true;
+        arrival_break_off(arrival, -EPIPE);
+        doorbell_ring(&arrival->service->bell);
+        arrival_settle(arrival);
+    }
+    /* Only now: it may close any. */
+    size_t cursor = 0;
+    struct ripc_service *service;
+    while ((service = id_map_next(&ripc->services, &cursor)))
+        arrivals_limit(service);
+}
+
+void arrival_cancel(struct peer *peer, struct control_words *words)
+{
+    uint64_t token = words->number;
+    struct arrival *arrival = arrival_of_pipe(peer, words->pipe);
+    if (!arrival || token == 0)
+        return;
+    list_each(&arrival->incomings, node)
+    {
+        struct incoming *incoming = container_of(node, struct incoming, node);
+        if (incoming->token == token) {
+            incoming_refuse(incoming, -ECANCELED);
+            doorbell_ring(&arrival->service->bell);
+            return;
+        }
+    }
+    /* Tokens of a sender rise. What is not seen yet is remembered; the rest is over. */
+    if (token > arrival->token_last && (arrival->canceled.count >= ENDING_CANCELS_MAX ||
+                                        !id_map_put(&arrival->canceled, token, arrival)))
+        peer_condemn(peer); /* more than can be in flight */
+}
+
+/* Memory that a transfer writes to cannot be given up before it ends; it ends
+ * with the peer's death at the latest. */
+static void arrival_finish(struct arrival *arrival)
+{
+    struct ripc *ripc = arrival->service->ripc;
+    arrival->held++; /* so that it does not close under us */
+    while (!list_is_empty(&arrival->incomings)) {
+        list_each(&arrival->incomings, node)
+        {
+            struct incoming *incoming = container_of(node, struct incoming, node);
+            incoming_refuse(incoming, -EPIPE);
+            incoming_release(incoming);
+        }
+        if (list_is_empty(&arrival->incomings))
+            break;
+        waiting_progress(ripc);
+        waiting_pause(ripc);
+    }
+    arrival->held--;
+}
+
+void arrivals_close(struct ripc_service *service)
+{
+    while (!list_is_empty(&service->arrivals)) {
+        struct arrival *arrival =
+            container_of(service->arrivals.next, struct arrival, service_node);
+        arrival_finish(arrival);
+        arrival->incoming = NULL;
+        if (!arrival->ended)
+            peer_say(arrival->peer, &(struct control_words){.kind = CONTROL_GONE,
+                                                            .pipe = arrival->pipe,
+                                                            .status = -EPIPE});
+        arrival_close(arrival);
+    }
+}

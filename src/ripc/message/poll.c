@@ -1,0 +1,174 @@
+#include "ripc/message/poll.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "ripc/message/operation.h"
+#include "ripc/message/receive.h"
+
+/* ---- events ---- */
+
+struct polling {
+    struct ripc_service *service;
+    struct ripc_event *events;
+    unsigned max;
+};
+
+static int poll_look(void *argument)
+{
+    const struct polling *polling = argument;
+    struct ripc_service *service = polling->service;
+    unsigned taken = 0;
+    remotes_collect(service);
+    while (taken < polling->max) {
+        struct list *node = list_take(&service->events);
+        if (!node)
+            break;
+        struct event *event = container_of(node, struct event, node);
+        polling->events[taken++] = event->event;
+        if (event->event.kind == RIPC_DONE)
+            operation_free(container_of(event, struct operation, event));
+        else {
+            service->news_count--;
+            free(event);
+        }
+    }
+    return (int)taken;
+}
+
+int ripc_poll(struct ripc_service *service, struct ripc_event *events, unsigned max,
+              int64_t deadline)
+{
+    if (max == 0)
+        return -EINVAL;
+    struct polling polling = {.service = service, .events = events, .max = max};
+    lock_take(&service->ripc->lock);
+    int result = service_wait(service, poll_look, &polling, deadline);
+    lock_drop(&service->ripc->lock);
+    return result;
+}
+
+struct awaiting {
+    struct ripc_service *service;
+    _Atomic bool *woken;
+};
+
+static int await_look(void *argument)
+{
+    const struct awaiting *awaiting = argument;
+    struct ripc_service *service = awaiting->service;
+    remotes_collect(service);
+    if (atomic_exchange_explicit(awaiting->woken, false, memory_order_relaxed))
+        return SERVICE_WOKEN;
+    return !list_is_empty(&service->events) || arrivals_wait(service);
+}
+
+int service_await(struct ripc_service *service, _Atomic bool *woken, int64_t deadline)
+{
+    struct awaiting awaiting = {service, woken};
+    lock_take(&service->ripc->lock);
+    int result = service_wait(service, await_look, &awaiting, deadline);
+    lock_drop(&service->ripc->lock);
+    return result;
+}
+
+void service_wake(struct ripc_service *service, _Atomic bool *woken)
+{
+    lock_take(&service->ripc->lock);
+    atomic_store_explicit(woken, true, memory_order_relaxed);
+    doorbell_ring(&service->bell);
+    lock_drop(&service->ripc->lock);
+}
+
+struct outcome {
+    struct ripc_service *service;
+    uint64_t number;
+};
+
+/* Another thread may take the outcome as an event meanwhile: then it is known
+ * by its absence. */
+static int outcome_look(void *argument)
+{
+    const struct outcome *outcome = argument;
+    remotes_collect(outcome->service);
+    const struct operation *operation = id_map_get(&outcome->service->operations, outcome->number);
+    return !operation || operation->complete;
+}
+
+/* Waits for the outcome. If the wait ends first, it becomes an event after all. */
+static int operation_wait(struct operation *operation, int64_t deadline)
+{
+    struct ripc_service *service = operation->service;
+    struct outcome outcome = {service, (uint64_t)operation->number};
+    if (operation->wanted)
+        return -EBUSY;
+    operation->wanted = true;
+    list_remove(&operation->event.node); /* it may have completed before */
+    int result = service_wait(service, outcome_look, &outcome, deadline);
+    operation->wanted = false;
+    if (operation->complete && result != 1) {
+        list_append(&service->events, &operation->event.node);
+        return result;
+    }
+    if (result == 1) {
+        result = operation->event.event.status;
+        operation_free(operation);
+    }
+    return result;
+}
+
+int ripc_wait(struct ripc_service *service, int64_t number, int64_t deadline)
+{
+    lock_take(&service->ripc->lock);
+    struct operation *operation = id_map_get(&service->operations, (uint64_t)number);
+    int result = operation ? operation_wait(operation, deadline) : -EINVAL;
+    lock_drop(&service->ripc->lock);
+    return result;
+}
+
+/* Tells the receivers that have not acknowledged it. */
+static int operation_ask_back(const struct operation *operation)
+{
+    for (unsigned i = 0; i < operation->flight_count; i++) {
+        struct remote *remote = operation->flights[i].remote;
+        if (!remote || list_is_empty(&operation->flights[i].node))
+            continue;
+        int result =
+            peer_say(remote->peer, &(struct control_words){.kind = CONTROL_CANCEL,
+                                                           .pipe = remote->pipe,
+                                                           .number = (uint64_t)operation->number});
+        if (result && result != -EPIPE)
+            return result;
+    }
+    return 0;
+}
+
+static int operation_cancel(struct ripc_service *service, uint64_t number, int64_t deadline)
+{
+    struct outcome outcome = {service, number};
+    struct operation *operation = id_map_get(&service->operations, number);
+    if (!operation)
+        return -EINVAL;
+    remotes_collect(service);
+    if (operation->complete)
+        return -EALREADY;
+    int result = operation_ask_back(operation);
+    if (result)
+        return result;
+    result = service_wait(service, outcome_look, &outcome, deadline);
+    if (result != 1)
+        return result;
+    operation = id_map_get(&service->operations, number);
+    if (!operation)
+        return 0; /* another thread has its outcome */
+    return operation->event.event.status == -ECANCELED ? 0 : -EALREADY;
+}
+
+int ripc_cancel(struct ripc_service *service, int64_t number, int64_t deadline)
+{
+    lock_take(&service->ripc->lock);
+    int result = operation_cancel(service, (uint64_t)number, deadline);
+    lock_drop(&service->ripc->lock);
+    return result;
+}
