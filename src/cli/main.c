@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/help.h"
+#include "cli/core/page.h"
 #include "cli/core/progress.h"
 
 static int exit_code(enum err err)
@@ -59,6 +60,8 @@ static enum err work(struct call *call, struct why *why)
         progress_start(call->command->name);
     enum err err = call->command->run(call, why);
     progress_stop();
+    if (!err && call->result.page)
+        (call->json ? result_json : page_print)(&call->result, &call->out);
     return err;
 }
 
@@ -73,6 +76,7 @@ static int run(const struct command *command, int count, char **words)
         err = work(&call, &why);
     if (!err)
         err = call_flush(&call, &why);
+    result_fini(&call.result);
     text_fini(&call.out);
     return err ? refuse(err, &why) : exit_code(call.health);
 }

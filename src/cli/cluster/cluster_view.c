@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "cli/show/unit_text.h"
 
 #define LEVELS         8
 #define FULL_MIN       65536.0 /* bytes a second: hellos alone are no load */
@@ -53,17 +54,6 @@ static void put_line(const struct drawing *drawing, enum paint paint, const stru
 }
 
 /* ---- loads ---- */
-
-void cluster_view_bytes(struct text *out, double bytes)
-{
-    static const char *const units[] = {"B/s", "kB/s", "MB/s", "GB/s", "TB/s"};
-    unsigned unit = 0;
-    while (bytes >= 999.5 && unit + 1 < sizeof units / sizeof units[0]) {
-        bytes /= 1000;
-        unit++;
-    }
-    text_printf(out, bytes < 9.95 && unit ? "%.1f %s" : "%.0f %s", bytes, units[unit]);
-}
 
 /* Of what left a server by a port; nothing if it was another life of the server. */
 static double end_load(const struct cluster_view *view, node_id server, uint32_t port)
@@ -318,7 +308,7 @@ static void head_draw(const struct drawing *drawing)
     text_printf(&line, "%s  %u of %u servers  %u of %u links up  %.0f packets/s  ",
                 health_names[health->health], health->live, health->server_count,
                 health->links[LINK_UP], health->cable_count, totals.packets);
-    cluster_view_bytes(&line, totals.bytes);
+    unit_text_rate(&line, totals.bytes);
     text_printf(&line, "  %.0f drops/s", totals.drops);
     put_line(drawing, health->health == HEALTH_OK ? PAINT_BOLD : PAINT_RED, &line);
     text_fini(&line);
@@ -365,9 +355,9 @@ static void busiest_draw(const struct drawing *drawing)
         struct text line = {0};
         text_printf(&line, "  %s - %s  ", topology_name(topology, cable->a, a),
                     topology_name(topology, cable->b, b));
-        cluster_view_bytes(&line, drawing->loads[at].forth);
+        unit_text_rate(&line, drawing->loads[at].forth);
         text_puts(&line, " there, ");
-        cluster_view_bytes(&line, drawing->loads[at].back);
+        unit_text_rate(&line, drawing->loads[at].back);
         text_puts(&line, " back");
         put_line(drawing, PAINT_NONE, &line);
         text_fini(&line);
@@ -380,7 +370,7 @@ static void legend_draw(const struct drawing *drawing, bool slices)
     if (drawing->view->coming)
         text_puts(&line, "q quits; ");
     text_puts(&line, "█ is ");
-    cluster_view_bytes(&line, drawing->full);
+    unit_text_rate(&line, drawing->full);
     text_puts(&line, slices ? "; right +x, below +y, diagonal +z" : "; a server, then its ports");
     text_puts(&line, "; x down, / cut, ! miswired, ✗ dead");
     put_line(drawing, PAINT_FAINT, &line);

@@ -28,6 +28,3 @@ void cluster_view_loads(const struct cluster_view *view, struct cluster_load *lo
 
 MUST_CHECK enum err cluster_view_text(const struct cluster_view *view, struct text *out,
                                       const struct table_text_style *style, struct why *why);
-
-/* "1.2 MB/s", "340 B/s" */
-void cluster_view_bytes(struct text *out, double bytes_per_second);

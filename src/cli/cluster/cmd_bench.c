@@ -13,6 +13,7 @@
 #include "cli/core/call.h"
 #include "cli/core/progress.h"
 #include "cli/ripc/ripc_call.h"
+#include "cli/show/unit_text.h"
 #include "os/cluster_ask.h"
 #include "services/bench/bench_wire.h"
 #include "transport/clock.h"
@@ -283,7 +284,7 @@ static void links_text(const struct bench *bench, const struct outcome *outcome,
     for (int i = 0; i < 3; i++) {
         double bytes = outcome->links[places[i]];
         text_puts(out, titles[i]);
-        cluster_view_bytes(out, bytes);
+        unit_text_rate(out, bytes);
         if (bench->cluster.file.rate)
             text_printf(out, " (%.1f %% of line rate)", 100 * line_share(bench, bytes));
     }
@@ -303,11 +304,11 @@ static void outcome_text(const struct bench *bench, const struct outcome *outcom
     text_printf(out, ", %u bytes a packet, %.2f s\n", request->size,
                 bench->seconds * (1 - WARM_SHARE));
     text_printf(out, "sent      %.0f packets/s, ", outcome->sent);
-    cluster_view_bytes(out, outcome->sent_bytes);
+    unit_text_rate(out, outcome->sent_bytes);
     if (outcome->refused >= 1)
         text_printf(out, "; %.0f/s found no room in their queue", outcome->refused);
     text_printf(out, "\nreceived  %.0f packets/s, ", outcome->received);
-    cluster_view_bytes(out, outcome->received_bytes);
+    unit_text_rate(out, outcome->received_bytes);
     text_printf(out, ", %.2f hops each\n", outcome->hops);
     if (outcome->link_count)
         links_text(bench, outcome, out);

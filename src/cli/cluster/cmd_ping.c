@@ -14,6 +14,7 @@
 #include "cli/core/call.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_report.h"
+#include "cli/show/unit_text.h"
 #include "os/cluster_ask.h"
 #include "services/ping/ping_wire.h"
 #include "transport/clock.h"
@@ -152,7 +153,7 @@ static enum err each_print(struct pinger *pinger, struct why *why)
         text_printf(out, "lost: %s\n",
                     answer->error == ETIMEDOUT ? "no answer in time" : strerror(answer->error));
     } else {
-        ripc_report_nsec(out, (double)answer->round_nsec);
+        unit_text_nsec(out, (double)answer->round_nsec);
         if (answer->server < pinger->cluster.plan.server_count)
             text_printf(out, " from %s", cluster_name(&pinger->cluster, answer->server, name));
         text_printf(out, ", %u + %u hops\n", answer->hops_there, answer->hops_back);
@@ -257,10 +258,10 @@ static void summary_text(struct pinger *pinger)
     } quantiles[] = {{"least ", 0}, {", median ", 0.5}, {", 99 % ", 0.99}, {", most ", 1}};
     for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
         text_puts(out, quantiles[i].title);
-        ripc_report_nsec(out, (double)quantile(pinger, quantiles[i].share));
+        unit_text_nsec(out, (double)quantile(pinger, quantiles[i].share));
     }
     text_puts(out, "; longest without an answer ");
-    ripc_report_nsec(out, (double)pinger->gap_nsec);
+    unit_text_nsec(out, (double)pinger->gap_nsec);
     text_puts(out, "\n");
     if (pinger->target.is_key)
         by_text(pinger, out);

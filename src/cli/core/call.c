@@ -109,6 +109,12 @@ enum err call_parse(struct call *call, const struct command_table *table,
     return call->help ? OK : arguments_count(call, why);
 }
 
+struct result *call_result(struct call *call, const char *page)
+{
+    result_begin(&call->result, page);
+    return &call->result;
+}
+
 enum err call_flush(struct call *call, struct why *why)
 {
     if (!text_ok(&call->out))

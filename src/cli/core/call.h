@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/text.h"
 #include "cli/core/command.h"
+#include "cli/core/result.h"
 
 #define CALL_ARGUMENT_MAX 64
 #define CALL_OPTION_MAX   64
@@ -26,8 +27,9 @@ struct call {
     int option_count;
     bool json;
     bool help;
-    struct text out; /* printed when the command has succeeded */
-    enum err health; /* a result that was printed but is bad news sets the exit code */
+    struct result result; /* printed, as JSON or as text, when the command has succeeded */
+    struct text out;      /* the same for a command that writes its output itself */
+    enum err health;      /* a result that was printed but is bad news sets the exit code */
 };
 
 /* Takes apart the words after the command's name. Knows --name value,
@@ -35,6 +37,9 @@ struct call {
 MUST_CHECK enum err call_parse(struct call *call, const struct command_table *table,
                                const struct command *command, int count, char **words,
                                struct why *why);
+
+/* Begins the result, of which `page` is the text. */
+struct result *call_result(struct call *call, const char *page);
 
 /* Prints what has been collected and begins anew. Full disks and closed pipes
  * show up here. */

@@ -1,5 +1,4 @@
 /* weft completion */
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/completion.h"
@@ -10,16 +9,11 @@ static enum err completion_run(struct call *call, struct why *why)
     struct text script = {0};
     if (!completion_script(&script, call->table, shell))
         return why_fail(why, ERR_USAGE, "completion: %s: expected one of bash, zsh, fish", shell);
-    if (call->json && text_ok(&script)) {
-        struct json json = json_make(&call->out, false);
-        json_object(&json);
-        json_put_string(&json, "shell", shell);
-        json_put_string(&json, "script", script.data);
-        json_end(&json, '}');
-    } else {
-        text_add(&call->out, script.data, script.size);
-        call->out.failed |= !text_ok(&script);
-    }
+    result_flat(&call->result); /* all on one line */
+    struct result *result = call_result(call, "{script}");
+    result_string(result, "shell", shell);
+    call->out.failed |= !text_ok(&script);
+    result_string(result, "script", text_ok(&script) ? script.data : "");
     text_fini(&script);
     return OK;
 }

@@ -65,10 +65,8 @@ const struct command command_help = {
 
 static enum err version_run(struct call *call, struct why *why)
 {
-    if (call->json)
-        text_printf(&call->out, "{\"version\": \"%s\"}\n", WEFT_VERSION);
-    else
-        text_printf(&call->out, "weft %s\n", WEFT_VERSION);
+    result_flat(&call->result);
+    result_string(call_result(call, "weft {version}\n"), "version", WEFT_VERSION);
     return OK;
 }
 

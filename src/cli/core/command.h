@@ -28,7 +28,7 @@ struct command {
     const char *examples;         /* lines of shell, or NULL */
     bool streams;                 /* prints while it runs, so no progress is shown */
 
-    /* Does it. Results go to call->out, a refusal into why. */
+    /* Does it. The result goes into the call, a refusal into why. */
     enum err (*run)(struct call *call, struct why *why);
 };
 

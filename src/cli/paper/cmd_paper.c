@@ -18,55 +18,30 @@
 
 /* --- list --- */
 
-static void list_json(struct text *out)
-{
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_key(&json, "figures");
-    json_array(&json);
-    const struct figure *figure;
-    for (int i = 0; (figure = figure_list_at(i)); i++) {
-        json_object(&json);
-        json_put_string(&json, "name", figure->name);
-        json_put_string(&json, "paper", figure->paper);
-        json_put_string(&json, "what", figure->what);
-        json_put_string(&json, "size", figure->size);
-        json_put_string(&json, "size_quick", figure->size_quick);
-        json_put_number(&json, "seconds", figure->seconds);
-        json_put_number(&json, "seconds_quick", figure->seconds_quick);
-        json_put_bool(&json, "measured", figure->measured);
-        json_end(&json, '}');
-    }
-    json_end(&json, ']');
-    json_end(&json, '}');
-}
-
-static void seconds_print(struct text *out, double seconds)
-{
-    if (seconds < 1)
-        text_puts(out, " < 1 s");
-    else
-        text_printf(out, "%4.0f s", seconds);
-}
+static const char list_page[] = "name             paper        time  what\n"
+                                "{#figures}{name%-16s} {paper%-10s} "
+                                "{?under_a_second} < 1 s{:}{seconds%4.0f} s{/}  {what}\n{/}";
 
 static enum err list_run(struct call *call, struct why *why)
 {
     const struct figure *figure;
-    if (call->json) {
-        list_json(&call->out);
-        return OK;
-    }
-    if (call_has(call, "names")) {
-        for (int i = 0; (figure = figure_list_at(i)); i++)
-            text_printf(&call->out, "%s\n", figure->name);
-        return OK;
-    }
-    text_printf(&call->out, "%-16s %-10s %6s  %s\n", "name", "paper", "time", "what");
+    bool names = call_has(call, "names");
+    struct result *result = call_result(call, names ? "{#figures}{name}\n{/}" : list_page);
+    result_array(result, "figures");
     for (int i = 0; (figure = figure_list_at(i)); i++) {
-        text_printf(&call->out, "%-16s %-10s ", figure->name, figure->paper);
-        seconds_print(&call->out, figure->seconds);
-        text_printf(&call->out, "  %s\n", figure->what);
+        result_object(result, NULL);
+        result_string(result, "name", figure->name);
+        result_string(result, "paper", figure->paper);
+        result_string(result, "what", figure->what);
+        result_string(result, "size", figure->size);
+        result_string(result, "size_quick", figure->size_quick);
+        result_number(result, "seconds", figure->seconds);
+        result_bool(result_hide(result), "under_a_second", figure->seconds < 1);
+        result_number(result, "seconds_quick", figure->seconds_quick);
+        result_bool(result, "measured", figure->measured);
+        result_end(result);
     }
+    result_end(result);
     return OK;
 }
 

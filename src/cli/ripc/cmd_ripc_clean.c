@@ -1,5 +1,4 @@
 /* weft ripc clean */
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/ripc/ripc_call.h"
@@ -14,17 +13,10 @@ static enum err clean_run(struct call *call, struct why *why)
     int count = ripc_clean(domain);
     if (count < 0)
         return ripc_call_fail(why, count, "domain %s", domain);
-    if (call->json) {
-        struct json json = json_make(&call->out, true);
-        json_object(&json);
-        json_put_string(&json, "domain", domain);
-        json_put_uint(&json, "removed", (uint64_t)count);
-        json_end(&json, '}');
-    } else {
-        text_printf(&call->out, "domain %s: ", domain);
-        text_count(&call->out, (uint64_t)count, "file", "files");
-        text_puts(&call->out, " of dead processes removed\n");
-    }
+    struct result *result =
+        call_result(call, "domain {domain}: {removed|file|files} of dead processes removed\n");
+    result_string(result, "domain", domain);
+    result_uint(result, "removed", (uint64_t)count);
     return OK;
 }
 

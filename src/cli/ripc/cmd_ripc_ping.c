@@ -11,6 +11,7 @@
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_ping.h"
 #include "cli/ripc/ripc_report.h"
+#include "cli/show/unit_text.h"
 
 #define NSEC_PER_MS   1000000
 #define COUNT_DEFAULT 1000
@@ -184,7 +185,7 @@ static enum err line_print(const struct pinger *pinger, struct call *call, int64
     if (result < 0)
         text_puts(&call->out, loss_text(result));
     else
-        ripc_report_nsec(&call->out, (double)result);
+        unit_text_nsec(&call->out, (double)result);
     text_puts(&call->out, "\n");
     return call_flush(call, why);
 }
@@ -300,7 +301,7 @@ static void pings_json(const struct pinger *pinger, const struct spread *spread,
 static void nsec_text(struct text *out, const char *label, double nsec)
 {
     text_printf(out, "%s ", label);
-    ripc_report_nsec(out, nsec);
+    unit_text_nsec(out, nsec);
 }
 
 static void pings_text(const struct pinger *pinger, const struct spread *spread, double seconds,

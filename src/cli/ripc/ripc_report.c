@@ -7,18 +7,6 @@
 
 #define LINE_BYTES_MAX 256 /* of a message on one line */
 
-void ripc_report_nsec(struct text *out, double nsec)
-{
-    if (nsec < 1e3)
-        text_printf(out, "%.0f ns", nsec);
-    else if (nsec < 1e6)
-        text_printf(out, "%.2f us", nsec / 1e3);
-    else if (nsec < 1e9)
-        text_printf(out, "%.2f ms", nsec / 1e6);
-    else
-        text_printf(out, "%.2f s", nsec / 1e9);
-}
-
 void ripc_report_begin(struct ripc_report *report, struct call *call, ripc_id id)
 {
     *report = (struct ripc_report){.call = call, .begun = ripc_now()};

@@ -28,6 +28,3 @@ MUST_CHECK enum err ripc_report_message(struct ripc_report *report, const struct
 /* Closes the list, so that the caller may add to the object; then ripc_report_end. */
 void ripc_report_totals(struct ripc_report *report);
 void ripc_report_end(struct ripc_report *report);
-
-/* Nanoseconds with the unit that suits. */
-void ripc_report_nsec(struct text *out, double nsec);

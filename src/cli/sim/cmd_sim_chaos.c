@@ -1,15 +1,13 @@
 /* weft sim chaos */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/hash.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/load.h"
 #include "cli/core/parallel.h"
+#include "cli/show/drop_result.h"
 #include "cli/sim/sim_plan.h"
 #include "sim/chaos.h"
 
@@ -83,120 +81,72 @@ static struct sum sum_make(const struct chaos_call *chaos)
     return sum;
 }
 
-static void replay_write(const struct chaos_call *chaos, uint64_t index, struct text *out)
+static const char chaos_page[] =
+    "{topology}: {seeds|seed|seeds} from {seed}, {faults|fault|faults}, {simulated_s%.1f} s "
+    "simulated\n"
+    "  {?clean}clean{:}NOT CLEAN{/}\n"
+    "{?failed}  failed seeds                           {failed}\n{/}"
+    "  back after the storm                   at most {back_ms_max%.0f} ms\n"
+    "  packets sent                           {sent}\n"
+    "  duplicated by wires                    {duplicated}\n"
+    "  delivered                              {delivered}\n"
+    "  taken up on their way                  {taken}\n"
+    "  lost on wires                          {lost} (hellos and rows too)\n"
+    "  dropped and counted                    {dropped_all}\n"
+    "{#drops_shown}    {reason%-36s} {count}\n{/}"
+    "  event hash                             {hash}\n"
+    "{#failures}{?shown}seed {seed} at {at_ms%.3f} ms: {checker}: {text}\n  {replay}\n{/}{/}"
+    "{?failures_more}and {failures_more} more\n{/}";
+
+static void hash_put(struct result *result, uint64_t hash)
 {
-    struct chaos_settings settings = settings_of(chaos, index);
-    chaos_replay_write(chaos->word, &settings, &chaos->results[index], out);
+    text_printf(result_words(result, "hash"), "%016" PRIx64, hash);
 }
 
-static void failures_print(const struct chaos_call *chaos, struct text *out)
+static void failures_put(const struct chaos_call *chaos, struct result *result)
 {
-    unsigned shown = 0;
+    uint64_t failed = 0;
+    result_array(result, "failures");
     for (uint64_t i = 0; i < chaos->seeds; i++) {
-        const struct chaos_result *result = &chaos->results[i];
-        if (!result->checker || shown++ >= SHOWN_MAX)
+        const struct chaos_result *found = &chaos->results[i];
+        const struct chaos_settings settings = settings_of(chaos, i);
+        if (!found->checker)
             continue;
-        text_printf(out, "seed %" PRIu64 " at %.3f ms: %s: %s\n  ", chaos->seed + i,
-                    (double)result->failed_at / 1e9, result->checker, result->text);
-        replay_write(chaos, i, out);
-        text_puts(out, "\n");
+        result_object(result, NULL);
+        result_uint(result, "seed", chaos->seed + i);
+        result_string(result, "checker", found->checker);
+        result_string(result, "text", found->text);
+        result_number(result, "at_ms", (double)found->failed_at / 1e9);
+        hash_put(result, found->hash);
+        chaos_replay_write(chaos->word, &settings, found, result_words(result, "replay"));
+        result_bool(result_hide(result), "shown", failed++ < SHOWN_MAX);
+        result_end(result);
     }
-    if (shown > SHOWN_MAX)
-        text_printf(out, "and %u more\n", shown - SHOWN_MAX);
+    result_end(result);
+    result_uint(result_hide(result), "failures_more", failed > SHOWN_MAX ? failed - SHOWN_MAX : 0);
 }
 
-static void report_print(const struct chaos_call *chaos, const struct sum *sum, struct text *out)
+static void report(const struct chaos_call *chaos, const struct sum *sum, struct result *result)
 {
-    text_printf(out, "%s: ", chaos->word);
-    text_count(out, chaos->seeds, "seed", "seeds");
-    text_printf(out, " from %" PRIu64 ", ", chaos->seed);
-    text_count(out, sum->faults, "fault", "faults");
-    text_printf(out, ", %.1f s simulated\n", (double)sum->simulated / (double)PSEC_PER_SECOND);
-    text_printf(out, "  %s\n", sum->failed ? "NOT CLEAN" : "clean");
-    if (sum->failed)
-        text_printf(out, "  failed seeds                           %" PRIu64 "\n", sum->failed);
-    text_printf(out, "  back after the storm                   at most %.0f ms\n",
-                (double)sum->back / 1e9);
-    text_printf(out, "  packets sent                           %" PRIu64 "\n", sum->sent);
-    text_printf(out, "  duplicated by wires                    %" PRIu64 "\n", sum->copied);
-    text_printf(out, "  delivered                              %" PRIu64 "\n", sum->delivered);
-    text_printf(out, "  taken up on their way                  %" PRIu64 "\n", sum->taken);
-    text_printf(out, "  lost on wires                          %" PRIu64 " (hellos and rows too)\n",
-                sum->lost);
-    text_printf(out, "  dropped and counted                    %" PRIu64 "\n", sum->dropped_all);
-    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
-        if (sum->dropped[reason])
-            text_printf(out, "    %-36s %" PRIu64 "\n", drop_texts[reason], sum->dropped[reason]);
-    text_printf(out, "  event hash                             %016" PRIx64 "\n", sum->hash);
-    failures_print(chaos, out);
-}
-
-static void hash_put(struct json *json, const char *key, uint64_t hash)
-{
-    char text[17];
-    snprintf(text, sizeof text, "%016" PRIx64, hash);
-    json_put_string(json, key, text);
-}
-
-/* A text that was made for this. */
-static void text_json(struct json *json, const char *key, struct text *text)
-{
-    json->out->failed |= !text_ok(text);
-    json_put_string(json, key, text_ok(text) ? text->data : "");
-    text_fini(text);
-}
-
-static void failures_json(const struct chaos_call *chaos, struct json *json)
-{
-    json_key(json, "failures");
-    json_array(json);
-    for (uint64_t i = 0; i < chaos->seeds; i++) {
-        const struct chaos_result *result = &chaos->results[i];
-        if (!result->checker)
-            continue;
-        struct text replay = {0};
-        replay_write(chaos, i, &replay);
-        json_object(json);
-        json_put_uint(json, "seed", chaos->seed + i);
-        json_put_string(json, "checker", result->checker);
-        json_put_string(json, "text", result->text);
-        json_put_number(json, "at_ms", (double)result->failed_at / 1e9);
-        hash_put(json, "hash", result->hash);
-        text_json(json, "replay", &replay);
-        json_end(json, '}');
-    }
-    json_end(json, ']');
-}
-
-static void report_json(const struct chaos_call *chaos, const struct sum *sum, struct text *out)
-{
-    struct json json = json_make(out, true);
-    struct text kinds = {0};
-    fault_kinds_write(chaos->kinds, &kinds);
-    json_object(&json);
-    json_put_string(&json, "topology", chaos->word);
-    json_put_uint(&json, "seed", chaos->seed);
-    json_put_uint(&json, "seeds", chaos->seeds);
-    text_json(&json, "allowed", &kinds);
-    json_put_bool(&json, "clean", sum->failed == 0);
-    json_put_uint(&json, "failed", sum->failed);
-    json_put_uint(&json, "faults", sum->faults);
-    json_put_number(&json, "simulated_s", (double)sum->simulated / (double)PSEC_PER_SECOND);
-    json_put_number(&json, "back_ms_max", (double)sum->back / 1e9);
-    json_put_uint(&json, "sent", sum->sent);
-    json_put_uint(&json, "duplicated", sum->copied);
-    json_put_uint(&json, "delivered", sum->delivered);
-    json_put_uint(&json, "taken", sum->taken);
-    json_put_uint(&json, "lost", sum->lost);
-    json_key(&json, "dropped");
-    json_object(&json);
-    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
-        json_put_uint(&json, drop_names[reason], sum->dropped[reason]);
-    json_end(&json, '}');
-    json_put_uint(&json, "events", sum->events);
-    hash_put(&json, "hash", sum->hash);
-    failures_json(chaos, &json);
-    json_end(&json, '}');
+    result_string(result, "topology", chaos->word);
+    result_uint(result, "seed", chaos->seed);
+    result_uint(result, "seeds", chaos->seeds);
+    fault_kinds_write(chaos->kinds, result_words(result, "allowed"));
+    result_bool(result, "clean", sum->failed == 0);
+    result_uint(result, "failed", sum->failed);
+    result_uint(result, "faults", sum->faults);
+    result_number(result, "simulated_s", (double)sum->simulated / (double)PSEC_PER_SECOND);
+    result_number(result, "back_ms_max", (double)sum->back / 1e9);
+    result_uint(result, "sent", sum->sent);
+    result_uint(result, "duplicated", sum->copied);
+    result_uint(result, "delivered", sum->delivered);
+    result_uint(result, "taken", sum->taken);
+    result_uint(result, "lost", sum->lost);
+    drop_result(result, "dropped", sum->dropped);
+    result_uint(result_hide(result), "dropped_all", sum->dropped_all);
+    result_uint(result, "events", sum->events);
+    hash_put(result, sum->hash);
+    failures_put(chaos, result);
 }
 
 /* ---- the call ---- */
@@ -264,7 +214,7 @@ static enum err chaos_call_run(struct call *call, struct why *why)
               : seeds_run(&chaos, threads, why);
     if (!err) {
         struct sum sum = sum_make(&chaos);
-        (call->json ? report_json : report_print)(&chaos, &sum, &call->out);
+        report(&chaos, &sum, call_result(call, chaos_page));
         call->health = sum.failed ? ERR_INPUT : OK;
     }
     free(chaos.results);

@@ -1,12 +1,11 @@
 /* weft sim churn */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/progress.h"
+#include "cli/show/drop_result.h"
 #include "cli/sim/sim_plan.h"
 #include "services/bench/bench_wire.h"
 #include "sim/churn.h"
@@ -36,61 +35,44 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-static void report_print(const struct churn_call *churn, const struct churn_result *result,
-                         struct text *out)
-{
-    uint64_t dropped = churn_dropped(result);
-    text_printf(out,
-                "%s: %g s simulated, %" PRIu64 " failures, %" PRIu64 " returns, %.2f %% down\n",
-                churn->word, churn->seconds, result->failures, result->returns, 100 * result->down);
-    text_printf(out, "  packets sent            %" PRIu64 "\n", result->sent);
-    text_printf(out, "  delivered               %" PRIu64 "\n", result->delivered);
-    text_printf(out, "  misdelivered            %" PRIu64 "\n", result->misdelivered);
-    if (result->misdelivered)
-        text_printf(out, "    first: %s\n", result->first);
-    text_printf(out, "  dropped                 %" PRIu64 " (%.4f %%)\n", dropped,
-                percent(dropped, result->sent));
-    text_printf(out, "    on the way to a dead server %" PRIu64 "\n", result->lost);
-    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
-        if (result->dropped[reason])
-            text_printf(out, "    %-27s %" PRIu64 "\n", drop_texts[reason],
-                        result->dropped[reason]);
-    if (result->left)
-        text_printf(out, "    %-27s %" PRIu64 "\n", "still waiting at the end", result->left);
-    text_printf(out, "  hops                    %" PRIu64 "\n", result->hops);
-    text_printf(out, "  memory                  %.1f MiB\n", (double)result->memory / (1 << 20));
-    text_printf(out, "  event hash              %016" PRIx64 "\n", result->hash);
-}
+static const char churn_page[] =
+    "{topology}: {simulated_s%g} s simulated, {failures} failures, {returns} returns, "
+    "{down_share*100%.2f} % down\n"
+    "  packets sent            {sent}\n"
+    "  delivered               {delivered}\n"
+    "  misdelivered            {misdelivered}\n"
+    "{?misdelivered}    first: {misdelivered_first}\n{/}"
+    "  dropped                 {not_delivered} ({dropped_percent%.4f} %)\n"
+    "    on the way to a dead server {lost}\n"
+    "{#drops_shown}    {reason%-27s} {count}\n{/}"
+    "{?waiting}    still waiting at the end    {waiting}\n{/}"
+    "  hops                    {hops}\n"
+    "  memory                  {memory_bytes/1048576%.1f} MiB\n"
+    "  event hash              {hash}\n";
 
-static void report_json(const struct churn_call *churn, const struct churn_result *result,
-                        struct text *out)
+static void report(const struct churn_call *churn, const struct churn_result *found,
+                   struct result *result)
 {
-    struct json json = json_make(out, true);
-    char hash[17];
-    snprintf(hash, sizeof hash, "%016" PRIx64, result->hash);
-    json_object(&json);
-    json_put_string(&json, "topology", churn->word);
-    json_put_uint(&json, "seed", churn->settings.seed);
-    json_put_number(&json, "simulated_s", churn->seconds);
-    json_put_uint(&json, "failures", result->failures);
-    json_put_uint(&json, "returns", result->returns);
-    json_put_number(&json, "down_share", result->down);
-    json_put_uint(&json, "sent", result->sent);
-    json_put_uint(&json, "delivered", result->delivered);
-    json_put_uint(&json, "misdelivered", result->misdelivered);
-    json_put_uint(&json, "not_delivered", churn_dropped(result));
-    json_put_uint(&json, "lost", result->lost);
-    json_put_uint(&json, "waiting", result->left);
-    json_key(&json, "dropped");
-    json_object(&json);
-    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
-        json_put_uint(&json, drop_names[reason], result->dropped[reason]);
-    json_end(&json, '}');
-    json_put_uint(&json, "hops", result->hops);
-    json_put_uint(&json, "events", result->events);
-    json_put_uint(&json, "memory_bytes", result->memory);
-    json_put_string(&json, "hash", hash);
-    json_end(&json, '}');
+    uint64_t dropped = churn_dropped(found);
+    result_string(result, "topology", churn->word);
+    result_uint(result, "seed", churn->settings.seed);
+    result_number(result, "simulated_s", churn->seconds);
+    result_uint(result, "failures", found->failures);
+    result_uint(result, "returns", found->returns);
+    result_number(result, "down_share", found->down);
+    result_uint(result, "sent", found->sent);
+    result_uint(result, "delivered", found->delivered);
+    result_uint(result, "misdelivered", found->misdelivered);
+    result_string(result_hide(result), "misdelivered_first", found->first);
+    result_uint(result, "not_delivered", dropped);
+    result_number(result_hide(result), "dropped_percent", percent(dropped, found->sent));
+    result_uint(result, "lost", found->lost);
+    result_uint(result, "waiting", found->left);
+    drop_result(result, "dropped", found->dropped);
+    result_uint(result, "hops", found->hops);
+    result_uint(result, "events", found->events);
+    result_uint(result, "memory_bytes", found->memory);
+    text_printf(result_words(result, "hash"), "%016" PRIx64, found->hash);
 }
 
 static enum err call_read(struct churn_call *churn, const struct call *call, struct why *why)
@@ -145,7 +127,7 @@ static enum err churn_call_run(struct call *call, struct why *why)
               ? why_fail(why, ERR_USAGE, "%s: more than %d servers", churn.word, SERVERS_MAX)
               : churn_run(&churn.settings, &result, why);
     if (!err) {
-        (call->json ? report_json : report_print)(&churn, &result, &call->out);
+        report(&churn, &result, call_result(call, churn_page));
         call->health = result.misdelivered ? ERR_INPUT : OK;
     }
     sim_plan_close(&plan);

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/parallel.h"
 #include "cli/core/progress.h"
 #include "cli/show/bytes_text.h"
+#include "cli/show/drop_result.h"
 #include "cli/show/rate_text.h"
 #include "cli/sim/sim_plan.h"
 #include "cli/sim/sim_seeds.h"
@@ -158,11 +158,6 @@ static enum err settings_parse(struct sim_run *run, const struct call *call, str
 
 /* ---- what came of it ---- */
 
-static double micros(psec time)
-{
-    return (double)time / 1e6;
-}
-
 static double seconds_of(psec time)
 {
     return (double)time / (double)PSEC_PER_SECOND;
@@ -176,145 +171,118 @@ static uint64_t dropped(const struct run_result *result)
     return sum;
 }
 
-static void latency_print(struct text *out, const char *what, const struct latency *latency)
+#define LATENCY_PAGE(title, key)                                                                   \
+    "{?" key ".count}  " title " median {" key ".median/1000%.2f} us, 99 % {" key                  \
+    ".percentile_99/1000%.2f} us, least {" key ".least/1000%.2f} us, most {" key                   \
+    ".most/1000%.2f} us\n{/}"
+
+static const char run_page[] =
+    "{topology}: {servers} servers, {service}, {seconds%g} s simulated, seed {seed}\n"
+    "{?boot_seconds}  all found each other   after {boot_seconds*1000%.1f} ms\n{/}"
+    "  packets sent           {sent}\n"
+    "  delivered              {delivered}\n"
+    "{?intercepted}  taken up on their way  {intercepted}\n{/}"
+    "{#drops_shown}  dropped                {count}: {reason}\n{/}"
+    "{?asked}  asked, answered        {asked}, {answered}\n{/}" LATENCY_PAGE(
+        "send to delivery      ", "delivery_nsec")
+        LATENCY_PAGE("request to answer     ",
+                     "answer_nsec") "{?first_answer}  first answer           {first_answer}\n{/}"
+                                    "  packet-hops            {hops} in {frames} frames\n"
+                                    "{?rate}  links are busy         {link_busy_mean*100%.2f} % of "
+                                    "the time, the busiest "
+                                    "{link_busy_most*100%.2f} %\n{/}"
+                                    "  events                 {events}\n"
+                                    "  memory                 {memory/1048576%.1f} MiB\n"
+                                    "  event hash             {hash}\n"
+                                    "{#numbers_shown}  {service}: {name} {value}\n{/}";
+
+static const char seeds_page[] =
+    "{topology}: {servers} servers, {service}, {seconds%g} s simulated, {seeds} seeds from "
+    "{seed}\n" SIM_SEEDS_PAGE "  event hash of all  {hash}\n";
+
+static void latency_put(struct result *result, const char *key, const struct latency *latency)
 {
-    if (!latency->count)
-        return;
-    text_printf(out, "  %-22s median %.2f us, 99 %% %.2f us, least %.2f us, most %.2f us\n", what,
-                micros(latency_share(latency, 0.5)), micros(latency_share(latency, 0.99)),
-                micros(latency->least), micros(latency->most));
+    result_object(result, key);
+    result_uint(result, "count", latency->count);
+    result_number(result, "median", (double)latency_share(latency, 0.5) / PSEC_PER_NSEC);
+    result_number(result, "percentile_99", (double)latency_share(latency, 0.99) / PSEC_PER_NSEC);
+    result_number(result, "least", (double)latency->least / PSEC_PER_NSEC);
+    result_number(result, "most", (double)latency->most / PSEC_PER_NSEC);
+    result_end(result);
 }
 
-static void result_print(const struct sim_run *run, struct text *out)
+static void numbers_put(struct result *result, const struct run_result *found)
 {
-    const struct run_result *result = run->result;
-    text_printf(out, "%s: %u servers, %s, %g s simulated, seed %" PRIu64 "\n", run->word,
-                run->plan.plan.server_count, run->services[0]->name, seconds_of(result->length),
-                run->settings.seed);
-    if (result->booted)
-        text_printf(out, "  all found each other   after %.1f ms\n", (double)result->booted / 1e9);
-    text_printf(out, "  packets sent           %" PRIu64 "\n", result->sent);
-    text_printf(out, "  delivered              %" PRIu64 "\n", result->delivered);
-    if (result->intercepted)
-        text_printf(out, "  taken up on their way  %" PRIu64 "\n", result->intercepted);
-    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
-        if (result->drops[reason])
-            text_printf(out, "  dropped                %" PRIu64 ": %s\n", result->drops[reason],
-                        drop_texts[reason]);
-    if (result->asked)
-        text_printf(out, "  asked, answered        %" PRIu64 ", %" PRIu64 "\n", result->asked,
-                    result->answered);
-    latency_print(out, "send to delivery", &result->one_way);
-    latency_print(out, "request to answer", &result->round);
-    if (result->answer_size) {
-        text_puts(out, "  first answer           ");
-        bytes_text(out, result->answer, result->answer_size, RUN_ANSWER_MAX);
-        text_puts(out, "\n");
-    }
-    text_printf(out, "  packet-hops            %" PRIu64 " in %" PRIu64 " frames\n",
-                result->counts.hops, result->wires.frames);
-    if (run->settings.wire.rate)
-        text_printf(out, "  links are busy         %.2f %% of the time, the busiest %.2f %%\n",
-                    100 * result->busy_mean, 100 * result->busy_most);
-    text_printf(out, "  events                 %" PRIu64 "\n", result->counts.events);
-    text_printf(out, "  memory                 %.1f MiB\n", (double)result->memory / (1 << 20));
-    text_printf(out, "  event hash             %016" PRIx64 "\n", result->hash);
-    for (unsigned i = 0; i < result->number_count; i++)
-        if (result->numbers[i].value)
-            text_printf(out, "  %s: %s %" PRIu64 "\n", result->numbers[i].service,
-                        result->numbers[i].name, result->numbers[i].value);
-}
-
-static void latency_json(struct json *json, const char *key, const struct latency *latency)
-{
-    json_key(json, key);
-    json_object(json);
-    json_put_uint(json, "count", latency->count);
-    json_put_number(json, "median", (double)latency_share(latency, 0.5) / PSEC_PER_NSEC);
-    json_put_number(json, "percentile_99", (double)latency_share(latency, 0.99) / PSEC_PER_NSEC);
-    json_put_number(json, "least", (double)latency->least / PSEC_PER_NSEC);
-    json_put_number(json, "most", (double)latency->most / PSEC_PER_NSEC);
-    json_end(json, '}');
-}
-
-static void numbers_json(struct json *json, const struct run_result *result)
-{
-    json_key(json, "numbers");
-    json_object(json);
-    for (unsigned i = 0; i < result->number_count; i++) {
-        const struct run_number *number = &result->numbers[i];
+    result_object(result, "numbers");
+    for (unsigned i = 0; i < found->number_count; i++) {
+        const struct run_number *number = &found->numbers[i];
         struct text key = {0};
         text_printf(&key, "%s_%s", number->service, number->name);
         if (text_ok(&key))
-            json_put_uint(json, key.data, number->value);
+            result_uint(result, result_copy(result, key.data), number->value);
         text_fini(&key);
     }
-    json_end(json, '}');
+    result_end(result);
+    result_array(result_hide(result), "numbers_shown");
+    for (unsigned i = 0; i < found->number_count; i++) {
+        if (!found->numbers[i].value)
+            continue;
+        result_object(result, NULL);
+        result_string(result, "service", found->numbers[i].service);
+        result_string(result, "name", found->numbers[i].name);
+        result_uint(result, "value", found->numbers[i].value);
+        result_end(result);
+    }
+    result_end(result);
 }
 
-static void result_json(const struct sim_run *run, struct text *out)
+/* What one run and several have in common. */
+static struct result *result_start(const struct sim_run *run, struct call *call, const char *page)
 {
-    const struct run_result *result = run->result;
-    char hash[17];
-    struct json json = json_make(out, true);
-    snprintf(hash, sizeof hash, "%016" PRIx64, result->hash);
-    json_object(&json);
-    json_put_string(&json, "topology", run->word);
-    json_put_string(&json, "service", run->services[0]->name);
-    json_put_uint(&json, "servers", run->plan.plan.server_count);
-    json_put_uint(&json, "seed", run->settings.seed);
-    json_put_number(&json, "seconds", seconds_of(result->length));
-    json_put_number(&json, "boot_seconds", seconds_of(result->booted));
-    json_put_uint(&json, "sent", result->sent);
-    json_put_uint(&json, "delivered", result->delivered);
-    json_put_uint(&json, "intercepted", result->intercepted);
-    json_put_uint(&json, "dropped", dropped(result));
-    json_key(&json, "drops");
-    json_object(&json);
-    for (unsigned reason = 0; reason < DROP_COUNT; reason++)
-        json_put_uint(&json, drop_names[reason], result->drops[reason]);
-    json_end(&json, '}');
-    json_put_uint(&json, "asked", result->asked);
-    json_put_uint(&json, "answered", result->answered);
-    latency_json(&json, "delivery_nsec", &result->one_way);
-    latency_json(&json, "answer_nsec", &result->round);
-    json_put_uint(&json, "hops", result->counts.hops);
-    json_put_uint(&json, "frames", result->wires.frames);
-    json_put_uint(&json, "events", result->counts.events);
-    json_put_number(&json, "link_busy_mean", result->busy_mean);
-    json_put_number(&json, "link_busy_most", result->busy_most);
-    json_put_uint(&json, "memory", result->memory);
-    json_put_string(&json, "hash", hash);
-    numbers_json(&json, result);
-    json_end(&json, '}');
+    struct result *result = call_result(call, page);
+    result_string(result, "topology", run->word);
+    result_string(result, "service", run->services[0]->name);
+    result_uint(result, "servers", run->plan.plan.server_count);
+    result_uint(result, "seed", run->settings.seed);
+    return result;
 }
 
-/* ---- several seeds ---- */
-
-static void seeds_print(const struct sim_run *run, const struct sim_seeds *seeds, struct text *out)
+static void run_report(const struct sim_run *run, struct call *call)
 {
-    text_printf(out, "%s: %u servers, %s, %g s simulated, %" PRIu64 " seeds from %" PRIu64 "\n",
-                run->word, run->plan.plan.server_count, run->services[0]->name,
-                seconds_of(run->settings.length), seeds->count, run->settings.seed);
-    sim_seeds_print(seeds, out);
-    text_printf(out, "  event hash of all  %016" PRIx64 "\n", sim_seeds_hash(seeds));
+    const struct run_result *found = run->result;
+    struct result *result = result_start(run, call, run_page);
+    result_number(result, "seconds", seconds_of(found->length));
+    result_number(result, "boot_seconds", seconds_of(found->booted));
+    result_uint(result, "sent", found->sent);
+    result_uint(result, "delivered", found->delivered);
+    result_uint(result, "intercepted", found->intercepted);
+    result_uint(result, "dropped", dropped(found));
+    drop_result(result, "drops", found->drops);
+    result_uint(result, "asked", found->asked);
+    result_uint(result, "answered", found->answered);
+    latency_put(result, "delivery_nsec", &found->one_way);
+    latency_put(result, "answer_nsec", &found->round);
+    bytes_text(result_words(result_hide(result), "first_answer"), found->answer, found->answer_size,
+               RUN_ANSWER_MAX);
+    result_uint(result, "hops", found->counts.hops);
+    result_uint(result, "frames", found->wires.frames);
+    result_uint(result, "events", found->counts.events);
+    result_uint(result_hide(result), "rate", run->settings.wire.rate);
+    result_number(result, "link_busy_mean", found->busy_mean);
+    result_number(result, "link_busy_most", found->busy_most);
+    result_uint(result, "memory", found->memory);
+    text_printf(result_words(result, "hash"), "%016" PRIx64, found->hash);
+    numbers_put(result, found);
 }
 
-static void seeds_json(const struct sim_run *run, const struct sim_seeds *seeds, struct text *out)
+static void seeds_report(const struct sim_run *run, const struct sim_seeds *seeds,
+                         struct call *call)
 {
-    char hash[17];
-    struct json json = json_make(out, true);
-    snprintf(hash, sizeof hash, "%016" PRIx64, sim_seeds_hash(seeds));
-    json_object(&json);
-    json_put_string(&json, "topology", run->word);
-    json_put_string(&json, "service", run->services[0]->name);
-    json_put_uint(&json, "servers", run->plan.plan.server_count);
-    json_put_uint(&json, "seed", run->settings.seed);
-    json_put_uint(&json, "seeds", seeds->count);
-    json_put_number(&json, "seconds", seconds_of(run->settings.length));
-    sim_seeds_json(seeds, &json);
-    json_put_string(&json, "hash", hash);
-    json_end(&json, '}');
+    struct result *result = result_start(run, call, seeds_page);
+    result_uint(result, "seeds", seeds->count);
+    result_number(result, "seconds", seconds_of(run->settings.length));
+    sim_seeds_put(seeds, result);
+    text_printf(result_words(result, "hash"), "%016" PRIx64, sim_seeds_hash(seeds));
 }
 
 /* ---- the command ---- */
@@ -324,7 +292,7 @@ static enum err seeds_run(struct sim_run *run, struct call *call, struct why *wh
     struct sim_seeds seeds = {.settings = run->settings, .count = run->seeds};
     enum err err = sim_seeds_run(&seeds, run->threads, why);
     if (!err)
-        (call->json ? seeds_json : seeds_print)(run, &seeds, &call->out);
+        seeds_report(run, &seeds, call);
     sim_seeds_fini(&seeds);
     return err;
 }
@@ -334,7 +302,7 @@ static enum err seed_run(struct sim_run *run, struct call *call, struct why *why
     run->result = calloc(1, sizeof *run->result);
     enum err err = run->result ? run_scenario(&run->settings, run->result, why) : why_memory(why);
     if (!err)
-        (call->json ? result_json : result_print)(run, &call->out);
+        run_report(run, call);
     free(run->result);
     return err;
 }

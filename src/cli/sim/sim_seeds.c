@@ -162,69 +162,70 @@ static bool is_shown(const struct sim_seeds *seeds, unsigned figure)
     return figures[figure].always || seeds->spreads[figure].most > 0;
 }
 
-static void cell_print(const struct sim_seeds *seeds, struct text *out, unsigned figure,
-                       double value)
+static void cells_write(const struct sim_seeds *seeds, struct text *out, const double *values)
 {
-    if (is_shown(seeds, figure))
-        text_printf(out, "%*.*f", column_width(figure), figures[figure].decimals,
-                    value / figures[figure].unit);
+    for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
+        if (is_shown(seeds, i))
+            text_printf(out, "%*.*f", column_width(i), figures[i].decimals,
+                        values[i] / figures[i].unit);
 }
 
-void sim_seeds_print(const struct sim_seeds *seeds, struct text *out)
+static void titles_put(const struct sim_seeds *seeds, struct result *result)
 {
-    int width = seed_width(seeds);
-    text_printf(out, "  %-*s", width, "seed");
+    struct text *out = result_words(result_hide(result), "titles");
+    text_printf(out, "%-*s", seed_width(seeds), "seed");
     for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
         if (is_shown(seeds, i))
             text_printf(out, "%*s", column_width(i), figures[i].title);
-    text_puts(out, "  event hash\n");
-    for (uint64_t row = 0; row < seeds->count; row++) {
-        text_printf(out, "  %-*" PRIu64, width, seeds->settings.seed + row);
-        for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
-            cell_print(seeds, out, i, seeds->rows[row].figures[i]);
-        text_printf(out, "  %016" PRIx64 "\n", seeds->rows[row].hash);
-    }
-    text_printf(out, "  %-*s", width, "least");
-    for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
-        cell_print(seeds, out, i, seeds->spreads[i].least);
-    text_printf(out, "\n  %-*s", width, "median");
-    for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
-        cell_print(seeds, out, i, seeds->spreads[i].median);
-    text_printf(out, "\n  %-*s", width, "most");
-    for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
-        cell_print(seeds, out, i, seeds->spreads[i].most);
-    text_puts(out, "\n");
 }
 
-static void runs_json(const struct sim_seeds *seeds, struct json *json)
+static void runs_put(const struct sim_seeds *seeds, struct result *result)
 {
-    char hash[17];
-    json_key(json, "runs");
-    json_array(json);
+    result_array(result, "runs");
     for (uint64_t row = 0; row < seeds->count; row++) {
-        json_object(json);
-        json_put_uint(json, "seed", seeds->settings.seed + row);
+        const double *values = seeds->rows[row].figures;
+        uint64_t seed = seeds->settings.seed + row;
+        result_object(result, NULL);
+        result_uint(result, "seed", seed);
         for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++)
-            json_put_number(json, figures[i].key, seeds->rows[row].figures[i]);
-        snprintf(hash, sizeof hash, "%016" PRIx64, seeds->rows[row].hash);
-        json_put_string(json, "hash", hash);
-        json_end(json, '}');
+            result_number(result, figures[i].key, values[i]);
+        text_printf(result_words(result, "hash"), "%016" PRIx64, seeds->rows[row].hash);
+        struct text *cells = result_words(result_hide(result), "cells");
+        text_printf(cells, "%-*" PRIu64, seed_width(seeds), seed);
+        cells_write(seeds, cells, values);
+        result_end(result);
     }
-    json_end(json, ']');
+    result_end(result);
 }
 
-void sim_seeds_json(const struct sim_seeds *seeds, struct json *json)
+static void spread_row_put(const struct sim_seeds *seeds, struct result *result, const char *title,
+                           const double *values)
 {
-    runs_json(seeds, json);
-    json_key(json, "spread");
-    json_object(json);
+    struct text *cells = result_words(result, NULL);
+    text_printf(cells, "%-*s", seed_width(seeds), title);
+    cells_write(seeds, cells, values);
+}
+
+void sim_seeds_put(const struct sim_seeds *seeds, struct result *result)
+{
+    double least[SIM_SEEDS_FIGURES], median[SIM_SEEDS_FIGURES], most[SIM_SEEDS_FIGURES];
+    titles_put(seeds, result);
+    runs_put(seeds, result);
+    result_object(result, "spread");
     for (unsigned i = 0; i < SIM_SEEDS_FIGURES; i++) {
-        json_key(json, figures[i].key);
-        json_object(json);
-        json_put_number(json, "least", seeds->spreads[i].least);
-        json_put_number(json, "median", seeds->spreads[i].median);
-        json_put_number(json, "most", seeds->spreads[i].most);
-        json_end(json, '}');
+        least[i] = seeds->spreads[i].least;
+        median[i] = seeds->spreads[i].median;
+        most[i] = seeds->spreads[i].most;
+        result_object(result, figures[i].key);
+        result_number(result, "least", least[i]);
+        result_number(result, "median", median[i]);
+        result_number(result, "most", most[i]);
+        result_end(result);
     }
-    json_end(json, '}');
+    result_end(result);
+    result_array(result_hide(result), "spread_rows");
+    spread_row_put(seeds, result, "least", least);
+    spread_row_put(seeds, result, "median", median);
+    spread_row_put(seeds, result, "most", most);
+    result_end(result);
 }

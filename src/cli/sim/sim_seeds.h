@@ -3,7 +3,7 @@
  * how far the rows are apart. Rows depend on their seeds alone, not on who ran them, or beside
  * whom. */
 
-#include "base/json.h"
+#include "cli/core/result.h"
 #include "sim/run.h"
 
 #define SIM_SEEDS_MAX     1000000
@@ -31,7 +31,11 @@ void sim_seeds_fini(struct sim_seeds *seeds);
 
 /* Of all rows, in their order. */
 uint64_t sim_seeds_hash(const struct sim_seeds *seeds);
-/* A line a row, then least, median and most of each column. */
-void sim_seeds_print(const struct sim_seeds *seeds, struct text *out);
-/* The keys `runs` and `spread` of an object. */
-void sim_seeds_json(const struct sim_seeds *seeds, struct json *json);
+/* The keys `runs` and `spread` of a result, which SIM_SEEDS_PAGE shows: a line a row, then least,
+ * median and most of each column. */
+void sim_seeds_put(const struct sim_seeds *seeds, struct result *result);
+
+#define SIM_SEEDS_PAGE                                                                             \
+    "  {titles}  event hash\n"                                                                     \
+    "{#runs}  {cells}  {hash}\n{/}"                                                                \
+    "{#spread_rows}  {.}\n{/}"

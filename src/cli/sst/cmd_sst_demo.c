@@ -10,6 +10,7 @@
 #include "cli/core/call.h"
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_report.h"
+#include "cli/show/unit_text.h"
 #include "cli/sst/sst_crew.h"
 #include "cli/sst/sst_look.h"
 #include "cli/sst/sst_screen.h"
@@ -154,7 +155,7 @@ static void notices_tell(struct demo *demo)
     demo->noticed_first = first;
     demo->noticed_last = last;
     struct text text = {0};
-    ripc_report_nsec(&text, (double)last);
+    unit_text_nsec(&text, (double)last);
     event_add(demo, "its row is frozen at all %u others, the last after %s", noticed,
               text_ok(&text) ? text.data : "");
     text_fini(&text);
@@ -345,9 +346,9 @@ static void summary_text(const struct demo *demo, const struct sst_stats *stats,
     if (demo->noticed) {
         text_printf(out, "the death was noticed by %u of %" PRIu64 ", after ", demo->noticed,
                     demo->members - 1);
-        ripc_report_nsec(out, (double)demo->noticed_first);
+        unit_text_nsec(out, (double)demo->noticed_first);
         text_puts(out, " to ");
-        ripc_report_nsec(out, (double)demo->noticed_last);
+        unit_text_nsec(out, (double)demo->noticed_last);
         text_puts(out, "\n");
     }
 }

@@ -230,8 +230,8 @@ static void comparison_json(struct json *json, const struct laid *laid,
     json_end(json, '}');
 }
 
-static void result_json(struct call *call, const struct laid *laid,
-                        const struct comparison *compared)
+static void cable_json(struct call *call, const struct laid *laid,
+                       const struct comparison *compared)
 {
     struct json json = json_make(&call->out, true);
     struct yardstick ours = yardstick_make(laid);
@@ -345,7 +345,7 @@ static enum err laid_report(struct call *call, struct laid *laid, const struct c
     if (!err)
         err = blueprint_write(call, laid, why);
     if (!err && call->json) {
-        result_json(call, laid, &compared);
+        cable_json(call, laid, &compared);
     } else if (!err) {
         text_printf(&call->out, "%s: ", call->arguments[0]);
         if (!laid->topology.direct) {

@@ -226,7 +226,7 @@ static void repair_json(struct json *json, const struct findings *findings)
     json_put_uint(json, "moves", repair->moves);
 }
 
-static void result_json(struct text *out, const struct findings *findings)
+static void check_json(struct text *out, const struct findings *findings)
 {
     const struct inspection *seen = &findings->inspection;
     struct json json = json_make(out, true);
@@ -279,7 +279,7 @@ static enum err plan_check(struct call *call, struct findings *findings, struct 
     if (err)
         goto free_inspection;
     if (call->json)
-        result_json(&call->out, findings);
+        check_json(&call->out, findings);
     else
         result_text(&call->out, findings);
     call->health = inspection_ok(&findings->inspection) ? OK : ERR_INPUT;
