@@ -14,7 +14,7 @@
 #include "ripc/core/remote.h"
 #include "ripc/message/arrival.h"
 #include "ripc/message/message.h"
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 #include "transport/shm/shm_impl.h"
 
 struct pair {

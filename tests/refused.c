@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 #define SIZE ((size_t)3 << 20)
 

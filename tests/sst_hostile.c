@@ -13,7 +13,7 @@
 #include <weft/sst.h>
 
 #include "process.h"
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 #define TABLE 77
 

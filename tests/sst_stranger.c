@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 #include "ripc/core/service.h"
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 #include "sst/council/council_wire.h"
 #include "sst/council/members_impl.h"
 #include "sst/sst_impl.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 #define SIZE  20000
 #define TURNS 60

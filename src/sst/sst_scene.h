@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 #include "sst/table/columns_test.h"
 
 #define MEMBERS_MAX 5

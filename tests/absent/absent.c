@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "ripc/core/context.h"
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 enum { THREAD_COUNT = 4 };
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 /* A client of its own comes, asks, is answered, and goes. */
 static void visit(struct ripc *ripc, struct ripc_service *server)

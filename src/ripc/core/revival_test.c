@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "ripc/core/context.h"
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 #include "transport/routed/relay_scene.h"
 
 #define SERVER 42

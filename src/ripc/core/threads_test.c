@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 #define RUN_NSEC  (700 * 1000 * 1000LL)
 #define ITEM_SIZE ((size_t)3 << 20) /* some pieces: copying it gives way */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 #define MEMBERS 4
 

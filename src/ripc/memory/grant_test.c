@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 static void a_grant_serves_its_peer_until_it_is_revoked(void **state)
 {

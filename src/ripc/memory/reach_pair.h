@@ -5,7 +5,7 @@
 
 #include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 #define ROW 8192 /* bytes: two pages */
 

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 #include "transport/routed/relay_scene.h"
 
 #define SERVER 42

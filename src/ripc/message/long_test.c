@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 struct pair {
     struct ripc *here, *there;

@@ -6,7 +6,7 @@
 
 #include "ripc/group/watch.h"
 #include "ripc/message/poll.h"
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 struct seen {
     _Atomic uint64_t count; /* written by the library's thread; release carries value */

@@ -2,7 +2,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 static void a_message_arrives_and_is_answered(void **state)
 {

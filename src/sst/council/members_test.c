@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 #include "sst/council/council_wire.h"
 #include "transport/clock.h"
 

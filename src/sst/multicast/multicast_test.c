@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 
 #define SLOT_SIZE  16
 #define SLOT_COUNT 8

@@ -7,7 +7,7 @@
 
 #include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
-#include "ripc/scene.h"
+#include "ripc/scene/scene.h"
 #include "sst/council/members.h"
 #include "sst/observe/observer_wire.h"
 #include "sst/table/aggregate.h"
