@@ -25,9 +25,9 @@
 #include "ripc/core/context.h"
 #include "ripc/names/claim.h"
 #include "ripc/names/group_socket.h"
+#include "transport/datagram/datagram.h"
+#include "transport/datagram/datagram_wire.h"
 #include "transport/lifeline/lifeline_wire.h"
-#include "transport/udp/udp_pipes.h"
-#include "transport/udp/udp_wire.h"
 
 #define SERVER_ID 1
 #define CLIENT_ID 2

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "transport/udp/udp_wire.h"
+#include "transport/datagram/datagram_wire.h"
 
 /* Not fuzz.h: a link of a topology and a link of a transport are two things. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,8 +3,8 @@
  *   routed.c         datagrams through the relay, links
  *   routed_memory.c  regions of ours that peers may reach, and reaching theirs */
 
+#include "transport/datagram/datagram.h"
 #include "transport/routed/routed.h"
-#include "transport/udp/udp_pipes.h"
 
 struct routed {
     struct udp udp;

@@ -29,7 +29,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/check.h"
-#include "transport/udp/udp_pipes.h"
+#include "transport/datagram/datagram.h"
 
 enum {
     BUFFER_BYTES = 4 * 1024 * 1024, /* asked for; the system may give less */

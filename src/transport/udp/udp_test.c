@@ -9,8 +9,8 @@
 #include "base/bytes.h"
 #include "base/rng.h"
 #include "base/test.h"
+#include "transport/datagram/datagram_wire.h"
 #include "transport/socket.h"
-#include "transport/udp/udp_wire.h"
 
 #define OPS      (&transport_udp)
 #define PATIENCE (20 * NSEC_PER_SEC) /* of a test that would fail */

@@ -1,8 +1,8 @@
 #pragma once
 /* udp_pipes: what the files of the two transports over datagrams share.
  *   udp.c         the socket, the links, who gets which datagram, the timer
- *   udp_outlet.c  the sender's end of a pipe
- *   udp_inlet.c   the receiver's end
+ *   datagram_outlet.c  the sender's end of a pipe
+ *   datagram_inlet.c   the receiver's end
  *   routed.c      the same pipes over a node's relay in place of a socket */
 
 #include <stdalign.h>
@@ -10,10 +10,10 @@
 
 #include "base/id_map.h"
 #include "base/list.h"
+#include "transport/datagram/datagram_wire.h"
 #include "transport/routed/attachment.h"
 #include "transport/socket.h"
 #include "transport/udp/udp.h"
-#include "transport/udp/udp_wire.h"
 
 #define UDP_AGAIN_NSEC     (10 * 1000 * 1000LL)  /* until something is sent again, at first */
 #define UDP_AGAIN_NSEC_MAX (320 * 1000 * 1000LL) /* and at last, after doubling */

@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "transport/udp/udp_pipes.h"
+#include "transport/datagram/datagram.h"
 
 enum { ACKS_MAX = 1024 }; /* uncollected ones; the rest stays at the peer */
 

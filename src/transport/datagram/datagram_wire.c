@@ -1,4 +1,4 @@
-#include "transport/udp/udp_wire.h"
+#include "transport/datagram/datagram_wire.h"
 
 #include <errno.h>
 #include <string.h>

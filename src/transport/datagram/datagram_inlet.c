@@ -17,7 +17,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "transport/udp/udp_pipes.h"
+#include "transport/datagram/datagram.h"
 
 enum {
     ACKS_ON_WAY_MAX = 512, /* unconfirmed ones that are sent; the sender holds 1024 */
