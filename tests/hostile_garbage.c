@@ -85,7 +85,7 @@ static void enter(ripc_id id)
 static void server_show_ports(void)
 {
     demand(self.ripc && self.ripc->transports[0]);
-    const struct udp *udp = (const struct udp *)self.ripc->transports[0];
+    const struct datagram_core *udp = (const struct datagram_core *)self.ripc->transports[0];
     socklen_t size = sizeof shared->datagrams;
     shared->place = self.ripc->place;
     memcpy(shared->folder, self.ripc->folder, sizeof shared->folder);
@@ -200,12 +200,12 @@ static void throw_at_lifeline_port(void)
 
 static void throw_at_datagram_port(void)
 {
-    uint8_t bytes[UDP_DATAGRAM_MAX + 100];
-    struct udp_datagram datagram = {.kind = (enum udp_kind)(UDP_FRAME + below(3)),
-                                    .pipe = below(4)};
-    if (datagram.kind == UDP_RETURN)
-        datagram.back.count = (uint16_t)below(UDP_ACKS_MAX);
-    size_t size = spoil(bytes, udp_write(&datagram, bytes, sizeof bytes), sizeof bytes);
+    uint8_t bytes[DATAGRAM_SIZE_MAX + 100];
+    struct pipe_datagram datagram = {.kind = (enum pipe_datagram_kind)(DATAGRAM_FRAME + below(3)),
+                                     .pipe = below(4)};
+    if (datagram.kind == DATAGRAM_RETURN)
+        datagram.back.count = (uint16_t)below(DATAGRAM_ACKS_MAX);
+    size_t size = spoil(bytes, pipe_datagram_write(&datagram, bytes, sizeof bytes), sizeof bytes);
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     demand(fd >= 0);
     (void)!sendto(fd, bytes, size, 0, (struct sockaddr *)&shared->datagrams,

@@ -11,14 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct udp_datagram datagram;
-    uint8_t again[UDP_DATAGRAM_MAX];
-    int result = udp_read(&datagram, data, size);
+    struct pipe_datagram datagram;
+    uint8_t again[PIPE_DATAGRAM_MAX];
+    int result = pipe_datagram_read(&datagram, data, size);
     assert(result == 0 || result == -EPROTO);
     if (result)
         return 0;
-    size_t head = udp_write(&datagram, again, sizeof again), body = 0;
-    if (datagram.kind == UDP_FRAME) {
+    size_t head = pipe_datagram_write(&datagram, again, sizeof again), body = 0;
+    if (datagram.kind == DATAGRAM_FRAME) {
         body = datagram.frame.size;
         assert(body <= FRAME_BODY_MAX && datagram.frame.body + body == data + size);
     }

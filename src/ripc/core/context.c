@@ -97,7 +97,7 @@ static uint64_t context_garbage(const struct ripc *ripc)
     uint64_t garbage = 0;
     for (unsigned i = 0; i < ripc->transport_count; i++)
         if (ripc->transports[i]->ops == &transport_udp) {
-            struct udp_counts counts;
+            struct datagram_counts counts;
             udp_count(ripc->transports[i], &counts);
             garbage += counts.garbage;
         }

@@ -1,4 +1,4 @@
-/* udp_inlet: the receiver's end of a pipe.
+/* datagram_inlet: the receiver's end of a pipe.
  *
  * Frames wait in a fixed pool of slots, a window of them. The sender may have
  * `window` frames beyond those released, so a slot is always free for a frame
@@ -32,20 +32,20 @@ struct inlet_slot {
     struct frame_head head;
     uint32_t size;
     enum slot_state state;
-    struct udp_body body;
+    struct datagram_body body;
 };
-static_assert(UDP_WINDOW_MAX < NOBODY, "a slot's index has 16 bits");
+static_assert(DATAGRAM_WINDOW_MAX < NOBODY, "a slot's index has 16 bits");
 
-struct udp_inlet {
+struct datagram_inlet {
     struct inlet inlet;
-    struct udp_pipe pipe;
+    struct datagram_pipe pipe;
     uint32_t window;
     uint32_t free_count;
-    uint16_t free_slots[UDP_WINDOW_MAX];
-    uint16_t order[UDP_WINDOW_MAX]; /* slots of what was not pulled, by number % window */
-    uint64_t expected;              /* the first frame that has not come */
-    uint64_t pulled;                /* the first frame that was not pulled */
-    uint64_t released;              /* how many were */
+    uint16_t free_slots[DATAGRAM_WINDOW_MAX];
+    uint16_t order[DATAGRAM_WINDOW_MAX]; /* slots of what was not pulled, by number % window */
+    uint64_t expected;                   /* the first frame that has not come */
+    uint64_t pulled;                     /* the first frame that was not pulled */
+    uint64_t released;                   /* how many were */
     uint64_t told_expected;
     uint64_t told_released;
     nsec told_at;
@@ -59,23 +59,23 @@ struct udp_inlet {
     struct inlet_slot slots[];
 };
 
-static struct udp_inlet *inlet_of(struct inlet *inlet)
+static struct datagram_inlet *inlet_of(struct inlet *inlet)
 {
-    return container_of(inlet, struct udp_inlet, inlet);
+    return container_of(inlet, struct datagram_inlet, inlet);
 }
 
-static void inlet_wake(struct udp_inlet *inlet)
+static void inlet_wake(struct datagram_inlet *inlet)
 {
-    udp_pipe_wake(&inlet->pipe,
-                  inlet->tell_at < inlet->repeat_at ? inlet->tell_at : inlet->repeat_at);
+    datagram_pipe_wake(&inlet->pipe,
+                       inlet->tell_at < inlet->repeat_at ? inlet->tell_at : inlet->repeat_at);
 }
 
 /* ---- telling the sender ---- */
 
-static uint64_t frames_selected(const struct udp_inlet *inlet)
+static uint64_t frames_selected(const struct datagram_inlet *inlet)
 {
     uint64_t bits = 0;
-    for (unsigned i = 0; i < UDP_SELECTED; i++) {
+    for (unsigned i = 0; i < DATAGRAM_SELECTED; i++) {
         uint64_t sequence = inlet->expected + 1 + i;
         if (sequence >= inlet->pulled + inlet->window)
             break;
@@ -85,10 +85,10 @@ static uint64_t frames_selected(const struct udp_inlet *inlet)
     return bits;
 }
 
-static void inlet_tell(struct udp_inlet *inlet, nsec now)
+static void inlet_tell(struct datagram_inlet *inlet, nsec now)
 {
-    struct udp_datagram datagram = {.kind = UDP_RETURN, .pipe = inlet->pipe.peer};
-    struct udp_return *back = &datagram.back;
+    struct pipe_datagram datagram = {.kind = DATAGRAM_RETURN, .pipe = inlet->pipe.peer};
+    struct datagram_return *back = &datagram.back;
     uint64_t end = inlet->ack_base + ACKS_ON_WAY_MAX;
     end = inlet->ack_next < end ? inlet->ack_next : end;
     back->received = inlet->expected;
@@ -96,35 +96,36 @@ static void inlet_tell(struct udp_inlet *inlet, nsec now)
     back->released = inlet->released;
     for (int i = 0; i < REPORTS_MAX && (i == 0 || inlet->ack_sent < end); i++) {
         back->first = inlet->ack_sent;
-        for (back->count = 0; back->count < UDP_ACKS_MAX && inlet->ack_sent < end; back->count++)
+        for (back->count = 0; back->count < DATAGRAM_ACKS_MAX && inlet->ack_sent < end;
+             back->count++)
             back->acks[back->count] = inlet->acks[inlet->ack_sent++ & (inlet->ack_capacity - 1)];
-        udp_send(&inlet->pipe, &datagram);
+        datagram_send(&inlet->pipe, &datagram);
     }
     inlet->told_expected = inlet->expected;
     inlet->told_released = inlet->released;
     inlet->told_at = now;
     inlet->tell_at = NSEC_NEVER;
     if (inlet->ack_base < inlet->ack_next && inlet->repeat_at == NSEC_NEVER) {
-        inlet->repeat_at = udp_pipe_again(&inlet->pipe, now);
+        inlet->repeat_at = datagram_pipe_again(&inlet->pipe, now);
         inlet_wake(inlet);
     }
 }
 
 /* Soon, together with what else happens; or at once, but not too often. */
-static void inlet_tell_soon(struct udp_inlet *inlet, bool urgent)
+static void inlet_tell_soon(struct datagram_inlet *inlet, bool urgent)
 {
     nsec now = clock_now();
-    if (urgent && now - inlet->told_at >= UDP_DELAY_NSEC / 4) {
+    if (urgent && now - inlet->told_at >= DATAGRAM_DELAY_NSEC / 4) {
         inlet_tell(inlet, now);
         return;
     }
     if (inlet->tell_at == NSEC_NEVER)
-        inlet->tell_at = now + UDP_DELAY_NSEC;
+        inlet->tell_at = now + DATAGRAM_DELAY_NSEC;
     inlet_wake(inlet);
 }
 
 /* News from us: told at once when a quarter of the window has gathered. */
-static void inlet_news(struct udp_inlet *inlet)
+static void inlet_news(struct datagram_inlet *inlet)
 {
     uint64_t quarter = (inlet->window + 3) / 4;
     if (inlet->expected - inlet->told_expected >= quarter ||
@@ -134,9 +135,9 @@ static void inlet_news(struct udp_inlet *inlet)
         inlet_tell_soon(inlet, false);
 }
 
-static void inlet_late(struct udp_pipe *pipe, nsec now)
+static void inlet_late(struct datagram_pipe *pipe, nsec now)
 {
-    struct udp_inlet *inlet = container_of(pipe, struct udp_inlet, pipe);
+    struct datagram_inlet *inlet = container_of(pipe, struct datagram_inlet, pipe);
     if (now >= inlet->repeat_at) {
         pipe->tries++;
         inlet->repeat_at = NSEC_NEVER;
@@ -150,10 +151,10 @@ static void inlet_late(struct udp_pipe *pipe, nsec now)
 
 /* ---- hearing ---- */
 
-static void acks_confirmed(struct udp_inlet *inlet, uint64_t confirmed)
+static void acks_confirmed(struct datagram_inlet *inlet, uint64_t confirmed)
 {
     if (confirmed > inlet->ack_next) {
-        inlet->pipe.link->udp->counts.garbage++;
+        inlet->pipe.link->core->counts.garbage++;
         return;
     }
     if (confirmed <= inlet->ack_base)
@@ -165,14 +166,14 @@ static void acks_confirmed(struct udp_inlet *inlet, uint64_t confirmed)
     inlet->pipe.tries = 0;
     nsec now = clock_now();
     inlet->repeat_at =
-        confirmed == inlet->ack_next ? NSEC_NEVER : udp_pipe_again(&inlet->pipe, now);
+        confirmed == inlet->ack_next ? NSEC_NEVER : datagram_pipe_again(&inlet->pipe, now);
     if (held)
         inlet_tell(inlet, now);
 }
 
-static void frame_heard(struct udp_inlet *inlet, const struct udp_frame *frame)
+static void frame_heard(struct datagram_inlet *inlet, const struct datagram_frame *frame)
 {
-    struct udp_counts *counts = &inlet->pipe.link->udp->counts;
+    struct datagram_counts *counts = &inlet->pipe.link->core->counts;
     uint64_t sequence = frame->sequence;
     if (sequence >= inlet->released + inlet->window) {
         counts->garbage++; /* beyond its credit */
@@ -186,7 +187,7 @@ static void frame_heard(struct udp_inlet *inlet, const struct udp_frame *frame)
     assert(inlet->free_count > 0);
     uint16_t index = inlet->free_slots[inlet->free_count - 1];
     struct inlet_slot *slot = &inlet->slots[index];
-    uint8_t *body = udp_body_room(&slot->body, frame->size);
+    uint8_t *body = datagram_body_room(&slot->body, frame->size);
     if (!body)
         return; /* as if lost: it comes again */
     inlet->free_count--;
@@ -207,37 +208,37 @@ static void frame_heard(struct udp_inlet *inlet, const struct udp_frame *frame)
     doorbell_ring(inlet->pipe.bell);
 }
 
-static void inlet_heard(struct udp_pipe *pipe, const struct udp_datagram *datagram)
+static void inlet_heard(struct datagram_pipe *pipe, const struct pipe_datagram *datagram)
 {
-    struct udp_inlet *inlet = container_of(pipe, struct udp_inlet, pipe);
+    struct datagram_inlet *inlet = container_of(pipe, struct datagram_inlet, pipe);
     switch (datagram->kind) {
-    case UDP_FRAME:
+    case DATAGRAM_FRAME:
         acks_confirmed(inlet, datagram->frame.confirmed);
         frame_heard(inlet, &datagram->frame);
         break;
-    case UDP_ASK:
+    case DATAGRAM_ASK:
         acks_confirmed(inlet, datagram->ask.confirmed);
         if (datagram->ask.answer)
             inlet_tell_soon(inlet, true);
         break;
-    case UDP_RETURN:
-        pipe->link->udp->counts.garbage++;
+    case DATAGRAM_RETURN:
+        pipe->link->core->counts.garbage++;
         break;
     }
 }
 
 /* ---- the calls ---- */
 
-int udp_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
-                   struct parcel *answer, struct inlet **out)
+int datagram_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                        struct parcel *answer, struct inlet **out)
 {
-    struct udp_link *link = container_of(base, struct udp_link, link);
-    struct udp_end peer;
-    int result = udp_end_read(&peer, offer);
+    struct datagram_link *link = container_of(base, struct datagram_link, link);
+    struct datagram_end peer;
+    int result = datagram_end_read(&peer, offer);
     if (result)
         return result;
-    uint32_t window = link->udp->window;
-    struct udp_inlet *inlet = array_new(1, sizeof *inlet + window * sizeof(struct inlet_slot));
+    uint32_t window = link->core->window;
+    struct datagram_inlet *inlet = array_new(1, sizeof *inlet + window * sizeof(struct inlet_slot));
     if (!inlet)
         return -ENOMEM;
     inlet->inlet.ops = base->ops->pipes;
@@ -249,50 +250,50 @@ int udp_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offe
     memset(inlet->order, 0xff, sizeof inlet->order);
     for (uint32_t i = 0; i < window; i++)
         inlet->free_slots[inlet->free_count++] = (uint16_t)(window - 1 - i);
-    result = udp_pipe_open(&inlet->pipe, link, bell);
+    result = datagram_pipe_open(&inlet->pipe, link, bell);
     if (result) {
         free(inlet);
         return result;
     }
-    udp_end_write(&(struct udp_end){inlet->pipe.id, (uint16_t)window}, answer);
+    datagram_end_write(&(struct datagram_end){inlet->pipe.id, (uint16_t)window}, answer);
     *out = &inlet->inlet;
     return 0;
 }
 
-int udp_inlet_open_numbered(struct link *link, struct doorbell *bell,
-                            const struct udp_numbers *numbers, struct inlet **out)
+int datagram_inlet_open_numbered(struct link *link, struct doorbell *bell,
+                                 const struct datagram_numbers *numbers, struct inlet **out)
 {
     struct parcel offer = {0}, answer = {0};
-    struct udp_link *of = container_of(link, struct udp_link, link);
-    udp_end_write(&(struct udp_end){numbers->peer, (uint16_t)of->udp->window}, &offer);
-    int result = udp_inlet_open(link, bell, &offer, &answer, out);
+    struct datagram_link *of = container_of(link, struct datagram_link, link);
+    datagram_end_write(&(struct datagram_end){numbers->peer, (uint16_t)of->core->window}, &offer);
+    int result = datagram_inlet_open(link, bell, &offer, &answer, out);
     if (result)
         return result;
-    result = udp_pipe_renumber(&inlet_of(*out)->pipe, numbers->own);
+    result = datagram_pipe_renumber(&inlet_of(*out)->pipe, numbers->own);
     if (result)
-        udp_inlet_close(*out);
+        datagram_inlet_close(*out);
     return result;
 }
 
-void udp_inlet_close(struct inlet *base)
+void datagram_inlet_close(struct inlet *base)
 {
-    struct udp_inlet *inlet = inlet_of(base);
-    udp_pipe_close(&inlet->pipe);
+    struct datagram_inlet *inlet = inlet_of(base);
+    datagram_pipe_close(&inlet->pipe);
     for (uint32_t i = 0; i < inlet->window; i++)
-        udp_body_free(&inlet->slots[i].body);
+        datagram_body_free(&inlet->slots[i].body);
     free(inlet->acks);
     free(inlet);
 }
 
-bool udp_waits(struct inlet *base)
+bool datagram_waits(struct inlet *base)
 {
-    const struct udp_inlet *inlet = inlet_of(base);
+    const struct datagram_inlet *inlet = inlet_of(base);
     return inlet->pulled < inlet->expected;
 }
 
-int udp_pull(struct inlet *base, struct frame *out, unsigned max)
+int datagram_pull(struct inlet *base, struct frame *out, unsigned max)
 {
-    struct udp_inlet *inlet = inlet_of(base);
+    struct datagram_inlet *inlet = inlet_of(base);
     unsigned count = 0;
     for (; count < max && inlet->pulled < inlet->expected; count++, inlet->pulled++) {
         uint16_t *place = &inlet->order[inlet->pulled % inlet->window];
@@ -302,19 +303,19 @@ int udp_pull(struct inlet *base, struct frame *out, unsigned max)
         out[count] = (struct frame){.head = slot->head,
                                     .size = slot->size,
                                     .cookie = *place,
-                                    .body = udp_body_data(&slot->body)};
+                                    .body = datagram_body_data(&slot->body)};
         *place = NOBODY;
     }
     return count || !max || !inlet->pipe.link->lost ? (int)count : -EPIPE;
 }
 
-void udp_release(struct inlet *base, const struct frame *frame)
+void datagram_release(struct inlet *base, const struct frame *frame)
 {
-    struct udp_inlet *inlet = inlet_of(base);
+    struct datagram_inlet *inlet = inlet_of(base);
     assert(frame->cookie < inlet->window);
     assert(inlet->slots[frame->cookie].state == SLOT_PULLED);
     inlet->slots[frame->cookie].state = SLOT_FREE;
-    udp_body_free(&inlet->slots[frame->cookie].body);
+    datagram_body_free(&inlet->slots[frame->cookie].body);
     inlet->free_slots[inlet->free_count++] = (uint16_t)frame->cookie;
     inlet->released++;
     if (!inlet->pipe.link->lost)
@@ -322,7 +323,7 @@ void udp_release(struct inlet *base, const struct frame *frame)
 }
 
 /* Room for one more; the ring is laid out anew when it grows. */
-static bool acks_reserve(struct udp_inlet *inlet)
+static bool acks_reserve(struct datagram_inlet *inlet)
 {
     size_t count = (size_t)(inlet->ack_next - inlet->ack_base);
     if (count < inlet->ack_capacity)
@@ -339,9 +340,9 @@ static bool acks_reserve(struct udp_inlet *inlet)
     return true;
 }
 
-int udp_acknowledge(struct inlet *base, uint64_t token, int64_t status)
+int datagram_acknowledge(struct inlet *base, uint64_t token, int64_t status)
 {
-    struct udp_inlet *inlet = inlet_of(base);
+    struct datagram_inlet *inlet = inlet_of(base);
     if (inlet->pipe.link->lost)
         return -EPIPE;
     if (!acks_reserve(inlet))
@@ -353,8 +354,8 @@ int udp_acknowledge(struct inlet *base, uint64_t token, int64_t status)
     return 0;
 }
 
-size_t udp_inlet_owes(struct inlet *base)
+size_t datagram_inlet_owes(struct inlet *base)
 {
-    const struct udp_inlet *inlet = inlet_of(base);
+    const struct datagram_inlet *inlet = inlet_of(base);
     return (size_t)(inlet->ack_next - inlet->ack_base);
 }

@@ -1,4 +1,4 @@
-/* udp_outlet: the sender's end of a pipe.
+/* datagram_outlet: the sender's end of a pipe.
  *
  *      base        sent        next
  *   ....|-----------|-----------|
@@ -21,12 +21,12 @@ enum { ACKS_MAX = 1024 }; /* uncollected ones; the rest stays at the peer */
 struct outlet_slot {
     struct frame_head head;
     uint32_t size;
-    struct udp_body body;
+    struct datagram_body body;
 };
 
-struct udp_outlet {
+struct datagram_outlet {
     struct outlet outlet;
-    struct udp_pipe pipe;
+    struct datagram_pipe pipe;
     uint32_t window;
     uint32_t peer_window; /* 0 until the answer */
     uint64_t base;
@@ -46,93 +46,94 @@ struct udp_outlet {
     struct outlet_slot slots[];
 };
 
-static struct udp_outlet *outlet_of(struct outlet *outlet)
+static struct datagram_outlet *outlet_of(struct outlet *outlet)
 {
-    return container_of(outlet, struct udp_outlet, outlet);
+    return container_of(outlet, struct datagram_outlet, outlet);
 }
 
-static bool outlet_has_room(const struct udp_outlet *outlet)
+static bool outlet_has_room(const struct datagram_outlet *outlet)
 {
     return outlet->next - outlet->base < outlet->window &&
            (!outlet->peer_window || outlet->next < outlet->released + outlet->peer_window);
 }
 
-static void outlet_wake(struct udp_outlet *outlet)
+static void outlet_wake(struct datagram_outlet *outlet)
 {
     nsec at = outlet->resend_at < outlet->ask_at ? outlet->resend_at : outlet->ask_at;
-    udp_pipe_wake(&outlet->pipe, at < outlet->confirm_at ? at : outlet->confirm_at);
+    datagram_pipe_wake(&outlet->pipe, at < outlet->confirm_at ? at : outlet->confirm_at);
 }
 
 /* ---- sending ---- */
 
-static void frame_add(struct udp_outlet *outlet, struct udp_batch *batch, uint64_t sequence)
+static void frame_add(struct datagram_outlet *outlet, struct datagram_batch *batch,
+                      uint64_t sequence)
 {
     const struct outlet_slot *slot = &outlet->slots[sequence % outlet->window];
-    struct udp_datagram datagram = {.kind = UDP_FRAME,
-                                    .pipe = outlet->pipe.peer,
-                                    .frame = {.sequence = sequence,
-                                              .confirmed = outlet->ack_next,
-                                              .head = slot->head,
-                                              .size = slot->size}};
-    udp_batch_add(batch, &datagram, udp_body_data(&slot->body));
+    struct pipe_datagram datagram = {.kind = DATAGRAM_FRAME,
+                                     .pipe = outlet->pipe.peer,
+                                     .frame = {.sequence = sequence,
+                                               .confirmed = outlet->ack_next,
+                                               .head = slot->head,
+                                               .size = slot->size}};
+    datagram_batch_add(batch, &datagram, datagram_body_data(&slot->body));
 }
 
 /* What was not sent yet and has credit. */
-static void outlet_transmit(struct udp_outlet *outlet, nsec now)
+static void outlet_transmit(struct datagram_outlet *outlet, nsec now)
 {
     uint64_t limit = outlet->released + outlet->peer_window;
     uint64_t end = outlet->next < limit ? outlet->next : limit;
-    struct udp_batch batch;
+    struct datagram_batch batch;
     if (!outlet->pipe.peer || outlet->sent >= end)
         return;
-    udp_batch_start(&batch, &outlet->pipe);
+    datagram_batch_start(&batch, &outlet->pipe);
     while (outlet->sent < end)
         frame_add(outlet, &batch, outlet->sent++);
-    udp_batch_send(&batch);
+    datagram_batch_send(&batch);
     outlet->confirm_at = NSEC_NEVER; /* the frames did it */
     if (outlet->resend_at == NSEC_NEVER)
-        outlet->resend_at = udp_pipe_again(&outlet->pipe, now);
+        outlet->resend_at = datagram_pipe_again(&outlet->pipe, now);
     outlet_wake(outlet);
 }
 
 /* Frames on the way below `end` that the peer is not known to have; the first of them. */
-static void outlet_resend(struct udp_outlet *outlet, uint64_t end)
+static void outlet_resend(struct datagram_outlet *outlet, uint64_t end)
 {
-    struct udp_batch batch;
-    if (end > outlet->base + UDP_SELECTED)
-        end = outlet->base + UDP_SELECTED;
-    udp_batch_start(&batch, &outlet->pipe);
+    struct datagram_batch batch;
+    if (end > outlet->base + DATAGRAM_SELECTED)
+        end = outlet->base + DATAGRAM_SELECTED;
+    datagram_batch_start(&batch, &outlet->pipe);
     for (uint64_t sequence = outlet->base; sequence < end; sequence++) {
         uint64_t bit = sequence - outlet->base;
         if (bit && (outlet->selected >> (bit - 1) & 1))
             continue;
         frame_add(outlet, &batch, sequence);
-        outlet->pipe.link->udp->counts.resent++;
+        outlet->pipe.link->core->counts.resent++;
     }
-    udp_batch_send(&batch);
+    datagram_batch_send(&batch);
 }
 
-static void outlet_ask(struct udp_outlet *outlet, bool answer)
+static void outlet_ask(struct datagram_outlet *outlet, bool answer)
 {
-    struct udp_datagram datagram = {.kind = UDP_ASK,
-                                    .pipe = outlet->pipe.peer,
-                                    .ask = {.confirmed = outlet->ack_next, .answer = answer}};
-    udp_send(&outlet->pipe, &datagram);
+    struct pipe_datagram datagram = {.kind = DATAGRAM_ASK,
+                                     .pipe = outlet->pipe.peer,
+                                     .ask = {.confirmed = outlet->ack_next, .answer = answer}};
+    datagram_send(&outlet->pipe, &datagram);
     outlet->confirm_at = NSEC_NEVER;
 }
 
-static void outlet_late(struct udp_pipe *pipe, nsec now)
+static void outlet_late(struct datagram_pipe *pipe, nsec now)
 {
-    struct udp_outlet *outlet = container_of(pipe, struct udp_outlet, pipe);
+    struct datagram_outlet *outlet = container_of(pipe, struct datagram_outlet, pipe);
     if (now >= outlet->resend_at) {
         pipe->tries++;
         outlet_resend(outlet, outlet->sent);
-        outlet->resend_at = udp_pipe_again(pipe, now);
+        outlet->resend_at = datagram_pipe_again(pipe, now);
     }
     if (now >= outlet->ask_at) {
         pipe->tries++;
         outlet_ask(outlet, true);
-        outlet->ask_at = udp_pipe_again(pipe, now);
+        outlet->ask_at = datagram_pipe_again(pipe, now);
     }
     if (now >= outlet->confirm_at)
         outlet_ask(outlet, false);
@@ -142,21 +143,23 @@ static void outlet_late(struct udp_pipe *pipe, nsec now)
 /* ---- hearing ---- */
 
 /* The peer says which frames it has. */
-static void frames_heard(struct udp_outlet *outlet, const struct udp_return *back, nsec now)
+static void frames_heard(struct datagram_outlet *outlet, const struct datagram_return *back,
+                         nsec now)
 {
     if (back->received < outlet->base)
         return; /* overtaken by a newer one */
     bool moved = back->received > outlet->base;
     while (outlet->base < back->received)
-        udp_body_free(&outlet->slots[outlet->base++ % outlet->window].body);
+        datagram_body_free(&outlet->slots[outlet->base++ % outlet->window].body);
     outlet->selected = back->selected;
     if (moved) {
         outlet->pipe.tries = 0;
         outlet->resend_at =
-            outlet->base == outlet->sent ? NSEC_NEVER : udp_pipe_again(&outlet->pipe, now);
+            outlet->base == outlet->sent ? NSEC_NEVER : datagram_pipe_again(&outlet->pipe, now);
     }
     /* It has later ones: those between were lost, most likely. */
-    if (back->selected && outlet->base < outlet->sent && now - outlet->gap_at > UDP_DELAY_NSEC) {
+    if (back->selected && outlet->base < outlet->sent &&
+        now - outlet->gap_at > DATAGRAM_DELAY_NSEC) {
         unsigned last = 64 - (unsigned)__builtin_clzll(back->selected);
         uint64_t end = outlet->base + last;
         outlet->gap_at = now;
@@ -165,7 +168,7 @@ static void frames_heard(struct udp_outlet *outlet, const struct udp_return *bac
 }
 
 /* Takes those that come next; others were taken before, or come again. */
-static bool acks_heard(struct udp_outlet *outlet, const struct udp_return *back)
+static bool acks_heard(struct datagram_outlet *outlet, const struct datagram_return *back)
 {
     bool taken = false;
     for (unsigned i = 0; i < back->count; i++) {
@@ -178,13 +181,13 @@ static bool acks_heard(struct udp_outlet *outlet, const struct udp_return *back)
     return taken;
 }
 
-static void outlet_heard(struct udp_pipe *pipe, const struct udp_datagram *datagram)
+static void outlet_heard(struct datagram_pipe *pipe, const struct pipe_datagram *datagram)
 {
-    struct udp_outlet *outlet = container_of(pipe, struct udp_outlet, pipe);
-    const struct udp_return *back = &datagram->back;
-    if (datagram->kind != UDP_RETURN || back->received > outlet->sent ||
+    struct datagram_outlet *outlet = container_of(pipe, struct datagram_outlet, pipe);
+    const struct datagram_return *back = &datagram->back;
+    if (datagram->kind != DATAGRAM_RETURN || back->received > outlet->sent ||
         back->released > back->received) {
-        pipe->link->udp->counts.garbage++;
+        pipe->link->core->counts.garbage++;
         return;
     }
     nsec now = clock_now();
@@ -193,7 +196,7 @@ static void outlet_heard(struct udp_pipe *pipe, const struct udp_datagram *datag
         outlet->released = back->released;
     bool taken = acks_heard(outlet, back);
     if (back->count) {
-        nsec at = now + UDP_DELAY_NSEC;
+        nsec at = now + DATAGRAM_DELAY_NSEC;
         outlet->confirm_at = outlet->confirm_at < at ? outlet->confirm_at : at;
     }
     bool fed = outlet->starved && outlet_has_room(outlet);
@@ -210,12 +213,13 @@ static void outlet_heard(struct udp_pipe *pipe, const struct udp_datagram *datag
 
 /* ---- the calls ---- */
 
-int udp_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
-                    struct outlet **out)
+int datagram_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+                         struct outlet **out)
 {
-    struct udp_link *link = container_of(base, struct udp_link, link);
-    uint32_t window = link->udp->window;
-    struct udp_outlet *outlet = array_new(1, sizeof *outlet + window * sizeof(struct outlet_slot));
+    struct datagram_link *link = container_of(base, struct datagram_link, link);
+    uint32_t window = link->core->window;
+    struct datagram_outlet *outlet =
+        array_new(1, sizeof *outlet + window * sizeof(struct outlet_slot));
     if (!outlet)
         return -ENOMEM;
     outlet->outlet.ops = base->ops->pipes;
@@ -223,21 +227,21 @@ int udp_outlet_open(struct link *base, struct doorbell *bell, struct parcel *off
     outlet->resend_at = outlet->ask_at = outlet->confirm_at = NSEC_NEVER;
     outlet->pipe.heard = outlet_heard;
     outlet->pipe.late = outlet_late;
-    int result = udp_pipe_open(&outlet->pipe, link, bell);
+    int result = datagram_pipe_open(&outlet->pipe, link, bell);
     if (result) {
         free(outlet);
         return result;
     }
-    udp_end_write(&(struct udp_end){outlet->pipe.id, (uint16_t)window}, offer);
+    datagram_end_write(&(struct datagram_end){outlet->pipe.id, (uint16_t)window}, offer);
     *out = &outlet->outlet;
     return 0;
 }
 
-int udp_outlet_answer(struct outlet *base, struct parcel *answer)
+int datagram_outlet_answer(struct outlet *base, struct parcel *answer)
 {
-    struct udp_outlet *outlet = outlet_of(base);
-    struct udp_end peer;
-    int result = udp_end_read(&peer, answer);
+    struct datagram_outlet *outlet = outlet_of(base);
+    struct datagram_end peer;
+    int result = datagram_end_read(&peer, answer);
     if (result || outlet->pipe.peer)
         return -EPROTO;
     if (outlet->pipe.link->lost)
@@ -248,26 +252,26 @@ int udp_outlet_answer(struct outlet *base, struct parcel *answer)
     return 0;
 }
 
-void udp_outlet_close(struct outlet *base)
+void datagram_outlet_close(struct outlet *base)
 {
-    struct udp_outlet *outlet = outlet_of(base);
-    udp_pipe_close(&outlet->pipe);
+    struct datagram_outlet *outlet = outlet_of(base);
+    datagram_pipe_close(&outlet->pipe);
     while (outlet->base < outlet->next)
-        udp_body_free(&outlet->slots[outlet->base++ % outlet->window].body);
+        datagram_body_free(&outlet->slots[outlet->base++ % outlet->window].body);
     free(outlet);
 }
 
-int udp_outlet_open_numbered(struct link *link, struct doorbell *bell,
-                             const struct udp_numbers *numbers, struct outlet **out)
+int datagram_outlet_open_numbered(struct link *link, struct doorbell *bell,
+                                  const struct datagram_numbers *numbers, struct outlet **out)
 {
     struct parcel offer = {0};
-    int result = udp_outlet_open(link, bell, &offer, out);
+    int result = datagram_outlet_open(link, bell, &offer, out);
     if (result)
         return result;
-    struct udp_outlet *outlet = outlet_of(*out);
-    result = udp_pipe_renumber(&outlet->pipe, numbers->own);
+    struct datagram_outlet *outlet = outlet_of(*out);
+    result = datagram_pipe_renumber(&outlet->pipe, numbers->own);
     if (result) {
-        udp_outlet_close(*out);
+        datagram_outlet_close(*out);
         return result;
     }
     outlet->pipe.peer = numbers->peer;
@@ -275,16 +279,16 @@ int udp_outlet_open_numbered(struct link *link, struct doorbell *bell,
     return 0;
 }
 
-bool udp_room(struct outlet *base, size_t size)
+bool datagram_room(struct outlet *base, size_t size)
 {
-    struct udp_outlet *outlet = outlet_of(base);
+    struct datagram_outlet *outlet = outlet_of(base);
     return size <= FRAME_BODY_MAX && !outlet->pipe.link->lost && outlet_has_room(outlet);
 }
 
-int udp_push(struct outlet *base, const struct frame_head *head, const struct iovec *pieces,
-             unsigned piece_count)
+int datagram_push(struct outlet *base, const struct frame_head *head, const struct iovec *pieces,
+                  unsigned piece_count)
 {
-    struct udp_outlet *outlet = outlet_of(base);
+    struct datagram_outlet *outlet = outlet_of(base);
     size_t size = 0;
     if (outlet->pipe.link->lost)
         return -EPIPE;
@@ -296,14 +300,14 @@ int udp_push(struct outlet *base, const struct frame_head *head, const struct io
     nsec now = clock_now();
     if (!outlet_has_room(outlet)) {
         if (!outlet->starved && outlet->pipe.peer) {
-            outlet->ask_at = udp_pipe_again(&outlet->pipe, now);
+            outlet->ask_at = datagram_pipe_again(&outlet->pipe, now);
             outlet_wake(outlet);
         }
         outlet->starved = true;
         return -EAGAIN;
     }
     struct outlet_slot *slot = &outlet->slots[outlet->next % outlet->window];
-    uint8_t *body = udp_body_room(&slot->body, size);
+    uint8_t *body = datagram_body_room(&slot->body, size);
     if (!body)
         return -ENOMEM;
     slot->head = *head;
@@ -317,9 +321,9 @@ int udp_push(struct outlet *base, const struct frame_head *head, const struct io
     return 0;
 }
 
-int udp_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
+int datagram_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
 {
-    struct udp_outlet *outlet = outlet_of(base);
+    struct datagram_outlet *outlet = outlet_of(base);
     unsigned count = 0;
     for (; count < max && outlet->ack_count; count++, outlet->ack_count--) {
         out[count] = outlet->acks[outlet->ack_first];
@@ -328,8 +332,8 @@ int udp_collect(struct outlet *base, struct acknowledgement *out, unsigned max)
     return count || !max || !outlet->pipe.link->lost ? (int)count : -EPIPE;
 }
 
-size_t udp_outlet_owes(struct outlet *base)
+size_t datagram_outlet_owes(struct outlet *base)
 {
-    const struct udp_outlet *outlet = outlet_of(base);
+    const struct datagram_outlet *outlet = outlet_of(base);
     return (size_t)(outlet->next - outlet->base);
 }

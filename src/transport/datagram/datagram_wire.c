@@ -6,11 +6,11 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-#define UDP_MAGIC 0x7755 /* "wU" */
+#define DATAGRAM_MAGIC 0x7755 /* "wU" */
 
-static_assert(UDP_FRAME_SIZE == 52, "12 of all, 16 of the pipe, 24 of the frame");
+static_assert(DATAGRAM_FRAME_SIZE == 52, "12 of all, 16 of the pipe, 24 of the frame");
 
-static void frame_write(const struct udp_frame *frame, struct writer *out)
+static void frame_write(const struct datagram_frame *frame, struct writer *out)
 {
     const struct frame_head *head = &frame->head;
     write_u64(out, frame->sequence);
@@ -21,7 +21,7 @@ static void frame_write(const struct udp_frame *frame, struct writer *out)
     write_bytes(out, head->user_bytes, sizeof head->user_bytes);
 }
 
-static void frame_read(struct udp_frame *frame, struct reader *in)
+static void frame_read(struct datagram_frame *frame, struct reader *in)
 {
     struct frame_head *head = &frame->head;
     frame->sequence = read_u64(in);
@@ -36,7 +36,7 @@ static void frame_read(struct udp_frame *frame, struct reader *in)
     frame->body = read_bytes(in, in->left);
 }
 
-static void return_write(const struct udp_return *back, struct writer *out)
+static void return_write(const struct datagram_return *back, struct writer *out)
 {
     write_u64(out, back->received);
     write_u64(out, back->selected);
@@ -49,14 +49,14 @@ static void return_write(const struct udp_return *back, struct writer *out)
     }
 }
 
-static void return_read(struct udp_return *back, struct reader *in)
+static void return_read(struct datagram_return *back, struct reader *in)
 {
     back->received = read_u64(in);
     back->selected = read_u64(in);
     back->released = read_u64(in);
     back->first = read_u64(in);
     back->count = read_u16(in);
-    if (back->count > UDP_ACKS_MAX) {
+    if (back->count > DATAGRAM_ACKS_MAX) {
         in->failed = true;
         return;
     }
@@ -66,21 +66,21 @@ static void return_read(struct udp_return *back, struct reader *in)
     }
 }
 
-size_t udp_write(const struct udp_datagram *datagram, uint8_t *out, size_t size)
+size_t pipe_datagram_write(const struct pipe_datagram *datagram, uint8_t *out, size_t size)
 {
     struct writer to = writer_make(out, size);
-    write_u16(&to, UDP_MAGIC);
-    write_u8(&to, UDP_VERSION);
+    write_u16(&to, DATAGRAM_MAGIC);
+    write_u8(&to, DATAGRAM_VERSION);
     write_u8(&to, (uint8_t)datagram->kind);
     write_u64(&to, datagram->pipe);
     switch (datagram->kind) {
-    case UDP_FRAME:
+    case DATAGRAM_FRAME:
         frame_write(&datagram->frame, &to);
         break;
-    case UDP_RETURN:
+    case DATAGRAM_RETURN:
         return_write(&datagram->back, &to);
         break;
-    case UDP_ASK:
+    case DATAGRAM_ASK:
         write_u64(&to, datagram->ask.confirmed);
         write_u8(&to, datagram->ask.answer);
         break;
@@ -89,22 +89,22 @@ size_t udp_write(const struct udp_datagram *datagram, uint8_t *out, size_t size)
     return size - to.left;
 }
 
-int udp_read(struct udp_datagram *datagram, const uint8_t *in, size_t size)
+int pipe_datagram_read(struct pipe_datagram *datagram, const uint8_t *in, size_t size)
 {
     struct reader from = reader_make(in, size);
-    if (read_u16(&from) != UDP_MAGIC || read_u8(&from) != UDP_VERSION)
+    if (read_u16(&from) != DATAGRAM_MAGIC || read_u8(&from) != DATAGRAM_VERSION)
         return -EPROTO;
     uint8_t kind = read_u8(&from);
-    datagram->kind = (enum udp_kind)kind;
+    datagram->kind = (enum pipe_datagram_kind)kind;
     datagram->pipe = read_u64(&from);
     switch (kind) {
-    case UDP_FRAME:
+    case DATAGRAM_FRAME:
         frame_read(&datagram->frame, &from);
         break;
-    case UDP_RETURN:
+    case DATAGRAM_RETURN:
         return_read(&datagram->back, &from);
         break;
-    case UDP_ASK:
+    case DATAGRAM_ASK:
         datagram->ask.confirmed = read_u64(&from);
         datagram->ask.answer = read_u8(&from);
         if (datagram->ask.answer > 1)
@@ -118,10 +118,10 @@ int udp_read(struct udp_datagram *datagram, const uint8_t *in, size_t size)
 
 /* ---- the parcel ---- */
 
-void udp_end_write(const struct udp_end *end, struct parcel *out)
+void datagram_end_write(const struct datagram_end *end, struct parcel *out)
 {
     struct writer to = writer_make(out->bytes, sizeof out->bytes);
-    write_u8(&to, UDP_VERSION);
+    write_u8(&to, DATAGRAM_VERSION);
     write_u64(&to, end->pipe);
     write_u16(&to, end->window);
     assert(!to.failed);
@@ -129,13 +129,13 @@ void udp_end_write(const struct udp_end *end, struct parcel *out)
     out->fd_count = 0;
 }
 
-int udp_end_read(struct udp_end *end, const struct parcel *in)
+int datagram_end_read(struct datagram_end *end, const struct parcel *in)
 {
     struct reader from = reader_make(in->bytes, in->size);
     uint8_t version = read_u8(&from);
     end->pipe = read_u64(&from);
     end->window = read_u16(&from);
-    bool is_ours = !from.failed && !from.left && version == UDP_VERSION && end->pipe &&
-                   end->window && end->window <= UDP_WINDOW_MAX;
+    bool is_ours = !from.failed && !from.left && version == DATAGRAM_VERSION && end->pipe &&
+                   end->window && end->window <= DATAGRAM_WINDOW_MAX;
     return is_ours ? 0 : -EPROTO;
 }

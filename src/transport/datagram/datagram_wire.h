@@ -1,5 +1,5 @@
 #pragma once
-/* udp_wire: the three datagrams of the udp transport and the parcel that opens
+/* datagram_wire: the three datagrams of the udp transport and the parcel that opens
  * a pipe, byte by byte. Pure; docs/protocol.md has them in tables. */
 
 #include <stddef.h>
@@ -8,25 +8,27 @@
 #include "base/err.h"
 #include "transport/transport.h"
 
-#define UDP_VERSION      1
-#define UDP_HEAD_SIZE    12
-#define UDP_FRAME_SIZE   (UDP_HEAD_SIZE + 16 + sizeof(struct frame_head)) /* before the body */
-#define UDP_RETURN_SIZE  (UDP_HEAD_SIZE + 34)                             /* before the acks */
-#define UDP_ASK_SIZE     (UDP_HEAD_SIZE + 9)
-#define UDP_ACKS_MAX     64
-#define UDP_WINDOW_MAX   512
-#define UDP_SELECTED     64 /* frames that `selected` tells of */
-#define UDP_DATAGRAM_MAX (UDP_FRAME_SIZE + FRAME_BODY_MAX)
+#define DATAGRAM_VERSION   1
+#define DATAGRAM_HEAD_SIZE 12
+#define DATAGRAM_FRAME_SIZE                                                                        \
+    (DATAGRAM_HEAD_SIZE + 16 + sizeof(struct frame_head)) /* before the body */
+#define DATAGRAM_RETURN_SIZE (DATAGRAM_HEAD_SIZE + 34)    /* before the acks */
+#define DATAGRAM_ASK_SIZE    (DATAGRAM_HEAD_SIZE + 9)
+#define DATAGRAM_ACKS_MAX    64
+#define DATAGRAM_WINDOW_MAX  512
+#define DATAGRAM_SELECTED    64 /* frames that `selected` tells of */
+#define PIPE_DATAGRAM_MAX    (DATAGRAM_FRAME_SIZE + FRAME_BODY_MAX)
 
-static_assert(UDP_RETURN_SIZE + 16 * UDP_ACKS_MAX <= UDP_DATAGRAM_MAX, "one buffer fits all");
+static_assert(DATAGRAM_RETURN_SIZE + 16 * DATAGRAM_ACKS_MAX <= PIPE_DATAGRAM_MAX,
+              "one buffer fits all");
 
-enum udp_kind {
-    UDP_FRAME = 1, /* outlet to inlet: a frame */
-    UDP_RETURN,    /* inlet to outlet: what arrived, what was released, acknowledgements */
-    UDP_ASK,       /* outlet to inlet: acknowledgements have come; say where you are */
+enum pipe_datagram_kind {
+    DATAGRAM_FRAME = 1, /* outlet to inlet: a frame */
+    DATAGRAM_RETURN,    /* inlet to outlet: what arrived, what was released, acknowledgements */
+    DATAGRAM_ASK,       /* outlet to inlet: acknowledgements have come; say where you are */
 };
 
-struct udp_frame {
+struct datagram_frame {
     uint64_t sequence;  /* of the frame, from 0 */
     uint64_t confirmed; /* acknowledgements that have come: all below this number */
     struct frame_head head;
@@ -34,41 +36,41 @@ struct udp_frame {
     const uint8_t *body; /* in the datagram */
 };
 
-struct udp_return {
+struct datagram_return {
     uint64_t received; /* all frames below this number have come */
     uint64_t selected; /* bit i: so has frame received + 1 + i */
     uint64_t released; /* how many were released: credit */
     uint64_t first;    /* the number of the first acknowledgement below */
     uint16_t count;
-    struct acknowledgement acks[UDP_ACKS_MAX];
+    struct acknowledgement acks[DATAGRAM_ACKS_MAX];
 };
 
-struct udp_ask {
+struct datagram_ask {
     uint64_t confirmed;
-    uint8_t answer; /* wants a UDP_RETURN */
+    uint8_t answer; /* wants a DATAGRAM_RETURN */
 };
 
-struct udp_datagram {
-    enum udp_kind kind;
+struct pipe_datagram {
+    enum pipe_datagram_kind kind;
     uint64_t pipe; /* the receiver's number of it */
     union {
-        struct udp_frame frame;
-        struct udp_return back;
-        struct udp_ask ask;
+        struct datagram_frame frame;
+        struct datagram_return back;
+        struct datagram_ask ask;
     };
 };
 
 /* Writes all but a frame's body, which follows it. Returns the size. */
-size_t udp_write(const struct udp_datagram *datagram, uint8_t *out, size_t size);
+size_t pipe_datagram_write(const struct pipe_datagram *datagram, uint8_t *out, size_t size);
 
 /* An end of a pipe, as it is told to the other before there are datagrams. */
-struct udp_end {
+struct datagram_end {
     uint64_t pipe;   /* the teller's number of it */
-    uint16_t window; /* frames that it takes, 1 .. UDP_WINDOW_MAX */
+    uint16_t window; /* frames that it takes, 1 .. DATAGRAM_WINDOW_MAX */
 };
 
-void udp_end_write(const struct udp_end *end, struct parcel *out);
+void datagram_end_write(const struct datagram_end *end, struct parcel *out);
 
 /* -EPROTO: not ours. */
-MUST_CHECK int udp_end_read(struct udp_end *end, const struct parcel *in);
-MUST_CHECK int udp_read(struct udp_datagram *datagram, const uint8_t *in, size_t size);
+MUST_CHECK int datagram_end_read(struct datagram_end *end, const struct parcel *in);
+MUST_CHECK int pipe_datagram_read(struct pipe_datagram *datagram, const uint8_t *in, size_t size);

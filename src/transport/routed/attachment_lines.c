@@ -117,8 +117,8 @@ static void line_read(struct line *line)
     }
 }
 
-static void datagram_send(struct attachment *attachment, const struct relay_address *to,
-                          const struct stream_head *head, const uint8_t *bytes, size_t size)
+static void segment_send(struct attachment *attachment, const struct relay_address *to,
+                         const struct stream_head *head, const uint8_t *bytes, size_t size)
 {
     uint8_t out[STREAM_HEAD_SIZE];
     struct iovec pieces[2] = {{out, sizeof out}, {(void *)(uintptr_t)bytes, size}};
@@ -134,7 +134,7 @@ static void line_work(struct line *line)
     size_t size;
     nsec now = clock_now();
     while (stream_next(&line->stream, now, &head, &bytes, &size))
-        datagram_send(line->attachment, &line->peer, &head, bytes, size);
+        segment_send(line->attachment, &line->peer, &head, bytes, size);
     if (line->stream.over)
         line_shut(line);
     line_watch(line);
@@ -228,7 +228,7 @@ static void reset_send(struct attachment *attachment, const struct relay_address
     struct stream_head head = {
         .line = heard->line, .flags = (uint8_t)(STREAM_RESETS | (~heard->flags & STREAM_CONNECTS))};
     if (!(heard->flags & STREAM_RESETS))
-        datagram_send(attachment, to, &head, NULL, 0);
+        segment_send(attachment, to, &head, NULL, 0);
 }
 
 void lines_heard(struct attachment *attachment, const struct relay_message *message)

@@ -27,7 +27,7 @@ enum {
     DESCRIPTION_SIZE = 16,
 };
 
-static_assert(PART_SIZE_MAX * PARTS_MAX >= UDP_DATAGRAM_MAX, "two parts are enough");
+static_assert(PART_SIZE_MAX * PARTS_MAX >= PIPE_DATAGRAM_MAX, "two parts are enough");
 
 /* A datagram of which one part came. */
 struct place_of_parts {
@@ -39,7 +39,7 @@ struct place_of_parts {
     uint8_t bytes[PART_SIZE_MAX];
 };
 
-static struct routed *routed_of(struct udp *udp)
+static struct routed *routed_of(struct datagram_core *udp)
 {
     return container_of(udp, struct routed, udp);
 }
@@ -63,8 +63,8 @@ static unsigned pieces_cut(const struct iovec whole[2], size_t from, size_t most
     return count;
 }
 
-static void datagram_send(struct routed *routed, const struct relay_address *to,
-                          const struct iovec pieces[2])
+static void parts_send(struct routed *routed, const struct relay_address *to,
+                       const struct iovec pieces[2])
 {
     size_t size = pieces[0].iov_len + pieces[1].iov_len;
     unsigned parts = size > PART_SIZE_MAX ? 2 : 1;
@@ -82,20 +82,20 @@ static void datagram_send(struct routed *routed, const struct relay_address *to,
     }
 }
 
-static void routed_send(struct udp_batch *batch)
+static void routed_send(struct datagram_batch *batch)
 {
-    struct routed *routed = routed_of(batch->pipe->link->udp);
+    struct routed *routed = routed_of(batch->pipe->link->core);
     for (unsigned i = 0; i < batch->count; i++)
-        datagram_send(routed, &batch->pipe->link->program, batch->pieces[i]);
+        parts_send(routed, &batch->pipe->link->program, batch->pieces[i]);
 }
 
 /* ---- in ---- */
 
-static void datagram_handle(struct routed *routed, const struct relay_address *from,
-                            const uint8_t *bytes, size_t size)
+static void whole_handle(struct routed *routed, const struct relay_address *from,
+                         const uint8_t *bytes, size_t size)
 {
-    struct udp_datagram datagram;
-    struct udp_pipe *pipe = udp_pipe_of(&routed->udp, bytes, size, &datagram);
+    struct pipe_datagram datagram;
+    struct datagram_pipe *pipe = datagram_pipe_of(&routed->udp, bytes, size, &datagram);
     if (!pipe)
         return;
     if (!relay_address_equal(from, &pipe->link->program)) {
@@ -143,7 +143,7 @@ static void part_handle(struct routed *routed, const struct relay_address *from,
     place->used = false;
     memcpy(routed->whole, first, first_size);
     memcpy(routed->whole + first_size, second, second_size);
-    datagram_handle(routed, from, routed->whole, first_size + second_size);
+    whole_handle(routed, from, routed->whole, first_size + second_size);
 }
 
 static void frame_came(void *owner, const struct relay_address *from, const uint8_t *bytes,
@@ -158,22 +158,22 @@ static void frame_came(void *owner, const struct relay_address *from, const uint
         in.left > PART_SIZE_MAX)
         routed->udp.counts.garbage++;
     else if (parts == 1)
-        datagram_handle(routed, from, in.next, in.left);
+        whole_handle(routed, from, in.next, in.left);
     else
         part_handle(routed, from, number, part, in.next, in.left);
 }
 
-static int routed_receive(struct udp *udp)
+static int routed_receive(struct datagram_core *udp)
 {
     return attachment_receive(routed_of(udp)->attachment);
 }
 
-static void routed_watch(struct udp *udp, bool on)
+static void routed_watch(struct datagram_core *udp, bool on)
 {
     attachment_watch(routed_of(udp)->attachment, on);
 }
 
-static const struct udp_carrier routed_carrier = {
+static const struct datagram_carrier routed_carrier = {
     .send = routed_send,
     .receive = routed_receive,
     .watch = routed_watch,
@@ -185,7 +185,7 @@ static void routed_close(struct transport *transport)
 {
     struct routed *routed = container_of(transport, struct routed, udp.transport);
     assert(list_is_empty(&routed->links) && list_is_empty(&routed->regions));
-    udp_core_close(&routed->udp);
+    datagram_core_close(&routed->udp);
     attachment_close(routed->attachment);
     id_map_fini(&routed->keys);
     free(routed->bell_page);
@@ -212,7 +212,7 @@ static int routed_open(struct transport **out, const struct transport_config *co
     routed->udp.transport.bells = config->bells;
     routed->places = array_new(PLACES, sizeof *routed->places);
     routed->whole = array_new(PARTS_MAX, PART_SIZE_MAX);
-    int result = udp_core_open(&routed->udp, &transport_routed, &routed_carrier, config);
+    int result = datagram_core_open(&routed->udp, &transport_routed, &routed_carrier, config);
     if (!result && (!routed->places || !routed->whole || !routed->bell_page))
         result = -ENOMEM;
     if (result)
@@ -258,7 +258,7 @@ static int routed_link_open(struct transport *transport, struct lifeline *line,
     if (!link)
         return -ENOMEM;
     link->udp.link.ops = &transport_routed;
-    link->udp.udp = &routed->udp;
+    link->udp.core = &routed->udp;
     link->number = lifeline_number(line);
     relay_address_read(&link->udp.program, description);
     int result = routed_memory_open(link);
@@ -274,7 +274,7 @@ static int routed_link_open(struct transport *transport, struct lifeline *line,
 static void routed_link_lost(struct link *base)
 {
     struct routed_link *link = container_of(base, struct routed_link, udp.link);
-    udp_link_lost(base);
+    datagram_link_lost(base);
     routed_memory_lost(link);
 }
 
@@ -291,7 +291,7 @@ const struct transport_ops transport_routed = {
     .name = "routed",
     .abilities = TRANSPORT_POLLED,
     .cost_nsec = 40000,
-    .pipes = &udp_pipe_ops,
+    .pipes = &datagram_pipe_ops,
     .memory = &routed_memory_ops,
     .open = routed_open,
     .close = routed_close,
@@ -299,7 +299,7 @@ const struct transport_ops transport_routed = {
     .link_open = routed_link_open,
     .link_lost = routed_link_lost,
     .link_close = routed_link_close,
-    .link_control = udp_link_control,
-    .progress = udp_progress,
-    .arm = udp_arm,
+    .link_control = datagram_link_control,
+    .progress = datagram_progress,
+    .arm = datagram_arm,
 };

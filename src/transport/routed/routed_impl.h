@@ -7,7 +7,7 @@
 #include "transport/routed/routed.h"
 
 struct routed {
-    struct udp udp;
+    struct datagram_core udp;
     struct attachment *attachment;
     uint32_t number; /* of the next datagram */
     unsigned next;   /* of the places to be overwritten */
@@ -21,7 +21,7 @@ struct routed {
 };
 
 struct routed_link {
-    struct udp_link udp;
+    struct datagram_link udp;
     struct list node;
     uint64_t number; /* of the lifeline */
     /* Requests and answers about memory, in order; NULL once closed. */

@@ -144,7 +144,7 @@ static bool frame_say(struct routed_link *link, enum memory_word word, uint64_t 
     struct frame_head frame = {.kind = (uint16_t)word, .token = number};
     struct iovec pieces[2] = {{(void *)(uintptr_t)head, head_size},
                               {(void *)(uintptr_t)bytes, size}};
-    return udp_push(link->outlet, &frame, pieces, size ? 2 : 1) == 0;
+    return datagram_push(link->outlet, &frame, pieces, size ? 2 : 1) == 0;
 }
 
 static size_t piece_size(const struct job *job)
@@ -240,7 +240,7 @@ static bool answer_add(struct routed_link *link, const struct job *answer)
 
 static bool read_heard(struct routed_link *link, uint64_t number, struct reader *in)
 {
-    struct routed *routed = container_of(link->udp.udp, struct routed, udp);
+    struct routed *routed = container_of(link->udp.core, struct routed, udp);
     uint64_t key = read_u64(in), offset = read_u64(in), size = read_u64(in);
     if (in->failed || in->left)
         return false;
@@ -266,7 +266,7 @@ static void bells_ring(struct list *bells)
 /* A piece that may not be written ends the write: the pieces that follow find the same. */
 static bool write_heard(struct routed_link *link, uint64_t number, bool last, struct reader *in)
 {
-    struct routed *routed = container_of(link->udp.udp, struct routed, udp);
+    struct routed *routed = container_of(link->udp.core, struct routed, udp);
     uint64_t key = read_u64(in), offset = read_u64(in);
     if (in->failed)
         return false;
@@ -352,14 +352,14 @@ void routed_memory_work(struct routed_link *link)
     link->working = true;
     do {
         while (!link->udp.lost && link->served_count < SERVED_MAX &&
-               udp_pull(link->inlet, &frame, 1) == 1) {
+               datagram_pull(link->inlet, &frame, 1) == 1) {
             if (!frame_heard(link, &frame))
-                link->udp.udp->counts.garbage++;
-            udp_release(link->inlet, &frame);
+                link->udp.core->counts.garbage++;
+            datagram_release(link->inlet, &frame);
         }
         if (!link->udp.lost)
             link_say(link);
-    } while (!link->udp.lost && link->served_count == 0 && udp_waits(link->inlet));
+    } while (!link->udp.lost && link->served_count == 0 && datagram_waits(link->inlet));
     link->working = false;
 }
 
@@ -418,21 +418,21 @@ static uint64_t pipe_number(const struct routed_link *link, const struct relay_a
 
 int routed_memory_open(struct routed_link *link)
 {
-    struct routed *routed = container_of(link->udp.udp, struct routed, udp);
+    struct routed *routed = container_of(link->udp.core, struct routed, udp);
     struct relay_address own = attachment_address(routed->attachment);
-    struct udp_numbers out = {pipe_number(link, &own, true),
-                              pipe_number(link, &link->udp.program, false)};
-    struct udp_numbers in = {pipe_number(link, &own, false),
-                             pipe_number(link, &link->udp.program, true)};
+    struct datagram_numbers out = {pipe_number(link, &own, true),
+                                   pipe_number(link, &link->udp.program, false)};
+    struct datagram_numbers in = {pipe_number(link, &own, false),
+                                  pipe_number(link, &link->udp.program, true)};
     list_init(&link->asked);
     list_init(&link->waits);
     list_init(&link->served);
-    int result = udp_outlet_open_numbered(&link->udp.link, &routed->bell, &out, &link->outlet);
+    int result = datagram_outlet_open_numbered(&link->udp.link, &routed->bell, &out, &link->outlet);
     if (result)
         return result;
-    result = udp_inlet_open_numbered(&link->udp.link, &routed->bell, &in, &link->inlet);
+    result = datagram_inlet_open_numbered(&link->udp.link, &routed->bell, &in, &link->inlet);
     if (result)
-        udp_outlet_close(link->outlet);
+        datagram_outlet_close(link->outlet);
     return result;
 }
 
@@ -456,8 +456,8 @@ void routed_memory_lost(struct routed_link *link)
 
 void routed_memory_close(struct routed_link *link)
 {
-    udp_inlet_close(link->inlet);
-    udp_outlet_close(link->outlet);
+    datagram_inlet_close(link->inlet);
+    datagram_outlet_close(link->outlet);
 }
 
 const struct memory_ops routed_memory_ops = {

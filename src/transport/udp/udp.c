@@ -5,10 +5,10 @@
  * number we do not have, or not from the address of its peer, is counted and
  * dropped. There is no one-sided memory.
  *
- *   UDP_FRAME   outlet -> inlet   a numbered frame
- *   UDP_RETURN  inlet -> outlet   which frames came, how many were released,
+ *   DATAGRAM_FRAME   outlet -> inlet   a numbered frame
+ *   DATAGRAM_RETURN  inlet -> outlet   which frames came, how many were released,
  *                                 and acknowledgements, numbered too
- *   UDP_ASK     outlet -> inlet   which acknowledgements came; where are you?
+ *   DATAGRAM_ASK     outlet -> inlet   which acknowledgements came; where are you?
  *
  * The network may lose, double and reorder. What both sides say is cumulative,
  * so the next datagram repairs the loss of the last, and each side repeats what
@@ -45,7 +45,7 @@ enum {
 
 /* ---- the timer ---- */
 
-static void udp_wake(struct udp *udp, nsec at)
+static void udp_wake(struct datagram_core *udp, nsec at)
 {
     if (at >= udp->timer.at)
         return;
@@ -53,21 +53,21 @@ static void udp_wake(struct udp *udp, nsec at)
     assert(result == 0); /* it was set already */
 }
 
-void udp_pipe_wake(struct udp_pipe *pipe, nsec at)
+void datagram_pipe_wake(struct datagram_pipe *pipe, nsec at)
 {
     if (at >= pipe->due)
         return;
     pipe->due = at;
-    udp_wake(pipe->link->udp, at);
+    udp_wake(pipe->link->core, at);
 }
 
-nsec udp_pipe_again(const struct udp_pipe *pipe, nsec now)
+nsec datagram_pipe_again(const struct datagram_pipe *pipe, nsec now)
 {
-    nsec delay = UDP_AGAIN_NSEC << (pipe->tries < 8 ? pipe->tries : 8);
-    return now + (delay < UDP_AGAIN_NSEC_MAX ? delay : UDP_AGAIN_NSEC_MAX);
+    nsec delay = DATAGRAM_AGAIN_NSEC << (pipe->tries < 8 ? pipe->tries : 8);
+    return now + (delay < DATAGRAM_AGAIN_NSEC_MAX ? delay : DATAGRAM_AGAIN_NSEC_MAX);
 }
 
-static void udp_watch(struct udp *udp, bool on)
+static void udp_watch(struct datagram_core *udp, bool on)
 {
     udp->carrier->watch(udp, on);
     udp->polled = !on;
@@ -75,7 +75,7 @@ static void udp_watch(struct udp *udp, bool on)
 
 static void udp_fired(void *owner)
 {
-    struct udp *udp = owner;
+    struct datagram_core *udp = owner;
     nsec now = clock_now(), next = FAR;
     int result = poller_set(udp->poller, &udp->timer, FAR);
     assert(result == 0); /* its place is free still */
@@ -89,7 +89,7 @@ static void udp_fired(void *owner)
         next = udp->idle_at;
     list_each(&udp->all, node)
     {
-        struct udp_pipe *pipe = container_of(node, struct udp_pipe, node);
+        struct datagram_pipe *pipe = container_of(node, struct datagram_pipe, node);
         if (pipe->due <= now) {
             pipe->due = NSEC_NEVER;
             pipe->late(pipe, now);
@@ -101,9 +101,10 @@ static void udp_fired(void *owner)
 
 /* ---- pipes ---- */
 
-int udp_pipe_open(struct udp_pipe *pipe, struct udp_link *link, struct doorbell *bell)
+int datagram_pipe_open(struct datagram_pipe *pipe, struct datagram_link *link,
+                       struct doorbell *bell)
 {
-    struct udp *udp = link->udp;
+    struct datagram_core *udp = link->core;
     if (link->lost)
         return -EPIPE;
     do
@@ -118,9 +119,9 @@ int udp_pipe_open(struct udp_pipe *pipe, struct udp_link *link, struct doorbell 
     return 0;
 }
 
-int udp_pipe_renumber(struct udp_pipe *pipe, uint64_t id)
+int datagram_pipe_renumber(struct datagram_pipe *pipe, uint64_t id)
 {
-    struct id_map *pipes = &pipe->link->udp->pipes;
+    struct id_map *pipes = &pipe->link->core->pipes;
     if (id_map_get(pipes, id))
         return -EEXIST;
     if (!id_map_put(pipes, id, pipe))
@@ -130,53 +131,54 @@ int udp_pipe_renumber(struct udp_pipe *pipe, uint64_t id)
     return 0;
 }
 
-void udp_pipe_close(struct udp_pipe *pipe)
+void datagram_pipe_close(struct datagram_pipe *pipe)
 {
-    void *was = id_map_take(&pipe->link->udp->pipes, pipe->id);
+    void *was = id_map_take(&pipe->link->core->pipes, pipe->id);
     assert(was == pipe);
     list_remove(&pipe->node);
 }
 
 /* ---- out ---- */
 
-void udp_batch_start(struct udp_batch *batch, struct udp_pipe *pipe)
+void datagram_batch_start(struct datagram_batch *batch, struct datagram_pipe *pipe)
 {
     batch->pipe = pipe;
     batch->count = 0;
 }
 
-void udp_batch_add(struct udp_batch *batch, const struct udp_datagram *frame, const uint8_t *body)
+void datagram_batch_add(struct datagram_batch *batch, const struct pipe_datagram *frame,
+                        const uint8_t *body)
 {
-    assert(frame->kind == UDP_FRAME);
-    if (batch->count == UDP_BATCH)
-        udp_batch_send(batch);
+    assert(frame->kind == DATAGRAM_FRAME);
+    if (batch->count == DATAGRAM_BATCH)
+        datagram_batch_send(batch);
     unsigned at = batch->count++;
     struct iovec *pieces = batch->pieces[at];
     pieces[0].iov_base = batch->heads[at];
-    pieces[0].iov_len = udp_write(frame, batch->heads[at], sizeof batch->heads[at]);
+    pieces[0].iov_len = pipe_datagram_write(frame, batch->heads[at], sizeof batch->heads[at]);
     pieces[1] = (struct iovec){(void *)body, frame->frame.size};
 }
 
-void udp_batch_send(struct udp_batch *batch)
+void datagram_batch_send(struct datagram_batch *batch)
 {
-    batch->pipe->link->udp->carrier->send(batch);
+    batch->pipe->link->core->carrier->send(batch);
     batch->count = 0;
 }
 
-void udp_send(struct udp_pipe *pipe, const struct udp_datagram *datagram)
+void datagram_send(struct datagram_pipe *pipe, const struct pipe_datagram *datagram)
 {
-    uint8_t bytes[UDP_RETURN_SIZE + UDP_ACKS_MAX * sizeof(struct acknowledgement)];
-    struct udp_batch batch;
-    udp_batch_start(&batch, pipe);
+    uint8_t bytes[DATAGRAM_RETURN_SIZE + DATAGRAM_ACKS_MAX * sizeof(struct acknowledgement)];
+    struct datagram_batch batch;
+    datagram_batch_start(&batch, pipe);
     batch.count = 1;
     batch.pieces[0][1] = (struct iovec){NULL, 0};
-    batch.pieces[0][0] = (struct iovec){bytes, udp_write(datagram, bytes, sizeof bytes)};
-    pipe->link->udp->carrier->send(&batch);
+    batch.pieces[0][0] = (struct iovec){bytes, pipe_datagram_write(datagram, bytes, sizeof bytes)};
+    pipe->link->core->carrier->send(&batch);
 }
 
-static void socket_send(struct udp_batch *batch)
+static void socket_send(struct datagram_batch *batch)
 {
-    struct udp *udp = batch->pipe->link->udp;
+    struct datagram_core *udp = batch->pipe->link->core;
     struct socket_address *peer = &batch->pipe->link->peer;
     for (unsigned i = 0; i < batch->count; i++)
         batch->messages[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &peer->storage,
@@ -196,15 +198,15 @@ static void socket_send(struct udp_batch *batch)
 
 /* ---- in ---- */
 
-struct udp_pipe *udp_pipe_of(struct udp *udp, const uint8_t *bytes, size_t size,
-                             struct udp_datagram *datagram)
+struct datagram_pipe *datagram_pipe_of(struct datagram_core *udp, const uint8_t *bytes, size_t size,
+                                       struct pipe_datagram *datagram)
 {
     udp->counts.datagrams++;
-    if (udp_read(datagram, bytes, size)) {
+    if (pipe_datagram_read(datagram, bytes, size)) {
         udp->counts.garbage++;
         return NULL;
     }
-    struct udp_pipe *pipe = id_map_get(&udp->pipes, datagram->pipe);
+    struct datagram_pipe *pipe = id_map_get(&udp->pipes, datagram->pipe);
     if (!pipe || pipe->link->lost) {
         udp->counts.stray++;
         return NULL;
@@ -212,11 +214,11 @@ struct udp_pipe *udp_pipe_of(struct udp *udp, const uint8_t *bytes, size_t size,
     return pipe;
 }
 
-static void socket_handle(struct udp *udp, const uint8_t *bytes, size_t size,
+static void socket_handle(struct datagram_core *udp, const uint8_t *bytes, size_t size,
                           const struct socket_address *from)
 {
-    struct udp_datagram datagram;
-    struct udp_pipe *pipe = udp_pipe_of(udp, bytes, size, &datagram);
+    struct pipe_datagram datagram;
+    struct datagram_pipe *pipe = datagram_pipe_of(udp, bytes, size, &datagram);
     if (!pipe)
         return;
     if (socket_same(from, &pipe->link->peer))
@@ -226,20 +228,20 @@ static void socket_handle(struct udp *udp, const uint8_t *bytes, size_t size,
 }
 
 /* One batch. Returns how many datagrams came. */
-static int socket_receive(struct udp *udp)
+static int socket_receive(struct datagram_core *udp)
 {
-    struct mmsghdr messages[UDP_BATCH];
-    struct iovec pieces[UDP_BATCH];
-    struct socket_address from[UDP_BATCH];
-    for (unsigned i = 0; i < UDP_BATCH; i++) {
-        pieces[i] = (struct iovec){udp->buffers + i * UDP_DATAGRAM_MAX, UDP_DATAGRAM_MAX};
+    struct mmsghdr messages[DATAGRAM_BATCH];
+    struct iovec pieces[DATAGRAM_BATCH];
+    struct socket_address from[DATAGRAM_BATCH];
+    for (unsigned i = 0; i < DATAGRAM_BATCH; i++) {
+        pieces[i] = (struct iovec){udp->buffers + i * PIPE_DATAGRAM_MAX, PIPE_DATAGRAM_MAX};
         /* cppcheck-suppress uninitvar ; only its address is taken */
         messages[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &from[i].storage,
                                                    .msg_namelen = sizeof from[i].storage,
                                                    .msg_iov = &pieces[i],
                                                    .msg_iovlen = 1}};
     }
-    int count = recvmmsg(udp->fd, messages, UDP_BATCH, MSG_DONTWAIT, NULL);
+    int count = recvmmsg(udp->fd, messages, DATAGRAM_BATCH, MSG_DONTWAIT, NULL);
     for (int i = 0; i < count; i++) {
         from[i].size = messages[i].msg_hdr.msg_namelen;
         if (messages[i].msg_hdr.msg_flags & MSG_TRUNC) {
@@ -257,21 +259,21 @@ static void socket_ready(void *owner, uint32_t events)
     socket_receive(owner);
 }
 
-static void socket_watch(struct udp *udp, bool on)
+static void socket_watch(struct datagram_core *udp, bool on)
 {
     int result = poller_change(udp->poller, udp->watch, on ? EPOLLIN : 0);
     assert(result == 0); /* it is in the set */
 }
 
-static const struct udp_carrier socket_carrier = {
+static const struct datagram_carrier socket_carrier = {
     .send = socket_send,
     .receive = socket_receive,
     .watch = socket_watch,
 };
 
-int udp_progress(struct transport *transport)
+int datagram_progress(struct transport *transport)
 {
-    struct udp *udp = container_of(transport, struct udp, transport);
+    struct datagram_core *udp = container_of(transport, struct datagram_core, transport);
     udp->polled_lately = true;
     if (!udp->polled) {
         udp_watch(udp, false);
@@ -281,9 +283,9 @@ int udp_progress(struct transport *transport)
     return udp->carrier->receive(udp);
 }
 
-int udp_arm(struct transport *transport)
+int datagram_arm(struct transport *transport)
 {
-    struct udp *udp = container_of(transport, struct udp, transport);
+    struct datagram_core *udp = container_of(transport, struct datagram_core, transport);
     if (udp->polled)
         udp_watch(udp, true);
     return udp->carrier->receive(udp);
@@ -291,8 +293,9 @@ int udp_arm(struct transport *transport)
 
 /* ---- the transport ---- */
 
-int udp_core_open(struct udp *udp, const struct transport_ops *ops,
-                  const struct udp_carrier *carrier, const struct transport_config *config)
+int datagram_core_open(struct datagram_core *udp, const struct transport_ops *ops,
+                       const struct datagram_carrier *carrier,
+                       const struct transport_config *config)
 {
     udp->transport.ops = ops;
     udp->carrier = carrier;
@@ -300,11 +303,11 @@ int udp_core_open(struct udp *udp, const struct transport_ops *ops,
     udp->fd = -1;
     udp->timer = (struct poller_timer){.fired = udp_fired, .owner = udp};
     list_init(&udp->all);
-    udp->buffers = array_new(UDP_BATCH, UDP_DATAGRAM_MAX);
+    udp->buffers = array_new(DATAGRAM_BATCH, PIPE_DATAGRAM_MAX);
     return udp->buffers ? poller_set(udp->poller, &udp->timer, FAR) : -ENOMEM;
 }
 
-void udp_core_close(struct udp *udp)
+void datagram_core_close(struct datagram_core *udp)
 {
     assert(list_is_empty(&udp->all));
     poller_remove(udp->poller, udp->watch);
@@ -317,13 +320,13 @@ void udp_core_close(struct udp *udp)
 
 static void udp_close(struct transport *transport)
 {
-    struct udp *udp = container_of(transport, struct udp, transport);
-    udp_core_close(udp);
+    struct datagram_core *udp = container_of(transport, struct datagram_core, transport);
+    datagram_core_close(udp);
     free(udp);
 }
 
 /* As large a buffer as we get, and the window that goes with it. */
-static int socket_size(struct udp *udp)
+static int socket_size(struct datagram_core *udp)
 {
     int bytes = BUFFER_BYTES;
     socklen_t size = sizeof bytes;
@@ -332,13 +335,13 @@ static int socket_size(struct udp *udp)
     if (getsockopt(udp->fd, SOL_SOCKET, SO_RCVBUF, &bytes, &size))
         return -errno;
     uint32_t frames = (uint32_t)bytes / FRAME_COST;
-    udp->window = frames < WINDOW_MIN       ? WINDOW_MIN
-                  : frames > UDP_WINDOW_MAX ? UDP_WINDOW_MAX
-                                            : frames;
+    udp->window = frames < WINDOW_MIN            ? WINDOW_MIN
+                  : frames > DATAGRAM_WINDOW_MAX ? DATAGRAM_WINDOW_MAX
+                                                 : frames;
     return 0;
 }
 
-static int socket_open(struct udp *udp, const char *text, struct why *why)
+static int socket_open(struct datagram_core *udp, const char *text, struct why *why)
 {
     int result = socket_parse(text, &udp->address);
     if (result)
@@ -359,10 +362,10 @@ static int udp_open(struct transport **out, const struct transport_config *confi
 {
     if (!config->address)
         return why_fail(why, -EADDRNOTAVAIL, "udp needs an IP address of this host");
-    struct udp *udp = array_new(1, sizeof *udp);
+    struct datagram_core *udp = array_new(1, sizeof *udp);
     if (!udp)
         return why_fail(why, -ENOMEM, "not enough memory");
-    int result = udp_core_open(udp, &transport_udp, &socket_carrier, config);
+    int result = datagram_core_open(udp, &transport_udp, &socket_carrier, config);
     if (result)
         why_set(why, "not enough memory");
     if (!result)
@@ -379,7 +382,7 @@ static int udp_open(struct transport **out, const struct transport_config *confi
 
 static int udp_describe(struct transport *transport, uint8_t *out, size_t size)
 {
-    struct udp *udp = container_of(transport, struct udp, transport);
+    struct datagram_core *udp = container_of(transport, struct datagram_core, transport);
     struct place place = {0};
     struct writer to = writer_make(out, size);
     socket_to_place(&udp->address, &place);
@@ -389,10 +392,10 @@ static int udp_describe(struct transport *transport, uint8_t *out, size_t size)
     return to.failed ? -ENOBUFS : DESCRIPTION_SIZE;
 }
 
-void udp_count(const struct transport *transport, struct udp_counts *counts)
+void udp_count(const struct transport *transport, struct datagram_counts *counts)
 {
     assert(transport->ops == &transport_udp);
-    *counts = container_of(transport, struct udp, transport)->counts;
+    *counts = container_of(transport, struct datagram_core, transport)->counts;
 }
 
 /* ---- links ---- */
@@ -401,7 +404,7 @@ static int udp_link_open(struct transport *transport, struct lifeline *line,
                          const struct place *peer, const uint8_t *description, size_t size,
                          struct link **out)
 {
-    struct udp *udp = container_of(transport, struct udp, transport);
+    struct datagram_core *udp = container_of(transport, struct datagram_core, transport);
     struct reader from = reader_make(description, size);
     struct place place = {0};
     uint8_t family = read_u8(&from);
@@ -412,24 +415,24 @@ static int udp_link_open(struct transport *transport, struct lifeline *line,
     place.family = family == FAMILY_4 ? AF_INET : AF_INET6;
     if (place.family != udp->address.storage.ss_family)
         return -EHOSTUNREACH;
-    struct udp_link *link = array_new(1, sizeof *link);
+    struct datagram_link *link = array_new(1, sizeof *link);
     if (!link)
         return -ENOMEM;
     link->link.ops = &transport_udp;
-    link->udp = udp;
+    link->core = udp;
     int result = socket_of_place(&place, &link->peer);
     assert(result == 0);
     *out = &link->link;
     return 0;
 }
 
-void udp_link_lost(struct link *base)
+void datagram_link_lost(struct link *base)
 {
-    struct udp_link *link = container_of(base, struct udp_link, link);
+    struct datagram_link *link = container_of(base, struct datagram_link, link);
     link->lost = true;
-    list_each(&link->udp->all, node)
+    list_each(&link->core->all, node)
     {
-        struct udp_pipe *pipe = container_of(node, struct udp_pipe, node);
+        struct datagram_pipe *pipe = container_of(node, struct datagram_pipe, node);
         if (pipe->link == link)
             pipe->due = NSEC_NEVER;
     }
@@ -437,43 +440,43 @@ void udp_link_lost(struct link *base)
 
 static void udp_link_close(struct link *base)
 {
-    free(container_of(base, struct udp_link, link));
+    free(container_of(base, struct datagram_link, link));
 }
 
 /* We send none, so none is right. */
-int udp_link_control(struct link *link, struct control *control)
+int datagram_link_control(struct link *link, struct control *control)
 {
     return -EPROTO;
 }
 
-const struct pipe_ops udp_pipe_ops = {
-    .outlet_open = udp_outlet_open,
-    .outlet_answer = udp_outlet_answer,
-    .outlet_close = udp_outlet_close,
-    .inlet_open = udp_inlet_open,
-    .inlet_close = udp_inlet_close,
-    .push = udp_push,
-    .room = udp_room,
-    .collect = udp_collect,
-    .pull = udp_pull,
-    .release = udp_release,
-    .acknowledge = udp_acknowledge,
-    .outlet_owes = udp_outlet_owes,
-    .inlet_owes = udp_inlet_owes,
+const struct pipe_ops datagram_pipe_ops = {
+    .outlet_open = datagram_outlet_open,
+    .outlet_answer = datagram_outlet_answer,
+    .outlet_close = datagram_outlet_close,
+    .inlet_open = datagram_inlet_open,
+    .inlet_close = datagram_inlet_close,
+    .push = datagram_push,
+    .room = datagram_room,
+    .collect = datagram_collect,
+    .pull = datagram_pull,
+    .release = datagram_release,
+    .acknowledge = datagram_acknowledge,
+    .outlet_owes = datagram_outlet_owes,
+    .inlet_owes = datagram_inlet_owes,
 };
 
 const struct transport_ops transport_udp = {
     .name = "udp",
     .abilities = TRANSPORT_POLLED,
     .cost_nsec = 15000,
-    .pipes = &udp_pipe_ops,
+    .pipes = &datagram_pipe_ops,
     .open = udp_open,
     .close = udp_close,
     .describe = udp_describe,
     .link_open = udp_link_open,
-    .link_lost = udp_link_lost,
+    .link_lost = datagram_link_lost,
     .link_close = udp_link_close,
-    .link_control = udp_link_control,
-    .progress = udp_progress,
-    .arm = udp_arm,
+    .link_control = datagram_link_control,
+    .progress = datagram_progress,
+    .arm = datagram_arm,
 };

@@ -3,7 +3,7 @@
 
 #include "transport/transport.h"
 
-struct udp_counts {
+struct datagram_counts {
     uint64_t datagrams; /* received */
     uint64_t garbage;   /* that did not parse, or said what cannot be */
     uint64_t stray;     /* for a pipe we do not have, or not from its peer */
@@ -12,4 +12,4 @@ struct udp_counts {
     uint64_t refused;   /* datagrams the socket did not take */
 };
 
-void udp_count(const struct transport *transport, struct udp_counts *counts);
+void udp_count(const struct transport *transport, struct datagram_counts *counts);

@@ -37,7 +37,7 @@ struct pair {
     struct {
         size_t size;
         int to;
-        uint8_t bytes[UDP_DATAGRAM_MAX];
+        uint8_t bytes[PIPE_DATAGRAM_MAX];
     } held; /* a datagram that others overtake */
 };
 
@@ -134,7 +134,7 @@ static void wire_pass(struct pair *pair, int to, const uint8_t *bytes, size_t si
 /* Carries what has come, spoiling some. */
 static void wire_carry(struct pair *pair)
 {
-    uint8_t bytes[UDP_DATAGRAM_MAX];
+    uint8_t bytes[PIPE_DATAGRAM_MAX];
     for (int from = 0; from < 2 && pair->ends[from].wire_fd >= 0; from++) {
         for (int i = 0; i < 64; i++) {
             ssize_t size = recv(pair->ends[from].wire_fd, bytes, sizeof bytes, 0);
@@ -236,13 +236,13 @@ static void story(struct pair *pair, uint64_t count)
     }
     while (kept_count)
         OPS->pipes->release(pair->inlet, &kept[--kept_count]);
-    assert_true(refused || count < UDP_WINDOW_MAX);
+    assert_true(refused || count < DATAGRAM_WINDOW_MAX);
 }
 
 static void frames_and_acknowledgements_arrive(void **state)
 {
     struct pair *pair = pair_open(false, true);
-    struct udp_counts counts;
+    struct datagram_counts counts;
     story(pair, 5000);
     udp_count(pair->ends[1].transport, &counts);
     assert_int_equal(counts.garbage + counts.stray, 0);
@@ -252,7 +252,7 @@ static void frames_and_acknowledgements_arrive(void **state)
 static void a_bad_wire_loses_doubles_and_reorders_nothing(void **state)
 {
     struct pair *pair = pair_open(true, true);
-    struct udp_counts out, in;
+    struct datagram_counts out, in;
     pair->lose = 10;
     pair->twice = 10;
     pair->late = 10;
@@ -268,7 +268,7 @@ static void frames_pushed_before_the_answer_wait_for_it(void **state)
 {
     struct pair *pair = pair_open(false, false);
     struct parcel offer = {0}, answer = {0};
-    struct frame frames[UDP_WINDOW_MAX];
+    struct frame frames[DATAGRAM_WINDOW_MAX];
     uint64_t pushed = 0;
     OPS->pipes->inlet_close(pair->inlet);
     OPS->pipes->outlet_close(pair->outlet);
@@ -281,12 +281,12 @@ static void frames_pushed_before_the_answer_wait_for_it(void **state)
                                             &answer, &pair->inlet),
                      0);
     step(pair);
-    assert_int_equal(OPS->pipes->pull(pair->inlet, frames, UDP_WINDOW_MAX), 0);
+    assert_int_equal(OPS->pipes->pull(pair->inlet, frames, DATAGRAM_WINDOW_MAX), 0);
     assert_int_equal(OPS->pipes->outlet_answer(pair->outlet, &answer), 0);
     assert_int_equal(OPS->pipes->outlet_answer(pair->outlet, &answer), -EPROTO);
     for (uint64_t pulled = 0; pulled < pushed;) {
         step(pair);
-        int got = OPS->pipes->pull(pair->inlet, frames, UDP_WINDOW_MAX);
+        int got = OPS->pipes->pull(pair->inlet, frames, DATAGRAM_WINDOW_MAX);
         for (int i = 0; i < got; i++)
             assert_int_equal(frame_number(&frames[i]), pulled++);
     }
@@ -296,7 +296,7 @@ static void frames_pushed_before_the_answer_wait_for_it(void **state)
 static void without_credit_the_sender_is_told_to_wait(void **state)
 {
     struct pair *pair = pair_open(true, true);
-    struct frame frames[UDP_WINDOW_MAX];
+    struct frame frames[DATAGRAM_WINDOW_MAX];
     uint64_t pushed = 0;
     int got = 0;
     nsec deadline = clock_after(PATIENCE);
@@ -307,7 +307,7 @@ static void without_credit_the_sender_is_told_to_wait(void **state)
         pushed++;
     while (got < (int)pushed) {
         step(pair);
-        got += OPS->pipes->pull(pair->inlet, frames + got, UDP_WINDOW_MAX - (unsigned)got);
+        got += OPS->pipes->pull(pair->inlet, frames + got, DATAGRAM_WINDOW_MAX - (unsigned)got);
     }
     for (int i = 0; i < 20; i++)
         step(pair);
@@ -405,57 +405,57 @@ static void a_lost_link_gives_what_came_and_then_epipe(void **state)
     pair_close(pair);
 }
 
-static void wire_say(struct pair *pair, int to, const struct udp_datagram *datagram)
+static void wire_say(struct pair *pair, int to, const struct pipe_datagram *datagram)
 {
-    uint8_t bytes[UDP_DATAGRAM_MAX];
-    wire_pass(pair, to, bytes, udp_write(datagram, bytes, sizeof bytes));
+    uint8_t bytes[PIPE_DATAGRAM_MAX];
+    wire_pass(pair, to, bytes, pipe_datagram_write(datagram, bytes, sizeof bytes));
     poller_step(pair->ends[to].poller, 0);
 }
 
 /* Learns the two numbers of the pipe from what passes. */
 static void ids_learn(struct pair *pair, uint64_t *outlet_id, uint64_t *inlet_id)
 {
-    uint8_t bytes[UDP_DATAGRAM_MAX];
-    struct udp_datagram datagram;
+    uint8_t bytes[PIPE_DATAGRAM_MAX];
+    struct pipe_datagram datagram;
     struct frame frame;
     assert_int_equal(push_number(pair, 0, 8), 0);
     ssize_t size = recv(pair->ends[0].wire_fd, bytes, sizeof bytes, 0);
-    assert_int_equal(udp_read(&datagram, bytes, (size_t)size), 0);
+    assert_int_equal(pipe_datagram_read(&datagram, bytes, (size_t)size), 0);
     *inlet_id = datagram.pipe;
     wire_pass(pair, 1, bytes, (size_t)size);
     poller_step(pair->ends[1].poller, clock_after(NSEC_PER_SEC));
     assert_int_equal(OPS->pipes->pull(pair->inlet, &frame, 1), 1);
     assert_int_equal(OPS->pipes->acknowledge(pair->inlet, 0, 0), 0);
     size = recv(pair->ends[1].wire_fd, bytes, sizeof bytes, 0);
-    assert_int_equal(udp_read(&datagram, bytes, (size_t)size), 0);
+    assert_int_equal(pipe_datagram_read(&datagram, bytes, (size_t)size), 0);
     *outlet_id = datagram.pipe;
 }
 
 static void what_cannot_be_is_counted_and_dropped(void **state)
 {
     struct pair *pair = pair_open(true, true);
-    struct udp_counts counts;
+    struct datagram_counts counts;
     struct frame frame;
     uint64_t outlet_id, inlet_id;
     ids_learn(pair, &outlet_id, &inlet_id);
-    struct udp_datagram lies[] = {
-        {.kind = UDP_FRAME, .pipe = inlet_id, .frame = {.sequence = UDP_WINDOW_MAX + 1}},
-        {.kind = UDP_FRAME, .pipe = inlet_id, .frame = {.sequence = UINT64_MAX}},
-        {.kind = UDP_RETURN, .pipe = inlet_id},
-        {.kind = UDP_ASK, .pipe = inlet_id, .ask = {.confirmed = 9}},
-        {.kind = UDP_ASK, .pipe = inlet_id, .ask = {.confirmed = UINT64_MAX}},
+    struct pipe_datagram lies[] = {
+        {.kind = DATAGRAM_FRAME, .pipe = inlet_id, .frame = {.sequence = DATAGRAM_WINDOW_MAX + 1}},
+        {.kind = DATAGRAM_FRAME, .pipe = inlet_id, .frame = {.sequence = UINT64_MAX}},
+        {.kind = DATAGRAM_RETURN, .pipe = inlet_id},
+        {.kind = DATAGRAM_ASK, .pipe = inlet_id, .ask = {.confirmed = 9}},
+        {.kind = DATAGRAM_ASK, .pipe = inlet_id, .ask = {.confirmed = UINT64_MAX}},
     };
     for (unsigned i = 0; i < sizeof lies / sizeof *lies; i++) {
         wire_say(pair, 1, &lies[i]);
         udp_count(pair->ends[1].transport, &counts);
         assert_int_equal(counts.garbage, i + 1);
     }
-    struct udp_datagram more[] = {
-        {.kind = UDP_FRAME, .pipe = outlet_id},
-        {.kind = UDP_ASK, .pipe = outlet_id},
-        {.kind = UDP_RETURN, .pipe = outlet_id, .back = {.received = 2}},
-        {.kind = UDP_RETURN, .pipe = outlet_id, .back = {.received = 1, .released = 2}},
-        {.kind = UDP_RETURN, .pipe = outlet_id, .back = {.received = UINT64_MAX}},
+    struct pipe_datagram more[] = {
+        {.kind = DATAGRAM_FRAME, .pipe = outlet_id},
+        {.kind = DATAGRAM_ASK, .pipe = outlet_id},
+        {.kind = DATAGRAM_RETURN, .pipe = outlet_id, .back = {.received = 2}},
+        {.kind = DATAGRAM_RETURN, .pipe = outlet_id, .back = {.received = 1, .released = 2}},
+        {.kind = DATAGRAM_RETURN, .pipe = outlet_id, .back = {.received = UINT64_MAX}},
     };
     for (unsigned i = 0; i < sizeof more / sizeof *more; i++) {
         wire_say(pair, 0, &more[i]);
@@ -463,9 +463,9 @@ static void what_cannot_be_is_counted_and_dropped(void **state)
         assert_int_equal(counts.garbage, i + 1);
     }
     /* True in form, but the bits are beyond all that was sent. */
-    struct udp_datagram bits = {.kind = UDP_RETURN,
-                                .pipe = outlet_id,
-                                .back = {.received = 0, .selected = UINT64_MAX, .first = 7}};
+    struct pipe_datagram bits = {.kind = DATAGRAM_RETURN,
+                                 .pipe = outlet_id,
+                                 .back = {.received = 0, .selected = UINT64_MAX, .first = 7}};
     wire_say(pair, 0, &bits);
     assert_int_equal(OPS->pipes->pull(pair->inlet, &frame, 1), 0);
     pair_close(pair);
@@ -474,7 +474,8 @@ static void what_cannot_be_is_counted_and_dropped(void **state)
 /* A number that might be just right, or just wrong. */
 static uint64_t liar_number(struct rng *rng)
 {
-    static const uint64_t odd[] = {0, 1, UDP_WINDOW_MAX, UINT64_MAX, UINT64_MAX / 2, 1ULL << 32};
+    static const uint64_t odd[] = {0,         1, DATAGRAM_WINDOW_MAX, UINT64_MAX, UINT64_MAX / 2,
+                                   1ULL << 32};
     return rng_below(rng, 4) ? rng_below(rng, 80) : odd[rng_below(rng, 6)];
 }
 
@@ -491,20 +492,21 @@ static void a_liar_breaks_nothing(void **state)
     for (int i = 0; i < 20000; i++) {
         struct frame frames[4];
         struct acknowledgement acks[4];
-        struct udp_datagram lie = {.kind = (enum udp_kind)(1 + rng_below(rng, 3))};
+        struct pipe_datagram lie = {.kind = (enum pipe_datagram_kind)(1 + rng_below(rng, 3))};
         int to = (int)rng_below(rng, 2);
         lie.pipe = to ? inlet_id : outlet_id;
-        if (lie.kind == UDP_FRAME) {
-            lie.frame =
-                (struct udp_frame){.sequence = liar_number(rng), .confirmed = liar_number(rng)};
-        } else if (lie.kind == UDP_ASK) {
-            lie.ask = (struct udp_ask){.confirmed = liar_number(rng), .answer = i & 1};
+        if (lie.kind == DATAGRAM_FRAME) {
+            lie.frame = (struct datagram_frame){.sequence = liar_number(rng),
+                                                .confirmed = liar_number(rng)};
+        } else if (lie.kind == DATAGRAM_ASK) {
+            lie.ask = (struct datagram_ask){.confirmed = liar_number(rng), .answer = i & 1};
         } else {
-            lie.back = (struct udp_return){.received = liar_number(rng),
-                                           .selected = rng_below(rng, UINT64_MAX),
-                                           .released = liar_number(rng),
-                                           .first = liar_number(rng),
-                                           .count = (uint16_t)rng_below(rng, UDP_ACKS_MAX + 1)};
+            lie.back =
+                (struct datagram_return){.received = liar_number(rng),
+                                         .selected = rng_below(rng, UINT64_MAX),
+                                         .released = liar_number(rng),
+                                         .first = liar_number(rng),
+                                         .count = (uint16_t)rng_below(rng, DATAGRAM_ACKS_MAX + 1)};
         }
         wire_say(pair, to, &lie);
         pushed += push_number(pair, pushed, 8) == 0;
@@ -523,11 +525,12 @@ static void a_liar_breaks_nothing(void **state)
 static void strangers_and_noise_are_counted_and_dropped(void **state)
 {
     struct pair *pair = pair_open(true, true);
-    struct udp_counts counts;
+    struct datagram_counts counts;
     uint64_t outlet_id, inlet_id;
-    uint8_t noise[UDP_DATAGRAM_MAX + 100];
+    uint8_t noise[PIPE_DATAGRAM_MAX + 100];
     ids_learn(pair, &outlet_id, &inlet_id);
-    struct udp_datagram frame = {.kind = UDP_FRAME, .pipe = inlet_id, .frame = {.sequence = 1}};
+    struct pipe_datagram frame = {
+        .kind = DATAGRAM_FRAME, .pipe = inlet_id, .frame = {.sequence = 1}};
     int own = pair->ends[1].wire_fd; /* the right number, but from elsewhere */
     pair->ends[1].wire_fd = pair->ends[0].wire_fd;
     wire_say(pair, 1, &frame);
@@ -570,13 +573,13 @@ static void bad_descriptions_and_parcels_are_refused(void **state)
     assert_int_equal(OPS->link_open(end->transport, NULL, NULL, card, 19, &link), -EPROTO);
     assert_int_equal(OPS->pipes->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
     assert_int_equal(OPS->pipes->outlet_answer(pair->outlet, &bad), -EPROTO);
-    static const struct udp_end nobody[] = {{0, 1}, {1, 0}, {1, UDP_WINDOW_MAX + 1}};
+    static const struct datagram_end nobody[] = {{0, 1}, {1, 0}, {1, DATAGRAM_WINDOW_MAX + 1}};
     for (unsigned i = 0; i < 3; i++) {
-        udp_end_write(&nobody[i], &bad);
+        datagram_end_write(&nobody[i], &bad);
         assert_int_equal(OPS->pipes->inlet_open(end->link, &end->bell, &bad, &answer, &inlet),
                          -EPROTO);
     }
-    udp_end_write(&(struct udp_end){1, UDP_WINDOW_MAX}, &bad);
+    datagram_end_write(&(struct datagram_end){1, DATAGRAM_WINDOW_MAX}, &bad);
     bad.bytes[0]++; /* of another version */
     assert_int_equal(OPS->pipes->inlet_open(end->link, &end->bell, &bad, &answer, &inlet), -EPROTO);
     struct transport *transport;
