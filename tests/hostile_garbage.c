@@ -25,7 +25,6 @@
 #include "ripc/core/context.h"
 #include "ripc/names/claim.h"
 #include "ripc/names/group_socket.h"
-#include "transport/datagram/datagram.h"
 #include "transport/datagram/datagram_wire.h"
 #include "transport/lifeline/lifeline_wire.h"
 
@@ -85,11 +84,14 @@ static void enter(ripc_id id)
 static void server_show_ports(void)
 {
     demand(self.ripc && self.ripc->transports[0]);
-    const struct datagram_core *udp = (const struct datagram_core *)self.ripc->transports[0];
-    socklen_t size = sizeof shared->datagrams;
+    struct transport *udp = self.ripc->transports[0];
+    uint8_t description[19]; /* family, address, port in network order: docs/protocol.md */
+    demand(udp->ops->describe(udp, description, sizeof description) == sizeof description);
+    shared->datagrams =
+        (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    memcpy(&shared->datagrams.sin_port, description + 17, 2);
     shared->place = self.ripc->place;
     memcpy(shared->folder, self.ripc->folder, sizeof shared->folder);
-    demand(getsockname(udp->fd, (struct sockaddr *)&shared->datagrams, &size) == 0);
     atomic_store_explicit(&shared->ready, true, memory_order_release);
 }
 

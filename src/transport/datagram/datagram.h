@@ -1,9 +1,11 @@
 #pragma once
-/* datagram: what the files of the two transports over datagrams share.
- *   udp.c         the socket, the links, who gets which datagram, the timer
+/* datagram: pipes over a carrier that may lose, double and reorder.
+ *   datagram.c         the timer, who gets which datagram
  *   datagram_outlet.c  the sender's end of a pipe
  *   datagram_inlet.c   the receiver's end
- *   routed.c      the same pipes over a node's relay in place of a socket */
+ *   datagram_ops.c     both ends as a table
+ * A transport begins with a datagram_core and its links with a datagram_link; what it adds is the
+ * carrier: a socket (udp.c), or the relay of a node (routed.c). */
 
 #include <stdalign.h>
 #include <stdlib.h>
@@ -11,9 +13,6 @@
 #include "base/id_map.h"
 #include "base/list.h"
 #include "transport/datagram/datagram_wire.h"
-#include "transport/routed/attachment.h"
-#include "transport/socket.h"
-#include "transport/udp/udp.h"
 
 #define DATAGRAM_AGAIN_NSEC     (10 * 1000 * 1000LL)  /* until something is sent again, at first */
 #define DATAGRAM_AGAIN_NSEC_MAX (320 * 1000 * 1000LL) /* and at last, after doubling */
@@ -53,36 +52,36 @@ struct datagram_batch;
 /* What moves the datagrams: the socket of udp.c, or the relay of routed.c. */
 struct datagram_carrier {
     void (*send)(struct datagram_batch *batch); /* all of it; what is refused is lost */
-    int (*receive)(
-        struct datagram_core *udp); /* calls udp_heard; returns how many datagrams came */
-    void (*watch)(struct datagram_core *udp, bool on);
+    int (*receive)(struct datagram_core *core); /* returns how many datagrams came */
+    void (*watch)(struct datagram_core *core, bool on);
+};
+
+struct datagram_counts {
+    uint64_t datagrams; /* received */
+    uint64_t garbage;   /* that did not parse, or said what cannot be */
+    uint64_t stray;     /* for a pipe we do not have, or not from its peer */
+    uint64_t doubles;   /* frames that had come already */
+    uint64_t resent;    /* frames sent again */
+    uint64_t refused;   /* datagrams the socket did not take */
 };
 
 struct datagram_core {
     struct transport transport;
     const struct datagram_carrier *carrier;
     struct poller *poller;
-    int fd;
-    struct poller_watch *watch;
     struct poller_timer timer; /* always set; due when the earliest pipe is */
     bool polled;               /* threads poll: the descriptor is left to them */
     bool polled_lately;
-    nsec idle_at; /* when to look whether they still do */
-    struct socket_address address;
-    uint32_t window;     /* frames of a pipe that the socket's buffer can hold */
+    nsec idle_at;        /* when to look whether they still do */
+    uint32_t window;     /* frames of a pipe that the carrier can hold */
     struct id_map pipes; /* struct datagram_pipe by its id */
     struct list all;
     struct datagram_counts counts;
-    uint8_t *buffers; /* DATAGRAM_BATCH datagrams */
 };
 
 struct datagram_link {
     struct link link;
     struct datagram_core *core;
-    union {
-        struct socket_address peer;   /* udp */
-        struct relay_address program; /* routed */
-    };
     bool lost;
 };
 
@@ -127,7 +126,6 @@ nsec datagram_pipe_again(const struct datagram_pipe *pipe, nsec now);
 struct datagram_batch {
     struct datagram_pipe *pipe;
     unsigned count;
-    struct mmsghdr messages[DATAGRAM_BATCH];
     struct iovec pieces[DATAGRAM_BATCH][2];
     uint8_t heads[DATAGRAM_BATCH][DATAGRAM_FRAME_SIZE];
 };
@@ -138,14 +136,14 @@ void datagram_batch_add(struct datagram_batch *batch, const struct pipe_datagram
 void datagram_batch_send(struct datagram_batch *batch);
 
 /* The core of a transport: all but what carries its datagrams, which the caller then opens. */
-MUST_CHECK int datagram_core_open(struct datagram_core *udp, const struct transport_ops *ops,
+MUST_CHECK int datagram_core_open(struct datagram_core *core, const struct transport_ops *ops,
                                   const struct datagram_carrier *carrier,
                                   const struct transport_config *config);
-void datagram_core_close(struct datagram_core *udp);
+void datagram_core_close(struct datagram_core *core);
 /* The pipe that a datagram is for, and the datagram read; NULL: none, and it was counted. The
  * carrier looks whether it came from the pipe's peer, and calls heard(). */
-struct datagram_pipe *datagram_pipe_of(struct datagram_core *udp, const uint8_t *bytes, size_t size,
-                                       struct pipe_datagram *datagram);
+struct datagram_pipe *datagram_pipe_of(struct datagram_core *core, const uint8_t *bytes,
+                                       size_t size, struct pipe_datagram *datagram);
 
 /* One datagram without a body. */
 void datagram_send(struct datagram_pipe *pipe, const struct pipe_datagram *datagram);

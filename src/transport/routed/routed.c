@@ -1,8 +1,8 @@
 /* routed: frames through the node of our server, over as many servers as it takes.
  *
- * The pipes are those of udp.c: a relay loses, doubles and reorders no less than an IP network, and
- * what makes frames come in order, once and without loss must work end to end anyway. The relay is
- * in place of the socket, and a program's address in place of IP address and port.
+ * The pipes are those of transport/datagram: a relay loses, doubles and reorders no less than an IP
+ * network, and what makes frames come in order, once and without loss must work end to end anyway.
+ * The relay is in place of the socket, and a program's address in place of IP address and port.
  *
  * A full frame is a little more than a packet of the fabric takes: it travels in two parts. Parts
  * wait for each other in a few places; one that waits in vain is overwritten, and its frame sent
@@ -39,9 +39,9 @@ struct place_of_parts {
     uint8_t bytes[PART_SIZE_MAX];
 };
 
-static struct routed *routed_of(struct datagram_core *udp)
+static struct routed *routed_of(struct datagram_core *core)
 {
-    return container_of(udp, struct routed, udp);
+    return container_of(core, struct routed, core);
 }
 
 /* ---- out ---- */
@@ -85,8 +85,9 @@ static void parts_send(struct routed *routed, const struct relay_address *to,
 static void routed_send(struct datagram_batch *batch)
 {
     struct routed *routed = routed_of(batch->pipe->link->core);
+    const struct routed_link *link = container_of(batch->pipe->link, struct routed_link, datagrams);
     for (unsigned i = 0; i < batch->count; i++)
-        parts_send(routed, &batch->pipe->link->program, batch->pieces[i]);
+        parts_send(routed, &link->program, batch->pieces[i]);
 }
 
 /* ---- in ---- */
@@ -95,14 +96,14 @@ static void whole_handle(struct routed *routed, const struct relay_address *from
                          const uint8_t *bytes, size_t size)
 {
     struct pipe_datagram datagram;
-    struct datagram_pipe *pipe = datagram_pipe_of(&routed->udp, bytes, size, &datagram);
+    struct datagram_pipe *pipe = datagram_pipe_of(&routed->core, bytes, size, &datagram);
     if (!pipe)
         return;
-    if (!relay_address_equal(from, &pipe->link->program)) {
-        routed->udp.counts.stray++;
+    struct routed_link *link = container_of(pipe->link, struct routed_link, datagrams);
+    if (!relay_address_equal(from, &link->program)) {
+        routed->core.counts.stray++;
         return;
     }
-    struct routed_link *link = container_of(pipe->link, struct routed_link, udp);
     pipe->heard(pipe, &datagram);
     routed_memory_work(link);
 }
@@ -156,21 +157,21 @@ static void frame_came(void *owner, const struct relay_address *from, const uint
     uint16_t reserved = read_u16(&in);
     if (in.failed || reserved || !parts || parts > PARTS_MAX || part >= parts ||
         in.left > PART_SIZE_MAX)
-        routed->udp.counts.garbage++;
+        routed->core.counts.garbage++;
     else if (parts == 1)
         whole_handle(routed, from, in.next, in.left);
     else
         part_handle(routed, from, number, part, in.next, in.left);
 }
 
-static int routed_receive(struct datagram_core *udp)
+static int routed_receive(struct datagram_core *core)
 {
-    return attachment_receive(routed_of(udp)->attachment);
+    return attachment_receive(routed_of(core)->attachment);
 }
 
-static void routed_watch(struct datagram_core *udp, bool on)
+static void routed_watch(struct datagram_core *core, bool on)
 {
-    attachment_watch(routed_of(udp)->attachment, on);
+    attachment_watch(routed_of(core)->attachment, on);
 }
 
 static const struct datagram_carrier routed_carrier = {
@@ -183,9 +184,9 @@ static const struct datagram_carrier routed_carrier = {
 
 static void routed_close(struct transport *transport)
 {
-    struct routed *routed = container_of(transport, struct routed, udp.transport);
+    struct routed *routed = container_of(transport, struct routed, core.transport);
     assert(list_is_empty(&routed->links) && list_is_empty(&routed->regions));
-    datagram_core_close(&routed->udp);
+    datagram_core_close(&routed->core);
     attachment_close(routed->attachment);
     id_map_fini(&routed->keys);
     free(routed->bell_page);
@@ -209,10 +210,10 @@ static int routed_open(struct transport **out, const struct transport_config *co
         memset(routed->bell_page, 0, DOORBELL_PLACED_SIZE);
         doorbell_open_on(&routed->bell, routed->bell_page);
     }
-    routed->udp.transport.bells = config->bells;
+    routed->core.transport.bells = config->bells;
     routed->places = array_new(PLACES, sizeof *routed->places);
     routed->whole = array_new(PARTS_MAX, PART_SIZE_MAX);
-    int result = datagram_core_open(&routed->udp, &transport_routed, &routed_carrier, config);
+    int result = datagram_core_open(&routed->core, &transport_routed, &routed_carrier, config);
     if (!result && (!routed->places || !routed->whole || !routed->bell_page))
         result = -ENOMEM;
     if (result)
@@ -220,20 +221,20 @@ static int routed_open(struct transport **out, const struct transport_config *co
     else
         result = attachment_open(&routed->attachment, config->poller, config->node, why);
     if (result) {
-        routed_close(&routed->udp.transport);
+        routed_close(&routed->core.transport);
         return result;
     }
     attachment_on_frame(routed->attachment, frame_came, routed);
     attachment_on_turn(routed->attachment, config->turned, config->owner);
-    routed->udp.window = WINDOW;
-    *out = &routed->udp.transport;
+    routed->core.window = WINDOW;
+    *out = &routed->core.transport;
     return 0;
 }
 
 struct attachment *routed_attachment(const struct transport *transport)
 {
     assert(transport->ops == &transport_routed);
-    return container_of(transport, struct routed, udp.transport)->attachment;
+    return container_of(transport, struct routed, core.transport)->attachment;
 }
 
 static int routed_describe(struct transport *transport, uint8_t *out, size_t size)
@@ -249,7 +250,7 @@ static int routed_link_open(struct transport *transport, struct lifeline *line,
                             const struct place *peer, const uint8_t *description, size_t size,
                             struct link **out)
 {
-    struct routed *routed = container_of(transport, struct routed, udp.transport);
+    struct routed *routed = container_of(transport, struct routed, core.transport);
     if (size != DESCRIPTION_SIZE)
         return -EPROTO;
     if (!attachment_is_up(routed->attachment))
@@ -257,30 +258,30 @@ static int routed_link_open(struct transport *transport, struct lifeline *line,
     struct routed_link *link = array_new(1, sizeof *link);
     if (!link)
         return -ENOMEM;
-    link->udp.link.ops = &transport_routed;
-    link->udp.core = &routed->udp;
+    link->datagrams.link.ops = &transport_routed;
+    link->datagrams.core = &routed->core;
     link->number = lifeline_number(line);
-    relay_address_read(&link->udp.program, description);
+    relay_address_read(&link->program, description);
     int result = routed_memory_open(link);
     if (result) {
         free(link);
         return result;
     }
     list_append(&routed->links, &link->node);
-    *out = &link->udp.link;
+    *out = &link->datagrams.link;
     return 0;
 }
 
 static void routed_link_lost(struct link *base)
 {
-    struct routed_link *link = container_of(base, struct routed_link, udp.link);
+    struct routed_link *link = container_of(base, struct routed_link, datagrams.link);
     datagram_link_lost(base);
     routed_memory_lost(link);
 }
 
 static void routed_link_close(struct link *base)
 {
-    struct routed_link *link = container_of(base, struct routed_link, udp.link);
+    struct routed_link *link = container_of(base, struct routed_link, datagrams.link);
     routed_memory_lost(link);
     routed_memory_close(link);
     list_remove(&link->node);

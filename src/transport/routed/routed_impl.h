@@ -7,7 +7,7 @@
 #include "transport/routed/routed.h"
 
 struct routed {
-    struct datagram_core udp;
+    struct datagram_core core;
     struct attachment *attachment;
     uint32_t number; /* of the next datagram */
     unsigned next;   /* of the places to be overwritten */
@@ -21,7 +21,8 @@ struct routed {
 };
 
 struct routed_link {
-    struct datagram_link udp;
+    struct datagram_link datagrams;
+    struct relay_address program; /* the peer */
     struct list node;
     uint64_t number; /* of the lifeline */
     /* Requests and answers about memory, in order; NULL once closed. */

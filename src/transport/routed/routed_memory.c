@@ -65,7 +65,7 @@ static struct routed_region *region_of(struct region *region)
 static int routed_region_open(struct transport *transport, void *base, size_t size,
                               const struct memfile *file, struct region **out)
 {
-    struct routed *routed = container_of(transport, struct routed, udp.transport);
+    struct routed *routed = container_of(transport, struct routed, core.transport);
     struct routed_region *region = array_new(1, sizeof *region);
     if (!region)
         return -ENOMEM;
@@ -240,7 +240,7 @@ static bool answer_add(struct routed_link *link, const struct job *answer)
 
 static bool read_heard(struct routed_link *link, uint64_t number, struct reader *in)
 {
-    struct routed *routed = container_of(link->udp.core, struct routed, udp);
+    struct routed *routed = container_of(link->datagrams.core, struct routed, core);
     uint64_t key = read_u64(in), offset = read_u64(in), size = read_u64(in);
     if (in->failed || in->left)
         return false;
@@ -266,7 +266,7 @@ static void bells_ring(struct list *bells)
 /* A piece that may not be written ends the write: the pieces that follow find the same. */
 static bool write_heard(struct routed_link *link, uint64_t number, bool last, struct reader *in)
 {
-    struct routed *routed = container_of(link->udp.core, struct routed, udp);
+    struct routed *routed = container_of(link->datagrams.core, struct routed, core);
     uint64_t key = read_u64(in), offset = read_u64(in);
     if (in->failed)
         return false;
@@ -275,7 +275,7 @@ static bool write_heard(struct routed_link *link, uint64_t number, bool last, st
         memcpy(region->base + offset, in->next, in->left);
     if (!last)
         return true;
-    bells_ring(routed->udp.transport.bells);
+    bells_ring(routed->core.transport.bells);
     return answer_add(
         link, &(struct job){.number = number, .word = MEMORY_DONE, .status = region ? 0 : -EACCES});
 }
@@ -351,15 +351,15 @@ void routed_memory_work(struct routed_link *link)
         return; /* somebody further up the stack goes on */
     link->working = true;
     do {
-        while (!link->udp.lost && link->served_count < SERVED_MAX &&
+        while (!link->datagrams.lost && link->served_count < SERVED_MAX &&
                datagram_pull(link->inlet, &frame, 1) == 1) {
             if (!frame_heard(link, &frame))
-                link->udp.core->counts.garbage++;
+                link->datagrams.core->counts.garbage++;
             datagram_release(link->inlet, &frame);
         }
-        if (!link->udp.lost)
+        if (!link->datagrams.lost)
             link_say(link);
-    } while (!link->udp.lost && link->served_count == 0 && datagram_waits(link->inlet));
+    } while (!link->datagrams.lost && link->served_count == 0 && datagram_waits(link->inlet));
     link->working = false;
 }
 
@@ -368,8 +368,8 @@ void routed_memory_work(struct routed_link *link)
 static int job_start(struct link *base, enum memory_word word, const struct remote_memory *memory,
                      uint64_t offset, void *local, size_t size, struct transfer *transfer)
 {
-    struct routed_link *link = container_of(base, struct routed_link, udp.link);
-    if (link->udp.lost)
+    struct routed_link *link = container_of(base, struct routed_link, datagrams.link);
+    if (link->datagrams.lost)
         return -EPIPE;
     if (offset > memory->size || size > memory->size - offset)
         return -ERANGE;
@@ -418,19 +418,20 @@ static uint64_t pipe_number(const struct routed_link *link, const struct relay_a
 
 int routed_memory_open(struct routed_link *link)
 {
-    struct routed *routed = container_of(link->udp.core, struct routed, udp);
+    struct routed *routed = container_of(link->datagrams.core, struct routed, core);
     struct relay_address own = attachment_address(routed->attachment);
     struct datagram_numbers out = {pipe_number(link, &own, true),
-                                   pipe_number(link, &link->udp.program, false)};
+                                   pipe_number(link, &link->program, false)};
     struct datagram_numbers in = {pipe_number(link, &own, false),
-                                  pipe_number(link, &link->udp.program, true)};
+                                  pipe_number(link, &link->program, true)};
     list_init(&link->asked);
     list_init(&link->waits);
     list_init(&link->served);
-    int result = datagram_outlet_open_numbered(&link->udp.link, &routed->bell, &out, &link->outlet);
+    int result =
+        datagram_outlet_open_numbered(&link->datagrams.link, &routed->bell, &out, &link->outlet);
     if (result)
         return result;
-    result = datagram_inlet_open_numbered(&link->udp.link, &routed->bell, &in, &link->inlet);
+    result = datagram_inlet_open_numbered(&link->datagrams.link, &routed->bell, &in, &link->inlet);
     if (result)
         datagram_outlet_close(link->outlet);
     return result;
@@ -446,7 +447,7 @@ static void jobs_fail(struct list *jobs)
 void routed_memory_lost(struct routed_link *link)
 {
     struct list *node;
-    link->udp.lost = true;
+    link->datagrams.lost = true;
     jobs_fail(&link->waits);
     jobs_fail(&link->asked);
     while ((node = list_take(&link->served)))
