@@ -1,10 +1,36 @@
+/* lock: why nobody sleeps forever.
+ *
+ * A sleeper on `state` has stored 2 and sleeps only while the word is 2. A holder that drops the
+ * lock exchanges the word for 0 in one atomic step. If it finds 2, it wakes one sleeper, which
+ * stores 2 again before it looks, so that the next drop wakes the next sleeper.
+ *
+ * A sleeper on `active` is the one thread that holds the mutex and closes the gate. It and the
+ * favoured thread each store one word, then load the other's:
+ *
+ *   closer                              favoured thread
+ *   gate = 0                            active = 1, or active = 0
+ *   membarrier                          (compiler fence)
+ *   load active; sleep while it is 1    load gate; wake the closer if it is 0
+ *
+ * The favoured thread has no barrier between its store and its load, and both x86 and ARM let a
+ * processor perform the load first. membarrier supplies the barrier: it makes the favoured thread's
+ * processor execute a full barrier at some point P of that thread's program order (where the thread
+ * does not run, the switch to another thread was one). The compiler fence keeps store and load in
+ * program order. There are two cases for the last store to `active` before the closer looks.
+ * - The store is before P. Then the closer, which loads after membarrier, sees it or a later one.
+ * - The store is after P. Then so is the load of the gate, and the load sees 0, for only the closer
+ *   opens the gate again. So the favoured thread that stored 1 does not enter; it stores 0 and
+ * wakes the closer. The one that stored 0 on its way out wakes the closer. In both cases a 1 that
+ * the closer sees is followed by a 0 and a wake-up, or by a 0 that is stored before P and hence
+ * seen. The system call of the wake-up contains a full barrier, and the system call of the sleep
+ * compares the word under the same lock in the kernel: a 0 that is stored before the wake-up either
+ * ends the comparison or finds the sleeper. */
 #include "transport/wake/lock.h"
 
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <stddef.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/check.h"
@@ -14,12 +40,10 @@
 #define LOCK_PASS_TURNS    500 /* about ten: a sleeper is awake by then */
 #define LOCK_STRANGERS_MAX 256
 
+/* Waits have no timeout: the head of this file argues that no wake-up is lost. */
 static long futex(_Atomic uint32_t *word, int operation, uint32_t value)
 {
-    /* A wake-up that was lost after all costs a millisecond, not a hang. */
-    static const struct timespec limit = {.tv_nsec = 1000 * 1000};
-    return syscall(SYS_futex, word, operation, value,
-                   operation == FUTEX_WAIT_PRIVATE ? &limit : NULL, NULL, 0);
+    return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
 
 /* ---- the mutex of the others ---- */
@@ -69,7 +93,8 @@ void lock_wake_closer(struct lock *lock)
 static void gate_close(struct lock *lock)
 {
     atomic_store_explicit(&lock->gate, 0, memory_order_relaxed);
-    syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    long result = syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    assert(result == 0); /* lock_favour registered; without it two threads would be inside */
     for (unsigned turn = 0; atomic_load_explicit(&lock->active, memory_order_acquire); turn++) {
         if (turn < LOCK_SPIN_TURNS)
             cpu_relax();

@@ -2,6 +2,7 @@
 
 #include "base/test.h"
 #include "transport/clock.h"
+#include "transport/wake/sleeper_scene.h"
 #include "transport/wake/thread.h"
 
 #define TURNS 20000
@@ -141,7 +142,73 @@ static void trying_does_not_wait_and_excludes_all_the_same(void **state)
     }
 }
 
+/* ---- wake-ups: each test fails if the wake-up that it names is deleted ---- */
+
+static void take_and_drop(void *argument)
+{
+    struct lock *lock = argument;
+    lock_take(lock);
+    lock_drop(lock);
+}
+
+/* The wake-up of mutex_drop, and that a woken sleeper's own drop wakes the next one. */
+static void dropping_the_lock_wakes_all_sleepers_in_turn(void **state)
+{
+    static struct lock lock;
+    static struct sleeper sleepers[3];
+    lock_take(&lock);
+    for (unsigned i = 0; i < 3; i++)
+        sleeper_start(&sleepers[i], take_and_drop, &lock);
+    assert_int_equal(lock.state, 2);
+    lock_drop(&lock);
+    for (unsigned i = 0; i < 3; i++)
+        sleeper_assert_woken(&sleepers[i]);
+    assert_int_equal(lock.state, 0);
+}
+
+static bool favour(struct lock *lock)
+{
+    lock_take(lock);
+    lock_favour(lock);
+    lock_drop(lock);
+    return lock_is_favourite(lock); /* not where the kernel has no membarrier */
+}
+
+/* The wake-up of lock_drop. */
+static void the_favoured_thread_wakes_the_closer_on_its_way_out(void **state)
+{
+    static struct lock lock;
+    static struct sleeper closer;
+    if (!favour(&lock))
+        skip();
+    lock_take(&lock);
+    assert_true(lock.fast);
+    sleeper_start(&closer, take_and_drop, &lock);
+    assert_true(lock_is_wanted(&lock));
+    lock_drop(&lock);
+    sleeper_assert_woken(&closer);
+}
+
+/* The wake-up of lock_pass_gate. The favoured thread has said that it is looking when the closer
+ * comes, and finds the gate closed. */
+static void the_favoured_thread_wakes_the_closer_that_keeps_it_out(void **state)
+{
+    static struct lock lock;
+    static struct sleeper closer;
+    if (!favour(&lock))
+        skip();
+    atomic_store(&lock.active, 1); /* as lock_enter begins */
+    sleeper_start(&closer, take_and_drop, &lock);
+    assert_false(lock_pass_gate(&lock));
+    sleeper_assert_woken(&closer);
+    take_and_drop(&lock);
+    assert_true(lock_is_favourite(&lock));
+}
+
 TEST_MAIN(TEST(threads_do_not_lose_each_others_counts),
           TEST(the_favoured_thread_shares_with_others),
           TEST(a_rare_visitor_does_not_end_the_favour),
-          TEST(trying_does_not_wait_and_excludes_all_the_same))
+          TEST(trying_does_not_wait_and_excludes_all_the_same),
+          TEST(dropping_the_lock_wakes_all_sleepers_in_turn),
+          TEST(the_favoured_thread_wakes_the_closer_on_its_way_out),
+          TEST(the_favoured_thread_wakes_the_closer_that_keeps_it_out))
