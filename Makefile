@@ -1,5 +1,5 @@
 # A thin front for Meson; `make help` lists the words.
-.PHONY: build run test test-verbs check format lint gcc clang tidy cppcheck sanitize threads coverage fuzz bench install clean help
+.PHONY: build run test test-verbs check format lint gcc clang tidy cppcheck sanitize threads endless coverage fuzz bench install clean help
 
 SOURCES = $(shell git ls-files -co --exclude-standard 'src/*.[ch]' 'include/*.h' 'tests/*.[ch]' 'bench/*.[ch]' 'examples/*.c')
 
@@ -18,10 +18,10 @@ test: ## what ./test does
 test-verbs: ## over the verbs provider, on software RDMA in a virtual machine
 	@./test --suite verbs --verbose
 
-check: ## everything a change must pass; its phases by name: lint gcc clang tidy cppcheck sanitize threads coverage
+check: ## everything a change must pass; its phases by name: lint gcc clang tidy cppcheck sanitize threads endless coverage
 	@tools/check
 
-lint gcc clang tidy cppcheck sanitize threads:
+lint gcc clang tidy cppcheck sanitize threads endless:
 	@tools/check $@
 
 format: ## let clang-format decide

@@ -32,7 +32,7 @@ nsec clock_after(nsec delay)
 
 void clock_nap(nsec length)
 {
-    struct timespec span = {.tv_sec = length / NSEC_PER_SEC, .tv_nsec = length % NSEC_PER_SEC};
+    struct timespec span = clock_timespec(length);
     nanosleep(&span, NULL);
 }
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 typedef int64_t nsec; /* of CLOCK_MONOTONIC where it is a moment */
 
@@ -17,6 +18,12 @@ nsec clock_wall(void);
 
 /* `delay` from now, or NSEC_NEVER where that would overflow. */
 nsec clock_after(nsec delay);
+
+/* A length or a moment as the system wants it. */
+static inline struct timespec clock_timespec(nsec time)
+{
+    return (struct timespec){.tv_sec = time / NSEC_PER_SEC, .tv_nsec = time % NSEC_PER_SEC};
+}
 
 /* Sleeps about that long. */
 void clock_nap(nsec length);

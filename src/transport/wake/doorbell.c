@@ -102,7 +102,8 @@ static long futex(struct doorbell_page *page, int operation, uint32_t value,
 
 static void doorbell_clean(struct doorbell *bell)
 {
-    *bell = (struct doorbell){.file.fd = -1, .event_fd = -1, .far_fd = -1};
+    *bell =
+        (struct doorbell){.file.fd = -1, .event_fd = -1, .far_fd = -1, .nap = DOORBELL_NAP_NSEC};
     list_init(&bell->polled);
 }
 
@@ -203,9 +204,9 @@ void doorbell_cancel(struct doorbell *bell)
     }
 }
 
-static nsec nap_end(nsec deadline)
+static nsec nap_end(const struct doorbell *bell, nsec deadline)
 {
-    nsec until = clock_after(DOORBELL_NAP_NSEC);
+    nsec until = clock_after(bell->nap);
     if (until > deadline)
         until = deadline > 0 ? deadline : 0;
     return until;
@@ -214,8 +215,8 @@ static nsec nap_end(nsec deadline)
 void doorbell_wait(struct doorbell *bell, nsec deadline)
 {
     assert(nap.how == DOORBELL_FUTEX);
-    nsec until = nap_end(deadline);
-    struct timespec moment = {.tv_sec = until / NSEC_PER_SEC, .tv_nsec = until % NSEC_PER_SEC};
+    nsec until = nap_end(bell, deadline);
+    struct timespec moment = clock_timespec(until);
     futex(bell->page, FUTEX_WAIT_BITSET, nap.rings, &moment);
     doorbell_cancel(bell);
 }
@@ -223,8 +224,8 @@ void doorbell_wait(struct doorbell *bell, nsec deadline)
 void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline)
 {
     assert(nap.how == DOORBELL_FD);
-    nsec left = nap_end(deadline) - clock_now();
-    struct timespec span = {.tv_nsec = left > 0 ? left : 0}; /* a nap is less than a second */
+    nsec left = nap_end(bell, deadline) - clock_now();
+    struct timespec span = clock_timespec(left > 0 ? left : 0);
     struct pollfd fds[2] = {{.fd = bell->event_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     ppoll(fds, 2, &span, NULL);
     doorbell_cancel(bell);

@@ -8,7 +8,8 @@
  * where the kernel has it), because sleeping is slow anyway and sending is not.
  *
  * The page is not trusted: whatever a peer writes there costs us a needless
- * wake-up, or a sleep of at most DOORBELL_NAP_NSEC. */
+ * wake-up, or a sleep of at most DOORBELL_NAP_NSEC, which is
+ * a safety timeout: what peers that keep to the rules do never needs it. */
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -17,8 +18,9 @@
 #include "base/list.h"
 #include "transport/clock.h"
 #include "transport/memfile.h"
+#include "transport/wake/safety.h"
 
-#define DOORBELL_NAP_NSEC (100 * 1000 * 1000LL)
+#define DOORBELL_NAP_NSEC SAFETY_NSEC(100 * 1000 * 1000LL)
 
 enum doorbell_sleep {
     DOORBELL_AWAKE,
@@ -34,6 +36,7 @@ struct doorbell {
     int event_fd; /* becomes readable when rung, after prepare FD; or -1 */
     int far_fd;   /* what is sent here arrives there; or -1 */
     _Bool has_membarrier;
+    nsec nap; /* DOORBELL_NAP_NSEC; a test of wake-ups sets it to NSEC_NEVER before it sleeps */
     struct list polled; /* in a list of bells that a polled transport rings */
 };
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
+#include "transport/wake/sleeper_scene.h"
 #include "transport/wake/thread.h"
 
 /* A ball in shared memory that two sides throw each other, sleeping whenever
@@ -330,6 +331,53 @@ static void several_threads_sleep_on_one_bell(void **state)
     doorbell_close(&sleepers.bell);
 }
 
+/* ---- wake-ups: each test fails if the wake-up that it names is deleted ---- */
+
+static struct doorbell slept_on;
+
+static void sleep_by_futex(void *argument)
+{
+    doorbell_prepare(&slept_on, DOORBELL_FUTEX);
+    doorbell_wait(&slept_on, NSEC_NEVER);
+}
+
+static void sleep_by_descriptor(void *argument)
+{
+    doorbell_prepare(&slept_on, DOORBELL_FD);
+    doorbell_wait_with(&slept_on, -1, NSEC_NEVER);
+}
+
+/* The owner's ring and a peer's, for both ways to sleep. */
+static void a_ring_wakes_a_sleeper_that_has_no_timeout(void **state)
+{
+    static struct sleeper sleeper;
+    assert_int_equal(doorbell_open(&slept_on), 0);
+    slept_on.nap = NSEC_NEVER;
+    struct ringer ringer = open_ringer(&slept_on);
+    for (unsigned i = 0; i < 4; i++) {
+        sleeper_start(&sleeper, i & 1 ? sleep_by_futex : sleep_by_descriptor, NULL);
+        if (i & 2)
+            assert_true(ringer_ring(&ringer));
+        else
+            doorbell_ring(&slept_on);
+        sleeper_assert_woken(&sleeper);
+    }
+    ringer_close(&ringer);
+    doorbell_close(&slept_on);
+}
+
+static void ringing_always_makes_the_descriptor_readable(void **state)
+{
+    struct doorbell bell;
+    assert_int_equal(doorbell_open(&bell), 0);
+    struct pollfd poll_fd = {.fd = bell.event_fd, .events = POLLIN};
+    doorbell_ring(&bell);
+    assert_int_equal(poll(&poll_fd, 1, 0), 0); /* nobody prepared */
+    doorbell_ring_always(&bell);
+    assert_int_equal(poll(&poll_fd, 1, 0), 1);
+    doorbell_close(&bell);
+}
+
 static void foreign_descriptors_are_refused_and_closed(void **state)
 {
     struct doorbell bell;
@@ -471,6 +519,8 @@ static void scribbling_on_a_placed_bell_costs_at_most_a_nap(void **state)
 TEST_MAIN(TEST(no_wake_up_is_lost_between_processes), TEST(nor_without_membarrier),
           TEST(sleeper_or_ringer_sees_the_other), TEST(nobody_is_woken_who_does_not_sleep),
           TEST(an_event_loop_is_woken_by_the_descriptor), TEST(several_threads_sleep_on_one_bell),
+          TEST(a_ring_wakes_a_sleeper_that_has_no_timeout),
+          TEST(ringing_always_makes_the_descriptor_readable),
           TEST(foreign_descriptors_are_refused_and_closed),
           TEST(scribbling_on_the_page_costs_at_most_a_nap),
           TEST(a_bell_on_memory_of_the_callers_loses_no_wake_up),

@@ -55,11 +55,6 @@ struct poller {
     struct poller_watch *retired;
 };
 
-static struct timespec timespec_make(nsec at)
-{
-    return (struct timespec){.tv_sec = at / NSEC_PER_SEC, .tv_nsec = at % NSEC_PER_SEC};
-}
-
 static int poller_own(struct poller *poller, int fd, int *own)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = own};
@@ -210,7 +205,7 @@ static void poller_arm(struct poller *poller, nsec at)
 {
     struct itimerspec when = {{0}, {0}};
     if (at != NSEC_NEVER) /* all zero would disarm it */
-        when.it_value = timespec_make(at > 0 ? at : 1);
+        when.it_value = clock_timespec(at > 0 ? at : 1);
     int result = timerfd_settime(poller->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
     assert(result == 0);
     poller->armed = at;
@@ -273,7 +268,7 @@ static int poller_fire(struct poller *poller)
 static int poller_sleep(int epoll_fd, struct epoll_event *events, nsec until)
 {
     nsec left = until == NSEC_NEVER ? 0 : until - clock_now();
-    struct timespec timeout = timespec_make(left > 0 ? left : 0);
+    struct timespec timeout = clock_timespec(left > 0 ? left : 0);
     int count =
         epoll_pwait2(epoll_fd, events, EVENTS_MAX, until == NSEC_NEVER ? NULL : &timeout, NULL);
     if (count < 0 && errno == ENOSYS) {
@@ -289,7 +284,7 @@ static void poller_look_on(int epoll_fd, nsec until)
 {
     struct pollfd look = {.fd = epoll_fd, .events = POLLIN};
     nsec left = until == NSEC_NEVER ? 0 : until - clock_now();
-    struct timespec timeout = timespec_make(left > 0 ? left : 0);
+    struct timespec timeout = clock_timespec(left > 0 ? left : 0);
     if (until == NSEC_NEVER || left > 0)
         (void)ppoll(&look, 1, until == NSEC_NEVER ? NULL : &timeout, NULL);
 }

@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 #include "base/test.h"
-#include "transport/wake/thread.h"
+#include "transport/wake/sleeper_scene.h"
 
 enum { TIMERS = 200 };
 
@@ -217,7 +217,7 @@ struct keeper {
     bool stop;        /* under the lock */
 };
 
-static void *keep(void *argument)
+static void keep(void *argument)
 {
     struct keeper *keeper = argument;
     for (bool stop = false; !stop;) {
@@ -227,7 +227,6 @@ static void *keep(void *argument)
         stop = keeper->stop;
         lock_drop(&keeper->bench->lock);
     }
-    return NULL;
 }
 
 /* Waits for the keeper: looking on, or doing the work between two of its steps. */
@@ -244,12 +243,13 @@ static void await(struct keeper *keeper, int count)
 static void a_sleeper_sees_what_other_threads_add(void **state)
 {
     struct bench *bench = bench_open();
-    struct keeper keeper = {.bench = bench};
-    struct thread thread = {0};
+    static struct keeper keeper;
+    static struct sleeper sleeper;
+    keeper.bench = bench;
     struct poller_timer far = {.fired = timer_fired, .owner = bench};
     bench->timers[0] = (struct poller_timer){.fired = timer_fired, .owner = bench};
     assert_int_equal(poller_set(bench->poller, &far, clock_after(1000 * NSEC_PER_SEC)), 0);
-    assert_int_equal(thread_start(&thread, "keeper", keep, &keeper), 0);
+    sleeper_start(&sleeper, keep, &keeper);
     for (int i = 0; i < 100; i++) {
         lock_take(&bench->lock);
         assert_int_equal(
@@ -268,10 +268,34 @@ static void a_sleeper_sees_what_other_threads_add(void **state)
     keeper.stop = true;
     lock_drop(&bench->lock);
     poller_wake(bench->poller);
-    thread_join(&thread);
+    sleeper_assert_woken(&sleeper);
     assert_int_equal(bench->calls[0], 100);
     assert_int_equal(bench->fired_count, 100);
     poller_unset(bench->poller, &far);
+    bench_close(bench);
+}
+
+static void step_once(void *argument)
+{
+    struct bench *bench = argument;
+    poller_step(bench->poller, NSEC_NEVER);
+}
+
+/* Else the memory of watches that come and go while a thread sleeps would grow without end. */
+static void a_sleeper_is_woken_to_free_many_removed_watches(void **state)
+{
+    struct bench *bench = bench_open();
+    static struct sleeper sleeper;
+    sleeper_start(&sleeper, step_once, bench);
+    lock_take(&bench->lock);
+    for (unsigned i = 0; i < 64; i++) {
+        struct poller_watch *watch;
+        assert_int_equal(
+            poller_add(bench->poller, bench->fd[0], EPOLLIN, first_ready, bench, &watch), 0);
+        poller_remove(bench->poller, watch);
+    }
+    lock_drop(&bench->lock);
+    sleeper_assert_woken(&sleeper);
     bench_close(bench);
 }
 
@@ -280,6 +304,7 @@ static void a_wake_ends_the_next_step(void **state)
     struct bench *bench = bench_open();
     poller_wake(bench->poller);
     poller_wake(bench->poller);
+    assert_true(readable(poller_fd(bench->poller)));
     assert_int_equal(poller_step(bench->poller, NSEC_NEVER), 0);
     assert_false(readable(poller_fd(bench->poller)));
     nsec until = clock_after(2000000);
@@ -291,4 +316,5 @@ static void a_wake_ends_the_next_step(void **state)
 TEST_MAIN(TEST(descriptors_call_their_owners),
           TEST(a_removed_watch_is_not_called_though_its_event_was_fetched),
           TEST(timers_fire_in_order), TEST(a_timer_that_is_always_due_does_not_hold_the_step),
-          TEST(a_sleeper_sees_what_other_threads_add), TEST(a_wake_ends_the_next_step))
+          TEST(a_sleeper_sees_what_other_threads_add),
+          TEST(a_sleeper_is_woken_to_free_many_removed_watches), TEST(a_wake_ends_the_next_step))
