@@ -127,7 +127,7 @@ static struct introduction introduction_of(unsigned from, unsigned to)
 {
     struct sst *table = play.tables[from];
     detector_enter(table);
-    struct introduction given = table->seats[sst_row_own(play.tables[to])].target.given;
+    struct introduction given = table->share.seats[sst_row_own(play.tables[to])].target.given;
     detector_leave(table);
     return given;
 }

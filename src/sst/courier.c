@@ -21,7 +21,7 @@
 
 #include "base/check.h"
 #include "base/list.h"
-#include "sst/sst_impl.h"
+#include "sst/spread_impl.h"
 
 #define WORD_FLIGHTS  48
 #define PIECE_FLIGHTS 8
@@ -43,7 +43,7 @@ struct flight {
 enum fetch_phase { FETCH_REST, FETCH_BEFORE, FETCH_ROW, FETCH_AFTER };
 
 struct courier {
-    struct sst *sst;
+    struct share *share;
     struct seat *seat;
     struct reach *reach;
     bool unseen;            /* its processor does not see what we write */
@@ -81,7 +81,7 @@ static void flight_done(struct transfer *transfer, int status)
      * sees that nothing is under way, or we see what is owed and ring. */
     uint32_t left = atomic_fetch_sub_explicit(&courier->under_way, 1, memory_order_seq_cst) - 1;
     if (news || (left == 0 && atomic_load_explicit(&courier->owed, memory_order_seq_cst)))
-        detector_wake(courier->sst);
+        bell_ring(&courier->share->bell);
 }
 
 /* The bytes are the flight's own, or of the courier's row. */
@@ -124,7 +124,7 @@ static struct flight *flight_take(struct courier *courier, size_t size)
 
 static void words_send(struct courier *courier, uint32_t offset, uint32_t size)
 {
-    const uint8_t *row = courier->sst->own.row;
+    const uint8_t *row = courier->share->own.row;
     for (uint32_t at = 0; at < size; at += REACH_WRITE_MAX) {
         uint32_t part = size - at < REACH_WRITE_MAX ? size - at : REACH_WRITE_MAX;
         struct flight *flight = flight_take(courier, part);
@@ -166,7 +166,7 @@ static void courier_confirm(struct courier *courier)
     if (courier->confirmed == courier->sent)
         return;
     struct flight *flight = &courier->flights[FLIGHT_CONFIRM];
-    uint64_t sequence = row_load(courier->sst->own.row, ROW_SEQUENCE);
+    uint64_t sequence = row_load(courier->share->own.row, ROW_SEQUENCE);
     memcpy(flight->bytes, &sequence, sizeof sequence);
     courier->confirming = courier->sent;
     flight->quiet = true;
@@ -175,7 +175,7 @@ static void courier_confirm(struct courier *courier)
 
 void courier_set(struct courier *courier, uint32_t cell, uint64_t word, uint64_t sequence)
 {
-    bool lone = courier->sst->table.schema.lone;
+    bool lone = courier->share->table->schema.lone;
     if (atomic_load_explicit(&courier->failed, memory_order_acquire) ||
         courier_owes(courier, lone ? 1 : 2, 0))
         return;
@@ -201,7 +201,7 @@ static void change_count(const struct change *change, unsigned *words, unsigned 
 
 static void sequences_send(struct courier *courier, const struct change *change, bool odd)
 {
-    const uint8_t *row = courier->sst->own.row;
+    const uint8_t *row = courier->share->own.row;
     for (unsigned i = 0; i < change->span_count; i++)
         if (change->spans[i].watch)
             word_send(courier, change->spans[i].watch, row_load(row, change->spans[i].watch) - odd,
@@ -222,7 +222,7 @@ void courier_change(struct courier *courier, const struct change *change)
         words_send(courier, change->spans[i].offset, change->spans[i].size);
     sequences_send(courier, change, false);
     if (change->guard)
-        word_send(courier, change->guard, row_load(courier->sst->own.row, change->guard), false);
+        word_send(courier, change->guard, row_load(courier->share->own.row, change->guard), false);
     word_send(courier, ROW_SEQUENCE, change->sequence, false);
 }
 
@@ -250,11 +250,11 @@ static void whole_pieces(struct courier *courier, uint32_t begin, uint32_t end)
 
 static void whole_sequences(struct courier *courier, bool odd)
 {
-    const struct schema *schema = &courier->sst->table.schema;
+    const struct schema *schema = &courier->share->table->schema;
     for (uint32_t i = 0; i < schema->column_count; i++)
         if (!schema_is_number(&schema->columns[i]))
             whole_word(courier, schema->columns[i].watch,
-                       row_load(courier->sst->own.row, schema->columns[i].watch) | odd);
+                       row_load(courier->share->own.row, schema->columns[i].watch) | odd);
 }
 
 /* Guards lie behind everything else. */
@@ -270,9 +270,9 @@ static uint32_t data_end(const struct schema *schema)
 /* The row as it is, into our own memory; columns of several elements under way. */
 static void whole_copy(struct courier *courier)
 {
-    const struct schema *schema = &courier->sst->table.schema;
+    const struct schema *schema = &courier->share->table->schema;
     for (uint32_t at = 0; at < schema->row_size; at += 8) {
-        uint64_t word = row_load(courier->sst->own.row, at);
+        uint64_t word = row_load(courier->share->own.row, at);
         memcpy(courier->row + at, &word, sizeof word);
     }
     for (uint32_t i = 0; i < schema->column_count; i++)
@@ -282,8 +282,8 @@ static void whole_copy(struct courier *courier)
 
 static void whole_send(struct courier *courier)
 {
-    const struct schema *schema = &courier->sst->table.schema;
-    const uint8_t *row = courier->sst->own.row;
+    const struct schema *schema = &courier->share->table->schema;
+    const uint8_t *row = courier->share->own.row;
     whole_copy(courier);
     courier->sent++;
     whole_word(courier, ROW_SEQUENCE, row_load(row, ROW_SEQUENCE) | 1);
@@ -307,16 +307,15 @@ void courier_send_all(struct courier *courier)
 /* It sleeps, and what we wrote is there: it must be told. */
 static void sleeper_tell(struct courier *courier)
 {
-    struct sst *sst = courier->sst;
     struct target *target = &courier->seat->target;
     if (!courier->unseen ||
         !atomic_exchange_explicit(&courier->placed, false, memory_order_acq_rel) ||
         !row_load(courier->seat->row, ROW_ASLEEP))
         return;
-    if (ripc_notify(members_service(sst->members), &target->wake, 1, RIPC_NOW) == -EAGAIN)
+    if (ripc_notify(courier->share->service, &target->wake, 1, RIPC_NOW) == -EAGAIN)
         atomic_store_explicit(&courier->placed, true, memory_order_release); /* again later */
     else
-        count(&sst->wakes, 1);
+        counter_add(&courier->share->wakes, 1);
 }
 
 static int puts_move(struct courier *courier)
@@ -340,7 +339,7 @@ static void fetch_start(struct courier *courier, enum fetch_phase phase)
     courier->phase = phase;
     if (phase == FETCH_ROW)
         flight_start(&courier->flights[WORD_FLIGHTS], true, 0, courier->row,
-                     courier->sst->table.schema.row_size);
+                     courier->share->table->schema.row_size);
     else
         flight_start(flight, true, ROW_SEQUENCE, flight->bytes, sizeof(uint64_t));
 }
@@ -349,20 +348,19 @@ static void fetch_start(struct courier *courier, enum fetch_phase phase)
  * newer than the number is not the end of it. */
 static bool lone_has_changed(const struct courier *courier)
 {
-    const struct schema *schema = &courier->sst->table.schema;
+    const struct schema *schema = &courier->share->table->schema;
     return schema->lone && row_load(courier->seat->row, schema->columns[0].cell) !=
                                row_load(courier->row, schema->columns[0].cell);
 }
 
 static int row_take(struct courier *courier)
 {
-    struct sst *sst = courier->sst;
     uint64_t sequence = row_load(courier->row, ROW_SEQUENCE);
     bool first = !courier->fetched;
     courier->fetched = true;
     if (!first && sequence == courier->seat->target.fetched && !lone_has_changed(courier))
         return 0;
-    share_take(sst, courier->seat, courier->row);
+    seat_take(courier->share, courier->seat, courier->row);
     courier->seat->target.fetched = sequence;
     return 1;
 }
@@ -378,7 +376,7 @@ static bool row_rested(const struct courier *courier)
 
 static int fetch_move(struct courier *courier)
 {
-    bool lone = courier->sst->table.schema.lone;
+    bool lone = courier->share->table->schema.lone;
     int taken = 0;
     if (atomic_load_explicit(&courier->under_way, memory_order_acquire) ||
         atomic_load_explicit(&courier->failed, memory_order_acquire))
@@ -401,7 +399,7 @@ static int fetch_move(struct courier *courier)
         if (row_rested(courier))
             taken = row_take(courier);
         else
-            atomic_fetch_add_explicit(&courier->sst->table.retries, 1, memory_order_relaxed);
+            atomic_fetch_add_explicit(&courier->share->table->retries, 1, memory_order_relaxed);
         break;
     }
     courier->phase = FETCH_REST;
@@ -412,7 +410,7 @@ static int fetch_move(struct courier *courier)
 
 int courier_move(struct courier *courier)
 {
-    return courier->sst->config.design == SST_READS ? fetch_move(courier) : puts_move(courier);
+    return courier->share->design == SST_READS ? fetch_move(courier) : puts_move(courier);
 }
 
 bool courier_is_due(struct courier *courier)
@@ -428,7 +426,7 @@ bool courier_is_done(struct courier *courier)
 {
     if (atomic_load_explicit(&courier->failed, memory_order_acquire))
         return true;
-    if (courier->sst->config.design == SST_READS)
+    if (courier->share->design == SST_READS)
         return courier->fetched;
     courier_confirm(courier);
     return !atomic_load_explicit(&courier->owed, memory_order_relaxed) &&
@@ -456,22 +454,22 @@ static void flights_init(struct courier *courier)
     courier->row = bytes;
 }
 
-int courier_open(struct sst *sst, struct seat *seat, struct courier **out)
+int courier_open(struct share *share, struct seat *seat, struct courier **out)
 {
     struct courier *courier = calloc(1, sizeof *courier);
     if (!courier)
         return -ENOMEM;
     *courier = (struct courier){
-        .sst = sst,
+        .share = share,
         .seat = seat,
         .reach = seat->target.reach,
         .unseen = !reach_is_polled(seat->target.reach),
-        .whole_count = whole_size(&sst->table.schema),
+        .whole_count = whole_size(&share->table->schema),
     };
     size_t small = WORD_FLIGHTS + courier->whole_count;
     courier->flights = calloc(small + PIECE_FLIGHTS, sizeof *courier->flights);
-    courier->memory = ripc_alloc(sst->ripc, small * WORD_SIZE + PIECE_FLIGHTS * REACH_WRITE_MAX +
-                                                sst->table.schema.row_size);
+    courier->memory = ripc_alloc(share->ripc, small * WORD_SIZE + PIECE_FLIGHTS * REACH_WRITE_MAX +
+                                                  share->table->schema.row_size);
     *out = courier;
     if (courier->flights && courier->memory) {
         flights_init(courier);
@@ -487,6 +485,6 @@ void courier_close(struct courier *courier)
     assert(atomic_load_explicit(&courier->under_way, memory_order_acquire) == 0);
     free(courier->flights);
     if (courier->memory)
-        ripc_free(courier->sst->ripc, courier->memory);
+        ripc_free(courier->share->ripc, courier->memory);
     free(courier);
 }

@@ -12,26 +12,20 @@
 #include "sst/sst_impl.h"
 #include "transport/wake/wait.h"
 
-#define ASLEEP_NSEC     (2 * 1000 * 1000LL)   /* how long the others may take to notice */
-#define MANUAL_NAP_NSEC (5 * 1000 * 1000LL)   /* without a keeper its messages wait so long */
-#define KEEPER_NSEC     (500 * 1000 * 1000LL) /* between two looks at running triggers */
-#define MEMBERS_TURNS   16                    /* busy steps between two looks for messages */
+#define ASLEEP_NSEC     (2 * 1000 * 1000LL) /* how long the others may take to notice */
+#define MANUAL_NAP_NSEC (5 * 1000 * 1000LL) /* without a keeper its messages wait so long */
+#define MEMBERS_TURNS   16                  /* busy steps between two looks for messages */
 
 void detector_enter(struct sst *sst)
 {
-    if (!sst_in_pass(sst))
+    if (!share_in_pass(&sst->share))
         lock_take(&sst->detect_lock);
 }
 
 void detector_leave(struct sst *sst)
 {
-    if (!sst_in_pass(sst))
+    if (!share_in_pass(&sst->share))
         lock_drop(&sst->detect_lock);
-}
-
-void detector_wake(struct sst *sst)
-{
-    ringer_ring(&sst->self);
 }
 
 /* Fetches, and sends what is owed. */
@@ -42,9 +36,9 @@ static int detector_move(struct sst *sst)
         return 0;
     if (carries)
         reach_progress(sst->ripc);
-    lock_take(&sst->put_lock);
+    lock_take(&sst->share.put_lock);
     int moved = sst->share.spread.ops->move(&sst->share.spread);
-    lock_drop(&sst->put_lock);
+    lock_drop(&sst->share.put_lock);
     return moved;
 }
 
@@ -52,12 +46,12 @@ int detector_pass(struct sst *sst)
 {
     int happened = 0;
     lock_take(&sst->detect_lock);
-    atomic_store_explicit(&sst->detecting, lock_self(), memory_order_relaxed);
-    if (atomic_load_explicit(&sst->tidings_wait, memory_order_acquire))
-        happened += meeting_take_over(sst);
+    atomic_store_explicit(&sst->share.detecting, lock_self(), memory_order_relaxed);
+    if (atomic_load_explicit(&sst->events_wait, memory_order_acquire))
+        happened += membership_take_over(sst);
     happened += detector_move(sst);
     happened += predicates_pass(&sst->predicates, sst);
-    atomic_store_explicit(&sst->detecting, 0, memory_order_relaxed);
+    atomic_store_explicit(&sst->share.detecting, 0, memory_order_relaxed);
     lock_drop(&sst->detect_lock);
     return happened;
 }
@@ -66,7 +60,7 @@ int detector_pass(struct sst *sst)
 
 static bool detector_is_due(struct sst *sst)
 {
-    if (atomic_load_explicit(&sst->tidings_wait, memory_order_acquire) ||
+    if (atomic_load_explicit(&sst->events_wait, memory_order_acquire) ||
         atomic_load_explicit(&sst->stopping, memory_order_acquire) || share_is_due(&sst->share))
         return true;
     lock_take(&sst->detect_lock);
@@ -79,9 +73,9 @@ static bool detector_is_due(struct sst *sst)
 static void asleep_say(struct sst *sst, bool asleep)
 {
     nsec deadline = clock_after(ASLEEP_NSEC);
-    lock_take(&sst->put_lock);
-    own_set_head(&sst->own, ROW_ASLEEP, asleep);
-    lock_drop(&sst->put_lock);
+    lock_take(&sst->share.put_lock);
+    own_set_head(&sst->share.own, ROW_ASLEEP, asleep);
+    lock_drop(&sst->share.put_lock);
     while (asleep && !share_flush(&sst->share) && clock_now() < deadline)
         reach_progress(sst->ripc);
 }
@@ -103,20 +97,20 @@ void detector_sleep(struct sst *sst, nsec until)
                   atomic_load_explicit(&sst->share.unseen, memory_order_relaxed);
     if (unseen)
         asleep_say(sst, true);
-    doorbell_prepare(&sst->bell, DOORBELL_FUTEX);
+    doorbell_prepare(&sst->share.bell.door, DOORBELL_FUTEX);
     if (carries)
         reach_arm(sst->ripc);
     if (detector_is_due(sst)) {
-        doorbell_cancel(&sst->bell);
+        doorbell_cancel(&sst->share.bell.door);
     } else {
-        count(&sst->blocks, 1);
-        doorbell_wait(&sst->bell, sleep_end(sst, carries, until));
+        counter_add(&sst->blocks, 1);
+        doorbell_wait(&sst->share.bell.door, sleep_end(sst, carries, until));
     }
     if (unseen)
         asleep_say(sst, false);
 }
 
-/* ---- the threads ---- */
+/* ---- the thread ---- */
 
 void *detector_run(void *argument)
 {
@@ -125,9 +119,9 @@ void *detector_run(void *argument)
     lock_take(&sst->detect_lock);
     lock_favour(&sst->detect_lock);
     lock_drop(&sst->detect_lock);
-    lock_take(&sst->put_lock);
-    lock_favour(&sst->put_lock);
-    lock_drop(&sst->put_lock);
+    lock_take(&sst->share.put_lock);
+    lock_favour(&sst->share.put_lock);
+    lock_drop(&sst->share.put_lock);
     bool waits = false; /* it begins when a pass finds nothing: passes come thick and fast */
     while (!atomic_load_explicit(&sst->stopping, memory_order_acquire)) {
         if (detector_pass(sst)) {
@@ -139,37 +133,6 @@ void *detector_run(void *argument)
         waits = wait_turn(&wait, NSEC_NEVER) != WAIT_BLOCK;
         if (!waits)
             detector_sleep(sst, NSEC_NEVER);
-    }
-    return NULL;
-}
-
-/* Tells of a trigger that runs for too long, once. */
-static void trigger_watch(struct sst *sst)
-{
-    char name[SST_NAME_MAX];
-    uint64_t running = predicates_running(&sst->predicates, name);
-    if (running == 0 || running != sst->stuck_seen) {
-        sst->stuck_seen = running;
-        sst->stuck_since = clock_now();
-        sst->stuck_told = false;
-        return;
-    }
-    nsec length = clock_now() - sst->stuck_since;
-    if (sst->stuck_told || length < sst->config.trigger_nsec || !sst->config.upcall)
-        return;
-    sst->stuck_told = true;
-    sst->config.upcall(sst, &(struct sst_news){.kind = SST_STUCK, .name = name, .nsec = length},
-                       sst->config.argument);
-}
-
-void *detector_keep(void *argument)
-{
-    struct sst *sst = argument;
-    nsec nap =
-        sst->config.trigger_nsec / 4 < KEEPER_NSEC ? sst->config.trigger_nsec / 4 + 1 : KEEPER_NSEC;
-    while (!atomic_load_explicit(&sst->stopping, memory_order_acquire)) {
-        members_step(sst->members, clock_after(nap));
-        trigger_watch(sst);
     }
     return NULL;
 }
@@ -203,7 +166,7 @@ int sst_step(struct sst *sst, int64_t deadline)
 {
     if (!(sst->config.flags & SST_MANUAL))
         return -EINVAL;
-    if (sst_in_pass(sst))
+    if (share_in_pass(&sst->share))
         return -EDEADLK;
     if (atomic_exchange_explicit(&sst->stepping, 1, memory_order_acquire))
         return -EBUSY;

@@ -9,7 +9,7 @@
 /* The owner of the row, as this member has it, is in the middle of a put. */
 static void row_tear(struct sst *sst, uint32_t row)
 {
-    uint8_t *memory = sst->seats[row].row;
+    uint8_t *memory = sst->share.seats[row].row;
     uint32_t watch = sst->table.schema.columns[WIDE].watch;
     row_store(memory, ROW_SEQUENCE, row_load(memory, ROW_SEQUENCE) | 1);
     row_store(memory, watch, row_load(memory, watch) | 1);
@@ -135,13 +135,13 @@ static void half_of_a_fetch_is_not_seen(void **state)
     assert_int_equal(sst_set_u64(members[1].sst, STEP, 3), 0);
     wait_value(sst, row, STEP, 3);
     assert_int_equal(sst_get(sst, row, &wide, elements), 0);
-    lock_take(&sst->put_lock);
-    uint8_t *memory = sst->seats[row].row;
+    lock_take(&sst->share.put_lock);
+    uint8_t *memory = sst->share.seats[row].row;
     uint64_t sequence = row_load(memory, ROW_SEQUENCE);
     row_store(memory, ROW_SEQUENCE, sequence | 1);
     assert_int_equal(sst_get(sst, row, &wide, elements), -EAGAIN);
     row_store(memory, ROW_SEQUENCE, sequence);
-    lock_drop(&sst->put_lock);
+    lock_drop(&sst->share.put_lock);
     assert_int_equal(sst_get(sst, row, &wide, elements), 0);
     close_members(members, 2);
 }
@@ -233,7 +233,8 @@ static void a_snapshot_has_no_answer_without_its_question(void **state)
     uint32_t own = sst_row_own(members[0].sst);
     uint32_t rows[] = {own == 0 ? 1 : 0, own == 2 ? 1 : 2};
     struct writer writer = {
-        .rows = {members[0].sst->seats[rows[0]].row, members[0].sst->seats[rows[1]].row},
+        .rows = {members[0].sst->share.seats[rows[0]].row,
+                 members[0].sst->share.seats[rows[1]].row},
         .cell = members[0].sst->table.schema.columns[LARGE_STEP].cell,
     };
     pthread_t thread;
@@ -286,7 +287,7 @@ static void failures_are_told_before_the_view_changes(void **state)
     view.epoch++;
     view.row_count = sst_row_own(sst) + 1;
     detector_leave(sst);
-    meeting_install(sst, &view);
+    membership_install(sst, &view);
     uint32_t column = STEP;
     assert_int_equal(sst_wait(sst, lives_alone, NULL, &column, 1, scene_deadline()), 0);
     detector_enter(sst); /* the pass is over */

@@ -53,7 +53,8 @@ static uint64_t number_apart(const struct sst *sst, uint32_t row, const struct s
         words_read(sst, row, of->watch, of->cell, SST_SIZE(of->type), &cell);
         return schema_widen(of, &cell);
     }
-    if (!sst_in_pass(sst) && words_read(sst, row, ROW_SEQUENCE, of->cell, sizeof cell, &cell) == 0)
+    if (!share_in_pass(&sst->share) &&
+        words_read(sst, row, ROW_SEQUENCE, of->cell, sizeof cell, &cell) == 0)
         return cell;
     return table_cell(&sst->table, row, of->cell);
 }

@@ -1,9 +1,18 @@
 /* share: both designs over memory that members share, and the list of members that it goes
  * to. Where a member's memory is mapped a put is a few stores; the rest is carried
  * (courier.c). */
-#include <assert.h>
+#include "sst/share.h"
 
-#include "sst/sst_impl.h"
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sst/spread_impl.h"
+
+static inline bool rows_has(const struct sst_rows *rows, uint32_t row)
+{
+    return !rows || (rows->bits[row / 64] >> row % 64 & 1);
+}
 
 /* ---- the list ---- */
 
@@ -48,14 +57,16 @@ void share_remove(struct share *share, struct target *target)
     carried_count(share);
 }
 
-void share_ring(struct share *share, const struct sst_rows *to)
+/* Tells members (of the set, or all) that sleep, and our own detector, that something was
+ * put. With the put lock. */
+static void share_ring(struct share *share, const struct sst_rows *to)
 {
     for (uint32_t i = 0; i < share->mapped_count; i++)
         if (rows_has(to, share->mapped[i]->row) && share->mapped[i]->has_ringer &&
             ringer_ring(&share->mapped[i]->ringer))
-            count(&share->sst->wakes, 1);
-    if (!sst_in_pass(share->sst))
-        ringer_ring(&share->sst->self);
+            counter_add(&share->wakes, 1);
+    if (!share_in_pass(share))
+        bell_ring(&share->bell);
 }
 
 static bool write_is_flushed(struct spread *spread)
@@ -99,7 +110,7 @@ static void write_change(struct spread *spread, const struct change *change,
                          const struct sst_rows *to)
 {
     struct share *share = (struct share *)spread;
-    const uint8_t *row = share->sst->own.row;
+    const uint8_t *row = share->own.row;
     for (uint32_t i = 0; i < share->mapped_count; i++)
         if (rows_has(to, share->mapped[i]->row))
             row_change(share->mapped[i]->mapped, row, change);
@@ -114,7 +125,7 @@ static int write_move(struct spread *spread)
     return carried_move((struct share *)spread);
 }
 
-const struct spread_ops share_write_ops = {
+static const struct spread_ops write_ops = {
     .name = "write",
     .set = write_set,
     .change = write_change,
@@ -139,30 +150,19 @@ static void read_change(struct spread *spread, const struct change *change,
 
 static_assert(offsetof(struct seat, target) == 0, "a target is a seat seen from its ways");
 
-void share_take(struct sst *sst, struct seat *seat, const uint8_t *row)
+int share_fetch(struct share *share, struct target *target)
 {
-    _Atomic uint64_t *taking = &sst->share.taking;
-    uint64_t before = atomic_load_explicit(taking, memory_order_relaxed);
-    atomic_store_explicit(taking, before + 1, ROW_STORE);
-    row_copy(seat->row, row, &sst->table.schema); /* begins with a fence */
-    row_fence_store();
-    atomic_store_explicit(taking, before + 2, ROW_STORE);
-    count(&sst->fetches, 1);
-}
-
-int share_fetch(struct sst *sst, struct target *target)
-{
-    const struct schema *schema = &sst->table.schema;
+    const struct schema *schema = &share->table->schema;
     /* The words come together with the sequence that tells of them. */
     __builtin_prefetch(target->mapped + sizeof(struct row_head));
     if (row_load(target->mapped, ROW_SEQUENCE) == target->fetched)
         return 0;
-    if (!row_read(target->mapped, ROW_SEQUENCE, 0, schema->row_size, sst->scratch)) {
-        atomic_fetch_add_explicit(&sst->table.retries, 1, memory_order_relaxed);
+    if (!row_read(target->mapped, ROW_SEQUENCE, 0, schema->row_size, share->scratch)) {
+        atomic_fetch_add_explicit(&share->table->retries, 1, memory_order_relaxed);
         return 0;
     }
-    share_take(sst, (struct seat *)target, sst->scratch);
-    target->fetched = row_load(sst->scratch, ROW_SEQUENCE);
+    seat_take(share, (struct seat *)target, share->scratch);
+    target->fetched = row_load(share->scratch, ROW_SEQUENCE);
     return 1;
 }
 
@@ -171,9 +171,25 @@ static int read_move(struct spread *spread)
     struct share *share = (struct share *)spread;
     int moved = carried_move(share);
     for (uint32_t i = 0; i < share->mapped_count; i++)
-        moved += share_fetch(share->sst, share->mapped[i]);
+        moved += share_fetch(share, share->mapped[i]);
     return moved;
 }
+
+/* It stands in the own row, where the others fetch it. */
+static bool read_is_flushed(struct spread *spread)
+{
+    return true;
+}
+
+static const struct spread_ops read_ops = {
+    .name = "read",
+    .set = read_set,
+    .change = read_change,
+    .move = read_move,
+    .is_flushed = read_is_flushed,
+};
+
+/* ---- both ---- */
 
 /* Who is in the middle of a put rings when it is done. */
 static bool target_is_due(const struct target *target)
@@ -185,41 +201,54 @@ static bool target_is_due(const struct target *target)
 bool share_is_due(struct share *share)
 {
     bool due = false;
-    bool reads = share->spread.ops == &share_read_ops;
+    bool reads = share->design == SST_READS;
     if (!reads && !atomic_load_explicit(&share->carries, memory_order_relaxed))
         return false;
-    lock_take(&share->sst->put_lock);
+    lock_take(&share->put_lock);
     for (uint32_t i = 0; reads && i < share->mapped_count; i++)
         due = due || target_is_due(share->mapped[i]);
     for (uint32_t i = 0; !reads && i < share->carried_count; i++)
         due = due || courier_is_due(share->carried[i]->courier);
-    lock_drop(&share->sst->put_lock);
+    lock_drop(&share->put_lock);
     return due;
 }
 
 bool share_flush(struct share *share)
 {
     struct spread *spread = &share->spread;
-    lock_take(&share->sst->put_lock);
+    lock_take(&share->put_lock);
     bool flushed = spread->ops->is_flushed(spread);
     if (!flushed) {
         spread->ops->move(spread);
         flushed = spread->ops->is_flushed(spread);
     }
-    lock_drop(&share->sst->put_lock);
+    lock_drop(&share->put_lock);
     return flushed;
 }
 
-/* It stands in the own row, where the others fetch it. */
-static bool read_is_flushed(struct spread *spread)
+/* ---- opening ---- */
+
+int share_open(struct share *share, struct ripc *ripc, struct table *table, enum sst_design design)
 {
-    return true;
+    const struct schema *schema = &table->schema;
+    share->spread.ops = design == SST_READS ? &read_ops : &write_ops;
+    share->ripc = ripc;
+    share->table = table;
+    share->design = design;
+    int result = own_file_open(ripc, schema->row_size, &share->own_memory);
+    if (result == 0)
+        result = own_init(&share->own, schema, share->own_memory.base, &share->spread);
+    if (result)
+        return result;
+    share->scratch = aligned_alloc(SCHEMA_LINE, schema->row_size);
+    return share->scratch ? bell_open(&share->bell, ripc) : -ENOMEM;
 }
 
-const struct spread_ops share_read_ops = {
-    .name = "read",
-    .set = read_set,
-    .change = read_change,
-    .move = read_move,
-    .is_flushed = read_is_flushed,
-};
+void share_close(struct share *share)
+{
+    bell_close(&share->bell, share->ripc);
+    if (share->own_memory.base)
+        own_file_close(share->ripc, &share->own_memory);
+    own_fini(&share->own);
+    free(share->scratch);
+}

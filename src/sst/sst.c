@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "ripc/core/context.h"
 #include "sst/sst_impl.h"
 #include "sst/table/aggregate.h"
 #include "transport/wake/wait.h"
@@ -18,7 +17,6 @@
 #define OPEN_NSEC    (10 * NSEC_PER_SEC)
 #define REFRESH_NSEC (1000 * 1000LL)
 #define TRIGGER_NSEC NSEC_PER_SEC
-#define BELL_SIZE    4096
 
 /* ---- opening ---- */
 
@@ -70,50 +68,21 @@ static int size_check(const struct sst *sst, struct why *why)
                     sst->config.rows_max, sst->table.schema.row_size, need >> 20, free_bytes >> 20);
 }
 
-static void bell_rung(void *argument, uint64_t times, uint64_t value)
-{
-    detector_wake(argument);
-}
-
-/* Members on other hosts cannot ring the bell: they notify. */
-static int wake_open(struct sst *sst)
-{
-    bool far = false;
-    for (unsigned i = 0; i < sst->ripc->transport_count; i++)
-        far = far || !(sst->ripc->transports[i]->ops->abilities & TRANSPORT_LOCAL);
-    return far ? ripc_notice_open(sst->ripc, bell_rung, sst, &sst->notice, &sst->wake) : 0;
-}
-
-static int bell_open(struct sst *sst)
-{
-    int result = own_file_open(sst->ripc, BELL_SIZE, &sst->bell_memory);
-    if (result)
-        return result;
-    doorbell_open_on(&sst->bell, sst->bell_memory.base);
-    ringer_open_on(&sst->self, sst->bell_memory.base);
-    reach_bell_add(sst->ripc, &sst->bell);
-    return wake_open(sst);
-}
-
 static int memory_open(struct sst *sst, const struct schema *schema, struct why *why)
 {
     int result = table_init(&sst->table, schema, sst->config.rows_max);
     if (result == 0)
         result = size_check(sst, why);
     if (result == 0)
-        result = own_file_open(sst->ripc, schema->row_size, &sst->own_memory);
-    if (result == 0)
-        result = own_init(&sst->own, &sst->table.schema, sst->own_memory.base, &sst->share.spread);
-    if (result == 0)
-        result = predicates_init(&sst->predicates, &sst->table);
-    sst->scratch = aligned_alloc(SCHEMA_LINE, schema->row_size);
-    return result == 0 && !sst->scratch ? -ENOMEM : result;
+        result = share_open(&sst->share, sst->ripc, &sst->table, sst->config.design);
+    return result ? result : predicates_init(&sst->predicates, &sst->table);
 }
 
 static int members_begin(struct sst *sst)
 {
     struct members_config config = {
         .table = sst,
+        .meetings = &keeper_meetings,
         .schema = &sst->table.schema,
         .name = sst->config.table,
         .design = sst->config.design,
@@ -123,7 +92,8 @@ static int members_begin(struct sst *sst)
     int result = members_open(sst->ripc, sst->config.member, &config, &sst->members);
     if (result)
         return result;
-    result = observer_serve(members_service(sst->members), &sst->table, sst->own.row, &sst->looks);
+    sst->share.service = members_service(sst->members);
+    result = observer_serve(sst->share.service, &sst->table, sst->share.own.row, &sst->looks);
     if (result == 0) {
         members_on_look(sst->members, observer_look, sst->looks);
         members_on_gone(sst->members, observer_gone, sst->looks);
@@ -142,15 +112,13 @@ static int threads_start(struct sst *sst)
         return 0;
     int result = thread_start(&sst->detector, "weft-sst", detector_run, sst);
     if (result == 0)
-        result = thread_start(&sst->keeper, "weft-members", detector_keep, sst);
+        result = thread_start(&sst->keeper, "weft-members", keeper_run, sst);
     return result;
 }
 
 static int table_begin(struct sst *sst, const struct schema *schema, struct why *why)
 {
     int result = memory_open(sst, schema, why);
-    if (result == 0)
-        result = bell_open(sst);
     if (result == 0)
         result = members_begin(sst);
     if (result == 0)
@@ -172,28 +140,15 @@ static int table_begin(struct sst *sst, const struct schema *schema, struct why 
 /* Frees whatever there is; no thread runs. */
 static void table_end(struct sst *sst)
 {
-    if (sst->notice)
-        ripc_notice_close(sst->notice);
-    if (sst->bell.page)
-        reach_bell_remove(sst->ripc, &sst->bell);
     if (sst->members) {
-        meeting_fini(sst);
+        targets_close(&sst->share);
         observer_unserve(sst->looks);
         members_close(sst->members);
     }
-    if (sst->self.page)
-        ringer_close(&sst->self);
-    if (sst->bell.page)
-        doorbell_close(&sst->bell);
-    if (sst->bell_memory.base)
-        own_file_close(sst->ripc, &sst->bell_memory);
-    if (sst->own_memory.base)
-        own_file_close(sst->ripc, &sst->own_memory);
+    membership_fini(sst);
+    share_close(&sst->share);
     predicates_fini(&sst->predicates);
-    own_fini(&sst->own);
     table_fini(&sst->table);
-    pthread_mutex_destroy(&sst->tidings_lock);
-    free(sst->scratch);
     free(sst);
 }
 
@@ -202,8 +157,8 @@ static void threads_stop(struct sst *sst)
     atomic_store_explicit(&sst->stopping, true, memory_order_release);
     if (sst->members)
         members_wake(sst->members);
-    if (sst->self.page)
-        detector_wake(sst);
+    if (sst->share.bell.memory.base)
+        bell_ring(&sst->share.bell);
     thread_join(&sst->keeper);
     thread_join(&sst->detector);
 }
@@ -224,9 +179,7 @@ static int table_open(struct ripc *ripc, const struct sst_config *config, struct
     sst->ripc = ripc;
     sst->config = *config;
     config_fill(&sst->config);
-    sst->share.sst = sst;
-    sst->share.spread.ops = config->design == SST_READS ? &share_read_ops : &share_write_ops;
-    pthread_mutex_init(&sst->tidings_lock, NULL);
+    pthread_mutex_init(&sst->events_lock, NULL);
     result = table_begin(sst, schema, why);
     free(schema);
     if (result) {
@@ -254,7 +207,7 @@ int sst_open(struct ripc *ripc, const struct sst_config *config, struct sst **ou
 
 int sst_close(struct sst *sst, int64_t deadline)
 {
-    if (sst_in_pass(sst))
+    if (share_in_pass(&sst->share))
         return -EDEADLK;
     threads_stop(sst);
     int result = members_leave(sst->members, deadline);
@@ -266,7 +219,7 @@ int sst_close(struct sst *sst, int64_t deadline)
 
 void *sst_own(struct sst *sst)
 {
-    return sst->own.image;
+    return sst->share.own.image;
 }
 
 /* Counted, with the put lock held until here, and refused by a table that goes on without
@@ -274,10 +227,10 @@ void *sst_own(struct sst *sst)
 static int put_end(struct sst *sst, int64_t bytes)
 {
     if (bytes >= 0) {
-        count(&sst->puts, 1);
-        count(&sst->put_bytes, (uint64_t)bytes);
+        counter_add(&sst->puts, 1);
+        counter_add(&sst->put_bytes, (uint64_t)bytes);
     }
-    lock_drop(&sst->put_lock);
+    lock_drop(&sst->share.put_lock);
     if (bytes < 0)
         return (int)bytes;
     return atomic_load_explicit(&sst->expelled, memory_order_acquire) ? -ESTALE : 0;
@@ -293,8 +246,8 @@ static const struct schema_column *number_column(const struct sst *sst, uint32_t
 
 static int set(struct sst *sst, uint32_t column, uint64_t cell)
 {
-    lock_take(&sst->put_lock);
-    int result = own_set(&sst->own, column, cell);
+    lock_take(&sst->share.put_lock);
+    int result = own_set(&sst->share.own, column, cell);
     return put_end(sst, result ? result : (int64_t)sizeof cell);
 }
 
@@ -331,8 +284,8 @@ static int put(struct sst *sst, const struct sst_range *ranges, unsigned range_c
         return -EINVAL;
     if (to && !sst->share.spread.ops->to_some)
         return -EOPNOTSUPP;
-    lock_take(&sst->put_lock);
-    int64_t bytes = own_put(&sst->own, ranges, range_count, guard, guard_cell, to);
+    lock_take(&sst->share.put_lock);
+    int64_t bytes = own_put(&sst->share.own, ranges, range_count, guard, guard_cell, to);
     return put_end(sst, bytes);
 }
 
@@ -361,8 +314,8 @@ int sst_predicate_add(struct sst *sst, const struct sst_predicate *predicate, ui
     detector_enter(sst);
     int result = predicates_add(&sst->predicates, predicate, handle);
     detector_leave(sst);
-    if (!sst_in_pass(sst))
-        detector_wake(sst);
+    if (!share_in_pass(&sst->share))
+        bell_ring(&sst->share.bell);
     return result;
 }
 
@@ -389,7 +342,7 @@ int sst_freeze(struct sst *sst, uint32_t row)
     ripc_id member = sst_member(sst, row);
     if (!member || row == sst_row_own(sst))
         return -EINVAL;
-    meeting_fail_member(sst, row, member);
+    membership_fail_member(sst, row, member);
     return 0;
 }
 
@@ -481,10 +434,10 @@ int sst_stats(struct sst *sst, struct sst_stats *stats)
         .fires = sst->predicates.fires,
         .puts = counted(&sst->puts),
         .put_bytes = counted(&sst->put_bytes),
-        .fetches = counted(&sst->fetches),
+        .fetches = counted(&sst->share.fetches),
         .retries = counted(&sst->table.retries),
         .blocks = counted(&sst->blocks),
-        .wakes = counted(&sst->wakes),
+        .wakes = counted(&sst->share.wakes),
         .failures = counted(&sst->failures),
         .refused = members_refused(sst->members),
         .strange = members_strange(sst->members) + observer_server_strange(sst->looks),

@@ -2,89 +2,88 @@
  * leaves. */
 #include <errno.h>
 
-#include "sst/sst_impl.h"
+#include "sst/spread_impl.h"
 #include "transport/wake/wait.h"
 
 #define NOT_FETCHED      UINT64_MAX            /* no row has that sequence */
 #define FIRST_FETCH_NSEC (100 * 1000 * 1000LL) /* for its owner to rest between two puts */
 
 /* The page of its bell, where it can be mapped; elsewhere its handle must do. */
-static int bell_open(struct sst *sst, struct target *target, const struct introduction *from,
-                     int64_t deadline)
+static int bell_way_open(struct share *share, struct target *target,
+                         const struct introduction *from, int64_t deadline)
 {
     target->wake = from->wake;
-    int result =
-        reach_open(members_service(sst->members), &from->bell, deadline, &target->bell_reach);
+    int result = reach_open(share->service, &from->bell, deadline, &target->bell_reach);
     if (result)
         return result;
     void *page = reach_mapping(target->bell_reach);
     if (!page)
         return 0;
-    if (reach_size(target->bell_reach) < sst->bell_memory.size)
+    if (reach_size(target->bell_reach) < share->bell.memory.size)
         return -EPROTO;
     ringer_open_on(&target->ringer, page);
     target->has_ringer = true;
     return 0;
 }
 
-static int way_open(struct sst *sst, struct seat *seat, const struct introduction *from,
+static int way_open(struct share *share, struct seat *seat, const struct introduction *from,
                     int64_t deadline)
 {
     struct target *target = &seat->target;
-    int result = reach_open(members_service(sst->members), &from->row, deadline, &target->reach);
+    int result = reach_open(share->service, &from->row, deadline, &target->reach);
     if (result)
         return result;
-    if (reach_size(target->reach) < sst->table.schema.row_size)
+    if (reach_size(target->reach) < share->table->schema.row_size)
         return -EPROTO;
     target->mapped = reach_mapping(target->reach);
     if ((uintptr_t)target->mapped % SCHEMA_LINE)
         return -EPROTO;
-    result = bell_open(sst, target, from, deadline);
-    return result || target->mapped ? result : courier_open(sst, seat, &target->courier);
+    result = bell_way_open(share, target, from, deadline);
+    return result || target->mapped ? result : courier_open(share, seat, &target->courier);
 }
 
 /* Our row as it is; what changes from now on follows. */
-static void way_begin(struct sst *sst, struct target *target)
+static void way_begin(struct share *share, struct target *target)
 {
     target->used = true;
-    share_add(&sst->share, target);
-    if (sst->config.design == SST_READS) {
+    share_add(share, target);
+    if (share->design == SST_READS) {
         target->fetched = NOT_FETCHED;
         return;
     }
     if (target->mapped)
-        row_copy(target->mapped, sst->own.row, &sst->table.schema);
+        row_copy(target->mapped, share->own.row, &share->table->schema);
     else
         courier_send_all(target->courier);
 }
 
 /* What is carried has arrived, and what is fetched has been once. With the put lock. */
-static bool way_is_ready(struct sst *sst, struct target *target, nsec patience)
+static bool way_is_ready(struct share *share, struct target *target, nsec patience)
 {
     if (target->courier) {
         courier_move(target->courier);
         return courier_is_done(target->courier);
     }
-    return sst->config.design == SST_WRITES || share_fetch(sst, target) ||
+    return share->design == SST_WRITES || share_fetch(share, target) ||
            target->fetched != NOT_FETCHED || clock_now() > patience;
 }
 
 /* Waits until it is a member like the others: nobody shall see its row without what it
  * holds. */
-static int way_flush(struct sst *sst, struct target *target, int64_t deadline)
+static int way_flush(struct share *share, struct target *target, int64_t deadline)
 {
     nsec patience = clock_after(FIRST_FETCH_NSEC);
     struct wait wait;
     wait_start(&wait, WAIT_SPIN_NSEC, WAIT_YIELD_NSEC);
     for (;;) {
-        lock_take(&sst->put_lock);
-        bool ready = way_is_ready(sst, target, patience);
-        lock_drop(&sst->put_lock);
+        lock_take(&share->put_lock);
+        bool ready = way_is_ready(share, target, patience);
+        lock_drop(&share->put_lock);
         if (ready)
             return 0;
         if (reach_is_lost(target->reach))
             return -EPIPE;
-        reach_progress(sst->ripc);
+        reach_progress(share->ripc);
         enum wait_advice advice = wait_turn(&wait, deadline);
         if (advice == WAIT_TIMEOUT)
             return -ETIMEDOUT;
@@ -94,12 +93,12 @@ static int way_flush(struct sst *sst, struct target *target, int64_t deadline)
 }
 
 /* The ways to it, but not what it was granted: it may try again. */
-static void ways_close(struct sst *sst, struct target *target)
+static void ways_close(struct share *share, struct target *target)
 {
-    lock_take(&sst->put_lock);
+    lock_take(&share->put_lock);
     if (target->used)
-        share_remove(&sst->share, target);
-    lock_drop(&sst->put_lock);
+        share_remove(share, target);
+    lock_drop(&share->put_lock);
     if (target->has_ringer)
         ringer_close(&target->ringer);
     if (target->reach)
@@ -115,29 +114,73 @@ static void ways_close(struct sst *sst, struct target *target)
     };
 }
 
-int target_open(struct sst *sst, struct seat *seat, const struct introduction *from,
-                int64_t deadline)
+static int seat_grant(struct share *share, struct seat *seat, ripc_id member)
 {
-    int result = way_open(sst, seat, from, deadline);
-    if (result == 0) {
-        lock_take(&sst->put_lock);
-        way_begin(sst, &seat->target);
-        lock_drop(&sst->put_lock);
-        result = way_flush(sst, &seat->target, deadline);
-    }
-    if (result)
-        ways_close(sst, &seat->target);
+    struct introduction *given = &seat->target.given;
+    size_t size = share->table->schema.row_size;
+    int result =
+        share->design == SST_READS
+            ? ripc_grant(share->service, member, share->own.row, size, RIPC_READ, &given->row)
+            : ripc_grant(share->service, member, seat->row, size, RIPC_WRITE, &given->row);
+    if (result == 0)
+        result = ripc_grant(share->service, member, share->bell.memory.base,
+                            share->bell.memory.size, RIPC_READ | RIPC_WRITE, &given->bell);
+    given->wake = share->bell.wake;
+    given->barrier = row_load(share->own.row, ROW_BARRIER);
     return result;
 }
 
-void target_close(struct sst *sst, struct seat *seat)
+int target_offer(struct share *share, uint32_t row, ripc_id member, struct introduction *out)
 {
-    struct target *target = &seat->target;
+    struct seat *seat = &share->seats[row];
+    target_close(share, row); /* of a meeting that came to nothing */
+    int result = seat_prepare(share, seat, row);
+    if (result == 0) {
+        seat->target.row = row;
+        seat->target.member = member;
+        result = seat_grant(share, seat, member);
+    }
+    *out = seat->target.given;
+    return result;
+}
+
+int target_open(struct share *share, uint32_t row, const struct introduction *from,
+                int64_t deadline)
+{
+    struct seat *seat = &share->seats[row];
+    int result = way_open(share, seat, from, deadline);
+    if (result == 0) {
+        lock_take(&share->put_lock);
+        way_begin(share, &seat->target);
+        lock_drop(&share->put_lock);
+        result = way_flush(share, &seat->target, deadline);
+    }
+    if (result)
+        ways_close(share, &seat->target);
+    return result;
+}
+
+void target_close(struct share *share, uint32_t row)
+{
+    struct target *target = &share->seats[row].target;
     if (!target->member)
         return;
-    struct ripc_service *service = members_service(sst->members);
-    ways_close(sst, target);
-    reach_void(service, &target->given.row);
-    reach_void(service, &target->given.bell);
+    ways_close(share, target);
+    reach_void(share->service, &target->given.row);
+    reach_void(share->service, &target->given.bell);
     *target = (struct target){0};
+}
+
+void target_freeze(struct share *share, uint32_t row)
+{
+    target_close(share, row);
+    seat_freeze(share, &share->seats[row]);
+}
+
+void targets_close(struct share *share)
+{
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
+        target_close(share, row);
+        seat_fini(share, &share->seats[row]);
+    }
 }

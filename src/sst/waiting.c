@@ -80,7 +80,7 @@ static int wait_by_predicate(struct sst *sst, const struct sst_predicate *predic
     waiter_init(&waiter);
     int result = predicate_begin(sst, predicate, waiter_done, &waiter, &handle);
     if (result == 0) {
-        detector_wake(sst);
+        bell_ring(&sst->share.bell);
         bool done = waiter_sleep(&waiter, deadline);
         detector_enter(sst);
         if (!done && predicates_remove(&sst->predicates, handle) == 0)
@@ -122,7 +122,7 @@ static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate,
 static int wait_until(struct sst *sst, const struct sst_predicate *predicate, int64_t deadline)
 {
     struct wait wait;
-    if (sst_in_pass(sst))
+    if (share_in_pass(&sst->share))
         return -EDEADLK;
     if (sst->config.flags & SST_MANUAL)
         return wait_by_steps(sst, predicate, deadline);
@@ -170,7 +170,7 @@ static bool barrier_holds(const struct sst *sst, void *argument)
  * have been to some before we were a member. A call that gave up is not counted again. */
 static uint64_t barrier_next(const struct sst *sst)
 {
-    uint64_t next = row_load(sst->own.row, ROW_BARRIER);
+    uint64_t next = row_load(sst->share.own.row, ROW_BARRIER);
     if (sst->barrier_open)
         return next; /* others may wait at the one after it already */
     next++;
@@ -183,14 +183,14 @@ static uint64_t barrier_next(const struct sst *sst)
 
 int sst_barrier(struct sst *sst, int64_t deadline)
 {
-    if (sst_in_pass(sst))
+    if (share_in_pass(&sst->share))
         return -EDEADLK;
-    lock_take(&sst->put_lock);
+    lock_take(&sst->share.put_lock);
     uint64_t wanted = barrier_next(sst);
-    if (wanted != row_load(sst->own.row, ROW_BARRIER))
-        own_set_head(&sst->own, ROW_BARRIER, wanted);
+    if (wanted != row_load(sst->share.own.row, ROW_BARRIER))
+        own_set_head(&sst->share.own, ROW_BARRIER, wanted);
     sst->barrier_open = true;
-    lock_drop(&sst->put_lock);
+    lock_drop(&sst->share.put_lock);
     uint32_t column = PREDICATE_BARRIER;
     struct sst_predicate predicate = {
         .name = "barrier",
@@ -202,9 +202,9 @@ int sst_barrier(struct sst *sst, int64_t deadline)
     };
     int result = wait_until(sst, &predicate, deadline);
     if (result == 0) {
-        lock_take(&sst->put_lock);
+        lock_take(&sst->share.put_lock);
         sst->barrier_open = false;
-        lock_drop(&sst->put_lock);
+        lock_drop(&sst->share.put_lock);
     }
     return result;
 }

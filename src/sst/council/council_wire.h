@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "sst/council/meeting.h"
+#include "sst/council/introduction.h"
 #include "sst/table/view.h"
 
 #define COUNCIL_MAGIC    0x5373 /* "Ss"; every message of a table begins with it and its kind */

@@ -65,7 +65,7 @@ static void on_expelled(void *argument)
 {
     struct members *members = argument;
     members->expelled = true;
-    meeting_expelled(members->config.table);
+    members->config.meetings->expelled(members->config.table);
 }
 
 static const struct council_ops members_ops = {

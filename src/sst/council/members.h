@@ -12,7 +12,8 @@
 struct members;
 
 struct members_config {
-    struct sst *table;           /* what meetings are held for */
+    struct sst *table; /* what meetings are held for, by ... */
+    const struct meeting_ops *meetings;
     const struct schema *schema; /* borrowed */
     uint64_t name;               /* of the table */
     enum sst_design design;

@@ -81,13 +81,13 @@ void acquaintance_part(struct members *members, uint32_t row, uint64_t nonce)
     struct acquaintance *peer = &members->rows[row];
     assert(peer->nonce == nonce && !peer->installed);
     if (peer->offered)
-        meeting_part(members->config.table, row);
+        members->config.meetings->part(members->config.table, row);
     acquaintance_forget(members, row);
 }
 
 void acquaintances_install(struct members *members, const struct view *view)
 {
-    meeting_install(members->config.table, view);
+    members->config.meetings->install(members->config.table, view);
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
         struct acquaintance *peer = &members->rows[row];
         bool stays = row < view->row_count && view->rows[row].nonce == peer->nonce;
@@ -99,7 +99,7 @@ void acquaintances_install(struct members *members, const struct view *view)
         } else if (!peer->installed) {
             peer->installed = true;
             if (peer->dead) /* it died between its last word and this view */
-                meeting_fail(members->config.table, row);
+                members->config.meetings->fail(members->config.table, row);
         }
     }
 }
@@ -109,7 +109,8 @@ void acquaintances_install(struct members *members, const struct view *view)
 static void meeting_begin(struct members *members, uint32_t row)
 {
     struct acquaintance *peer = &members->rows[row];
-    int result = meeting_offer(members->config.table, row, peer->id, &peer->introduction);
+    int result =
+        members->config.meetings->offer(members->config.table, row, peer->id, &peer->introduction);
     if (result) {
         meeting_tell(members, row, result);
         return;
@@ -124,7 +125,7 @@ static void meeting_begin(struct members *members, uint32_t row)
 static bool meeting_begin_again(struct members *members, uint32_t row)
 {
     struct acquaintance *peer = &members->rows[row];
-    meeting_part(members->config.table, row);
+    members->config.meetings->part(members->config.table, row);
     peer->offered = false;
     meeting_begin(members, row);
     return peer->offered;
@@ -141,8 +142,9 @@ static void meeting_take(struct members *members, uint32_t row, const struct ear
         }
         if (peer->heard && !meeting_begin_again(members, row))
             return;
-        int result = meeting_accept(members->config.table, row, peer->id, &from->introduction,
-                                    ripc_after(MEETING_ACCEPT_NSEC));
+        int result =
+            members->config.meetings->accept(members->config.table, row, peer->id,
+                                             &from->introduction, ripc_after(MEETING_ACCEPT_NSEC));
         if (result == -ETIMEDOUT && ripc_now() - peer->since < MEETING_LIFE_NSEC)
             return; /* a busy machine: it introduces itself again, and we try again */
         if (result) {
@@ -272,7 +274,7 @@ int acquaintances_bury(struct members *members)
         peer->dead = true;
         /* Who has said that it goes is gone without a surprise. */
         if (peer->installed && !members->council.leaving[row])
-            meeting_fail(members->config.table, row);
+            members->config.meetings->fail(members->config.table, row);
         council_failed(&members->council, peer->id, peer->nonce);
     }
     return count;

@@ -41,7 +41,7 @@ static struct schema schema_other = {.hash = 98};
 
 /* ---- the table's side; on any thread, so that a failure ends the program ---- */
 
-int meeting_offer(struct sst *table, uint32_t row, ripc_id member, struct introduction *out)
+static int table_offer(struct sst *table, uint32_t row, ripc_id member, struct introduction *out)
 {
     pthread_mutex_lock(&table->lock);
     assert(!table->offered[row]);
@@ -51,8 +51,8 @@ int meeting_offer(struct sst *table, uint32_t row, ripc_id member, struct introd
     return 0;
 }
 
-int meeting_accept(struct sst *table, uint32_t row, ripc_id member, const struct introduction *from,
-                   int64_t deadline)
+static int table_accept(struct sst *table, uint32_t row, ripc_id member,
+                        const struct introduction *from, int64_t deadline)
 {
     pthread_mutex_lock(&table->lock);
     assert(table->offered[row]);
@@ -63,7 +63,7 @@ int meeting_accept(struct sst *table, uint32_t row, ripc_id member, const struct
     return result;
 }
 
-void meeting_part(struct sst *table, uint32_t row)
+static void table_part(struct sst *table, uint32_t row)
 {
     pthread_mutex_lock(&table->lock);
     assert(table->offered[row]);
@@ -72,7 +72,7 @@ void meeting_part(struct sst *table, uint32_t row)
     pthread_mutex_unlock(&table->lock);
 }
 
-void meeting_install(struct sst *table, const struct view *view)
+static void table_install(struct sst *table, const struct view *view)
 {
     pthread_mutex_lock(&table->lock);
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
@@ -83,7 +83,7 @@ void meeting_install(struct sst *table, const struct view *view)
     pthread_mutex_unlock(&table->lock);
 }
 
-void meeting_fail(struct sst *table, uint32_t row)
+static void table_fail(struct sst *table, uint32_t row)
 {
     pthread_mutex_lock(&table->lock);
     assert(row < table->view.row_count && table->view.rows[row].id);
@@ -92,12 +92,21 @@ void meeting_fail(struct sst *table, uint32_t row)
     pthread_mutex_unlock(&table->lock);
 }
 
-void meeting_expelled(struct sst *table)
+static void table_expelled(struct sst *table)
 {
     pthread_mutex_lock(&table->lock);
     table->expelled++;
     pthread_mutex_unlock(&table->lock);
 }
+
+static const struct meeting_ops table_meetings = {
+    .offer = table_offer,
+    .accept = table_accept,
+    .part = table_part,
+    .install = table_install,
+    .fail = table_fail,
+    .expelled = table_expelled,
+};
 
 /* ---- members ---- */
 
@@ -124,6 +133,7 @@ static void member_bind(struct member *member, const struct opening *opening)
     struct ripc_config context = {.flags = opening->flags};
     struct members_config config = {
         .table = &member->table,
+        .meetings = &table_meetings,
         .schema = opening->schema ? opening->schema : &schema,
         .name = TABLE,
         .design = opening->design,

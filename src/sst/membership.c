@@ -1,0 +1,206 @@
+/* membership: members come and go. Whoever learns of a change tells the detector, which changes the
+ * table between two passes, so that no predicate ever sees half a view. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/check.h"
+#include "sst/sst_impl.h"
+
+#define EVENT_PAUSE_NSEC (100 * 1000LL) /* between two tries to get memory for an event */
+
+/* ---- told by the keeper, or by any thread ---- */
+
+static void event_tell(struct sst *sst, struct membership_event *event)
+{
+    pthread_mutex_lock(&sst->events_lock);
+    struct membership_event **end = &sst->events;
+    while (*end)
+        end = &(*end)->next;
+    *end = event;
+    atomic_store_explicit(&sst->events_wait, true, memory_order_release);
+    pthread_mutex_unlock(&sst->events_lock);
+    bell_ring(&sst->share.bell);
+}
+
+static struct membership_event *event_new(int kind, uint32_t row)
+{
+    struct membership_event *event;
+    /* It must be told: there will be memory again, or no program. */
+    while (!(event = calloc(1, sizeof *event)))
+        clock_nap(EVENT_PAUSE_NSEC);
+    event->kind = kind;
+    event->row = row;
+    return event;
+}
+
+void membership_install(struct sst *sst, const struct view *view)
+{
+    struct membership_event *event = event_new(MEMBERSHIP_VIEW, 0);
+    event->view = *view;
+    event_tell(sst, event);
+}
+
+void membership_fail_member(struct sst *sst, uint32_t row, ripc_id member)
+{
+    struct membership_event *event = event_new(MEMBERSHIP_FAILED, row);
+    event->member = member;
+    event_tell(sst, event);
+}
+
+void membership_fail(struct sst *sst, uint32_t row)
+{
+    membership_fail_member(sst, row, 0);
+}
+
+void membership_expelled(struct sst *sst)
+{
+    event_tell(sst, event_new(MEMBERSHIP_EXPELLED, 0));
+}
+
+/* ---- done by the detector ---- */
+
+static void upcall(struct sst *sst, const struct sst_news *news)
+{
+    if (sst->config.upcall)
+        sst->config.upcall(sst, news, sst->config.argument);
+}
+
+static void live_set(struct sst *sst, uint32_t row, bool live)
+{
+    _Atomic uint64_t *word = &sst->table.live[row / 64];
+    uint64_t bits = atomic_load_explicit(word, memory_order_relaxed) & ~(1ULL << row % 64);
+    atomic_store_explicit(word, bits | (uint64_t)live << row % 64, memory_order_release);
+}
+
+/* Nobody writes it any more, and it stays as it is. */
+static void row_freeze(struct sst *sst, uint32_t row)
+{
+    struct view_member *member = &sst->view.rows[row];
+    if (!member->id || sst->gone[row] || row == sst->table.own)
+        return;
+    sst->gone[row] = true;
+    target_freeze(&sst->share, row);
+    live_set(sst, row, false);
+    predicates_rows_changed(&sst->predicates);
+    counter_add(&sst->failures, 1);
+    upcall(sst, &(struct sst_news){
+                    .kind = SST_FAILED,
+                    .row = row,
+                    .member = member->id,
+                    .epoch = sst->view.epoch,
+                });
+}
+
+static uint8_t *row_memory(struct sst *sst, const struct view *view, uint32_t row)
+{
+    if (!view->rows[row].id)
+        return sst->table.nothing;
+    if (row == sst->table.own)
+        return sst->share.own.row;
+    return sst->share.seats[row].row;
+}
+
+/* What must be done and told while the view before still stands, whole. */
+static void row_clear(struct sst *sst, const struct membership_event *event, uint32_t row)
+{
+    const struct view_member *before = &sst->view.rows[row];
+    if (before->nonce == event->view.rows[row].nonce)
+        return;
+    if (!(event->view.left[row / 64] >> row % 64 & 1))
+        row_freeze(sst, row); /* the others heard of it first */
+    if (before->id && row != sst->table.own && !sst->gone[row])
+        target_close(&sst->share, row);
+}
+
+static void row_install(struct sst *sst, const struct membership_event *event, uint32_t row)
+{
+    const struct view_member *member = &event->view.rows[row];
+    if (sst->view.rows[row].nonce == member->nonce)
+        return;
+    sst->gone[row] = false;
+    atomic_store_explicit(&sst->table.rows[row], row_memory(sst, &event->view, row),
+                          memory_order_release);
+    atomic_store_explicit(&sst->table.members[row], member->id, memory_order_release);
+    live_set(sst, row, member->id != 0);
+}
+
+static void view_install(struct sst *sst, const struct membership_event *event)
+{
+    const struct view *view = &event->view;
+    ripc_id self = ripc_service_id(sst->share.service);
+    if (sst->view.epoch == 0)
+        for (uint32_t row = 0; row < view->row_count; row++)
+            if (view->rows[row].id == self)
+                sst->table.own = row;
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
+        row_clear(sst, event, row);
+    uint64_t views = atomic_load_explicit(&sst->table.views, memory_order_relaxed);
+    atomic_store_explicit(&sst->table.views, views + 1, ROW_STORE);
+    row_fence_store();
+    for (uint32_t row = 0; row < SST_ROWS_MAX; row++)
+        row_install(sst, event, row);
+    sst->view = *view;
+    atomic_store_explicit(&sst->table.row_count, view->row_count, memory_order_release);
+    atomic_store_explicit(&sst->table.epoch, view->epoch, memory_order_release);
+    atomic_store_explicit(&sst->table.views, views + 2, memory_order_release);
+    predicates_rows_changed(&sst->predicates);
+    upcall(sst, &(struct sst_news){.kind = SST_EPOCH, .epoch = view->epoch});
+}
+
+static void table_expel(struct sst *sst)
+{
+    if (atomic_exchange_explicit(&sst->expelled, true, memory_order_acq_rel))
+        return;
+    for (uint32_t row = 0; row < sst->view.row_count; row++)
+        if (sst->view.rows[row].id && row != sst->table.own && !sst->gone[row]) {
+            sst->gone[row] = true;
+            live_set(sst, row, false);
+            target_close(&sst->share, row);
+        }
+    predicates_rows_changed(&sst->predicates);
+    upcall(sst, &(struct sst_news){.kind = SST_EXPELLED, .epoch = sst->view.epoch});
+}
+
+static struct membership_event *event_take(struct sst *sst)
+{
+    pthread_mutex_lock(&sst->events_lock);
+    struct membership_event *event = sst->events;
+    if (event)
+        sst->events = event->next;
+    else
+        atomic_store_explicit(&sst->events_wait, false, memory_order_release);
+    pthread_mutex_unlock(&sst->events_lock);
+    return event;
+}
+
+int membership_take_over(struct sst *sst)
+{
+    int taken = 0;
+    struct membership_event *event;
+    while ((event = event_take(sst))) {
+        switch (event->kind) {
+        case MEMBERSHIP_VIEW:
+            view_install(sst, event);
+            break;
+        case MEMBERSHIP_FAILED:
+            if (!event->member || event->member == sst->view.rows[event->row].id)
+                row_freeze(sst, event->row);
+            break;
+        case MEMBERSHIP_EXPELLED:
+            table_expel(sst);
+            break;
+        }
+        free(event);
+        taken++;
+    }
+    return taken;
+}
+
+void membership_fini(struct sst *sst)
+{
+    struct membership_event *event;
+    while ((event = event_take(sst)))
+        free(event);
+    pthread_mutex_destroy(&sst->events_lock);
+}
