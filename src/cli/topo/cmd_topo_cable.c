@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
@@ -126,33 +125,56 @@ static enum err comparison_make(struct comparison *compared, struct laid *laid, 
     return err;
 }
 
-static void totals_json(struct json *json, const struct laid *laid)
+static const char cable_page[] =
+    "{topology}: {?direct}{:}{switches|switch|switches}, {/}{servers|server|servers}, layout "
+    "{layout}{?layout_chosen} (chosen){/}\n"
+    "  racks      {racks%10u}{?containers}   in {containers} containers{/}\n"
+    "  cables     {cables%10u}   {link_cables} between nodes, {server_cables} to servers\n"
+    "  copper     {copper%10u}\n"
+    "  optical    {optical%10u}\n"
+    "  length     {length_total_m%10.0f} m"
+    "{?cables}, mean {length_mean_m%.2f} m, longest {length_max_m%.2f} m{/}\n"
+    "  bundles    {bundles%10u}{?bundles}   largest {bundle_max} cables{/}\n"
+    "{?containers}             {container_bundles%10u}   of them between containers, largest "
+    "{container_bundle_max} cables\n{/}"
+    "{?link_cables}  local      {local_share*100%10.1f} % of the cables between nodes stay in one "
+    "{?containers}container{:}rack{/}\n{/}"
+    "  cost       {cost_total%10.0f}   cable {cost_cable_metres%.0f}, transceivers "
+    "{cost_transceivers%.0f}, copper ends {cost_copper_ends%.0f}, labour {cost_labour%.0f}"
+    "{?cost_switches}, switches {cost_switches%.0f}{/}\n"
+    "{?fattree_missing}\nnot compared: {fattree_missing}\n{/}"
+    "{?fattree}\nbeside a fat-tree of the same switches, k = {fattree.k}\n"
+    "                              this     fat-tree     ratio\n"
+    "{#comparison}{.}\n{/}"
+    "    in layout        {cheapest_layout%12s} {fattree.cheapest_layout%12s}\n{/}";
+
+static void totals_put(struct result *result, const struct laid *laid)
 {
     const struct cabling_totals *totals = &laid->cabling.totals;
     const struct floor_plan *plan = &laid->cabling.plan;
-    json_put_uint(json, "switches", topology_switch_count(&laid->topology));
-    json_put_uint(json, "servers", laid->topology.server_count);
-    json_put_uint(json, "racks", plan->rack_count);
-    json_put_uint(json, "containers", plan->container_count);
-    json_put_uint(json, "cables", totals->cables);
-    json_put_uint(json, "server_cables", totals->server_cables);
-    json_put_uint(json, "link_cables", totals->link_cables);
-    json_put_uint(json, "copper", totals->copper);
-    json_put_uint(json, "optical", totals->optical);
-    json_put_number(json, "length_total_m", totals->length_total_m);
-    json_put_number(json, "length_mean_m", totals->length_mean_m);
-    json_put_number(json, "length_max_m", totals->length_max_m);
-    json_put_uint(json, "bundles", totals->bundles);
-    json_put_uint(json, "bundle_max", totals->bundle_max);
-    json_put_uint(json, "container_bundles", totals->container_bundles);
-    json_put_uint(json, "container_bundle_max", totals->container_bundle_max);
-    json_put_number(json, "local_share", totals->local_share);
-    json_put_number(json, "cost_total", totals->cost_total);
-    json_put_number(json, "cost_cable_metres", totals->cost_metres);
-    json_put_number(json, "cost_transceivers", totals->cost_transceivers);
-    json_put_number(json, "cost_copper_ends", totals->cost_copper_ends);
-    json_put_number(json, "cost_labour", totals->cost_labour);
-    json_put_number(json, "cost_switches", totals->cost_switches);
+    result_uint(result, "switches", topology_switch_count(&laid->topology));
+    result_uint(result, "servers", laid->topology.server_count);
+    result_uint(result, "racks", plan->rack_count);
+    result_uint(result, "containers", plan->container_count);
+    result_uint(result, "cables", totals->cables);
+    result_uint(result, "server_cables", totals->server_cables);
+    result_uint(result, "link_cables", totals->link_cables);
+    result_uint(result, "copper", totals->copper);
+    result_uint(result, "optical", totals->optical);
+    result_number(result, "length_total_m", totals->length_total_m);
+    result_number(result, "length_mean_m", totals->length_mean_m);
+    result_number(result, "length_max_m", totals->length_max_m);
+    result_uint(result, "bundles", totals->bundles);
+    result_uint(result, "bundle_max", totals->bundle_max);
+    result_uint(result, "container_bundles", totals->container_bundles);
+    result_uint(result, "container_bundle_max", totals->container_bundle_max);
+    result_number(result, "local_share", totals->local_share);
+    result_number(result, "cost_total", totals->cost_total);
+    result_number(result, "cost_cable_metres", totals->cost_metres);
+    result_number(result, "cost_transceivers", totals->cost_transceivers);
+    result_number(result, "cost_copper_ends", totals->cost_copper_ends);
+    result_number(result, "cost_labour", totals->cost_labour);
+    result_number(result, "cost_switches", totals->cost_switches);
 }
 
 /* The figures by which two networks of different size are compared. */
@@ -182,111 +204,25 @@ static double ratio(double ours, double theirs)
     return theirs > 0 ? ours / theirs : (double)NAN;
 }
 
-static void yardstick_json(struct json *json, const struct yardstick *yardstick)
+static void yardstick_put(struct result *result, const struct yardstick *yardstick)
 {
-    json_put_number(json, "cables_per_server", yardstick->cables_per_server);
-    json_put_number(json, "optical_share", yardstick->optical_share);
-    json_put_number(json, "cost_per_server", yardstick->cost_per_server);
+    result_number(result, "cables_per_server", yardstick->cables_per_server);
+    result_number(result, "optical_share", yardstick->optical_share);
+    result_number(result, "cost_per_server", yardstick->cost_per_server);
 }
 
-static void cheapest_json(struct json *json, const struct laid *laid,
-                          const struct yardstick *yardstick)
+static void cheapest_put(struct result *result, const struct laid *laid,
+                         const struct yardstick *yardstick)
 {
-    json_put_string(json, "cheapest_layout", floor_layout_name(laid->cheapest));
-    json_put_number(json, "cheapest_cost_per_server", yardstick->cheapest_per_server);
+    result_string(result, "cheapest_layout", floor_layout_name(laid->cheapest));
+    result_number(result, "cheapest_cost_per_server", yardstick->cheapest_per_server);
 }
 
-static void comparison_json(struct json *json, const struct laid *laid,
-                            const struct comparison *compared)
-{
-    json_key(json, "fattree");
-    if (!compared->ports) {
-        json_null(json);
-        if (compared->missing[0])
-            json_put_string(json, "fattree_missing", compared->missing);
-        return;
-    }
-    struct yardstick ours = yardstick_make(laid), theirs = yardstick_make(&compared->laid);
-    json_object(json);
-    json_put_uint(json, "k", compared->ports);
-    totals_json(json, &compared->laid);
-    yardstick_json(json, &theirs);
-    cheapest_json(json, &compared->laid, &theirs);
-    json_end(json, '}');
-    cheapest_json(json, laid, &ours);
-    json_key(json, "ratio");
-    json_object(json);
-    json_put_number(json, "servers",
-                    ratio(laid->topology.server_count, compared->laid.topology.server_count));
-    json_put_number(
-        json, "cables",
-        ratio((double)laid->cabling.totals.cables, (double)compared->laid.cabling.totals.cables));
-    json_put_number(json, "cables_per_server",
-                    ratio(ours.cables_per_server, theirs.cables_per_server));
-    json_put_number(json, "optical_share", ratio(ours.optical_share, theirs.optical_share));
-    json_put_number(json, "cost_per_server", ratio(ours.cost_per_server, theirs.cost_per_server));
-    json_put_number(json, "cheapest_cost_per_server",
-                    ratio(ours.cheapest_per_server, theirs.cheapest_per_server));
-    json_end(json, '}');
-}
-
-static void cable_json(struct call *call, const struct laid *laid,
-                       const struct comparison *compared)
-{
-    struct json json = json_make(&call->out, true);
-    struct yardstick ours = yardstick_make(laid);
-    json_object(&json);
-    json_put_string(&json, "topology", call->arguments[0]);
-    json_put_string(&json, "layout", floor_layout_name(laid->cabling.plan.layout));
-    json_put_bool(&json, "layout_chosen", !call_has(call, "layout"));
-    totals_json(&json, laid);
-    yardstick_json(&json, &ours);
-    comparison_json(&json, laid, compared);
-    json_end(&json, '}');
-}
-
-static void totals_text(struct text *out, const struct laid *laid)
-{
-    const struct cabling_totals *totals = &laid->cabling.totals;
-    const struct floor_plan *plan = &laid->cabling.plan;
-    text_printf(out, "  racks      %10u", plan->rack_count);
-    if (plan->container_count)
-        text_printf(out, "   in %u containers", plan->container_count);
-    text_printf(out, "\n  cables     %10llu   %llu between nodes, %llu to servers\n",
-                (unsigned long long)totals->cables, (unsigned long long)totals->link_cables,
-                (unsigned long long)totals->server_cables);
-    text_printf(out, "  copper     %10llu\n  optical    %10llu\n",
-                (unsigned long long)totals->copper, (unsigned long long)totals->optical);
-    text_printf(out, "  length     %10.0f m", totals->length_total_m);
-    if (totals->cables)
-        text_printf(out, ", mean %.2f m, longest %.2f m", totals->length_mean_m,
-                    totals->length_max_m);
-    text_printf(out, "\n  bundles    %10llu", (unsigned long long)totals->bundles);
-    if (totals->bundles)
-        text_printf(out, "   largest %llu cables", (unsigned long long)totals->bundle_max);
-    text_puts(out, "\n");
-    if (plan->container_count)
-        text_printf(out, "             %10llu   of them between containers, largest %llu cables\n",
-                    (unsigned long long)totals->container_bundles,
-                    (unsigned long long)totals->container_bundle_max);
-    if (totals->link_cables)
-        text_printf(out, "  local      %10.1f %% of the cables between nodes stay in one %s\n",
-                    100 * totals->local_share, plan->container_count ? "container" : "rack");
-    text_printf(out,
-                "  cost       %10.0f   cable %.0f, transceivers %.0f, copper ends %.0f, "
-                "labour %.0f",
-                totals->cost_total, totals->cost_metres, totals->cost_transceivers,
-                totals->cost_copper_ends, totals->cost_labour);
-    if (totals->cost_switches > 0)
-        text_printf(out, ", switches %.0f", totals->cost_switches);
-    text_puts(out, "\n");
-}
-
-/* Both numbers and their ratio, where there is one: a network without servers
- * has no cost per server. */
-static void comparison_line(struct text *out, const char *title, int decimals, double ours,
+/* One line of the table: ours, theirs and their ratio. */
+static void comparison_line(struct result *result, const char *title, int decimals, double ours,
                             double theirs)
 {
+    struct text *out = result_words(result, NULL);
     text_printf(out, "  %-18s", title);
     if (isnan(ours))
         text_printf(out, " %12s", "-");
@@ -295,34 +231,73 @@ static void comparison_line(struct text *out, const char *title, int decimals, d
     text_printf(out, " %12.*f", decimals, theirs);
     if (theirs > 0 && !isnan(ours))
         text_printf(out, " %9.3f", ours / theirs);
-    text_puts(out, "\n");
 }
 
-static void comparison_text(struct text *out, const struct laid *laid,
-                            const struct comparison *compared)
+static void comparison_table(struct result *result, const struct laid *laid,
+                             const struct yardstick *ours, const struct laid *tree,
+                             const struct yardstick *theirs)
+{
+    result_array(result_hide(result), "comparison");
+    comparison_line(result, "switches", 0, topology_switch_count(&laid->topology),
+                    topology_switch_count(&tree->topology));
+    comparison_line(result, "servers", 0, laid->topology.server_count, tree->topology.server_count);
+    comparison_line(result, "cables", 0, (double)laid->cabling.totals.cables,
+                    (double)tree->cabling.totals.cables);
+    comparison_line(result, "cables per server", 2, ours->cables_per_server,
+                    theirs->cables_per_server);
+    comparison_line(result, "mean length, m", 2, ours->length_mean_m, theirs->length_mean_m);
+    comparison_line(result, "optical, %", 1, 100 * ours->optical_share,
+                    100 * theirs->optical_share);
+    comparison_line(result, "cost per server", 2, ours->cost_per_server, theirs->cost_per_server);
+    comparison_line(result, "  at its cheapest", 2, ours->cheapest_per_server,
+                    theirs->cheapest_per_server);
+    result_end(result);
+}
+
+static void comparison_put(struct result *result, const struct laid *laid,
+                           const struct comparison *compared)
 {
     if (!compared->ports) {
+        result_null(result, "fattree");
         if (compared->missing[0])
-            text_printf(out, "\nnot compared: %s\n", compared->missing);
+            result_string(result, "fattree_missing", compared->missing);
         return;
     }
     const struct laid *tree = &compared->laid;
     struct yardstick ours = yardstick_make(laid), theirs = yardstick_make(tree);
-    text_printf(out, "\nbeside a fat-tree of the same switches, k = %u\n%21s %12s %12s %9s\n",
-                compared->ports, "", "this", "fat-tree", "ratio");
-    comparison_line(out, "switches", 0, topology_switch_count(&laid->topology),
-                    topology_switch_count(&tree->topology));
-    comparison_line(out, "servers", 0, laid->topology.server_count, tree->topology.server_count);
-    comparison_line(out, "cables", 0, (double)laid->cabling.totals.cables,
-                    (double)tree->cabling.totals.cables);
-    comparison_line(out, "cables per server", 2, ours.cables_per_server, theirs.cables_per_server);
-    comparison_line(out, "mean length, m", 2, ours.length_mean_m, theirs.length_mean_m);
-    comparison_line(out, "optical, %", 1, 100 * ours.optical_share, 100 * theirs.optical_share);
-    comparison_line(out, "cost per server", 2, ours.cost_per_server, theirs.cost_per_server);
-    comparison_line(out, "  at its cheapest", 2, ours.cheapest_per_server,
-                    theirs.cheapest_per_server);
-    text_printf(out, "  %-18s %12s %12s\n", "  in layout", floor_layout_name(laid->cheapest),
-                floor_layout_name(tree->cheapest));
+    result_object(result, "fattree");
+    result_uint(result, "k", compared->ports);
+    totals_put(result, tree);
+    yardstick_put(result, &theirs);
+    cheapest_put(result, tree, &theirs);
+    result_end(result);
+    cheapest_put(result, laid, &ours);
+    comparison_table(result, laid, &ours, tree, &theirs);
+    result_object(result, "ratio");
+    result_number(result, "servers",
+                  ratio(laid->topology.server_count, tree->topology.server_count));
+    result_number(result, "cables",
+                  ratio((double)laid->cabling.totals.cables, (double)tree->cabling.totals.cables));
+    result_number(result, "cables_per_server",
+                  ratio(ours.cables_per_server, theirs.cables_per_server));
+    result_number(result, "optical_share", ratio(ours.optical_share, theirs.optical_share));
+    result_number(result, "cost_per_server", ratio(ours.cost_per_server, theirs.cost_per_server));
+    result_number(result, "cheapest_cost_per_server",
+                  ratio(ours.cheapest_per_server, theirs.cheapest_per_server));
+    result_end(result);
+}
+
+static void report(struct call *call, const struct laid *laid, const struct comparison *compared)
+{
+    struct result *result = call_result(call, cable_page);
+    struct yardstick ours = yardstick_make(laid);
+    result_string(result, "topology", call->arguments[0]);
+    result_bool(result_hide(result), "direct", laid->topology.direct);
+    result_string(result, "layout", floor_layout_name(laid->cabling.plan.layout));
+    result_bool(result, "layout_chosen", !call_has(call, "layout"));
+    totals_put(result, laid);
+    yardstick_put(result, &ours);
+    comparison_put(result, laid, compared);
 }
 
 static enum err blueprint_write(const struct call *call, const struct laid *laid, struct why *why)
@@ -344,20 +319,8 @@ static enum err laid_report(struct call *call, struct laid *laid, const struct c
     enum err err = comparison_make(&compared, laid, !call_has(call, "no-compare"), cost, why);
     if (!err)
         err = blueprint_write(call, laid, why);
-    if (!err && call->json) {
-        cable_json(call, laid, &compared);
-    } else if (!err) {
-        text_printf(&call->out, "%s: ", call->arguments[0]);
-        if (!laid->topology.direct) {
-            text_count(&call->out, topology_switch_count(&laid->topology), "switch", "switches");
-            text_puts(&call->out, ", ");
-        }
-        text_count(&call->out, laid->topology.server_count, "server", "servers");
-        text_printf(&call->out, ", layout %s%s\n", floor_layout_name(laid->cabling.plan.layout),
-                    call_has(call, "layout") ? "" : " (chosen)");
-        totals_text(&call->out, laid);
-        comparison_text(&call->out, laid, &compared);
-    }
+    if (!err)
+        report(call, laid, &compared);
     if (compared.ports)
         laid_fini(&compared.laid);
     return err;

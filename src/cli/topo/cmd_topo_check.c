@@ -1,7 +1,6 @@
 /* weft topo check: what the ports see against what the plan says. */
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
@@ -32,53 +31,95 @@ static void plug_text(struct text *out, const struct findings *findings, struct 
                 port_label(&findings->plan, plug.port, port));
 }
 
-static void cable_text(struct text *out, const struct findings *findings, const char *before,
-                       const struct link *cable)
+static const char check_page[] =
+    "{planned|cable|cables} planned, {found} found, {right} right; "
+    "ports {?ports}count{:}do not count{/}\n"
+    "{?ok}the wiring is the plan\n{/}"
+    "{#miswired}"
+    "{?swap}swapped   cables {cable.text} and {partner.text}: exchange their ends at "
+    "{goes_to.text} "
+    "and {partner_goes_to.text}\n{/}"
+    "{?alone}miswired  cable {cable.text} should go to {should_go_to.text}, goes to "
+    "{goes_to.text}\n"
+    "{/}{/}"
+    "{#missing}missing   {a.text} - {b.text}\n{/}"
+    "{#surplus}surplus   {a.text} - {b.text}\n{/}"
+    "{#contradictions}contradiction  {#.|; }line {line}: {end.text} sees {sees.text}{/}\n{/}"
+    "{?contradictions}reports that contradict each other were set aside: look there first\n{/}"
+    "{?repair}\nsmallest repair, {moves|move|moves}:\n{/}"
+    "{#repair}{number%4u}. {words}\n{/}";
+
+static void plug_put(struct result *result, const struct findings *findings, const char *key,
+                     struct plug plug)
 {
-    text_puts(out, before);
-    plug_text(out, findings, cable_plug(cable, false));
-    text_puts(out, " - ");
-    plug_text(out, findings, cable_plug(cable, true));
+    char buffer[NODE_NAME_SIZE], label[PORT_LABEL_SIZE];
+    result_object(result, key);
+    result_string(result, "node", topology_name(&findings->plan, plug.node, buffer));
+    result_uint(result, "port", plug.port);
+    if (port_label_directed(&findings->plan))
+        result_string(result, "label", port_label(&findings->plan, plug.port, label));
+    plug_text(result_words(result_hide(result), "text"), findings, plug);
+    result_end(result);
 }
 
-static void misplacement_text(struct text *out, const struct findings *findings, uint32_t index)
+static void cable_put(struct result *result, const struct findings *findings,
+                      const struct link *cable)
+{
+    result_object(result, NULL);
+    plug_put(result, findings, "a", cable_plug(cable, false));
+    plug_put(result, findings, "b", cable_plug(cable, true));
+    result_end(result);
+}
+
+/* Of two cables that are swapped the page tells only with the first. */
+static void misplaced_put(struct result *result, const struct findings *findings)
 {
     const struct inspection *seen = &findings->inspection;
-    const struct misplacement *misplaced = &seen->misplaced[index];
-    const struct link *planned = &findings->plan.graph.links[misplaced->link];
-    const struct link *found = &seen->found[misplaced->found];
-    if (misplaced->swap != FINDING_NONE && misplaced->swap < index)
-        return; /* told with its partner */
-    if (misplaced->swap != FINDING_NONE) {
-        text_puts(out, "swapped   cables ");
-        plug_text(out, findings, cable_plug(found, misplaced->found_b));
-        text_puts(out, " and ");
-        const struct misplacement *other = &seen->misplaced[misplaced->swap];
-        const struct link *other_found = &seen->found[other->found];
-        plug_text(out, findings, cable_plug(other_found, other->found_b));
-        text_puts(out, ": exchange their ends at ");
-        plug_text(out, findings, cable_plug(found, !misplaced->found_b));
-        text_puts(out, " and ");
-        plug_text(out, findings, cable_plug(other_found, !other->found_b));
-        text_puts(out, "\n");
-        return;
+    result_array(result, "miswired");
+    for (uint32_t i = 0; i < seen->misplaced_count; i++) {
+        const struct misplacement *misplaced = &seen->misplaced[i];
+        const struct link *found = &seen->found[misplaced->found];
+        bool swapped = misplaced->swap != FINDING_NONE;
+        result_object(result, NULL);
+        result_uint(result, "link", misplaced->link);
+        plug_put(result, findings, "cable", cable_plug(found, misplaced->found_b));
+        plug_put(result, findings, "should_go_to",
+                 cable_plug(&findings->plan.graph.links[misplaced->link], !misplaced->link_b));
+        plug_put(result, findings, "goes_to", cable_plug(found, !misplaced->found_b));
+        result_uint_if(result, "swapped_with", swapped, misplaced->swap);
+        result_bool(result_hide(result), "alone", !swapped);
+        result_bool(result_hide(result), "swap", swapped && misplaced->swap > i);
+        if (swapped) {
+            const struct misplacement *other = &seen->misplaced[misplaced->swap];
+            const struct link *partner = &seen->found[other->found];
+            plug_put(result_hide(result), findings, "partner", cable_plug(partner, other->found_b));
+            plug_put(result_hide(result), findings, "partner_goes_to",
+                     cable_plug(partner, !other->found_b));
+        }
+        result_end(result);
     }
-    text_puts(out, "miswired  cable ");
-    plug_text(out, findings, cable_plug(found, misplaced->found_b));
-    text_puts(out, " should go to ");
-    plug_text(out, findings, cable_plug(planned, !misplaced->link_b));
-    text_puts(out, ", goes to ");
-    plug_text(out, findings, cable_plug(found, !misplaced->found_b));
-    text_puts(out, "\n");
+    result_end(result);
 }
 
-static void report_text(struct text *out, const struct findings *findings,
-                        const struct neighbour_report *report)
+static void contradictions_put(struct result *result, const struct findings *findings)
 {
-    text_printf(out, "line %u: ", report->line);
-    plug_text(out, findings, (struct plug){report->node, report->port});
-    text_puts(out, " sees ");
-    plug_text(out, findings, (struct plug){report->neighbour, report->neighbour_port});
+    const struct inspection *seen = &findings->inspection;
+    result_array(result, "contradictions");
+    for (uint32_t i = 0; i < seen->contradiction_count; i++) {
+        const struct neighbour_report *both[] = {&seen->contradictions[i].claim,
+                                                 &seen->contradictions[i].other};
+        result_array(result, NULL);
+        for (int j = 0; j < 2; j++) {
+            result_object(result, NULL);
+            result_uint(result, "line", both[j]->line);
+            plug_put(result, findings, "end", (struct plug){both[j]->node, both[j]->port});
+            plug_put(result, findings, "sees",
+                     (struct plug){both[j]->neighbour, both[j]->neighbour_port});
+            result_end(result);
+        }
+        result_end(result);
+    }
+    result_end(result);
 }
 
 static void action_text(struct text *out, const struct findings *findings,
@@ -99,157 +140,46 @@ static void action_text(struct text *out, const struct findings *findings,
         plug_text(out, findings, action->to);
     }
     text_puts(out, word[2]);
-    text_puts(out, "\n");
 }
 
-static void result_text(struct text *out, const struct findings *findings)
-{
-    const struct inspection *seen = &findings->inspection;
-    const struct repair *repair = &findings->repair;
-    text_count(out, findings->plan.graph.link_count, "cable", "cables");
-    text_printf(out, " planned, %u found, %u right; ports %s\n", seen->found_count,
-                seen->right_count, seen->ports ? "count" : "do not count");
-    if (inspection_ok(seen)) {
-        text_puts(out, "the wiring is the plan\n");
-        return;
-    }
-    for (uint32_t i = 0; i < seen->misplaced_count; i++)
-        misplacement_text(out, findings, i);
-    for (uint32_t i = 0; i < seen->missing_count; i++) {
-        cable_text(out, findings, "missing   ", &findings->plan.graph.links[seen->missing[i]]);
-        text_puts(out, "\n");
-    }
-    for (uint32_t i = 0; i < seen->surplus_count; i++) {
-        cable_text(out, findings, "surplus   ", &seen->found[seen->surplus[i]]);
-        text_puts(out, "\n");
-    }
-    for (uint32_t i = 0; i < seen->contradiction_count; i++) {
-        text_puts(out, "contradiction  ");
-        report_text(out, findings, &seen->contradictions[i].claim);
-        text_puts(out, "; ");
-        report_text(out, findings, &seen->contradictions[i].other);
-        text_puts(out, "\n");
-    }
-    if (seen->contradiction_count)
-        text_puts(out, "reports that contradict each other were set aside: look there first\n");
-    if (repair->action_count)
-        text_printf(out, "\nsmallest repair, %u move%s:\n", repair->moves,
-                    repair->moves == 1 ? "" : "s");
-    for (uint32_t i = 0; i < repair->action_count; i++) {
-        text_printf(out, "%4u. ", i + 1);
-        action_text(out, findings, &repair->actions[i]);
-    }
-}
-
-static void plug_json(struct json *json, const struct findings *findings, const char *key,
-                      struct plug plug)
-{
-    char buffer[NODE_NAME_SIZE], label[PORT_LABEL_SIZE];
-    if (key)
-        json_key(json, key);
-    json_object(json);
-    json_put_string(json, "node", topology_name(&findings->plan, plug.node, buffer));
-    json_put_uint(json, "port", plug.port);
-    if (port_label_directed(&findings->plan))
-        json_put_string(json, "label", port_label(&findings->plan, plug.port, label));
-    json_end(json, '}');
-}
-
-static void cable_json(struct json *json, const struct findings *findings, const struct link *cable)
-{
-    json_object(json);
-    plug_json(json, findings, "a", cable_plug(cable, false));
-    plug_json(json, findings, "b", cable_plug(cable, true));
-    json_end(json, '}');
-}
-
-static void misplaced_json(struct json *json, const struct findings *findings)
-{
-    const struct inspection *seen = &findings->inspection;
-    json_key(json, "miswired");
-    json_array(json);
-    for (uint32_t i = 0; i < seen->misplaced_count; i++) {
-        const struct misplacement *misplaced = &seen->misplaced[i];
-        const struct link *found = &seen->found[misplaced->found];
-        json_object(json);
-        json_put_uint(json, "link", misplaced->link);
-        plug_json(json, findings, "cable", cable_plug(found, misplaced->found_b));
-        plug_json(json, findings, "should_go_to",
-                  cable_plug(&findings->plan.graph.links[misplaced->link], !misplaced->link_b));
-        plug_json(json, findings, "goes_to", cable_plug(found, !misplaced->found_b));
-        if (misplaced->swap == FINDING_NONE)
-            json_put_null(json, "swapped_with");
-        else
-            json_put_uint(json, "swapped_with", misplaced->swap);
-        json_end(json, '}');
-    }
-    json_end(json, ']');
-}
-
-static void contradictions_json(struct json *json, const struct findings *findings)
-{
-    const struct inspection *seen = &findings->inspection;
-    json_key(json, "contradictions");
-    json_array(json);
-    for (uint32_t i = 0; i < seen->contradiction_count; i++) {
-        const struct neighbour_report *both[] = {&seen->contradictions[i].claim,
-                                                 &seen->contradictions[i].other};
-        json_array(json);
-        for (int j = 0; j < 2; j++) {
-            json_object(json);
-            json_put_uint(json, "line", both[j]->line);
-            plug_json(json, findings, "end", (struct plug){both[j]->node, both[j]->port});
-            plug_json(json, findings, "sees",
-                      (struct plug){both[j]->neighbour, both[j]->neighbour_port});
-            json_end(json, '}');
-        }
-        json_end(json, ']');
-    }
-    json_end(json, ']');
-}
-
-static void repair_json(struct json *json, const struct findings *findings)
+static void repair_put(struct result *result, const struct findings *findings)
 {
     const struct repair *repair = &findings->repair;
-    json_key(json, "repair");
-    json_array(json);
+    result_array(result, "repair");
     for (uint32_t i = 0; i < repair->action_count; i++) {
         const struct repair_action *action = &repair->actions[i];
-        json_object(json);
-        json_put_string(json, "action", repair_kind_name(action->kind));
-        plug_json(json, findings, "from", action->from);
+        result_object(result, NULL);
+        result_string(result, "action", repair_kind_name(action->kind));
+        plug_put(result, findings, "from", action->from);
         if (action->kind != REPAIR_UNPLUG)
-            plug_json(json, findings, "to", action->to);
-        json_end(json, '}');
+            plug_put(result, findings, "to", action->to);
+        result_uint(result_hide(result), "number", i + 1);
+        action_text(result_words(result_hide(result), "words"), findings, action);
+        result_end(result);
     }
-    json_end(json, ']');
-    json_put_uint(json, "moves", repair->moves);
+    result_end(result);
+    result_uint(result, "moves", repair->moves);
 }
 
-static void check_json(struct text *out, const struct findings *findings)
+static void findings_put(struct result *result, const struct findings *findings)
 {
     const struct inspection *seen = &findings->inspection;
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_put_bool(&json, "ok", inspection_ok(seen));
-    json_put_bool(&json, "ports", seen->ports);
-    json_put_uint(&json, "planned", findings->plan.graph.link_count);
-    json_put_uint(&json, "found", seen->found_count);
-    json_put_uint(&json, "right", seen->right_count);
-    misplaced_json(&json, findings);
-    json_key(&json, "missing");
-    json_array(&json);
+    result_bool(result, "ok", inspection_ok(seen));
+    result_bool(result, "ports", seen->ports);
+    result_uint(result, "planned", findings->plan.graph.link_count);
+    result_uint(result, "found", seen->found_count);
+    result_uint(result, "right", seen->right_count);
+    misplaced_put(result, findings);
+    result_array(result, "missing");
     for (uint32_t i = 0; i < seen->missing_count; i++)
-        cable_json(&json, findings, &findings->plan.graph.links[seen->missing[i]]);
-    json_end(&json, ']');
-    json_key(&json, "surplus");
-    json_array(&json);
+        cable_put(result, findings, &findings->plan.graph.links[seen->missing[i]]);
+    result_end(result);
+    result_array(result, "surplus");
     for (uint32_t i = 0; i < seen->surplus_count; i++)
-        cable_json(&json, findings, &seen->found[seen->surplus[i]]);
-    json_end(&json, ']');
-    contradictions_json(&json, findings);
-    repair_json(&json, findings);
-    json_end(&json, '}');
+        cable_put(result, findings, &seen->found[seen->surplus[i]]);
+    result_end(result);
+    contradictions_put(result, findings);
+    repair_put(result, findings);
 }
 
 static enum err reports_load(struct findings *findings, const char *path, struct why *why)
@@ -278,10 +208,7 @@ static enum err plan_check(struct call *call, struct findings *findings, struct 
     err = repair_make(&findings->repair, &findings->inspection, &findings->plan.graph, why);
     if (err)
         goto free_inspection;
-    if (call->json)
-        check_json(&call->out, findings);
-    else
-        result_text(&call->out, findings);
+    findings_put(call_result(call, check_page), findings);
     call->health = inspection_ok(&findings->inspection) ? OK : ERR_INPUT;
     repair_fini(&findings->repair);
 free_inspection:

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/load.h"
@@ -29,80 +28,57 @@ static bool servers_differ(const struct comparison *comparison, uint32_t node, u
     return *before != *after;
 }
 
-static void comparison_print(struct text *out, const struct comparison *comparison)
-{
-    const struct difference *difference = &comparison->difference;
-    const struct rewire_plan *plan = &difference->plan;
-    const struct topology *before = &comparison->before, *after = &comparison->after;
-    char name[NODE_NAME_SIZE];
-    text_printf(out, "%u of ", plan->unplug_count);
-    text_count(out, before->graph.link_count, "cable", "cables");
-    text_printf(out, " to unplug, %u to plug\n", plan->plug_count);
-    steps_print_verdict(out, plan);
-    if (difference->parts_before > 1)
-        text_printf(out, "apart: the first network is in %u pieces\n", difference->parts_before);
-    if (difference->parts_after > 1)
-        text_printf(out, "apart: the second network is in %u pieces\n", difference->parts_after);
-    if (difference->added_count) {
-        text_puts(out, "added: ");
-        steps_print_nodes(out, &comparison->names, comparison->added, difference->node_count);
-        text_puts(out, "\n");
-    }
-    if (difference->removed_count) {
-        text_puts(out, "removed: ");
-        steps_print_nodes(out, &comparison->names, comparison->removed, difference->node_count);
-        text_puts(out, "\n");
-    }
-    if (before->server_count != after->server_count)
-        text_printf(out, "servers: %u before, %u after\n", before->server_count,
-                    after->server_count);
-    for (uint32_t v = 0; !before->direct && v < difference->node_count; v++) {
-        uint32_t from, to;
-        if (servers_differ(comparison, v, &from, &to))
-            text_printf(out, "servers at %s: %u before, %u after\n",
-                        steps_name(&comparison->names, v, name), from, to);
-    }
-    steps_print(out, plan, &comparison->names);
-}
+static const char diff_page[] =
+    "{unplug} of {cables|cable|cables} to unplug, {plug} to plug\n" STEPS_VERDICT_PAGE
+    "{?torn_before}apart: the first network is in {pieces_before} pieces\n{/}"
+    "{?torn_after}apart: the second network is in {pieces_after} pieces\n{/}"
+    "{?added}added: {added_text}\n{/}"
+    "{?removed}removed: {removed_text}\n{/}"
+    "{?servers_change}servers: {servers_before} before, {servers_after} after\n{/}"
+    "{?direct}{:}{#server_moves}servers at {node}: {before} before, {after} "
+    "after\n{/}{/}" STEPS_PAGE;
 
-static void nodes_json(struct json *json, const char *key, const struct comparison *comparison,
-                       const uint8_t *flags)
+static void nodes_put(struct result *result, const char *key, const char *words_key,
+                      const struct comparison *comparison, const uint8_t *flags)
 {
-    json_key(json, key);
-    json_array(json);
-    for (uint32_t v = 0; v < comparison->difference.node_count; v++)
+    uint32_t count = comparison->difference.node_count;
+    result_array(result, key);
+    for (uint32_t v = 0; v < count; v++)
         if (flags[v])
-            steps_json_node(json, &comparison->names, v);
-    json_end(json, ']');
+            steps_put_node(result, NULL, &comparison->names, v);
+    result_end(result);
+    steps_print_nodes(result_words(result_hide(result), words_key), &comparison->names, flags,
+                      count);
 }
 
-static void comparison_json(struct text *out, const struct comparison *comparison)
+static void comparison_put(struct result *result, const struct comparison *comparison)
 {
     const struct difference *difference = &comparison->difference;
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_put_uint(&json, "servers_before", comparison->before.server_count);
-    json_put_uint(&json, "servers_after", comparison->after.server_count);
-    json_put_uint(&json, "pieces_before", difference->parts_before);
-    json_put_uint(&json, "pieces_after", difference->parts_after);
-    nodes_json(&json, "added", comparison, comparison->added);
-    nodes_json(&json, "removed", comparison, comparison->removed);
-    json_key(&json, "server_moves");
-    json_array(&json);
+    const struct topology *before = &comparison->before, *after = &comparison->after;
+    result_uint(result_hide(result), "cables", before->graph.link_count);
+    result_bool(result_hide(result), "direct", before->direct);
+    result_bool(result_hide(result), "torn_before", difference->parts_before > 1);
+    result_bool(result_hide(result), "torn_after", difference->parts_after > 1);
+    result_bool(result_hide(result), "servers_change", before->server_count != after->server_count);
+    result_uint(result, "servers_before", before->server_count);
+    result_uint(result, "servers_after", after->server_count);
+    result_uint(result, "pieces_before", difference->parts_before);
+    result_uint(result, "pieces_after", difference->parts_after);
+    nodes_put(result, "added", "added_text", comparison, comparison->added);
+    nodes_put(result, "removed", "removed_text", comparison, comparison->removed);
+    result_array(result, "server_moves");
     for (uint32_t v = 0; v < difference->node_count; v++) {
         uint32_t from, to;
         if (!servers_differ(comparison, v, &from, &to))
             continue;
-        json_object(&json);
-        json_key(&json, "node");
-        steps_json_node(&json, &comparison->names, v);
-        json_put_uint(&json, "before", from);
-        json_put_uint(&json, "after", to);
-        json_end(&json, '}');
+        result_object(result, NULL);
+        steps_put_node(result, "node", &comparison->names, v);
+        result_uint(result, "before", from);
+        result_uint(result, "after", to);
+        result_end(result);
     }
-    json_end(&json, ']');
-    steps_json(&json, &difference->plan, &comparison->names);
-    json_end(&json, '}');
+    result_end(result);
+    steps_put(result, &difference->plan, &comparison->names);
 }
 
 static void comparison_fini(struct comparison *comparison)
@@ -144,10 +120,8 @@ static enum err diff_run(struct call *call, struct why *why)
 {
     struct comparison comparison = {0};
     enum err err = comparison_make(&comparison, call->arguments[0], call->arguments[1], why);
-    if (!err && call->json)
-        comparison_json(&call->out, &comparison);
-    else if (!err)
-        comparison_print(&call->out, &comparison);
+    if (!err)
+        comparison_put(call_result(call, diff_page), &comparison);
     comparison_fini(&comparison);
     return err;
 }

@@ -1,7 +1,6 @@
 /* weft topo draw */
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
@@ -18,15 +17,9 @@ static enum err draw_deliver(struct call *call, const struct text *picture, stru
     enum err err = file_write(path, picture, why);
     if (err)
         return err;
-    if (call->json) {
-        struct json json = json_make(&call->out, true);
-        json_object(&json);
-        json_put_string(&json, "file", path);
-        json_put_uint(&json, "bytes", picture->size);
-        json_end(&json, '}');
-    } else {
-        text_printf(&call->out, "%s: %zu bytes\n", path, picture->size);
-    }
+    struct result *result = call_result(call, "{file}: {bytes} bytes\n");
+    result_string(result, "file", path);
+    result_uint(result, "bytes", picture->size);
     return OK;
 }
 

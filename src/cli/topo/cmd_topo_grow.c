@@ -1,8 +1,6 @@
 /* weft topo grow */
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/load.h"
@@ -43,43 +41,29 @@ static enum err order_read(struct grow_order *order, const struct call *call,
     return err;
 }
 
-static void growth_print(struct text *out, const struct growth *growth, const char *noun,
-                         const struct steps_names *names)
-{
-    const struct topology *topology = &growth->topology;
-    text_printf(out, "%u to %u %s, ", growth->first, topology->graph.node_count, noun);
-    text_count(out, topology->server_count, "server", "servers");
-    text_puts(out, ": ");
-    text_count(out, growth->plan.unplug_count, "cable", "cables");
-    text_printf(out, " to unplug and %u to plug for ", growth->plan.plug_count);
-    text_count(out, growth->ports_added, "new port", "new ports");
-    if (growth->ports_free)
-        text_printf(out, ", of which %" PRIu64 " stay%s free", growth->ports_free,
-                    growth->ports_free == 1 ? "s" : "");
-    text_puts(out, "\n");
-    steps_print_verdict(out, &growth->plan);
-    steps_print(out, &growth->plan, names);
-}
+static const char grow_page[] =
+    "{nodes_before} to {nodes} {?direct}nodes{:}switches{/}, {servers|server|servers}: "
+    "{unplug|cable|cables} to unplug and {plug} to plug for {ports_added|new port|new ports}"
+    "{?ports_free}, of which {ports_free|stays|stay} free{/}\n" STEPS_VERDICT_PAGE STEPS_PAGE;
 
-static void growth_json(struct text *out, const struct growth *growth,
-                        const struct grow_order *order, const struct steps_names *names)
+static void growth_put(struct result *result, const struct growth *growth,
+                       const struct grow_order *order, const struct steps_names *names)
 {
     const struct topology *topology = &growth->topology;
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_put_uint(&json, "servers", topology->server_count);
-    json_put_uint(&json, "switches", topology_switch_count(topology));
-    json_put_uint(&json, "links", topology->graph.link_count);
-    json_put_uint(&json, "seed", order->seed);
-    json_key(&json, "added");
-    json_array(&json);
+    result_uint(result_hide(result), "nodes_before", growth->first);
+    result_uint(result_hide(result), "nodes", topology->graph.node_count);
+    result_bool(result_hide(result), "direct", topology->direct);
+    result_uint(result, "servers", topology->server_count);
+    result_uint(result, "switches", topology_switch_count(topology));
+    result_uint(result, "links", topology->graph.link_count);
+    result_uint(result, "seed", order->seed);
+    result_array(result, "added");
     for (uint32_t v = growth->first; v < topology->graph.node_count; v++)
-        steps_json_node(&json, names, v);
-    json_end(&json, ']');
-    json_put_uint(&json, "ports_added", growth->ports_added);
-    json_put_uint(&json, "ports_free", growth->ports_free);
-    steps_json(&json, &growth->plan, names);
-    json_end(&json, '}');
+        steps_put_node(result, NULL, names, v);
+    result_end(result);
+    result_uint(result, "ports_added", growth->ports_added);
+    result_uint(result, "ports_free", growth->ports_free);
+    steps_put(result, &growth->plan, names);
 }
 
 static enum err grow_run(struct call *call, struct why *why)
@@ -106,10 +90,7 @@ static enum err grow_run(struct call *call, struct why *why)
         goto done;
     }
     const struct steps_names names = {.before = &growth.topology};
-    if (call->json)
-        growth_json(&call->out, &growth, &order, &names);
-    else
-        growth_print(&call->out, &growth, topology.direct ? "nodes" : "switches", &names);
+    growth_put(call_result(call, grow_page), &growth, &order, &names);
     if (path) /* the plan goes to standard output, the network only to a file */
         err = topology_out_file(path, &growth.topology, format, why);
     growth_fini(&growth);

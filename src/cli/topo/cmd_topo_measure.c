@@ -150,10 +150,8 @@ static enum err measure_run(struct call *call, struct why *why)
         return err;
     struct measurement found = {.name = call->arguments[0], .topology = &topology, .seed = 1};
     err = measure_all(call, &found, &topology, &plan, why);
-    if (!err && call->json)
-        measure_report_json(&call->out, &found);
-    else if (!err)
-        measure_report_text(&call->out, &found);
+    if (!err)
+        measure_report(call, &found);
     distance_tally_fini(&found.tally);
     if (found.has_bisection)
         bisection_fini(&found.bisection);

@@ -1,7 +1,6 @@
 /* weft topo show */
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/load.h"
@@ -46,164 +45,103 @@ static const char *parameters(const struct topology *topology)
     return colon ? colon + 1 : "";
 }
 
-static void range_json(struct json *json, const char *key, const struct range *range, bool known)
+static const char show_page[] =
+    "{topology}\n"
+    "  kind                  {kind}, of {?direct}servers that forward for each "
+    "other{:}switches{/}\n"
+    "{?spec}  parameters            {parameters}\n{/}"
+    "  {?direct}servers {:}switches{/}              {nodes}\n"
+    "  links                 {links}\n"
+    "{?axes}  axes                  {#axes| x }{.}{/}\n{/}"
+    "{?degree_text}  links per node        {degree_text}\n{/}"
+    "{?ports_text}  ports per node        {ports_text}\n{/}"
+    "{?direct}{:}  servers               {servers}\n"
+    "{?servers_text}  servers per switch    {servers_text}\n{/}{/}"
+    "{?groups}  groups                {groups}\n{/}"
+    "{?several_levels}  levels                {levels}\n{/}"
+    "{#shown}\nnode {name}{?coordinate} at ({#coordinate|,}{.}{/}){/}"
+    "{?grouped}, group {group}{/}{?leveled}, level {level}{/}{?direct}{:}, {servers} servers{/}"
+    "{?ports}, {free_ports} of {ports} ports free{/}\n"
+    "{#links}  port {port%-4u} -> {to}:{to_port}\n{/}{/}";
+
+/* As two numbers, if known; and in words, unless all are 0. */
+static void range_put(struct result *result, const char *key, const char *words_key,
+                      const struct range *range, bool known)
 {
-    json_key(json, key);
-    json_array(json);
+    result_array(result, key);
     if (known && range->least <= range->most) {
-        json_uint(json, range->least);
-        json_uint(json, range->most);
+        result_uint(result, NULL, range->least);
+        result_uint(result, NULL, range->most);
     }
-    json_end(json, ']');
+    result_end(result);
+    struct text *words = result_words(result_hide(result), words_key);
+    if (range->most && range->least == range->most)
+        text_printf(words, "%u", range->least);
+    else if (range->most)
+        text_printf(words, "%u to %u", range->least, range->most);
 }
 
-static void node_json(struct json *json, const struct topology *topology, uint32_t node)
+static void node_put(struct result *result, const struct topology *topology, uint32_t node)
 {
     const struct graph *graph = &topology->graph;
     const struct site *site = &topology->sites[node];
     char name[NODE_NAME_SIZE];
     uint32_t at[AXIS_MAX];
-    json_object(json);
-    json_put_string(json, "name", topology_name(topology, node, name));
-    json_put_uint(json, "id", node);
-    json_key(json, "coordinate");
-    json_array(json);
+    result_object(result, NULL);
+    result_string(result, "name", topology_name(topology, node, name));
+    result_uint(result, "id", node);
+    result_array(result, "coordinate");
     topology_coordinate(topology, node, at);
     for (uint32_t axis = 0; axis < topology->axis_count; axis++)
-        json_uint(json, at[axis]);
-    json_end(json, ']');
-    if (site->group != GROUP_NONE)
-        json_put_uint(json, "group", site->group);
-    else
-        json_put_null(json, "group");
-    json_put_uint(json, "level", site->level);
-    json_put_uint(json, "servers", site->servers);
-    json_put_uint(json, "ports", site->ports);
-    json_put_uint(json, "free_ports", topology_free_ports(topology, node));
-    json_key(json, "links");
-    json_array(json);
+        result_uint(result, NULL, at[axis]);
+    result_end(result);
+    result_bool(result_hide(result), "grouped", site->group != GROUP_NONE);
+    result_uint_if(result, "group", site->group != GROUP_NONE, site->group);
+    result_bool(result_hide(result), "leveled", topology->kind == TOPOLOGY_FATTREE);
+    result_uint(result, "level", site->level);
+    result_uint(result, "servers", site->servers);
+    result_uint(result, "ports", site->ports);
+    result_uint(result, "free_ports", topology_free_ports(topology, node));
+    result_array(result, "links");
     for (uint32_t slot = graph->first[node]; slot < graph->first[node + 1]; slot++) {
-        json_object(json);
-        json_put_uint(json, "port", graph_channel_port(graph, graph->channel[slot]));
-        json_put_string(json, "to", topology_name(topology, graph->to[slot], name));
-        json_put_uint(json, "to_port", graph_channel_port(graph, graph->channel[slot] ^ 1));
-        json_end(json, '}');
+        result_object(result, NULL);
+        result_uint(result, "port", graph_channel_port(graph, graph->channel[slot]));
+        result_string(result, "to", topology_name(topology, graph->to[slot], name));
+        result_uint(result, "to_port", graph_channel_port(graph, graph->channel[slot] ^ 1));
+        result_end(result);
     }
-    json_end(json, ']');
-    json_end(json, '}');
+    result_end(result);
+    result_end(result);
 }
 
-static void show_json(struct text *out, const struct topology *topology, const uint32_t *nodes,
-                      int count)
+static void show(struct call *call, const struct topology *topology, const uint32_t *nodes,
+                 int count)
 {
     struct summary summary = summarise(topology);
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_put_string(&json, "kind", topology_kind_name(topology->kind));
-    json_put_string(&json, "spec", topology->spec);
-    json_put_string(&json, "parameters", parameters(topology));
-    json_put_bool(&json, "direct", topology->direct);
-    json_put_uint(&json, "servers", topology->server_count);
-    json_put_uint(&json, "switches", topology_switch_count(topology));
-    json_put_uint(&json, "nodes", topology->graph.node_count);
-    json_put_uint(&json, "links", topology->graph.link_count);
-    json_key(&json, "axes");
-    json_array(&json);
+    struct result *result = call_result(call, show_page);
+    result_string(result_hide(result), "topology", call->arguments[0]);
+    result_string(result, "kind", topology_kind_name(topology->kind));
+    result_string(result, "spec", topology->spec);
+    result_string(result, "parameters", parameters(topology));
+    result_bool(result, "direct", topology->direct);
+    result_uint(result, "servers", topology->server_count);
+    result_uint(result, "switches", topology_switch_count(topology));
+    result_uint(result, "nodes", topology->graph.node_count);
+    result_uint(result, "links", topology->graph.link_count);
+    result_array(result, "axes");
     for (uint32_t axis = 0; axis < topology->axis_count; axis++)
-        json_uint(&json, topology->axis_size[axis]);
-    json_end(&json, ']');
-    range_json(&json, "degree_range", &summary.degree, true);
-    range_json(&json, "ports_range", &summary.ports, summary.ports.most > 0);
-    range_json(&json, "servers_range", &summary.servers, true);
-    json_put_uint(&json, "groups", summary.group_count);
-    json_put_uint(&json, "levels", summary.levels);
-    json_key(&json, "shown");
-    json_array(&json);
+        result_uint(result, NULL, topology->axis_size[axis]);
+    result_end(result);
+    range_put(result, "degree_range", "degree_text", &summary.degree, true);
+    range_put(result, "ports_range", "ports_text", &summary.ports, summary.ports.most > 0);
+    range_put(result, "servers_range", "servers_text", &summary.servers, true);
+    result_uint(result, "groups", summary.group_count);
+    result_uint(result, "levels", summary.levels);
+    result_bool(result_hide(result), "several_levels", summary.levels > 1);
+    result_array(result, "shown");
     for (int i = 0; i < count; i++)
-        node_json(&json, topology, nodes[i]);
-    json_end(&json, ']');
-    json_end(&json, '}');
-}
-
-static void line(struct text *out, const char *label)
-{
-    text_printf(out, "  %-22s", label);
-}
-
-static void range_text(struct text *out, const char *label, const struct range *range)
-{
-    if (range->most == 0)
-        return;
-    line(out, label);
-    if (range->least == range->most)
-        text_printf(out, "%u\n", range->least);
-    else
-        text_printf(out, "%u to %u\n", range->least, range->most);
-}
-
-static void summary_text(struct text *out, const struct topology *topology)
-{
-    struct summary summary = summarise(topology);
-    line(out, "kind");
-    text_printf(out, "%s%s\n", topology_kind_name(topology->kind),
-                topology->direct ? ", of servers that forward for each other" : ", of switches");
-    if (*topology->spec) {
-        line(out, "parameters");
-        text_printf(out, "%s\n", parameters(topology));
-    }
-    line(out, topology->direct ? "servers" : "switches");
-    text_printf(out, "%u\n", topology->graph.node_count);
-    line(out, "links");
-    text_printf(out, "%u\n", topology->graph.link_count);
-    if (topology->axis_count) {
-        line(out, "axes");
-        for (uint32_t axis = 0; axis < topology->axis_count; axis++)
-            text_printf(out, "%s%u", axis ? " x " : "", topology->axis_size[axis]);
-        text_puts(out, "\n");
-    }
-    range_text(out, "links per node", &summary.degree);
-    range_text(out, "ports per node", &summary.ports);
-    if (!topology->direct) {
-        line(out, "servers");
-        text_printf(out, "%u\n", topology->server_count);
-        range_text(out, "servers per switch", &summary.servers);
-    }
-    if (summary.group_count) {
-        line(out, "groups");
-        text_printf(out, "%u\n", summary.group_count);
-    }
-    if (summary.levels > 1) {
-        line(out, "levels");
-        text_printf(out, "%u\n", summary.levels);
-    }
-}
-
-static void node_text(struct text *out, const struct topology *topology, uint32_t node)
-{
-    const struct graph *graph = &topology->graph;
-    const struct site *site = &topology->sites[node];
-    char name[NODE_NAME_SIZE];
-    uint32_t at[AXIS_MAX];
-    text_printf(out, "\nnode %s", topology_name(topology, node, name));
-    topology_coordinate(topology, node, at);
-    for (uint32_t axis = 0; axis < topology->axis_count; axis++)
-        text_printf(out, "%s%u%s", axis ? "," : " at (", at[axis],
-                    axis + 1 == topology->axis_count ? ")" : "");
-    if (site->group != GROUP_NONE)
-        text_printf(out, ", group %u", site->group);
-    if (topology->kind == TOPOLOGY_FATTREE)
-        text_printf(out, ", level %u", site->level);
-    if (!topology->direct)
-        text_printf(out, ", %u servers", site->servers);
-    if (site->ports)
-        text_printf(out, ", %u of %u ports free", topology_free_ports(topology, node), site->ports);
-    text_puts(out, "\n");
-    for (uint32_t slot = graph->first[node]; slot < graph->first[node + 1]; slot++) {
-        uint32_t channel = graph->channel[slot];
-        text_printf(out, "  port %-4u -> %s:%u\n", graph_channel_port(graph, channel),
-                    topology_name(topology, graph->to[slot], name),
-                    graph_channel_port(graph, channel ^ 1));
-    }
+        node_put(result, topology, nodes[i]);
+    result_end(result);
 }
 
 static enum err show_run(struct call *call, struct why *why)
@@ -220,14 +158,8 @@ static enum err show_run(struct call *call, struct why *why)
             err = why_fail(why, ERR_USAGE, "%s: there is no node '%s'", call->arguments[0],
                            call->arguments[i + 1]);
     }
-    if (!err && call->json) {
-        show_json(&call->out, &topology, nodes, count);
-    } else if (!err) {
-        text_printf(&call->out, "%s\n", call->arguments[0]);
-        summary_text(&call->out, &topology);
-        for (int i = 0; i < count; i++)
-            node_text(&call->out, &topology, nodes[i]);
-    }
+    if (!err)
+        show(call, &topology, nodes, count);
     topology_fini(&topology);
     return err;
 }

@@ -3,9 +3,7 @@
 #include "cli/topo/measure_report.h"
 
 #include <math.h>
-#include <stdio.h>
 
-#include "base/json.h"
 #include "cli/topo/throughput_report.h"
 
 #define HISTOGRAM_ROWS 40u /* of a terminal */
@@ -29,107 +27,235 @@ static uint32_t server_cables(const struct measurement *found)
     return found->topology->direct ? 0 : 2;
 }
 
-static void histogram_json(struct json *json, const char *key, const uint64_t *pairs,
-                           uint32_t length, uint32_t cables, uint64_t all)
+#define CONNECTIVITY_PAGE(title, which, one, many)                                                 \
+    title "{" which "_connectivity}{?" which "_spare}: any {" which "_spare|" one "|" many         \
+          "} may fail and the rest stays connected{/}{?" which "_single}: the loss of one " one    \
+          " can part the network{/}\n"
+
+#define HISTOGRAM_PAGE(title, rows)                                                                \
+    "{?" rows "}\n       hops " title "   share\n{#" rows                                          \
+    "}  {range%9s} {pairs%20u} {percent%6.2f} %\n{/}{/}"
+
+/* What is behind a label that is in the line before. */
+#define BELOW "                        "
+
+static const char measure_page[] =
+    "{topology}\n"
+    "{?failed}  failed                {links_lost} links, {nodes_lost} nodes (shares "
+    "{fail_links%g} "
+    "and {fail_nodes%g}, seed {seed})\n{/}"
+    "  servers               {servers}"
+    "{?direct}{?alone}, alone{:}, which forward for each other{/}{/}\n"
+    "{?direct}{:}  switches              {switches}\n{/}"
+    "  links                 {links}\n"
+    "{?nodes}  degree                {degree_min}"
+    "{?irregular} to {degree_max}, mean {degree_mean%.4g}{/}\n{/}"
+    "  connected             {?connected}yes{:}NO: {components} parts; {pairs_apart} of {pairs} "
+    "pairs "
+    "of nodes have no path, figures below leave them out{/}\n"
+    "{?mean_path}  {?direct}hops          {:}hops, switches{/}        {diameter} at most, "
+    "{mean_path%.6g} on average\n{/}"
+    "{?server_pairs}{?server_mean_path}  hops, servers         {server_diameter} at most, "
+    "{server_mean_path%.6g} on average\n{/}{/}"
+    "{?bisection_upper_method}  bisection             {?bracket}{bisection_lower} to {/}"
+    "{bisection_upper|cable|cables}\n" BELOW
+    "lower bound: {bisection_lower_method}; best cut: {bisection_upper_method}\n"
+    "{?bisection_almost_surely}" BELOW
+    "almost no random regular graph has fewer than {bisection_almost_surely%.1f}\n{/}{/}"
+    "{?has_connectivity}" CONNECTIVITY_PAGE("  edge connectivity     ", "edge", "link", "links")
+        CONNECTIVITY_PAGE(
+            "  vertex connectivity   ", "vertex", "node",
+            "nodes") "{/}"
+                     "{?shortest_paths}  shortest paths        {shortest_paths.count}"
+                     "{?shortest_paths.saturated} or more{/} from {shortest_paths.from} to "
+                     "{shortest_paths.to}"
+                     "{?shortest_paths.joined}, of {shortest_paths.distance} hops{/}\n{/}"
+                     "{?traffic}  throughput            {?bound}at most "
+                     "{/}{throughput_text}{unit}\n" BELOW
+                     "({about}; {?bound}a bound by path lengths, no flow{:}gap {gap*100%.2g} %"
+                     "{?phases} in {phases|phase|phases}{/}"
+                     "{?gap_missed}, not the {gap_wanted*100%g} % asked for{/}{/})\n"
+                     "{?server_rate_text}  server rate           {server_rate_text}\n{/}"
+                     "{?verified}  verified              both sides, {?flow}from {flow}{:}by "
+                     "separate code{/}\n"
+                     "{:}{?flow}  flow                  {flow}\n{/}{/}{/}"
+                     "{?capacity_steps}  full capacity         "
+                     "{full_capacity_servers|server|servers} on {nodes} "
+                     "switches{?confirmed}, confirmed on {permutations} permutations{/}\n"
+                     "{?refuted}" BELOW "the search found {servers_before_confirmation}, which a "
+                     "further permutation refuted\n{/}"
+                     "{?undecided}" BELOW "{undecided|step was|steps were} not decided within the "
+                     "gap and taken as no\n{/}"
+                     "\n    servers permutation      lower      upper  phases   full rate\n"
+                     "{#steps}  {servers%9u} {permutation%11u} {?solved}{lower%10.6f} "
+                     "{upper%10.6f} {phases%7u}"
+                     "{:}         -          -       -{/}   {verdict}\n{/}{/}" HISTOGRAM_PAGE(
+                         "      pairs of nodes", "node_rows")
+                         HISTOGRAM_PAGE("    pairs of servers",
+                                        "server_rows") "{?not_asked}\nnot measured: {#not_asked|, "
+                                                       "}{.}{/}\n{/}";
+
+static void histogram_put(struct result *result, const char *key, const uint64_t *pairs,
+                          uint32_t length, uint32_t cables, uint64_t all)
 {
-    json_key(json, key);
-    json_array(json);
+    result_array(result, key);
     for (uint32_t d = 0; d < length; d++) {
         if (pairs[d] == 0)
             continue;
-        json_object(json);
-        json_put_uint(json, "hops", d + cables);
         uint64_t once = pairs[d] / 2; /* the tally counts both directions */
-        json_put_uint(json, "pairs", once);
-        json_put_number(json, "share", (double)once / (double)all);
-        json_end(json, '}');
+        result_object(result, NULL);
+        result_uint(result, "hops", d + cables);
+        result_uint(result, "pairs", once);
+        result_number(result, "share", (double)once / (double)all);
+        result_end(result);
     }
-    json_end(json, ']');
+    result_end(result);
 }
 
-static void failures_json(struct json *json, const struct measurement *found)
+/* For the page: one row per distance, or, where those would fill screens, per range of
+ * distances. */
+static void rows_put(struct result *result, const char *key, const uint64_t *pairs, uint32_t length,
+                     uint32_t cables, uint64_t all)
 {
-    json_put_number(json, "fail_links", found->link_share);
-    json_put_number(json, "fail_nodes", found->node_share);
-    json_put_uint(json, "links_lost", found->links_lost);
-    json_put_uint(json, "nodes_lost", found->nodes_lost);
-    json_put_uint(json, "seed", found->seed);
-}
-
-static void degrees_json(struct json *json, const struct measurement *found)
-{
-    const struct graph *graph = &found->topology->graph;
-    if (graph->node_count) {
-        json_put_uint(json, "degree_min", found->degree_min);
-        json_put_uint(json, "degree_max", found->degree_max);
-        json_put_number(json, "degree_mean", 2.0 * graph->link_count / graph->node_count);
-    } else {
-        json_put_null(json, "degree_min");
-        json_put_null(json, "degree_max");
-        json_put_null(json, "degree_mean");
+    uint32_t step = (length + HISTOGRAM_ROWS - 1) / HISTOGRAM_ROWS;
+    result_array(result_hide(result), key);
+    for (uint32_t d = 0; d < length; d += step) {
+        uint32_t end = d + step < length ? d + step : length;
+        uint64_t once = 0;
+        for (uint32_t i = d; i < end; i++)
+            once += pairs[i] / 2;
+        if (!once)
+            continue;
+        result_object(result, NULL);
+        struct text *range = result_words(result, "range");
+        text_printf(range, "%u", d + cables);
+        if (step > 1)
+            text_printf(range, "-%u", end - 1 + cables);
+        result_uint(result, "pairs", once);
+        result_number(result, "percent", 100 * (double)once / (double)all);
+        result_end(result);
     }
+    result_end(result);
 }
 
-static void distances_json(struct json *json, const struct measurement *found)
+static void sizes_put(struct result *result, const struct measurement *found)
+{
+    const struct topology *topology = found->topology;
+    const struct graph *graph = &topology->graph;
+    bool nodes = graph->node_count > 0;
+    bool failed = found->link_share > 0 || found->node_share > 0;
+    result_string(result, "topology", found->name);
+    result_string(result, "kind", topology_kind_name(topology->kind));
+    result_bool(result, "direct", topology->direct);
+    result_bool(result_hide(result), "alone", topology->server_count == 1);
+    result_bool(result_hide(result), "failed", failed);
+    if (failed) {
+        result_number(result, "fail_links", found->link_share);
+        result_number(result, "fail_nodes", found->node_share);
+        result_uint(result, "links_lost", found->links_lost);
+        result_uint(result, "nodes_lost", found->nodes_lost);
+        result_uint(result, "seed", found->seed);
+    }
+    result_uint(result, "servers", topology->server_count);
+    result_uint(result, "switches", topology_switch_count(topology));
+    result_uint(result, "nodes", graph->node_count);
+    result_uint(result, "links", graph->link_count);
+    result_uint_if(result, "degree_min", nodes, found->degree_min);
+    result_uint_if(result, "degree_max", nodes, found->degree_max);
+    result_number(result, "degree_mean",
+                  nodes ? 2.0 * graph->link_count / graph->node_count : (double)NAN);
+    result_bool(result_hide(result), "irregular", found->degree_min != found->degree_max);
+}
+
+static void distances_put(struct result *result, const struct measurement *found)
 {
     const struct topology *topology = found->topology;
     const struct distance_tally *tally = &found->tally;
-    json_put_bool(json, "connected", found->components <= 1);
-    json_put_uint(json, "components", found->components);
-    json_put_uint(json, "pairs_apart", tally->nodes_apart / 2);
-    json_put_uint(json, "server_pairs_apart", tally->servers_apart / 2);
-    if (topology->graph.node_count)
-        json_put_uint(json, "diameter", distance_diameter(tally));
-    else
-        json_put_null(json, "diameter");
-    json_put_number(json, "mean_path", distance_mean(tally));
-    if (topology->server_count)
-        json_put_uint(json, "server_diameter", distance_server_diameter(tally, topology));
-    else
-        json_put_null(json, "server_diameter");
-    json_put_number(json, "server_mean_path", distance_server_mean(tally, topology));
-    histogram_json(json, "histogram", tally->nodes, tally->length, 0,
-                   pairs_of(topology->graph.node_count));
-    histogram_json(json, "server_histogram", tally->servers, tally->length, server_cables(found),
-                   pairs_of(topology->server_count));
+    uint64_t pairs = pairs_of(topology->graph.node_count);
+    uint64_t server_pairs = pairs_of(topology->server_count);
+    uint32_t cables = server_cables(found);
+    result_bool(result, "connected", found->components <= 1);
+    result_uint(result, "components", found->components);
+    result_uint(result_hide(result), "pairs", pairs);
+    result_uint(result, "pairs_apart", tally->nodes_apart / 2);
+    result_uint(result, "server_pairs_apart", tally->servers_apart / 2);
+    result_uint_if(result, "diameter", topology->graph.node_count, distance_diameter(tally));
+    result_number(result, "mean_path", distance_mean(tally));
+    result_uint_if(result, "server_diameter", topology->server_count,
+                   distance_server_diameter(tally, topology));
+    result_number(result, "server_mean_path", distance_server_mean(tally, topology));
+    histogram_put(result, "histogram", tally->nodes, tally->length, 0, pairs);
+    histogram_put(result, "server_histogram", tally->servers, tally->length, cables, server_pairs);
+    /* Where the servers are the nodes, one table says it all. */
+    result_uint(result_hide(result), "server_pairs", topology->direct ? 0 : server_pairs);
+    rows_put(result, "node_rows", tally->nodes, tally->length, 0, pairs);
+    rows_put(result, "server_rows", tally->servers, topology->direct ? 0 : tally->length, cables,
+             server_pairs);
 }
 
-static void paths_json(struct json *json, const struct measurement *found)
+static void paths_put(struct result *result, const struct measurement *found)
 {
     char name[NODE_NAME_SIZE];
-    json_key(json, "shortest_paths");
-    json_object(json);
-    json_put_string(json, "from", topology_name(found->topology, found->path_from, name));
-    json_put_string(json, "to", topology_name(found->topology, found->path_to, name));
-    if (found->paths.connected)
-        json_put_uint(json, "distance", found->paths.distance);
-    else
-        json_put_null(json, "distance");
-    json_key(json, "count");
-    json_wide(json, found->paths.count);
-    json_put_bool(json, "saturated", found->paths.saturated);
-    json_end(json, '}');
+    result_object(result, "shortest_paths");
+    result_string(result, "from", topology_name(found->topology, found->path_from, name));
+    result_string(result, "to", topology_name(found->topology, found->path_to, name));
+    result_uint_if(result, "distance", found->paths.connected, found->paths.distance);
+    result_bool(result_hide(result), "joined", found->paths.connected);
+    result_wide(result, "count", found->paths.count);
+    result_bool(result, "saturated", found->paths.saturated);
+    result_end(result);
 }
 
-static void bisection_json(struct json *json, const struct bisection *bisection)
+static void bisection_put(struct result *result, const struct bisection *bisection)
 {
-    json_put_uint(json, "bisection_lower", bisection->lower);
-    json_put_string(json, "bisection_lower_method", bisection->lower_method);
-    json_put_uint(json, "bisection_upper", bisection->upper);
-    json_put_string(json, "bisection_upper_method", bisection->upper_method);
-    json_put_number(json, "bisection_almost_surely", bisection->almost_surely);
+    result_uint(result, "bisection_lower", bisection->lower);
+    result_string(result, "bisection_lower_method", bisection->lower_method);
+    result_uint(result, "bisection_upper", bisection->upper);
+    result_string(result, "bisection_upper_method", bisection->upper_method);
+    result_number(result, "bisection_almost_surely", bisection->almost_surely);
+    result_bool(result_hide(result), "bracket", bisection->lower < bisection->upper);
 }
 
-static void nulls_json(struct json *json, const char *const *keys)
+static void connectivity_put(struct result *result, const struct measurement *found)
 {
-    for (; *keys; keys++)
-        json_put_null(json, *keys);
+    uint32_t edge = found->edge_connectivity, vertex = found->vertex_connectivity;
+    bool several = found->topology->graph.node_count > 2;
+    result_bool(result_hide(result), "has_connectivity", true);
+    result_uint(result, "edge_connectivity", edge);
+    result_uint(result, "vertex_connectivity", vertex);
+    /* What a planner wants to know: how many may fail without harm. */
+    result_uint(result_hide(result), "edge_spare", edge > 1 ? edge - 1 : 0);
+    result_bool(result_hide(result), "edge_single", edge == 1 && several);
+    result_uint(result_hide(result), "vertex_spare", vertex > 1 ? vertex - 1 : 0);
+    result_bool(result_hide(result), "vertex_single", vertex == 1 && several);
 }
 
-static void names_json(struct json *json, const char *const *keys)
+/* What is measured only when asked for: its keys, and the option that asks, which the page names
+ * unless it is NULL. */
+struct extra {
+    bool measured;
+    const char *const *keys;
+    const char *option;
+};
+
+static void not_measured_put(struct result *result, const struct extra *extras, size_t count)
 {
-    for (; *keys; keys++)
-        json_string(json, *keys);
+    result_array(result, "not_measured");
+    for (size_t i = 0; i < count; i++)
+        for (const char *const *key = extras[i].keys; !extras[i].measured && *key; key++)
+            result_string(result, NULL, *key);
+    result_end(result);
+    result_array(result_hide(result), "not_asked");
+    for (size_t i = 0; i < count; i++)
+        if (!extras[i].measured && extras[i].option)
+            result_string(result, NULL, extras[i].option);
+    result_end(result);
+}
+
+static void nulls_put(struct result *result, const struct extra *extra)
+{
+    for (const char *const *key = extra->keys; !extra->measured && *key; key++)
+        result_null(result, *key);
 }
 
 static bool has_capacity(const struct measurement *found)
@@ -142,248 +268,35 @@ static bool has_throughput(const struct measurement *found)
     return found->throughput.plan.mode != THROUGHPUT_NONE && !has_capacity(found);
 }
 
-static void extras_json(struct json *json, const struct measurement *found)
+static void extras_put(struct result *result, const struct measurement *found)
 {
+    const struct extra extras[] = {
+        {found->has_bisection, bisection_keys, "bisection (--bisection)"},
+        {found->has_connectivity, connectivity_keys, "connectivity (--connectivity)"},
+        {found->has_paths, paths_keys, "shortest paths between two nodes (--paths A,B)"},
+        {has_throughput(found), throughput_keys, "throughput (--throughput T)"},
+        {has_capacity(found), capacity_keys, NULL},
+    };
+    const size_t count = sizeof extras / sizeof extras[0];
     if (found->has_bisection)
-        bisection_json(json, &found->bisection);
-    else
-        nulls_json(json, bisection_keys);
-    if (found->has_connectivity) {
-        json_put_uint(json, "edge_connectivity", found->edge_connectivity);
-        json_put_uint(json, "vertex_connectivity", found->vertex_connectivity);
-    } else {
-        nulls_json(json, connectivity_keys);
-    }
+        bisection_put(result, &found->bisection);
+    nulls_put(result, &extras[0]);
+    if (found->has_connectivity)
+        connectivity_put(result, found);
+    nulls_put(result, &extras[1]);
     if (found->has_paths)
-        paths_json(json, found);
-    else
-        nulls_json(json, paths_keys);
-    if (!has_throughput(found))
-        nulls_json(json, throughput_keys);
-    if (!has_capacity(found))
-        nulls_json(json, capacity_keys);
+        paths_put(result, found);
+    for (size_t i = 2; i < count; i++)
+        nulls_put(result, &extras[i]);
     if (found->throughput.plan.mode != THROUGHPUT_NONE)
-        throughput_report_json(json, &found->throughput, found->topology);
-    json_key(json, "not_measured");
-    json_array(json);
-    if (!found->has_bisection)
-        names_json(json, bisection_keys);
-    if (!found->has_connectivity)
-        names_json(json, connectivity_keys);
-    if (!found->has_paths)
-        names_json(json, paths_keys);
-    if (!has_throughput(found))
-        names_json(json, throughput_keys);
-    if (!has_capacity(found))
-        names_json(json, capacity_keys);
-    json_end(json, ']');
+        throughput_report(result, &found->throughput, found->topology);
+    not_measured_put(result, extras, count);
 }
 
-void measure_report_json(struct text *out, const struct measurement *found)
+void measure_report(struct call *call, const struct measurement *found)
 {
-    const struct topology *topology = found->topology;
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_put_string(&json, "topology", found->name);
-    json_put_string(&json, "kind", topology_kind_name(topology->kind));
-    json_put_bool(&json, "direct", topology->direct);
-    if (found->link_share > 0 || found->node_share > 0)
-        failures_json(&json, found);
-    json_put_uint(&json, "servers", topology->server_count);
-    json_put_uint(&json, "switches", topology_switch_count(topology));
-    json_put_uint(&json, "nodes", topology->graph.node_count);
-    json_put_uint(&json, "links", topology->graph.link_count);
-    degrees_json(&json, found);
-    distances_json(&json, found);
-    extras_json(&json, found);
-    json_end(&json, '}');
-}
-
-static void line(struct text *out, const char *label)
-{
-    text_printf(out, "  %-22s", label);
-}
-
-static void sizes_text(struct text *out, const struct measurement *found)
-{
-    const struct topology *topology = found->topology;
-    const struct graph *graph = &topology->graph;
-    text_printf(out, "%s\n", found->name);
-    if (found->link_share > 0 || found->node_share > 0) {
-        line(out, "failed");
-        text_printf(out, "%u links, %u nodes (shares %g and %g, seed %llu)\n", found->links_lost,
-                    found->nodes_lost, found->link_share, found->node_share,
-                    (unsigned long long)found->seed);
-    }
-    line(out, "servers");
-    text_printf(out, "%u%s\n", topology->server_count,
-                !topology->direct             ? ""
-                : topology->server_count == 1 ? ", alone"
-                                              : ", which forward for each other");
-    if (!topology->direct) {
-        line(out, "switches");
-        text_printf(out, "%u\n", topology_switch_count(topology));
-    }
-    line(out, "links");
-    text_printf(out, "%u\n", graph->link_count);
-    if (graph->node_count == 0)
-        return;
-    line(out, "degree");
-    if (found->degree_min == found->degree_max)
-        text_printf(out, "%u\n", found->degree_min);
-    else
-        text_printf(out, "%u to %u, mean %.4g\n", found->degree_min, found->degree_max,
-                    2.0 * graph->link_count / graph->node_count);
-}
-
-static void mean_text(struct text *out, const char *label, uint32_t diameter, double mean)
-{
-    if (isnan(mean))
-        return;
-    line(out, label);
-    text_printf(out, "%u at most, %.6g on average\n", diameter, mean);
-}
-
-static void distances_text(struct text *out, const struct measurement *found)
-{
-    const struct topology *topology = found->topology;
-    const struct distance_tally *tally = &found->tally;
-    bool servers = !topology->direct && topology->server_count > 1;
-    line(out, "connected");
-    if (found->components <= 1)
-        text_puts(out, "yes\n");
-    else
-        text_printf(out,
-                    "NO: %u parts; %llu of %llu pairs of nodes have no path, figures below "
-                    "leave them out\n",
-                    found->components, (unsigned long long)tally->nodes_apart / 2,
-                    (unsigned long long)pairs_of(topology->graph.node_count));
-    mean_text(out, topology->direct ? "hops" : "hops, switches", distance_diameter(tally),
-              distance_mean(tally));
-    if (servers)
-        mean_text(out, "hops, servers", distance_server_diameter(tally, topology),
-                  distance_server_mean(tally, topology));
-}
-
-/* One row per distance, or, where those would fill screens, per range of
- * distances; --json has them all. */
-static void histogram_text(struct text *out, const char *label, const uint64_t *pairs,
-                           uint32_t length, uint32_t cables, uint64_t all)
-{
-    uint64_t joined = 0;
-    uint32_t step = (length + HISTOGRAM_ROWS - 1) / HISTOGRAM_ROWS;
-    for (uint32_t d = 0; d < length; d++)
-        joined += pairs[d];
-    if (joined == 0)
-        return;
-    text_printf(out, "\n  %9s %20s   share\n", "hops", label);
-    for (uint32_t d = 0; d < length; d += step) {
-        uint32_t end = d + step < length ? d + step : length;
-        uint64_t once = 0;
-        for (uint32_t i = d; i < end; i++)
-            once += pairs[i] / 2;
-        if (!once)
-            continue;
-        char range[32];
-        if (step == 1)
-            snprintf(range, sizeof range, "%u", d + cables);
-        else
-            snprintf(range, sizeof range, "%u-%u", d + cables, end - 1 + cables);
-        text_printf(out, "  %9s %20llu %6.2f %%\n", range, (unsigned long long)once,
-                    100 * (double)once / (double)all);
-    }
-}
-
-static void bisection_text(struct text *out, const struct bisection *bisection)
-{
-    line(out, "bisection");
-    if (bisection->lower < bisection->upper)
-        text_printf(out, "%llu to ", (unsigned long long)bisection->lower);
-    text_count(out, bisection->upper, "cable", "cables");
-    text_puts(out, "\n");
-    text_printf(out, "  %-22slower bound: %s; best cut: %s\n", "", bisection->lower_method,
-                bisection->upper_method);
-    if (!isnan(bisection->almost_surely))
-        text_printf(out, "  %-22salmost no random regular graph has fewer than %.1f\n", "",
-                    bisection->almost_surely);
-}
-
-/* What a planner wants to know of it: how many may fail without harm. */
-static void connectivity_text(struct text *out, const char *label, uint32_t nodes,
-                              uint32_t connectivity, const char *one, const char *many)
-{
-    line(out, label);
-    text_printf(out, "%u", connectivity);
-    if (connectivity > 1) {
-        text_puts(out, ": any ");
-        text_count(out, connectivity - 1, one, many);
-        text_puts(out, " may fail and the rest stays connected");
-    } else if (connectivity == 1 && nodes > 2) {
-        text_printf(out, ": the loss of one %s can part the network", one);
-    }
-    text_puts(out, "\n");
-}
-
-static void extras_text(struct text *out, const struct measurement *found)
-{
-    char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
-    uint32_t nodes = found->topology->graph.node_count;
-    if (found->has_bisection)
-        bisection_text(out, &found->bisection);
-    if (found->has_connectivity) {
-        connectivity_text(out, "edge connectivity", nodes, found->edge_connectivity, "link",
-                          "links");
-        connectivity_text(out, "vertex connectivity", nodes, found->vertex_connectivity, "node",
-                          "nodes");
-    }
-    if (!found->has_paths)
-        return;
-    line(out, "shortest paths");
-    text_wide(out, found->paths.count);
-    text_printf(out, "%s from %s to %s", found->paths.saturated ? " or more" : "",
-                topology_name(found->topology, found->path_from, from),
-                topology_name(found->topology, found->path_to, to));
-    if (found->paths.connected)
-        text_printf(out, ", of %u hops", found->paths.distance);
-    text_puts(out, "\n");
-}
-
-static void not_measured_text(struct text *out, const struct measurement *found)
-{
-    const char *separator = "\nnot measured: ";
-    if (!found->has_bisection) {
-        text_printf(out, "%sbisection (--bisection)", separator);
-        separator = ", ";
-    }
-    if (!found->has_connectivity) {
-        text_printf(out, "%sconnectivity (--connectivity)", separator);
-        separator = ", ";
-    }
-    if (!found->has_paths) {
-        text_printf(out, "%sshortest paths between two nodes (--paths A,B)", separator);
-        separator = ", ";
-    }
-    if (!has_throughput(found)) {
-        text_printf(out, "%sthroughput (--throughput T)", separator);
-        separator = ", ";
-    }
-    if (*separator == ',')
-        text_puts(out, "\n");
-}
-
-void measure_report_text(struct text *out, const struct measurement *found)
-{
-    const struct topology *topology = found->topology;
-    const struct distance_tally *tally = &found->tally;
-    sizes_text(out, found);
-    distances_text(out, found);
-    extras_text(out, found);
-    if (found->throughput.plan.mode != THROUGHPUT_NONE)
-        throughput_report_text(out, &found->throughput, topology);
-    histogram_text(out, "pairs of nodes", tally->nodes, tally->length, 0,
-                   pairs_of(topology->graph.node_count));
-    if (!topology->direct)
-        histogram_text(out, "pairs of servers", tally->servers, tally->length, server_cables(found),
-                       pairs_of(topology->server_count));
-    not_measured_text(out, found);
+    struct result *result = call_result(call, measure_page);
+    sizes_put(result, found);
+    distances_put(result, found);
+    extras_put(result, found);
 }

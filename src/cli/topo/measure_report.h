@@ -1,10 +1,10 @@
 #pragma once
-/* measure_report: what `weft topo measure` found out, as text and as JSON. */
+/* measure_report: what `weft topo measure` found out, as its result. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/text.h"
+#include "cli/core/call.h"
 #include "cli/topo/measure_throughput.h"
 #include "flow/bisection/bisection.h"
 #include "topology/measure/distance.h"
@@ -31,5 +31,4 @@ struct measurement {
     struct throughput throughput; /* owned; its plan says what was measured */
 };
 
-void measure_report_json(struct text *out, const struct measurement *found);
-void measure_report_text(struct text *out, const struct measurement *found);
+void measure_report(struct call *call, const struct measurement *found);

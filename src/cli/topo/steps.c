@@ -29,79 +29,45 @@ void steps_print_nodes(struct text *out, const struct steps_names *names, const 
         text_printf(out, " and %u more", more);
 }
 
-void steps_print_verdict(struct text *out, const struct rewire_plan *plan)
-{
-    text_printf(out, "%u step%s", plan->step_count, plan->step_count == 1 ? "" : "s");
-    if (plan->together_count)
-        text_printf(out, ", %u of them several actions at once (+)", plan->together_count);
-    if (plan->step_count == 0)
-        text_puts(out, ": the cables are the same\n");
-    else if (plan->apart_count == 0)
-        text_puts(out, "; the network is connected after every one\n");
-    else
-        text_printf(out, "; %u leave%s the network in pieces (apart)\n", plan->apart_count,
-                    plan->apart_count == 1 ? "s" : "");
-}
-
-void steps_print(struct text *out, const struct rewire_plan *plan, const struct steps_names *names)
-{
-    char number[16], a[NODE_NAME_SIZE], b[NODE_NAME_SIZE];
-    int width = snprintf(number, sizeof number, "%u", plan->step_count);
-    uint32_t step = 0;
-    if (width < 4)
-        width = 4;
-    for (size_t i = 0; i < plan->count; i++) {
-        const struct rewire_action *action = &plan->actions[i];
-        const struct link *cable = &action->cable;
-        snprintf(number, sizeof number, "%u", action->step);
-        text_printf(out, "%*s  %-6s  %s:%u -- %s:%u%s\n", width,
-                    action->step == step ? "+" : number,
-                    action->kind == REWIRE_PLUG ? "plug" : "unplug", steps_name(names, cable->a, a),
-                    cable->a_port, steps_name(names, cable->b, b), cable->b_port,
-                    action->apart ? "  apart" : "");
-        step = action->step;
-    }
-}
-
-void steps_json_node(struct json *json, const struct steps_names *names, uint32_t node)
+void steps_put_node(struct result *result, const char *key, const struct steps_names *names,
+                    uint32_t node)
 {
     char buffer[NODE_NAME_SIZE];
     bool named = names->before->names || (names->after && names->after->names);
     if (named)
-        json_string(json, steps_name(names, node, buffer));
+        result_string(result, key, steps_name(names, node, buffer));
     else
-        json_uint(json, node); /* unnamed nodes keep their numbers */
+        result_uint(result, key, node); /* unnamed nodes keep their numbers */
 }
 
-static void action_json(struct json *json, const struct rewire_action *action,
-                        const struct steps_names *names)
+void steps_put(struct result *result, const struct rewire_plan *plan,
+               const struct steps_names *names)
 {
-    const struct link *cable = &action->cable;
-    json_object(json);
-    json->indent = false; /* an action is one line */
-    json_put_string(json, "action", action->kind == REWIRE_PLUG ? "plug" : "unplug");
-    json_key(json, "a");
-    steps_json_node(json, names, cable->a);
-    json_put_uint(json, "a_port", cable->a_port);
-    json_key(json, "b");
-    steps_json_node(json, names, cable->b);
-    json_put_uint(json, "b_port", cable->b_port);
-    json_put_uint(json, "step", action->step);
-    json_put_bool(json, "apart", action->apart);
-    json_end(json, '}');
-    json->indent = true;
-}
-
-void steps_json(struct json *json, const struct rewire_plan *plan, const struct steps_names *names)
-{
-    json_put_uint(json, "unplug", plan->unplug_count);
-    json_put_uint(json, "plug", plan->plug_count);
-    json_put_uint(json, "step_count", plan->step_count);
-    json_put_uint(json, "together", plan->together_count);
-    json_put_uint(json, "apart", plan->apart_count);
-    json_key(json, "steps");
-    json_array(json);
-    for (size_t i = 0; i < plan->count; i++)
-        action_json(json, &plan->actions[i], names);
-    json_end(json, ']');
+    int digits = snprintf(NULL, 0, "%u", plan->step_count), width = digits < 4 ? 4 : digits;
+    uint32_t step = 0;
+    result_uint(result, "unplug", plan->unplug_count);
+    result_uint(result, "plug", plan->plug_count);
+    result_uint(result, "step_count", plan->step_count);
+    result_uint(result, "together", plan->together_count);
+    result_uint(result, "apart", plan->apart_count);
+    result_array(result, "steps");
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct rewire_action *action = &plan->actions[i];
+        const struct link *cable = &action->cable;
+        result_object(result_flat(result), NULL);
+        if (action->step == step)
+            text_printf(result_words(result_hide(result), "number"), "%*s", width, "+");
+        else
+            text_printf(result_words(result_hide(result), "number"), "%*u", width, action->step);
+        step = action->step;
+        result_string(result, "action", action->kind == REWIRE_PLUG ? "plug" : "unplug");
+        steps_put_node(result, "a", names, cable->a);
+        result_uint(result, "a_port", cable->a_port);
+        steps_put_node(result, "b", names, cable->b);
+        result_uint(result, "b_port", cable->b_port);
+        result_uint(result, "step", action->step);
+        result_bool(result, "apart", action->apart);
+        result_end(result);
+    }
+    result_end(result);
 }

@@ -1,9 +1,8 @@
 #pragma once
-/* throughput_report: what measure_throughput found out, as lines of the report
- * of `weft topo measure` and as fields of its JSON object. */
+/* throughput_report: what measure_throughput found out, as part of the result of
+ * `weft topo measure`, whose page is in measure_report.c. */
 
-#include "base/json.h"
-#include "base/text.h"
+#include "cli/core/result.h"
 #include "cli/topo/measure_throughput.h"
 #include "topology/topology.h"
 
@@ -11,9 +10,5 @@
 extern const char *const throughput_keys[];
 extern const char *const capacity_keys[];
 
-void throughput_report_json(struct json *json, const struct throughput *found,
-                            const struct topology *topology);
-
-/* Lines whose labels are as wide as the others' of the report. */
-void throughput_report_text(struct text *out, const struct throughput *found,
-                            const struct topology *topology);
+void throughput_report(struct result *result, const struct throughput *found,
+                       const struct topology *topology);

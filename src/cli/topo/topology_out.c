@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/core/file.h"
 #include "cli/core/load.h"
 
@@ -21,29 +20,19 @@ enum err topology_out_format(const struct call *call, enum format fallback, enum
 static void report(struct call *call, const struct topology *topology, enum format format,
                    const char *path)
 {
-    const struct graph *graph = &topology->graph;
-    if (!call->json) {
-        text_printf(&call->out, "%s: %s, ", path,
-                    topology->spec[0] ? topology->spec : topology_kind_name(topology->kind));
-        text_count(&call->out, graph->node_count, "node", "nodes");
-        text_puts(&call->out, ", ");
-        text_count(&call->out, graph->link_count, "link", "links");
-        text_puts(&call->out, ", ");
-        text_count(&call->out, topology->server_count, "server", "servers");
-        text_printf(&call->out, ", as %s\n", format_words[format]);
-        return;
-    }
-    struct json json = json_make(&call->out, true);
-    json_object(&json);
-    json_put_string(&json, "file", path);
-    json_put_string(&json, "format", format_words[format]);
-    json_put_string(&json, "kind", topology_kind_name(topology->kind));
-    json_put_string(&json, "spec", topology->spec);
-    json_put_uint(&json, "nodes", graph->node_count);
-    json_put_uint(&json, "servers", topology->server_count);
-    json_put_uint(&json, "switches", topology_switch_count(topology));
-    json_put_uint(&json, "links", graph->link_count);
-    json_end(&json, '}');
+    const char *kind = topology_kind_name(topology->kind);
+    struct result *result =
+        call_result(call, "{file}: {title}, {nodes|node|nodes}, {links|link|links}, "
+                          "{servers|server|servers}, as {format}\n");
+    result_string(result, "file", path);
+    result_string(result, "format", format_words[format]);
+    result_string(result, "kind", kind);
+    result_string(result_hide(result), "title", topology->spec[0] ? topology->spec : kind);
+    result_string(result, "spec", topology->spec);
+    result_uint(result, "nodes", topology->graph.node_count);
+    result_uint(result, "servers", topology->server_count);
+    result_uint(result, "switches", topology_switch_count(topology));
+    result_uint(result, "links", topology->graph.link_count);
 }
 
 enum err topology_out_file(const char *path, const struct topology *topology, enum format format,
