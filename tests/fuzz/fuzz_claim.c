@@ -1,5 +1,5 @@
-/* Claims in files and datagrams: refused, or of the one form that writing
- * gives. A fuzzer cannot guess a seal, so each input is also tried with the
+/* Claims in files and datagrams, and the names of those files: refused, or of the one form that
+ * writing gives. A fuzzer cannot guess a seal, so each input is also tried with the
  * right one in place of its last bytes. */
 #include <sodium.h>
 
@@ -38,6 +38,21 @@ static void record_try(const uint8_t *data, size_t size, const struct seal *seal
     assert(memcmp(again, data, size) == 0);
 }
 
+static void name_try(const uint8_t *data, size_t size)
+{
+    char *name = malloc(size + 1), again[CLAIM_NAME_SIZE];
+    uint64_t id, member;
+    assert(name);
+    memcpy(name, data, size);
+    name[size] = 0;
+    if (claim_name_read(name, &id, &member)) {
+        assert(id && member);
+        claim_name_write(again, id, member);
+        assert(!strcmp(again, name));
+    }
+    free(name);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t key[CLAIM_KEY_SIZE] = {42};
@@ -46,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     datagram_try(data, size, &keyed);
     datagram_try(data, size, &plain);
     record_try(data, size, &plain);
+    name_try(data, size);
     if (size < SEAL_SIZE)
         return 0;
     for (int i = 0; i < 2; i++) {

@@ -2,7 +2,9 @@
 #include "ripc/names/claim.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -243,4 +245,33 @@ bool claim_equal(const struct claim *one, const struct claim *other)
            one->place.family == other->place.family && one->place.port == other->place.port &&
            memcmp(one->place.address, other->place.address, sizeof one->place.address) == 0 &&
            memcmp(one->place.host, other->place.host, sizeof one->place.host) == 0;
+}
+
+void claim_name_write(char out[CLAIM_NAME_SIZE], uint64_t id, uint64_t member)
+{
+    int size = snprintf(out, CLAIM_NAME_SIZE, "claim.%016" PRIx64, id);
+    if (member != id)
+        snprintf(out + size, CLAIM_NAME_SIZE - (size_t)size, ".%016" PRIx64, member);
+}
+
+/* Sixteen digits, as we write them. */
+static bool digits_read(const char *text, uint64_t *value)
+{
+    *value = 0;
+    for (int i = 0; i < 16; i++) {
+        char c = text[i];
+        if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+            return false;
+        *value = *value << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return *value != 0;
+}
+
+bool claim_name_read(const char *name, uint64_t *id, uint64_t *member)
+{
+    size_t size = strlen(name);
+    if (strncmp(name, "claim.", 6) != 0 || (size != 22 && size != 39) || !digits_read(name + 6, id))
+        return false;
+    *member = *id;
+    return size == 22 || (name[22] == '.' && digits_read(name + 23, member) && *member != *id);
 }

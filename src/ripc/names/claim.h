@@ -35,6 +35,15 @@ void claim_record_write(const struct claim *claim, const struct seal *seal,
 MUST_CHECK int claim_record_read(struct claim *claim, const struct seal *seal, const uint8_t *data,
                                  size_t size);
 
+/* ---- the name of that file ---- */
+
+#define CLAIM_NAME_SIZE 40 /* with its end */
+
+/* claim.ID of a service, claim.ID.MEMBER of a member of a group, both in 16 hexadecimal digits. */
+void claim_name_write(char out[CLAIM_NAME_SIZE], uint64_t id, uint64_t member);
+/* False: it is the name of something else. A service's claim has its id as its member. */
+bool claim_name_read(const char *name, uint64_t *id, uint64_t *member);
+
 /* ---- datagrams ---- */
 
 enum datagram_kind {

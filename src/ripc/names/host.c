@@ -14,7 +14,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,40 +74,11 @@ static struct host *host_of(struct name_service *service)
 
 /* ---- files ---- */
 
-static void file_name(char out[DOMAIN_FILE_MAX], uint64_t id, uint64_t member)
-{
-    int size = snprintf(out, DOMAIN_FILE_MAX, "claim.%016" PRIx64, id);
-    if (member != id)
-        snprintf(out + size, DOMAIN_FILE_MAX - (size_t)size, ".%016" PRIx64, member);
-}
-
-/* Sixteen digits, as we write them. */
-static bool digits_read(const char *text, uint64_t *value)
-{
-    *value = 0;
-    for (int i = 0; i < 16; i++) {
-        char c = text[i];
-        if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
-            return false;
-        *value = *value << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-    }
-    return *value != 0;
-}
-
-static bool file_name_read(const char *name, uint64_t *id, uint64_t *member)
-{
-    size_t size = strlen(name);
-    if (strncmp(name, "claim.", 6) != 0 || (size != 22 && size != 39) || !digits_read(name + 6, id))
-        return false;
-    *member = *id;
-    return size == 22 || (name[22] == '.' && digits_read(name + 23, member) && *member != *id);
-}
-
 static int file_path(const struct host *host, char out[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX],
                      uint64_t id, uint64_t member)
 {
-    char name[DOMAIN_FILE_MAX];
-    file_name(name, id, member);
+    char name[CLAIM_NAME_SIZE];
+    claim_name_write(name, id, member);
     return snprintf(out, DOMAIN_PATH_MAX + DOMAIN_FILE_MAX, "%s/%s", host->folder, name);
 }
 
@@ -119,9 +89,9 @@ enum look { LOOK_DEAD = -1, LOOK_UNSURE = 0, LOOK_LIVES = 1 };
  * no record that we believe (yet). */
 static enum look file_look(struct host *host, uint64_t id, uint64_t member, struct claim *claim)
 {
-    char name[DOMAIN_FILE_MAX], path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
+    char name[CLAIM_NAME_SIZE], path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
     uint8_t record[CLAIM_RECORD_SIZE + 1];
-    file_name(name, id, member);
+    claim_name_write(name, id, member);
     int alive = domain_file_alive(host->folder, name);
     if (alive <= 0)
         return alive == 0 ? LOOK_DEAD : LOOK_UNSURE;
@@ -171,7 +141,7 @@ static bool folder_walk(struct host *host, uint64_t wanted, file_each *each)
         const struct dirent *entry = readdir(folder);
         if (!entry)
             break;
-        if (file_name_read(entry->d_name, &id, &member) && (!wanted || id == wanted))
+        if (claim_name_read(entry->d_name, &id, &member) && (!wanted || id == wanted))
             more = each(host, id, member);
     }
     closedir(folder);
@@ -262,7 +232,7 @@ static void event_handle(struct host *host, const struct inotify_event *event)
         names_each_wanted(host->names, id_tell, host);
         return;
     }
-    if (!event->len || !file_name_read(event->name, &id, &member) || !names_wants(host->names, id))
+    if (!event->len || !claim_name_read(event->name, &id, &member) || !names_wants(host->names, id))
         return;
     if (file_tell(host, id, member) && event->mask & IN_CLOSE_WRITE)
         recheck_add(host, id, member);
@@ -370,8 +340,8 @@ static int host_open(struct name_service **service, struct names *names, const c
 
 static bool member_lives(struct host *host, uint64_t id, uint64_t member)
 {
-    char name[DOMAIN_FILE_MAX];
-    file_name(name, id, member);
+    char name[CLAIM_NAME_SIZE];
+    claim_name_write(name, id, member);
     return domain_file_alive(host->folder, name) > 0;
 }
 
@@ -402,10 +372,10 @@ static int record_write(struct host *host, int fd, const struct claim *claim)
 static int host_announce(struct name_service *service, const struct claim *claim)
 {
     struct host *host = host_of(service);
-    char name[DOMAIN_FILE_MAX];
+    char name[CLAIM_NAME_SIZE];
     if (id_is_otherwise(host, claim))
         return -EADDRINUSE;
-    file_name(name, claim->id, claim->member);
+    claim_name_write(name, claim->id, claim->member);
     struct held *held = array_new(1, sizeof *held), *chain = id_map_get(&host->held, claim->id);
     if (!held)
         return -ENOMEM;
