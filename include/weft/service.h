@@ -82,7 +82,7 @@ struct weft_service {
     uint16_t id;      /* the same everywhere; 1 to 255 are weft's own, yours are from 256 on */
     uint16_t weight;  /* share of a busy link; 0: 1 */
     enum weft_queue queue;
-    uint32_t queue_packets; /* that may wait; 0: 256 */
+    uint32_t queue_packets; /* that may wait; 0: 256; at most 480,000 */
     uint32_t size;          /* bytes of memory of an instance */
     const void *local;      /* what other services on this server may call: weft_local */
     const struct weft_service_ops *ops;

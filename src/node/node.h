@@ -18,6 +18,8 @@
 #define NODE_SERVICES_MAX  32  /* that a server runs, its own too */
 #define NODE_QUEUE_PACKETS 256 /* of a service that does not say */
 #define NODE_LIMBO_PACKETS 256
+/* Of a service that says: a queue counts its bytes in 32 bits. */
+#define NODE_QUEUE_PACKETS_MAX (UINT32_MAX / PACKET_SIZE_MAX)
 
 struct node;
 

@@ -70,6 +70,10 @@ static enum err service_check(const struct node *node, const struct weft_service
         return service_refused(service, why, "made for another version of weft/service.h");
     if (!service->name || !service->name[0] || !service->ops)
         return service_refused(service, why, "has no name or no functions");
+    if ((uint32_t)service->queue > WEFT_QUEUE_OWN)
+        return service_refused(service, why, "has a queue of no known kind");
+    if (service->queue_packets > NODE_QUEUE_PACKETS_MAX)
+        return service_refused(service, why, "has a queue of too many packets");
     if (service->queue == WEFT_QUEUE_OWN && !service->ops->poll)
         return service_refused(service, why, "keeps its own queue, but has no poll()");
     if (node->service_count == SERVICES_MAX)
