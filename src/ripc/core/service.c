@@ -11,27 +11,22 @@
 #define DRAIN_NSEC          (2 * NSEC_PER_SEC) /* for a peer that takes nothing of what was sent */
 #define NEWS_MAX            4096 /* that nobody has taken: others can make us produce them */
 
-struct service_waiting {
-    struct ripc_service *service;
-    waiting_look *look;
-    void *argument;
-};
-
-static int service_look(void *argument)
+int service_wait_longer(struct ripc_service *service, waiting_look *look, void *argument,
+                        int64_t deadline)
 {
-    const struct service_waiting *waiting = argument;
-    if (waiting->service->closing)
-        return -ECANCELED;
-    return waiting->look(waiting->argument);
+    struct waiting waiting = {look, argument, &service->closing};
+    service->waiters++;
+    int result = waiting_longer(service->ripc, &service->bell, &waiting, deadline);
+    service->waiters--;
+    return result;
 }
 
 int service_wait(struct ripc_service *service, waiting_look *look, void *argument, int64_t deadline)
 {
-    struct service_waiting waiting = {service, look, argument};
     service->waiters++;
-    int result = waiting_until(service->ripc, &service->bell, service_look, &waiting, deadline);
+    int result = service->closing ? -ECANCELED : look(argument);
     service->waiters--;
-    return result;
+    return result ? result : service_wait_longer(service, look, argument, deadline);
 }
 
 bool service_tell(struct ripc_service *service, const struct ripc_event *news)

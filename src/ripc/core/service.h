@@ -67,6 +67,9 @@ bool service_tell(struct ripc_service *service, const struct ripc_event *event);
 /* What a name service says of an id that a service has, joined or watches. */
 extern const struct names_events service_names_events;
 
-/* Every wait of a service: counted, and ended by -ECANCELED when it closes. */
+/* Every wait of a service: counted, and ended by -ECANCELED when it closes. The second is for
+ * callers that have just looked and found nothing. */
 int service_wait(struct ripc_service *service, waiting_look *look, void *argument,
                  int64_t deadline);
+int service_wait_longer(struct ripc_service *service, waiting_look *look, void *argument,
+                        int64_t deadline);

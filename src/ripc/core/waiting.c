@@ -53,14 +53,21 @@ static void waiting_step(struct ripc *ripc)
     lock_take(&ripc->lock);
 }
 
+static inline int waiting_look_once(const struct waiting *waiting)
+{
+    if (waiting->closing && *waiting->closing)
+        return -ECANCELED;
+    return waiting->look(waiting->argument);
+}
+
 /* Sleeps until the bell rings, having looked once more after saying so. */
-static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, waiting_look *look,
-                         void *argument, nsec deadline)
+static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, const struct waiting *waiting,
+                         nsec deadline)
 {
     doorbell_prepare(bell, ripc->manual ? DOORBELL_FD : DOORBELL_FUTEX);
     waiting_arm(ripc);
     waiting_on_brink = true;
-    int result = look(argument);
+    int result = waiting_look_once(waiting);
     waiting_on_brink = false;
     if (result) {
         doorbell_cancel(bell);
@@ -79,14 +86,20 @@ static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, waiting_look 
 int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, void *argument,
                   int64_t deadline)
 {
+    struct waiting waiting = {look, argument, NULL};
     int result = look(argument);
-    if (result)
-        return result;
+    return result ? result : waiting_longer(ripc, bell, &waiting, deadline);
+}
+
+int waiting_longer(struct ripc *ripc, struct doorbell *bell, const struct waiting *waiting,
+                   int64_t deadline)
+{
+    int result;
     if (deadline == RIPC_NOW) {
         waiting_progress(ripc);
         if (ripc->manual)
             waiting_step(ripc);
-        result = look(argument);
+        result = waiting_look_once(waiting);
         return result ? result : -EAGAIN;
     }
     struct wait wait;
@@ -95,7 +108,7 @@ int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, 
         waiting_progress(ripc);
         if (ripc->manual && turn % WAITING_STEPS == 1)
             waiting_step(ripc);
-        result = look(argument);
+        result = waiting_look_once(waiting);
         if (result)
             return result;
         if (turn % WAITING_LOOKS == 0 || wait.spin < 0)
@@ -108,7 +121,7 @@ int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, 
             continue;
         }
         if (advice == WAIT_BLOCK) {
-            result = waiting_sleep(ripc, bell, look, argument, deadline);
+            result = waiting_sleep(ripc, bell, waiting, deadline);
             if (result)
                 return result;
             turn = 0; /* a context without a keeper looks at its sockets now */

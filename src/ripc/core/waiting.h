@@ -7,11 +7,22 @@
 /* 0: not yet; anything else ends the wait. */
 typedef int waiting_look(void *argument);
 
+/* What a call waits for. */
+struct waiting {
+    waiting_look *look;
+    void *argument;
+    const bool *closing; /* NULL, or ends the wait by -ECANCELED; written under the lock */
+};
+
 /* With the lock held, and held again on return; given up while pausing.
  * Returns what the look returned, or -ETIMEDOUT, or -EAGAIN where the deadline
  * is RIPC_NOW. */
 int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, void *argument,
                   int64_t deadline);
+
+/* The same, from after a first look that found nothing. */
+int waiting_longer(struct ripc *ripc, struct doorbell *bell, const struct waiting *waiting,
+                   int64_t deadline);
 
 /* Moves what does not move by itself. Returns how many things happened. */
 int waiting_progress(struct ripc *ripc);

@@ -104,14 +104,6 @@ void arrival_close(struct arrival *arrival)
     peer_settle(peer);
 }
 
-int arrival_pull(struct arrival *arrival)
-{
-    int count = arrival->inlet->ops->pull(arrival->inlet, arrival->frames, ARRIVAL_BURST);
-    arrival->next = 0;
-    arrival->count = count > 0 ? (unsigned)count : 0;
-    return count;
-}
-
 void arrival_settle(struct arrival *arrival)
 {
     if (!arrival->ended || arrival->busy || arrival->held || arrival->next < arrival->count ||

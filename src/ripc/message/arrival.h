@@ -44,7 +44,13 @@ struct arrival *arrival_of_pipe(struct peer *peer, uint64_t pipe);
 
 /* Pulls frames where all that were pulled have been taken. Returns how many are there, or the
  * transport's error. */
-int arrival_pull(struct arrival *arrival);
+static inline int arrival_pull(struct arrival *arrival)
+{
+    int count = arrival->inlet->ops->pull(arrival->inlet, arrival->frames, ARRIVAL_BURST);
+    arrival->next = 0;
+    arrival->count = count > 0 ? (unsigned)count : 0;
+    return count;
+}
 
 /* Closes it if it has ended, is empty, and nothing taken from it is held. */
 void arrival_settle(struct arrival *arrival);

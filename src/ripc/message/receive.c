@@ -1,10 +1,16 @@
+/* receive: from frames that came to messages of the program, and back.
+ *
+ * Most messages are one short item that is there when the program asks: ripc_receive finds
+ * it in the arrival's frames, or pulls these, and fills it in; all of that is in this file.
+ * Any other frame goes to unpack.c, and a call that finds nothing to the waits of its
+ * service. */
 #include "ripc/message/receive.h"
 
 #include <errno.h>
 
 #include "base/bytes.h"
 #include "ripc/message/incoming.h"
-#include "ripc/message/offer.h"
+#include "ripc/message/unpack.h"
 
 #define RECEIVE_DROPS_MAX 64 /* frames that are no messages, between two moments for others */
 
@@ -15,74 +21,6 @@ static void arrival_release(struct arrival *arrival, const struct frame *frame)
     arrival->inlet->ops->release(arrival->inlet, frame);
 }
 
-static void arrival_fill(struct arrival *arrival, const struct message_head *head,
-                         const struct frame *frame, struct ripc_message *out)
-{
-    *out = (struct ripc_message){
-        .from = arrival->from,
-        .to = head->group ? head->group : arrival->service->id,
-        .data = frame->body,
-        .size = frame->size,
-        .short_count = head->short_count,
-        .long_count = head->long_count,
-        .return_count = head->return_count,
-        .internal = {arrival, (void *)frame->body, NULL},
-        .cookie = frame->cookie,
-    };
-}
-
-/* A frame with a table. 1 taken, 0 dropped, -EAGAIN its items are on their
- * way, -EPROTO nonsense. */
-static int arrival_take_table(struct arrival *arrival, const struct message_head *head,
-                              const struct frame *frame, struct ripc_message *out)
-{
-    struct message_table table;
-    struct incoming *incoming = arrival->incoming;
-    int offset = message_table_read(head, frame->body, frame->size, &table);
-    if (offset < 0) {
-        /* Good when its items were asked for, and changed since: nobody's now. */
-        arrival->incoming = NULL;
-        if (incoming)
-            incoming_release(incoming);
-        return offset;
-    }
-    if (!incoming && head->long_count) {
-        bool canceled = head->token && id_map_take(&arrival->canceled, head->token);
-        arrival->token_last = head->token ? head->token : arrival->token_last;
-        incoming = canceled ? NULL : incoming_new(arrival, head, &table);
-        arrival->incoming = incoming;
-        if (!incoming) {
-            offers_return(arrival->service, arrival->peer, &table, head->long_count);
-            if (head->token)
-                arrival->inlet->ops->acknowledge(arrival->inlet, head->token,
-                                                 canceled ? -ECANCELED : -ENOMEM);
-            return 0;
-        }
-    }
-    if (incoming && !incoming_is_ready(incoming))
-        return -EAGAIN;
-    if (head->return_count)
-        their_offers_keep(arrival->service, arrival, table.offers, head->return_count);
-    arrival_fill(arrival, head, frame, out);
-    out->data = frame->body + offset;
-    out->size = frame->size - (uint32_t)offset;
-    out->longs = incoming ? incoming->items : NULL;
-    out->internal[2] = incoming;
-    if (incoming)
-        incoming->delivered = true;
-    arrival->incoming = NULL;
-    return 1;
-}
-
-static int arrival_take_other(struct arrival *arrival, const struct message_head *head,
-                              const struct frame *frame)
-{
-    struct ripc_service *service = arrival->service;
-    if (head->kind != FRAME_NOTIFY || !service->notified)
-        return -EPROTO;
-    return service->notified(service->ripc, frame->body, frame->size);
-}
-
 static bool arrival_refill(struct arrival *arrival)
 {
     int count = arrival_pull(arrival);
@@ -91,10 +29,35 @@ static bool arrival_refill(struct arrival *arrival)
     return count > 0;
 }
 
+/* It is no message, or nonsense: its slot is free. False: that is enough of this pipe for now. */
+static bool arrival_drop(struct arrival *arrival, const struct frame *frame, int result,
+                         unsigned *dropped)
+{
+    arrival_release(arrival, frame);
+    if (result == -EPROTO) {
+        peer_condemn(arrival->peer);
+        return false;
+    }
+    if (++*dropped < RECEIVE_DROPS_MAX)
+        return true;
+    doorbell_ring(&arrival->service->bell); /* nobody sleeps over what is left */
+    return false;
+}
+
+/* The program has the message of frames[next]. */
+static inline void arrival_count_taken(struct arrival *arrival, const struct frame *frame)
+{
+    struct ripc *ripc = arrival->service->ripc;
+    arrival->next++;
+    arrival->held++;
+    trace_event(ripc->trace, TRACE_RECEIVE, arrival->service->id, arrival->from, frame->size);
+    ripc->stats.received++;
+    ripc->stats.received_bytes += frame->size;
+}
+
 /* Returns how many were taken. The arrival may be closed afterwards. */
 static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, unsigned max)
 {
-    struct ripc *ripc = arrival->service->ripc;
     unsigned taken = 0;
     unsigned dropped = 0;
     while (taken < max) {
@@ -104,31 +67,18 @@ static unsigned arrival_take(struct arrival *arrival, struct ripc_message *out, 
         const struct message_head head = message_head_read(&frame->head);
         int result = 1;
         if (head.kind == FRAME_MESSAGE && message_is_plain(&head))
-            arrival_fill(arrival, &head, frame, &out[taken]);
-        else if (head.kind == FRAME_MESSAGE)
-            result = arrival_take_table(arrival, &head, frame, &out[taken]);
+            unpack_plain(arrival, &head, frame, &out[taken]);
         else
-            result = arrival_take_other(arrival, &head, frame);
+            result = unpack_other(arrival, &head, frame, &out[taken]);
         if (result == -EAGAIN)
             break;
-        arrival->next++;
         if (result == 1) {
-            trace_event(ripc->trace, TRACE_RECEIVE, arrival->service->id, arrival->from,
-                        frame->size);
-            ripc->stats.received++;
-            ripc->stats.received_bytes += frame->size;
-            arrival->held++;
+            arrival_count_taken(arrival, frame);
             taken++;
         } else {
-            arrival_release(arrival, frame);
-            if (result == -EPROTO) {
-                peer_condemn(arrival->peer);
+            arrival->next++;
+            if (!arrival_drop(arrival, frame, result, &dropped))
                 break;
-            }
-            if (++dropped == RECEIVE_DROPS_MAX) {
-                doorbell_ring(&arrival->service->bell); /* nobody sleeps over what is left */
-                break;
-            }
         }
     }
     return taken;
@@ -184,10 +134,42 @@ struct receiving {
     unsigned max;
 };
 
+/* The usual case: the pipe whose turn it is has one short item next. 1: taken; 0: no pipe has
+ * anything; -EAGAIN: another case, for arrivals_take, which begins with that very pipe. */
+static inline int receive_plain(struct ripc_service *service, struct ripc_message *out)
+{
+    for (unsigned turns = service->arrival_count; turns && !list_is_empty(&service->arrivals);
+         turns--) {
+        struct arrival *arrival =
+            container_of(service->arrivals.next, struct arrival, service_node);
+        if (arrival->busy || (arrival->next == arrival->count && !arrival_refill(arrival))) {
+            if (arrival->ended)
+                return -EAGAIN;
+            arrivals_turn(service);
+            continue;
+        }
+        const struct frame *frame = &arrival->frames[arrival->next];
+        const struct message_head head = message_head_read(&frame->head);
+        if (head.kind != FRAME_MESSAGE || !message_is_plain(&head))
+            return -EAGAIN;
+        arrivals_turn(service);
+        unpack_plain(arrival, &head, frame, out);
+        arrival_count_taken(arrival, frame);
+        return 1;
+    }
+    return 0;
+}
+
+static inline int receive_take(struct ripc_service *service, struct ripc_message *out, unsigned max)
+{
+    int result = max == 1 ? receive_plain(service, out) : -EAGAIN;
+    return result == -EAGAIN ? arrivals_take(service, out, max) : result;
+}
+
 static int receive_look(void *argument)
 {
     const struct receiving *receiving = argument;
-    return arrivals_take(receiving->service, receiving->messages, receiving->max);
+    return receive_take(receiving->service, receiving->messages, receiving->max);
 }
 
 int ripc_receive(struct ripc_service *service, struct ripc_message *messages, unsigned max,
@@ -195,9 +177,14 @@ int ripc_receive(struct ripc_service *service, struct ripc_message *messages, un
 {
     if (max == 0)
         return -EINVAL;
-    struct receiving receiving = {.service = service, .messages = messages, .max = max};
     lock_take(&service->ripc->lock);
-    int result = service_wait(service, receive_look, &receiving, deadline);
+    service->waiters++; /* it stays, though the lock is given up while long items are copied */
+    int result = service->closing ? -ECANCELED : receive_take(service, messages, max);
+    service->waiters--;
+    if (result == 0) {
+        struct receiving receiving = {.service = service, .messages = messages, .max = max};
+        result = service_wait_longer(service, receive_look, &receiving, deadline);
+    }
     lock_drop(&service->ripc->lock);
     return result;
 }

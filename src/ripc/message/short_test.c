@@ -79,6 +79,46 @@ static void every_size_arrives_whole(void **state)
     scene_close(there);
 }
 
+static void pieces_send(struct ripc_service *client)
+{
+    struct iovec pieces[2] = {{"a", 1}, {"b", 1}};
+    struct ripc_send send = {
+        .to = 42,
+        .shorts = pieces,
+        .short_count = 2,
+        .deadline = scene_deadline(),
+    };
+    assert_int_equal(ripc_send_message(client, &send), 0);
+}
+
+/* Messages of one piece and of two are taken by different code: both have their turn. */
+static void senders_of_pieces_and_of_one_take_turns(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *one = scene_bind(here, 1);
+    struct ripc_service *two = scene_bind(here, 2);
+    struct ripc_service *server = scene_bind(there, 42);
+    for (unsigned i = 0; i < 9; i++) { /* the first of each opens its pipe */
+        assert_int_equal(ripc_send(one, 42, "c", 1, scene_deadline()), 0);
+        pieces_send(two);
+        for (unsigned taken = 0; i == 0 && taken < 2; taken++) {
+            struct ripc_message message = scene_receive(server);
+            ripc_release(&message);
+        }
+    }
+    for (unsigned i = 0; i < 8; i++) {
+        struct ripc_message first = scene_receive(server), second = scene_receive(server);
+        assert_int_equal(first.from + second.from, 1 + 2);
+        assert_int_equal(first.short_count, first.from);
+        assert_int_equal(second.short_count, second.from);
+        ripc_release(&first);
+        ripc_release(&second);
+    }
+    scene_close(here);
+    scene_close(there);
+}
+
 static void a_slow_receiver_costs_credit_not_messages(void **state)
 {
     struct ripc_config config = {.ring_slots = 8};
@@ -271,7 +311,8 @@ static void a_context_without_threads_works_alike(void **state)
 
 TEST_MAIN(SCENE(whoever_sleeps_is_woken_and_that_is_counted),
           SCENE(a_message_arrives_and_is_answered), SCENE(pieces_are_gathered_and_told_apart),
-          SCENE(every_size_arrives_whole), SCENE(a_slow_receiver_costs_credit_not_messages),
+          SCENE(senders_of_pieces_and_of_one_take_turns), SCENE(every_size_arrives_whole),
+          SCENE(a_slow_receiver_costs_credit_not_messages),
           SCENE(credit_for_bytes_comes_while_more_waits),
           SCENE(held_messages_are_released_in_any_order), SCENE(nobody_and_nonsense_are_told_apart),
           SCENE(a_service_that_comes_again_is_found_again),

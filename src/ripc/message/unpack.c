@@ -1,0 +1,68 @@
+#include "ripc/message/unpack.h"
+
+#include <errno.h>
+
+#include "ripc/message/incoming.h"
+#include "ripc/message/offer.h"
+
+static int unpack_table(struct arrival *arrival, const struct message_head *head,
+                        const struct frame *frame, struct ripc_message *out)
+{
+    struct message_table table;
+    struct incoming *incoming = arrival->incoming;
+    int offset = message_table_read(head, frame->body, frame->size, &table);
+    if (offset < 0) {
+        /* Good when its items were asked for, and changed since: nobody's now. */
+        arrival->incoming = NULL;
+        if (incoming)
+            incoming_release(incoming);
+        return offset;
+    }
+    if (!incoming && head->long_count) {
+        bool canceled = head->token && id_map_take(&arrival->canceled, head->token);
+        arrival->token_last = head->token ? head->token : arrival->token_last;
+        incoming = canceled ? NULL : incoming_new(arrival, head, &table);
+        arrival->incoming = incoming;
+        if (!incoming) {
+            offers_return(arrival->service, arrival->peer, &table, head->long_count);
+            if (head->token)
+                arrival->inlet->ops->acknowledge(arrival->inlet, head->token,
+                                                 canceled ? -ECANCELED : -ENOMEM);
+            return 0;
+        }
+    }
+    if (incoming && !incoming_is_ready(incoming))
+        return -EAGAIN;
+    if (head->return_count)
+        their_offers_keep(arrival->service, arrival, table.offers, head->return_count);
+    unpack_plain(arrival, head, frame, out);
+    out->data = frame->body + offset;
+    out->size = frame->size - (uint32_t)offset;
+    out->longs = incoming ? incoming->items : NULL;
+    out->internal[2] = incoming;
+    if (incoming)
+        incoming->delivered = true;
+    arrival->incoming = NULL;
+    return 1;
+}
+
+static int unpack_notice(struct arrival *arrival, const struct frame *frame)
+{
+    struct ripc_service *service = arrival->service;
+    if (!service->notified)
+        return -EPROTO;
+    return service->notified(service->ripc, frame->body, frame->size);
+}
+
+int unpack_other(struct arrival *arrival, const struct message_head *head,
+                 const struct frame *frame, struct ripc_message *out)
+{
+    switch (head->kind) { /* a peer's word: any number */
+    case FRAME_MESSAGE:
+        return unpack_table(arrival, head, frame, out);
+    case FRAME_NOTIFY:
+        return unpack_notice(arrival, frame);
+    default:
+        return -EPROTO;
+    }
+}

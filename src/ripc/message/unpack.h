@@ -1,0 +1,27 @@
+#pragma once
+/* unpack: from a frame to a message of the program. A frame that is one short item is filled in
+ * at once; one with a table, with long items or return buffers, takes more. */
+
+#include "ripc/message/arrival.h"
+#include "ripc/message/message.h"
+
+static inline void unpack_plain(struct arrival *arrival, const struct message_head *head,
+                                const struct frame *frame, struct ripc_message *out)
+{
+    *out = (struct ripc_message){
+        .from = arrival->from,
+        .to = head->group ? head->group : arrival->service->id,
+        .data = frame->body,
+        .size = frame->size,
+        .short_count = head->short_count,
+        .long_count = head->long_count,
+        .return_count = head->return_count,
+        .internal = {arrival, (void *)frame->body, NULL},
+        .cookie = frame->cookie,
+    };
+}
+
+/* A frame that is not plain. 1: taken; 0: it was none, or is dropped; -EAGAIN: its items are on
+ * their way; -EPROTO: nonsense. */
+int unpack_other(struct arrival *arrival, const struct message_head *head,
+                 const struct frame *frame, struct ripc_message *out);
