@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
@@ -122,160 +121,125 @@ static enum err write_dependencies(const char *path, const struct examination *e
 
 /* --- reports --- */
 
-static void put_node(struct json *json, const char *key, const struct topology *topology,
+static const char deadlock_page[] =
+    "{algorithm} on {topology}\n"
+    "  deadlock          {verdict}\n"
+    "  virtual channels  {virtual_channels}, {lanes_text}"
+    "{?idle}; of {virtual_channels_declared} it may use{/}\n"
+    "  dependencies      {dependencies} between {held} held channels, from {states} states\n"
+    "{?layers_help}  layers            {layers} would make it free (--lanes layers)\n{/}"
+    "{?cycle}\n   channel  lane   between                  held by a packet that waits for the "
+    "next\n"
+    "{#cycle}  {channel%8u} {lane%5u}   {between%-24s} from {packet.from} to {packet.to}, after "
+    "{packet.hops|hop|hops}\n{/}\n{meaning}{/}";
+
+static void put_node(struct result *result, const char *key, const struct topology *topology,
                      uint32_t node)
 {
     char name[NODE_NAME_SIZE];
-    json_put_string(json, key, topology_name(topology, node, name));
+    result_string(result, key, topology_name(topology, node, name));
 }
 
-static void cycle_json(struct json *json, const struct examination *examination)
+static void cycle_put(struct result *result, const struct examination *examination)
 {
     const struct topology *topology = &examination->route.topology;
     const struct graph *graph = &topology->graph;
-    json_key(json, "cycle");
     if (examination->found.free) {
-        json_null(json);
+        result_null(result, "cycle");
         return;
     }
-    json_array(json);
+    result_array(result, "cycle");
     for (uint32_t i = 0; i < examination->found.cycle_length; i++) {
         const struct deadlock_step *step = &examination->found.cycle[i];
-        json_object(json);
-        json_put_uint(json, "channel", step->held.channel);
-        put_node(json, "from", topology, graph_channel_from(graph, step->held.channel));
-        put_node(json, "to", topology, graph_channel_to(graph, step->held.channel));
-        json_put_uint(json, "lane", step->held.lane);
-        json_key(json, "packet");
-        json_object(json);
-        put_node(json, "from", topology, step->packet.from);
-        put_node(json, "to", topology, step->packet.to);
-        json_put_uint(json, "hops", step->packet.hops);
-        json_end(json, '}');
-        json_end(json, '}');
+        uint32_t from = graph_channel_from(graph, step->held.channel);
+        uint32_t to = graph_channel_to(graph, step->held.channel);
+        char name[NODE_NAME_SIZE];
+        result_object(result, NULL);
+        result_uint(result, "channel", step->held.channel);
+        put_node(result, "from", topology, from);
+        put_node(result, "to", topology, to);
+        struct text *between = result_words(result_hide(result), "between");
+        text_printf(between, "%s -> ", topology_name(topology, from, name));
+        text_puts(between, topology_name(topology, to, name));
+        result_uint(result, "lane", step->held.lane);
+        result_object(result, "packet");
+        put_node(result, "from", topology, step->packet.from);
+        put_node(result, "to", topology, step->packet.to);
+        result_uint(result, "hops", step->packet.hops);
+        result_end(result);
+        result_end(result);
     }
-    json_end(json, ']');
+    result_end(result);
 }
 
-static void report_json(struct text *out, const struct examination *examination, const char *name)
+/* What a cycle means for packets. */
+static const char *meaning_of(const struct examination *examination)
 {
-    const struct router *router = &examination->route.router;
-    const struct deadlock *found = &examination->found;
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_put_string(&json, "topology", name);
-    json_put_string(&json, "algorithm", router->algorithm->name);
-    json_put_bool(&json, "oblivious", router->algorithm->oblivious);
-    json_put_string(&json, "lanes", examination->lanes);
-    json_put_bool(&json, "free", found->free);
-    json_put_bool(&json, "wormhole_free", found->wormhole);
-    json_put_uint(&json, "virtual_channels", found->lanes);
-    json_put_uint(&json, "virtual_channels_declared", router->lane_count);
-    json_put_uint(&json, "channels", graph_channel_count(&router->topology->graph));
-    json_put_uint(&json, "held", found->channels);
-    json_put_uint(&json, "stuck", found->stuck);
-    json_put_uint(&json, "states", found->states);
-    json_put_uint(&json, "dependencies", found->dependencies);
-    cycle_json(&json, examination);
-    if (found->free)
-        json_put_null(&json, "at_once");
-    else
-        json_put_bool(&json, "at_once", found->at_once);
-    if (examination->layers)
-        json_put_uint(&json, "layers", examination->layers);
-    else
-        json_put_null(&json, "layers");
-    json_end(&json, '}');
-    text_puts(out, "\n");
+    if (examination->found.at_once)
+        return "Sent at the same moment, as many of each as a channel holds, they take their first "
+               "channels and none moves again.";
+    if (examination->route.router.algorithm->oblivious)
+        return "Each of these waits can happen; the proof of freedom fails. Whether all can happen "
+               "at once is not decided.";
+    return "These channels do not drain: packets can wait in each with no way out but to others "
+           "like it.";
 }
 
-static void line(struct text *out, const char *label)
-{
-    text_printf(out, "  %-18s", label);
-}
-
-static void cycle_text(struct text *out, const struct examination *examination)
-{
-    const struct topology *topology = &examination->route.topology;
-    const struct graph *graph = &topology->graph;
-    const struct deadlock *found = &examination->found;
-    text_printf(out, "\n  %8s %5s   %-24s %s\n", "channel", "lane", "between",
-                "held by a packet that waits for the next");
-    for (uint32_t i = 0; i < found->cycle_length; i++) {
-        const struct deadlock_step *step = &found->cycle[i];
-        char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE];
-        struct text between = {0};
-        text_printf(&between, "%s -> %s",
-                    topology_name(topology, graph_channel_from(graph, step->held.channel), from),
-                    topology_name(topology, graph_channel_to(graph, step->held.channel), to));
-        text_printf(out, "  %8u %5u   %-24s from %s to %s, after ", step->held.channel,
-                    step->held.lane, text_ok(&between) ? between.data : "",
-                    topology_name(topology, step->packet.from, from),
-                    topology_name(topology, step->packet.to, to));
-        text_count(out, step->packet.hops, "hop", "hops");
-        text_puts(out, "\n");
-        text_fini(&between);
-    }
-    text_puts(out, "\n");
-    const char *meaning =
-        found->at_once
-            ? "Sent at the same moment, as many of each as a channel holds, they take their first "
-              "channels and none moves again."
-        : examination->route.router.algorithm->oblivious
-            ? "Each of these waits can happen; the proof of freedom fails. Whether all can happen "
-              "at once is not decided."
-            : "These channels do not drain: packets can wait in each with no way out but to "
-              "others like it.";
-    text_wrap(out, meaning, strlen(meaning), 2, 78);
-}
-
-static void verdict_text(struct text *out, const struct examination *examination)
+static void verdict_put(struct result *result, const struct examination *examination)
 {
     const struct deadlock *found = &examination->found;
     bool oblivious = examination->route.router.algorithm->oblivious;
-    line(out, "deadlock");
+    struct text *out = result_words(result_hide(result), "verdict");
     if (found->free && oblivious)
-        text_puts(out, "free: the dependencies have no cycle\n");
+        text_puts(out, "free: the dependencies have no cycle");
     else if (found->wormhole)
-        text_puts(out, "free: each packet can always escape to lanes without a cycle\n");
+        text_puts(out, "free: each packet can always escape to lanes without a cycle");
     else if (found->free)
         text_puts(out, "free, if packets are stored whole: each can always turn to a channel "
-                       "that drains\n");
-    else if (found->at_once)
-        text_printf(out, "NOT free: a cycle of %u channels\n", found->cycle_length);
+                       "that drains");
     else
-        text_printf(out, "not proven free: a cycle of %u channels\n", found->cycle_length);
+        text_printf(out, "%s free: a cycle of %u channels", found->at_once ? "NOT" : "not proven",
+                    found->cycle_length);
 }
 
-static void report_text(struct text *out, const struct examination *examination, const char *name)
+static const char *lanes_text(const struct examination *examination)
+{
+    return examination->rule.kind == LANE_OWN    ? "its own"
+           : examination->rule.kind == LANE_HOPS ? "one for each hop taken"
+           : examination->layered                ? "whole routes to each"
+                                                 : "its own folded";
+}
+
+static void report(struct result *result, const struct examination *examination, const char *name)
 {
     const struct router *router = &examination->route.router;
     const struct deadlock *found = &examination->found;
-    text_printf(out, "%s on %s\n", router->algorithm->name, name);
-    verdict_text(out, examination);
-    line(out, "virtual channels");
-    text_printf(out, "%u", found->lanes);
-    if (examination->rule.kind == LANE_OWN)
-        text_puts(out, ", its own");
-    else if (examination->rule.kind == LANE_HOPS)
-        text_puts(out, ", one for each hop taken");
-    else if (examination->layered)
-        text_puts(out, ", whole routes to each");
+    const char *meaning = meaning_of(examination);
+    result_string(result, "topology", name);
+    result_string(result, "algorithm", router->algorithm->name);
+    result_bool(result, "oblivious", router->algorithm->oblivious);
+    result_string(result, "lanes", examination->lanes);
+    result_string(result_hide(result), "lanes_text", lanes_text(examination));
+    result_bool(result, "free", found->free);
+    verdict_put(result, examination);
+    result_bool(result, "wormhole_free", found->wormhole);
+    result_uint(result, "virtual_channels", found->lanes);
+    result_uint(result, "virtual_channels_declared", router->lane_count);
+    result_bool(result_hide(result), "idle",
+                examination->rule.kind == LANE_OWN && found->lanes < router->lane_count);
+    result_uint(result, "channels", graph_channel_count(&router->topology->graph));
+    result_uint(result, "held", found->channels);
+    result_uint(result, "stuck", found->stuck);
+    result_uint(result, "states", found->states);
+    result_uint(result, "dependencies", found->dependencies);
+    cycle_put(result, examination);
+    text_wrap(result_words(result_hide(result), "meaning"), meaning, strlen(meaning), 2, 78);
+    if (found->free)
+        result_null(result, "at_once");
     else
-        text_puts(out, ", its own folded");
-    if (examination->rule.kind == LANE_OWN && found->lanes < router->lane_count)
-        text_printf(out, "; of %u it may use", router->lane_count);
-    text_puts(out, "\n");
-    line(out, "dependencies");
-    text_printf(out, "%llu between %u held channels, from %llu states\n",
-                (unsigned long long)found->dependencies, found->channels,
-                (unsigned long long)found->states);
-    if (!examination->layered && examination->layers) {
-        line(out, "layers");
-        text_printf(out, "%u would make it free (--lanes layers)\n", examination->layers);
-    }
-    if (!found->free)
-        cycle_text(out, examination);
+        result_bool(result, "at_once", found->at_once);
+    result_uint_if(result, "layers", examination->layers, examination->layers);
+    result_bool(result_hide(result), "layers_help", !examination->layered && examination->layers);
 }
 
 static enum err deadlock_run(struct call *call, struct why *why)
@@ -292,10 +256,8 @@ static enum err deadlock_run(struct call *call, struct why *why)
     err = examine(&examination, why);
     if (!err && path)
         err = write_dependencies(path, &examination, why);
-    if (!err && call->json)
-        report_json(&call->out, &examination, call->arguments[0]);
-    else if (!err)
-        report_text(&call->out, &examination, call->arguments[0]);
+    if (!err)
+        report(call_result(call, deadlock_page), &examination, call->arguments[0]);
     if (examination.has_found)
         deadlock_fini(&examination.found);
     if (examination.has_graph)

@@ -1,5 +1,4 @@
 /* weft route list */
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "routing/route.h"
@@ -31,58 +30,46 @@ static enum err find_fits(const struct topology *topologies, const char *algorit
     return OK;
 }
 
-static void list_json(struct json *json, const struct route_algorithm *algorithm, const bool *fits)
+static const char list_page[] =
+    "algorithm         network                     how a packet goes\n"
+    "{#algorithms}{name%-16s}  {kinds%-15s}  {?oblivious}oblivious{:}adaptive {/}  {summary}\n{/}";
+
+static void algorithm_put(struct result *result, const struct route_algorithm *algorithm,
+                          const bool *fits)
 {
-    json_object(json);
-    json_put_string(json, "name", algorithm->name);
-    json_put_string(json, "summary", algorithm->summary);
-    json_key(json, "fits");
-    json_array(json);
+    bool all = fits[SAMPLE_COUNT - 1];
+    result_object(result, NULL);
+    result_string(result, "name", algorithm->name);
+    result_string(result, "summary", algorithm->summary);
+    result_array(result, "fits");
     for (int i = 0; i < SAMPLE_COUNT; i++)
         if (fits[i])
-            json_string(json, samples[i].kind);
-    json_end(json, ']');
-    json_put_bool(json, "oblivious", algorithm->oblivious);
-    json_end(json, '}');
-}
-
-static void list_text(struct text *out, const struct route_algorithm *algorithm, const bool *fits)
-{
-    struct text kinds = {0};
-    for (int i = 0; i < SAMPLE_COUNT; i++)
-        if (fits[i] && !(fits[SAMPLE_COUNT - 1] && i + 1 < SAMPLE_COUNT))
-            text_printf(&kinds, "%s%s", kinds.size ? ", " : "", samples[i].kind);
-    text_printf(out, "%-16s  %-15s  %-9s  %s\n", algorithm->name, kinds.data ? kinds.data : "",
-                algorithm->oblivious ? "oblivious" : "adaptive", algorithm->summary);
-    out->failed |= kinds.failed;
-    text_fini(&kinds);
+            result_string(result, NULL, samples[i].kind);
+    result_end(result);
+    result_bool(result, "oblivious", algorithm->oblivious);
+    struct text *kinds = result_words(result_hide(result), "kinds");
+    const char *comma = "";
+    for (int i = all ? SAMPLE_COUNT - 1 : 0; i < SAMPLE_COUNT; i++) {
+        if (!fits[i])
+            continue;
+        text_printf(kinds, "%s%s", comma, samples[i].kind);
+        comma = ", ";
+    }
+    result_end(result);
 }
 
 static enum err list_all(struct call *call, const struct topology *topologies, struct why *why)
 {
-    struct json json = json_make(&call->out, true);
-    if (call->json) {
-        json_object(&json);
-        json_key(&json, "algorithms");
-        json_array(&json);
-    } else {
-        text_printf(&call->out, "%-16s  %-15s  %-9s  %s\n", "algorithm", "network", "",
-                    "how a packet goes");
-    }
+    struct result *result = call_result(call, list_page);
+    result_array(result, "algorithms");
     for (const struct route_algorithm *const *each = route_algorithms; *each; each++) {
         bool fits[SAMPLE_COUNT];
         enum err err = find_fits(topologies, (*each)->name, fits, why);
         if (err)
             return err;
-        if (call->json)
-            list_json(&json, *each, fits);
-        else
-            list_text(&call->out, *each, fits);
+        algorithm_put(result, *each, fits);
     }
-    if (call->json) {
-        json_end(&json, ']');
-        json_end(&json, '}');
-    }
+    result_end(result);
     return OK;
 }
 

@@ -1,10 +1,10 @@
 /* weft route path */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/check.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/route/route_call.h"
@@ -103,137 +103,106 @@ static void print_hops(struct text *out, const struct path_report *report)
     }
 }
 
-/* One way a line: nodes, each but the last with the port it is left by. */
 static void print_way(struct text *out, const struct path_report *report, size_t way)
 {
     const struct topology *topology = &report->route.topology;
     const struct path_set *set = &report->ways.paths;
-    size_t first = set->path_first[way], end = set->path_first[way + 1];
-    double share = report->ways.shares[way];
     uint32_t node = report->from;
     char name[NODE_NAME_SIZE];
-    if (report->all)
-        text_printf(out, "  %11.6f", share);
-    else
-        text_printf(out, "  %11.0f", share);
-    text_printf(out, "  %4zu  %s", end - first, topology_name(topology, node, name));
+    text_puts(out, topology_name(topology, node, name));
     print_place(out, topology, node);
-    for (size_t hop = first; hop < end; hop++) {
+    for (size_t hop = set->path_first[way]; hop < set->path_first[way + 1]; hop++) {
         text_printf(out, ":%u", graph_channel_port(&topology->graph, set->channels[hop]));
         node = graph_channel_to(&topology->graph, set->channels[hop]);
         text_printf(out, " %s", topology_name(topology, node, name));
         print_place(out, topology, node);
     }
-    text_puts(out, "\n");
 }
 
-static void report_text(struct text *out, const struct path_report *report)
-{
-    const struct topology *topology = &report->route.topology;
-    size_t count = report->ways.paths.path_count;
-    char name[NODE_NAME_SIZE];
-    text_printf(out, "%s, %s", report->name, report->route.router.algorithm->name);
-    text_printf(out, ", from %s", topology_name(topology, report->from, name));
-    text_printf(out, " to %s\n", topology_name(topology, report->to, name));
-    text_printf(out, "mean path %.6g hops\n", report->mean_path);
-    if (count == 1) {
-        text_count(out, report->ways.paths.hop_count, "hop", "hops");
-        text_puts(out, report->all ? ", the only way\n" : "\n");
-        print_hops(out, report);
-        return;
-    }
-    text_count(out, count, "way", "ways");
-    if (!report->all)
-        text_printf(out, " of %llu packets", (unsigned long long)report->count);
-    text_printf(out, "\n\n  %11s  hops  node:port ...\n", report->all ? "probability" : "packets");
-    for (size_t i = 0; i < count; i++)
-        print_way(out, report, report->ways.order[i]);
-}
+static const char path_page[] =
+    "{topology}, {algorithm}, from {from} to {to}\n"
+    "mean path {mean_path%.6g} hops\n"
+    "{?only}{only_hops|hop|hops}{?all}, the only way{/}\n{only}{:}"
+    "{ways|way|ways}{?all}{:} of {count} packets{/}\n\n"
+    "  {?all}probability{:}    packets{/}  hops  node:port ...\n"
+    "{#paths}  {?all}{probability%11.6f}{:}{packets%11u}{/}  {hops%4u}  {words}\n{/}{/}";
 
-static void node_json(struct json *json, const struct topology *topology, uint32_t node)
+static void node_put(struct result *result, const struct topology *topology, uint32_t node)
 {
     char name[NODE_NAME_SIZE];
-    json_string(json, topology_name(topology, node, name));
+    result_string(result, NULL, topology_name(topology, node, name));
 }
 
-static void coordinate_json(struct json *json, const struct topology *topology, uint32_t node)
+static void coordinate_put(struct result *result, const struct topology *topology, uint32_t node)
 {
     uint32_t at[AXIS_MAX];
     topology_coordinate(topology, node, at);
-    json_array(json);
+    result_array(result, NULL);
     for (uint32_t axis = 0; axis < topology->axis_count; axis++)
-        json_uint(json, at[axis]);
-    json_end(json, ']');
+        result_uint(result, NULL, at[axis]);
+    result_end(result);
 }
 
-/* The nodes of a way, each written by `put`. */
 static void
-nodes_json(struct json *json, const char *key, const struct path_report *report, size_t way,
-           void (*put)(struct json *json, const struct topology *topology, uint32_t node))
+nodes_put(struct result *result, const char *key, const struct path_report *report, size_t way,
+          void (*put)(struct result *result, const struct topology *topology, uint32_t node))
 {
     const struct topology *topology = &report->route.topology;
     const struct path_set *set = &report->ways.paths;
-    json_key(json, key);
-    json_array(json);
-    put(json, topology, report->from);
+    result_array(result, key);
+    put(result, topology, report->from);
     for (size_t hop = set->path_first[way]; hop < set->path_first[way + 1]; hop++)
-        put(json, topology, graph_channel_to(&topology->graph, set->channels[hop]));
-    json_end(json, ']');
+        put(result, topology, graph_channel_to(&topology->graph, set->channels[hop]));
+    result_end(result);
 }
 
-static void way_json(struct json *json, const struct path_report *report, size_t way)
+static void way_put(struct result *result, const struct path_report *report, size_t way)
 {
     const struct topology *topology = &report->route.topology;
     const struct path_set *set = &report->ways.paths;
     size_t first = set->path_first[way], end = set->path_first[way + 1];
-    json_object(json);
-    json_put_uint(json, "hops", end - first);
-    if (report->all) {
-        json_put_number(json, "probability", report->ways.shares[way]);
-        json_put_null(json, "packets");
-    } else {
-        json_put_null(json, "probability");
-        json_put_uint(json, "packets", (uint64_t)report->ways.shares[way]);
-    }
-    nodes_json(json, "nodes", report, way, node_json);
+    double share = report->ways.shares[way];
+    result_object(result, NULL);
+    result_uint(result, "hops", end - first);
+    result_number(result, "probability", report->all ? share : (double)NAN);
+    result_uint_if(result, "packets", !report->all, (uint64_t)share);
+    nodes_put(result, "nodes", report, way, node_put);
     if (topology->axis_count)
-        nodes_json(json, "coordinates", report, way, coordinate_json);
-    json_key(json, "ports");
-    json_array(json);
+        nodes_put(result, "coordinates", report, way, coordinate_put);
+    result_array(result, "ports");
     for (size_t hop = first; hop < end; hop++)
-        json_uint(json, graph_channel_port(&topology->graph, set->channels[hop]));
-    json_end(json, ']');
-    json_key(json, "channels");
-    json_array(json);
+        result_uint(result, NULL, graph_channel_port(&topology->graph, set->channels[hop]));
+    result_end(result);
+    result_array(result, "channels");
     for (size_t hop = first; hop < end; hop++)
-        json_uint(json, set->channels[hop]);
-    json_end(json, ']');
-    json_end(json, '}');
+        result_uint(result, NULL, set->channels[hop]);
+    result_end(result);
+    print_way(result_words(result_hide(result), "words"), report, way);
+    result_end(result);
 }
 
-static void report_json(struct text *out, const struct path_report *report)
+static void report_put(struct result *result, const struct path_report *report)
 {
     const struct topology *topology = &report->route.topology;
-    struct json json = json_make(out, true);
+    size_t count = report->ways.paths.path_count;
     char name[NODE_NAME_SIZE];
-    json_object(&json);
-    json_put_string(&json, "topology", report->name);
-    json_put_string(&json, "algorithm", report->route.router.algorithm->name);
-    json_put_string(&json, "from", topology_name(topology, report->from, name));
-    json_put_string(&json, "to", topology_name(topology, report->to, name));
-    json_put_uint(&json, "seed", report->route.seed);
-    json_put_bool(&json, "all", report->all);
-    if (report->all)
-        json_put_null(&json, "count");
-    else
-        json_put_uint(&json, "count", report->count);
-    json_put_number(&json, "mean_path", report->mean_path);
-    json_key(&json, "paths");
-    json_array(&json);
-    for (size_t i = 0; i < report->ways.paths.path_count; i++)
-        way_json(&json, report, report->ways.order[i]);
-    json_end(&json, ']');
-    json_end(&json, '}');
+    result_string(result, "topology", report->name);
+    result_string(result, "algorithm", report->route.router.algorithm->name);
+    result_string(result, "from", topology_name(topology, report->from, name));
+    result_string(result, "to", topology_name(topology, report->to, name));
+    result_uint(result, "seed", report->route.seed);
+    result_bool(result, "all", report->all);
+    result_uint_if(result, "count", !report->all, report->count);
+    result_number(result, "mean_path", report->mean_path);
+    result_array(result, "paths");
+    for (size_t i = 0; i < count; i++)
+        way_put(result, report, report->ways.order[i]);
+    result_end(result);
+    result_uint(result_hide(result), "ways", count);
+    if (count == 1) {
+        result_uint(result_hide(result), "only_hops", report->ways.paths.hop_count);
+        print_hops(result_words(result_hide(result), "only"), report);
+    }
 }
 
 static enum err report_make(struct path_report *report, const struct call *call, struct why *why)
@@ -260,10 +229,8 @@ static enum err path_run(struct call *call, struct why *why)
     if (err)
         return err;
     err = report_make(&report, call, why);
-    if (!err && call->json)
-        report_json(&call->out, &report);
-    else if (!err)
-        report_text(&call->out, &report);
+    if (!err)
+        report_put(call_result(call, path_page), &report);
     ways_fini(&report.ways);
     route_call_close(&report.route);
     return err;

@@ -258,10 +258,8 @@ static enum err tables_deliver(struct tables_call *tables, struct text *text, st
         err = file_write(path, text, why);
     if (err)
         return err;
-    if (call->json) {
-        rules_report_json(&call->out, &tables->report);
-    } else if (path) {
-        rules_report_text(&call->out, &tables->report);
+    if (call->json || path) {
+        rules_report(call, &tables->report);
     } else {
         text_fini(&call->out);
         call->out = *text;
@@ -441,10 +439,7 @@ static enum err tables_check(struct tables_call *tables, const char *path, struc
     if (err)
         return err;
     call->health = report->replay.fault_count ? ERR_INPUT : OK;
-    if (call->json)
-        rules_report_json(&call->out, report);
-    else
-        rules_report_text(&call->out, report);
+    rules_report(call, report);
     return OK;
 }
 

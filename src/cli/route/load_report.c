@@ -9,7 +9,6 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "base/json.h"
 #include "cli/core/progress.h"
 #include "cli/show/bracket_text.h"
 #include "topology/cabling/port_label.h"
@@ -79,235 +78,169 @@ static struct loaded *channels_sorted(const struct load_report *report)
     return sorted;
 }
 
-static void channel_json(struct json *json, const struct load_report *report, uint32_t channel,
-                         double load)
+/* ---- the result ---- */
+
+#define CHANNELS_PAGE(key) "{?" key "}{#" key "}{load%11.6g}  {words}\n{/}{/}"
+
+/* What is behind a label that is in the line before. */
+#define BELOW "                        "
+
+static const char load_page[] =
+    "{topology}, {algorithm}, {?worst}{:}traffic {/}{traffic}\n"
+    "  busiest channel       load {max_channel_load%.6g}{?worst}, at {channel.words}{/}\n"
+    "  throughput            {throughput%.6g} "
+    "{?from_file}times this traffic fits{:}of a link's rate from every node{/}\n"
+    "{?capacity}  capacity              {capacity_text}, under uniform traffic and the best "
+    "routing\n"
+    "  normalised            {normalised_text} of the capacity\n"
+    "{:}  capacity              not searched for in a network of this size (--gap SHARE does)\n{/}"
+    "  mean path             {mean_path%.6g} hops\n"
+    "{?worst}  worst permutation     {moving} of {hosts} nodes send to another\n"
+    "{#permutation}{?shown}" BELOW "{from} to {to}\n{/}{/}"
+    "{?moving_more}" BELOW "and {moving_more} more (--permutation lists all)\n{/}{/}"
+    "\n       load             channels     share\n"
+    "{#histogram}{load%11s} {channels%20u}  {percent%6.2f} %\n{/}"
+    "\n       load  channel\n" CHANNELS_PAGE("busiest")
+        CHANNELS_PAGE("channels") "{?more}             {more} more{?alike}, {alike} of them as "
+                                  "busy as the first{/} "
+                                  "(--channels lists all)\n{/}";
+
+static void channel_put(struct result *result, const char *key, const struct load_report *report,
+                        uint32_t channel, double load)
 {
     const struct topology *topology = report->router->topology;
     const struct graph *graph = &topology->graph;
-    char name[NODE_NAME_SIZE];
-    json_object(json);
-    json_put_uint(json, "channel", channel);
-    json_put_string(json, "from",
-                    topology_name(topology, graph_channel_from(graph, channel), name));
-    json_put_uint(json, "port", graph_channel_port(graph, channel));
-    json_put_string(json, "to", topology_name(topology, graph_channel_to(graph, channel), name));
-    json_put_number(json, "load", load);
-    json_end(json, '}');
+    char from[NODE_NAME_SIZE], to[NODE_NAME_SIZE], label[PORT_LABEL_SIZE];
+    uint32_t port = graph_channel_port(graph, channel);
+    const char *from_name = topology_name(topology, graph_channel_from(graph, channel), from);
+    const char *to_name = topology_name(topology, graph_channel_to(graph, channel), to);
+    result_object(result, key);
+    result_uint(result, "channel", channel);
+    result_string(result, "from", from_name);
+    result_uint(result, "port", port);
+    result_string(result, "to", to_name);
+    result_number(result, "load", load);
+    text_printf(result_words(result_hide(result), "words"), "%s port %s to %s", from_name,
+                port_label(topology, port, label), to_name);
+    result_end(result);
 }
 
-static void channel_text(struct text *out, const struct load_report *report, uint32_t channel)
-{
-    const struct topology *topology = report->router->topology;
-    const struct graph *graph = &topology->graph;
-    char name[NODE_NAME_SIZE], label[PORT_LABEL_SIZE];
-    text_puts(out, topology_name(topology, graph_channel_from(graph, channel), name));
-    text_printf(out, " port %s to ",
-                port_label(topology, graph_channel_port(graph, channel), label));
-    text_puts(out, topology_name(topology, graph_channel_to(graph, channel), name));
-}
-
-/* --- JSON --- */
-
-static void capacity_json(struct json *json, const struct load_report *report)
+static void capacity_put(struct result *result, const struct load_report *report)
 {
     double throughput = 1 / busiest(report);
     const struct capacity *capacity = &report->capacity;
     bool has = report->has_capacity;
-    json_put_number(json, "capacity", has ? capacity_middle(capacity) : NAN);
-    json_put_number(json, "capacity_lower", has ? capacity->lower : NAN);
-    json_put_number(json, "capacity_upper", has ? capacity->upper : NAN);
-    json_put_number(json, "normalised", has ? throughput / capacity_middle(capacity) : NAN);
-    json_put_number(json, "normalised_lower", has ? throughput / capacity->upper : NAN);
-    json_put_number(json, "normalised_upper", has ? throughput / capacity->lower : NAN);
+    result_number(result, "capacity", has ? capacity_middle(capacity) : NAN);
+    result_number(result, "capacity_lower", has ? capacity->lower : NAN);
+    result_number(result, "capacity_upper", has ? capacity->upper : NAN);
+    result_number(result, "normalised", has ? throughput / capacity_middle(capacity) : NAN);
+    result_number(result, "normalised_lower", has ? throughput / capacity->upper : NAN);
+    result_number(result, "normalised_upper", has ? throughput / capacity->lower : NAN);
+    if (!has)
+        return;
+    bracket_text(result_words(result_hide(result), "capacity_text"), capacity->lower,
+                 capacity->upper, 6);
+    bracket_text(result_words(result_hide(result), "normalised_text"), throughput / capacity->upper,
+                 throughput / capacity->lower, 6);
 }
 
-static void permutation_json(struct json *json, const struct load_report *report)
+static void permutation_put(struct result *result, const struct load_report *report)
 {
     const struct topology *topology = report->router->topology;
+    uint32_t moving = 0, most = report->permutation ? UINT32_MAX : PERMUTATION_ROWS;
     char name[NODE_NAME_SIZE];
-    json_key(json, "permutation");
-    json_array(json);
+    result_array(result, "permutation");
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
+        uint32_t to = report->worst.to[v];
         if (!topology->sites[v].servers)
             continue;
-        json_object(json);
-        json_put_string(json, "from", topology_name(topology, v, name));
-        json_put_string(json, "to", topology_name(topology, report->worst.to[v], name));
-        json_end(json, '}');
+        result_object(result, NULL);
+        result_string(result, "from", topology_name(topology, v, name));
+        result_string(result, "to", topology_name(topology, to, name));
+        result_bool(result_hide(result), "shown", to != v && moving < most);
+        result_end(result);
+        moving += to != v;
     }
-    json_end(json, ']');
+    result_end(result);
+    result_uint(result_hide(result), "moving", moving);
+    result_uint(result_hide(result), "moving_more", moving > most ? moving - most : 0);
+    result_uint(result_hide(result), "hosts", topology_host_count(topology));
 }
 
-static enum err print_json(struct text *out, const struct load_report *report, struct why *why)
+static void histogram_row(struct result *result, const char *load, size_t channels, size_t all)
 {
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_put_string(&json, "topology", report->name);
-    json_put_string(&json, "algorithm", report->router->algorithm->name);
-    json_put_string(&json, "traffic", report->traffic);
-    json_put_number(&json, "max_channel_load", busiest(report));
-    if (report->is_worst)
-        json_put_number(&json, "max_channel_load_upper", report->worst.bound);
-    json_put_number(&json, "throughput", 1 / busiest(report));
-    capacity_json(&json, report);
-    json_put_number(&json, "mean_path", report->load.mean_path);
-    if (report->is_worst) {
-        json_put_uint(&json, "channel_classes", report->worst.class_count);
-        json_key(&json, "channel");
-        channel_json(&json, report, report->worst.channel, report->worst.load);
-        permutation_json(&json, report);
-    }
-    size_t count = graph_channel_count(&report->router->topology->graph);
-    if (!report->channels)
-        count = count < BUSIEST_ROWS ? count : BUSIEST_ROWS;
-    struct loaded *sorted = channels_sorted(report);
-    if (!sorted)
-        return why_memory(why);
-    json_key(&json, report->channels ? "channels" : "busiest");
-    json_array(&json);
-    for (size_t i = 0; i < count; i++)
-        channel_json(&json, report, sorted[i].channel, sorted[i].load);
-    json_end(&json, ']');
-    json_end(&json, '}');
-    free(sorted);
-    return OK;
+    result_object(result, NULL);
+    result_string(result, "load", load);
+    result_uint(result, "channels", channels);
+    result_number(result, "percent", 100.0 * (double)channels / (double)all);
+    result_end(result);
 }
 
-/* --- text --- */
-
-static void line(struct text *out, const char *label)
+/* A row per load; where there are too many, a row per range. */
+static void histogram_put(struct result *result, const struct loaded *sorted, size_t count)
 {
-    text_printf(out, "  %-22s", label);
-}
-
-static void capacity_text(struct text *out, const struct load_report *report)
-{
-    const struct capacity *capacity = &report->capacity;
-    double throughput = 1 / busiest(report);
-    if (!report->has_capacity) {
-        line(out, "capacity");
-        text_puts(out, "not searched for in a network of this size (--gap SHARE does)\n");
-        return;
-    }
-    line(out, "capacity");
-    bracket_text(out, capacity->lower, capacity->upper, 6);
-    text_puts(out, ", under uniform traffic and the best routing\n");
-    line(out, "normalised");
-    bracket_text(out, throughput / capacity->upper, throughput / capacity->lower, 6);
-    text_puts(out, " of the capacity\n");
-}
-
-static void histogram_row(struct text *out, const char *load, size_t channels, size_t all)
-{
-    text_printf(out, "%11s %20zu  %6.2f %%\n", load, channels,
-                100.0 * (double)channels / (double)all);
-}
-
-/* Where few loads occur, a row each; else ranges of equal width. */
-static void histogram_text(struct text *out, const struct loaded *sorted, size_t count)
-{
-    size_t first[HISTOGRAM_ROWS + 2] = {0}, distinct = 0;
+    size_t first[HISTOGRAM_ROWS + 2] = {0}, distinct = 0, at = 0;
     char label[64];
     for (size_t i = 0; i < count && distinct <= HISTOGRAM_ROWS; i++)
         if (i == 0 || sorted[i - 1].rank != sorted[i].rank)
             first[distinct++] = i;
-    text_printf(out, "\n%11s %20s  %8s\n", "load", "channels", "share");
-    if (distinct <= HISTOGRAM_ROWS) {
+    bool ranges = distinct > HISTOGRAM_ROWS;
+    if (!ranges)
         first[distinct] = count;
-        for (size_t row = 0; row < distinct; row++) {
-            snprintf(label, sizeof label, "%.6g", sorted[first[row]].load);
-            histogram_row(out, label, first[row + 1] - first[row], count);
-        }
-        return;
+    result_array(result_hide(result), "histogram");
+    for (size_t row = 0; !ranges && row < distinct; row++) {
+        snprintf(label, sizeof label, "%.6g", sorted[first[row]].load);
+        histogram_row(result, label, first[row + 1] - first[row], count);
     }
-    size_t at = 0;
-    for (int row = HISTOGRAM_ROWS - 1; row >= 0; row--) {
-        double low = sorted[0].load * row / HISTOGRAM_ROWS;
+    for (int row = HISTOGRAM_ROWS - 1; ranges && row >= 0; row--) {
         size_t begin = at;
         while (at < count && sorted[at].rank >= (uint64_t)row * RANK_MAX / HISTOGRAM_ROWS)
             at++;
-        snprintf(label, sizeof label, ">= %.4g", low);
-        histogram_row(out, label, at - begin, count);
+        snprintf(label, sizeof label, ">= %.4g", sorted[0].load * row / HISTOGRAM_ROWS);
+        histogram_row(result, label, at - begin, count);
     }
+    result_end(result);
 }
 
-static void channels_text(struct text *out, const struct load_report *report,
-                          const struct loaded *sorted, size_t count)
+static void channels_put(struct result *result, const struct load_report *report,
+                         const struct loaded *sorted, size_t count)
 {
     size_t shown = report->channels || count < BUSIEST_ROWS ? count : BUSIEST_ROWS, alike = 0;
-    text_printf(out, "\n%11s  channel\n", "load");
-    for (size_t i = 0; i < shown; i++) {
-        text_printf(out, "%11.6g  ", sorted[i].load);
-        channel_text(out, report, sorted[i].channel);
-        text_puts(out, "\n");
-    }
+    result_array(result, report->channels ? "channels" : "busiest");
+    for (size_t i = 0; i < shown; i++)
+        channel_put(result, NULL, report, sorted[i].channel, sorted[i].load);
+    result_end(result);
     for (size_t i = shown; i < count; i++)
         alike += sorted[i].rank == sorted[0].rank;
-    if (shown == count)
-        return;
-    text_printf(out, "%11s  %zu more", "", count - shown);
-    if (alike)
-        text_printf(out, ", %zu of them as busy as the first", alike);
-    text_puts(out, " (--channels lists all)\n");
-}
-
-static void permutation_text(struct text *out, const struct load_report *report)
-{
-    const struct topology *topology = report->router->topology;
-    uint32_t moving = 0, shown = 0;
-    char name[NODE_NAME_SIZE];
-    for (uint32_t v = 0; v < topology->graph.node_count; v++)
-        moving += report->worst.to[v] != v;
-    line(out, "worst permutation");
-    text_printf(out, "%u of %u nodes send to another\n", moving, topology_host_count(topology));
-    for (uint32_t v = 0; v < topology->graph.node_count; v++) {
-        if (report->worst.to[v] == v)
-            continue;
-        if (shown++ == PERMUTATION_ROWS && !report->permutation)
-            break;
-        line(out, "");
-        text_printf(out, "%s to ", topology_name(topology, v, name));
-        text_printf(out, "%s\n", topology_name(topology, report->worst.to[v], name));
-    }
-    if (!report->permutation && moving > PERMUTATION_ROWS) {
-        line(out, "");
-        text_printf(out, "and %u more (--permutation lists all)\n", moving - PERMUTATION_ROWS);
-    }
-}
-
-static enum err print_text(struct text *out, const struct load_report *report, struct why *why)
-{
-    size_t count = graph_channel_count(&report->router->topology->graph);
-    double throughput = 1 / busiest(report);
-    struct loaded *sorted = channels_sorted(report);
-    if (!sorted)
-        return why_memory(why);
-    text_printf(out, "%s, %s, ", report->name, report->router->algorithm->name);
-    text_printf(out, report->is_worst ? "%s\n" : "traffic %s\n", report->traffic);
-    line(out, "busiest channel");
-    text_printf(out, "load %.6g", busiest(report));
-    if (report->is_worst) {
-        text_puts(out, ", at ");
-        channel_text(out, report, report->worst.channel);
-    }
-    text_puts(out, "\n");
-    line(out, "throughput");
-    if (report->from_file)
-        text_printf(out, "%.6g times this traffic fits\n", throughput);
-    else
-        text_printf(out, "%.6g of a link's rate from every node\n", throughput);
-    capacity_text(out, report);
-    line(out, "mean path");
-    text_printf(out, "%.6g hops\n", report->load.mean_path);
-    if (report->is_worst)
-        permutation_text(out, report);
-    histogram_text(out, sorted, count);
-    channels_text(out, report, sorted, count);
-    free(sorted);
-    return OK;
+    result_uint(result_hide(result), "more", count - shown);
+    result_uint(result_hide(result), "alike", alike);
 }
 
 enum err load_report_print(struct call *call, const struct load_report *report, struct why *why)
 {
-    return call->json ? print_json(&call->out, report, why) : print_text(&call->out, report, why);
+    size_t count = graph_channel_count(&report->router->topology->graph);
+    struct loaded *sorted = channels_sorted(report);
+    if (!sorted)
+        return why_memory(why);
+    struct result *result = call_result(call, load_page);
+    result_string(result, "topology", report->name);
+    result_string(result, "algorithm", report->router->algorithm->name);
+    result_string(result, "traffic", report->traffic);
+    result_bool(result_hide(result), "from_file", report->from_file);
+    result_bool(result_hide(result), "worst", report->is_worst);
+    result_number(result, "max_channel_load", busiest(report));
+    if (report->is_worst)
+        result_number(result, "max_channel_load_upper", report->worst.bound);
+    result_number(result, "throughput", 1 / busiest(report));
+    capacity_put(result, report);
+    result_number(result, "mean_path", report->load.mean_path);
+    if (report->is_worst) {
+        result_uint(result, "channel_classes", report->worst.class_count);
+        channel_put(result, "channel", report, report->worst.channel, report->worst.load);
+        permutation_put(result, report);
+    }
+    histogram_put(result, sorted, count);
+    channels_put(result, report, sorted, count);
+    free(sorted);
+    return OK;
 }

@@ -3,10 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
-
-typedef unsigned long long count;
-
 const char *rules_report_algorithm(const struct rules_report *report)
 {
     return report->order.rule == K_SHORTEST_EQUAL ? "ecmp" : "k-shortest";
@@ -34,121 +30,93 @@ static double path_mean(const struct rules_report *report)
     return paths > 0 ? (double)report->replay.hops / paths : (double)NAN;
 }
 
-static void verdict_text(struct text *out, const struct rules_report *report)
+static const char rules_page[] =
+    "{topology}: {switches|switch|switches}, {servers|server|servers}; {algorithm}, {ways} ways, "
+    "seed {seed}\n"
+    "  form       {form}\n"
+    "  rules      {rules_total%10u}"
+    "{?rules_total}   mean {rules_mean%.1f}, most {rules_max} at switch {rules_max_text}{/}\n"
+    "  by label   {rules_by_label%10u}\n"
+    "  ways       {way_entries%10u}\n"
+    "{?labels}  labels     {labels%10u}   at most for one "
+    "{?swapped}switch{:}destination{/}\n{/}"
+    "  pairs      {checked.pairs%10u}   of switches with servers, reached {checked.reached}"
+    "{?checked.pairs_apart}; no cables join {checked.pairs_apart} more{/}\n"
+    "  paths      {checked.paths%10u}"
+    "{?checked.paths}   mean {mean_path%.3f} hops, longest {longest_path}{/}\n"
+    "  checked    {?checked.ok}every pair is reached on every path, without loops; no rule is "
+    "unused "
+    "or ambiguous\n"
+    "{:}NO: {#faults|, }{count} {fault}{/}\n\n{#checked.findings}{.}\n{/}"
+    "{?faults_more}and {faults_more} more\n{/}{/}"
+    "{?written}  written    {written}\n{/}";
+
+/* For the page: the faults that were found, with spaces in their names. */
+static void faults_put(struct result *result, const struct replay *replay)
 {
-    const struct replay *replay = &report->replay;
-    if (!replay->fault_count) {
-        text_puts(out, "every pair is reached on every path, without loops; "
-                       "no rule is unused or ambiguous\n");
-        return;
-    }
-    text_puts(out, "NO: ");
-    bool begun = false;
+    result_array(result_hide(result), "faults");
     for (int i = 0; i < REPLAY_FAULT_COUNT; i++) {
         if (!replay->faults[i])
             continue;
-        text_printf(out, "%s%llu ", begun ? ", " : "", (count)replay->faults[i]);
+        result_object(result, NULL);
+        result_uint(result, "count", replay->faults[i]);
+        struct text *fault = result_words(result, "fault");
         for (const char *letter = replay_fault_words[i]; *letter; letter++)
-            text_add(out, *letter == '_' ? " " : letter, 1);
-        begun = true;
+            text_add(fault, *letter == '_' ? " " : letter, 1);
+        result_end(result);
     }
-    text_printf(out, "\n\n%s", replay->found.data);
-    if (replay->fault_count > REPLAY_FOUND_MAX)
-        text_printf(out, "and %llu more\n", (count)(replay->fault_count - REPLAY_FOUND_MAX));
+    result_end(result);
+    result_uint(result_hide(result), "faults_more",
+                replay->fault_count > REPLAY_FOUND_MAX ? replay->fault_count - REPLAY_FOUND_MAX
+                                                       : 0);
 }
 
-void rules_report_text(struct text *out, const struct rules_report *report)
+static void replay_put(struct result *result, const struct replay *replay)
 {
-    const struct replay *replay = &report->replay;
-    const struct rule_counts *counts = &report->counts;
-    char name[NODE_NAME_SIZE];
-    text_printf(out, "%s: ", report->name);
-    text_count(out, report->topology->graph.node_count, "switch", "switches");
-    text_puts(out, ", ");
-    text_count(out, report->topology->server_count, "server", "servers");
-    text_printf(out, "; %s, %u ways, seed %llu\n", rules_report_algorithm(report),
-                report->order.ways, (count)report->order.seed);
-    text_printf(out, "  form       %s\n", rules_encoding_words[report->encoding]);
-    text_printf(out, "  rules      %10llu", (count)counts->total);
-    if (counts->total) {
-        uint32_t most = busiest(report);
-        text_printf(out, "   mean %.1f, most %llu at switch ", rules_mean(report),
-                    (count)counts->per_switch[most]);
-        rules_write_name(out, topology_name(report->topology, most, name));
-    }
-    text_printf(out, "\n  by label   %10llu\n  ways       %10llu\n", (count)counts->forward,
-                (count)counts->ways);
-    if (report->labels)
-        text_printf(out, "  labels     %10u   at most for one %s\n", report->labels,
-                    report->encoding == RULES_LABELS ? "switch" : "destination");
-    text_printf(out, "  pairs      %10llu   of switches with servers, reached %llu",
-                (count)replay->pairs, (count)replay->reached);
-    if (replay->apart)
-        text_printf(out, "; no cables join %llu more", (count)replay->apart);
-    text_printf(out, "\n  paths      %10llu", (count)replay->paths);
-    if (replay->paths)
-        text_printf(out, "   mean %.3f hops, longest %u", path_mean(report), replay->hops_max);
-    text_puts(out, "\n  checked    ");
-    verdict_text(out, report);
-    if (report->file && !report->read)
-        text_printf(out, "  written    %s\n", report->file);
-}
-
-static void replay_json(struct json *json, const struct replay *replay)
-{
-    json_key(json, "checked");
-    json_object(json);
-    json_put_uint(json, "pairs", replay->pairs);
-    json_put_uint(json, "pairs_apart", replay->apart);
-    json_put_uint(json, "paths", replay->paths);
-    json_put_uint(json, "reached", replay->reached);
+    result_object(result, "checked");
+    result_uint(result, "pairs", replay->pairs);
+    result_uint(result, "pairs_apart", replay->apart);
+    result_uint(result, "paths", replay->paths);
+    result_uint(result, "reached", replay->reached);
     for (int i = 0; i < REPLAY_FAULT_COUNT; i++)
-        json_put_uint(json, replay_fault_words[i], replay->faults[i]);
-    json_put_bool(json, "ok", replay->fault_count == 0);
-    json_key(json, "findings");
-    json_array(json);
-    char *line = replay->found.data;
-    while (line && *line) {
-        char *end = strchr(line, '\n');
-        *end = '\0'; /* the text ends every line */
-        json_string(json, line);
-        *end = '\n';
-        line = end + 1;
+        result_uint(result, replay_fault_words[i], replay->faults[i]);
+    result_bool(result, "ok", replay->fault_count == 0);
+    result_array(result, "findings");
+    for (const char *line = replay->found.data; line && *line;) {
+        size_t size = strcspn(line, "\n");
+        text_add(result_words(result, NULL), line, size);
+        line += size + 1; /* the text ends every line */
     }
-    json_end(json, ']');
-    json_end(json, '}');
+    result_end(result);
+    result_end(result);
 }
 
-void rules_report_json(struct text *out, const struct rules_report *report)
+void rules_report(struct call *call, const struct rules_report *report)
 {
-    struct json json = json_make(out, true);
-    char name[NODE_NAME_SIZE];
+    struct result *result = call_result(call, rules_page);
+    char name[NODE_NAME_SIZE] = "";
     uint32_t nodes = report->topology->graph.node_count, most = nodes ? busiest(report) : 0;
-    json_object(&json);
-    json_put_string(&json, "topology", report->name);
-    json_put_string(&json, "algorithm", rules_report_algorithm(report));
-    json_put_uint(&json, "ways", report->order.ways);
-    json_put_uint(&json, "seed", report->order.seed);
-    json_put_string(&json, "form", rules_encoding_words[report->encoding]);
-    json_put_uint(&json, "switches", nodes);
-    json_put_uint(&json, "servers", report->topology->server_count);
-    json_put_uint(&json, "rules_total", report->counts.total);
-    json_put_uint(&json, "rules_max", nodes ? report->counts.per_switch[most] : 0);
-    if (nodes)
-        json_put_string(&json, "rules_max_switch", topology_name(report->topology, most, name));
-    else
-        json_put_null(&json, "rules_max_switch");
-    json_put_number(&json, "rules_mean", rules_mean(report));
-    json_put_uint(&json, "rules_by_label", report->counts.forward);
-    json_put_uint(&json, "way_entries", report->counts.ways);
-    if (report->read)
-        json_put_null(&json, "labels");
-    else
-        json_put_uint(&json, "labels", report->labels);
-    json_put_number(&json, "mean_path", path_mean(report));
-    json_put_uint(&json, "longest_path", report->replay.hops_max);
-    replay_json(&json, &report->replay);
+    const char *busy = nodes ? topology_name(report->topology, most, name) : NULL;
+    result_string(result, "topology", report->name);
+    result_string(result, "algorithm", rules_report_algorithm(report));
+    result_uint(result, "ways", report->order.ways);
+    result_uint(result, "seed", report->order.seed);
+    result_string(result, "form", rules_encoding_words[report->encoding]);
+    result_bool(result_hide(result), "swapped", report->encoding == RULES_LABELS);
+    result_uint(result, "switches", nodes);
+    result_uint(result, "servers", report->topology->server_count);
+    result_uint(result, "rules_total", report->counts.total);
+    result_uint(result, "rules_max", nodes ? report->counts.per_switch[most] : 0);
+    result_string(result, "rules_max_switch", busy);
+    rules_write_name(result_words(result_hide(result), "rules_max_text"), busy ? busy : "");
+    result_number(result, "rules_mean", rules_mean(report));
+    result_uint(result, "rules_by_label", report->counts.forward);
+    result_uint(result, "way_entries", report->counts.ways);
+    result_uint_if(result, "labels", !report->read, report->labels);
+    result_number(result, "mean_path", path_mean(report));
+    result_uint(result, "longest_path", report->replay.hops_max);
+    faults_put(result, &report->replay);
+    replay_put(result, &report->replay);
     if (report->file)
-        json_put_string(&json, report->read ? "read" : "written", report->file);
-    json_end(&json, '}');
+        result_string(result, report->read ? "read" : "written", report->file);
 }

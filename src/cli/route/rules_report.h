@@ -1,7 +1,7 @@
 #pragma once
 /* rules_report: what `weft route rules` says of the tables it made or read. */
 
-#include "base/text.h"
+#include "cli/core/call.h"
 #include "routing/rules/rule_replay.h"
 #include "routing/rules/rule_tables.h"
 #include "routing/rules/rules.h"
@@ -22,5 +22,4 @@ struct rules_report {
 /* "k-shortest", "ecmp" */
 const char *rules_report_algorithm(const struct rules_report *report);
 
-void rules_report_text(struct text *out, const struct rules_report *report);
-void rules_report_json(struct text *out, const struct rules_report *report);
+void rules_report(struct call *call, const struct rules_report *report);
