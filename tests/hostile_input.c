@@ -11,46 +11,9 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "ripc/core/remote.h"
+#include "hostile_pair.h"
 #include "ripc/message/arrival.h"
 #include "ripc/message/message.h"
-#include "ripc/scene/scene.h"
-#include "transport/shm/shm_impl.h"
-
-struct pair {
-    struct ripc *here, *there;
-    struct ripc_service *client, *server; /* client (41) in here, server (42) in there */
-};
-
-/* Connected; whoever is manual does only what its own calls do. */
-static struct pair pair_open(uint32_t here_flags, uint32_t there_flags)
-{
-    struct ripc_config here = {.flags = here_flags}, there = {.flags = there_flags};
-    struct pair pair = {.here = scene_open(&here), .there = scene_open(&there)};
-    struct ripc_message message;
-    pair.client = scene_bind(pair.here, 41);
-    pair.server = scene_bind(pair.there, 42);
-    int64_t deadline = scene_deadline();
-    int result;
-    do { /* each does a little, as two processes would */
-        result = ripc_send(pair.client, 42, "hello", 5, RIPC_NOW);
-        ripc_progress(pair.there);
-        assert_true(ripc_now() < deadline);
-    } while (result == -EAGAIN);
-    assert_int_equal(result, 0);
-    while (ripc_receive(pair.server, &message, 1, RIPC_NOW) != 1) {
-        ripc_progress(pair.here);
-        assert_true(ripc_now() < deadline);
-    }
-    ripc_release(&message);
-    return pair;
-}
-
-static void pair_close(struct pair *pair)
-{
-    scene_close(pair->here);
-    scene_close(pair->there);
-}
 
 static int64_t send_long(struct pair *pair, const struct iovec *items, uint16_t count)
 {
@@ -280,15 +243,6 @@ static void memory_that_may_not_be_read_is_copied_by_its_owner(void **state)
     in_a_child(false, copy_on_request);
 }
 
-static struct ring_sender *ring_of(struct pair *pair)
-{
-    const struct remote *remote = id_map_get(&pair->client->remotes, 42);
-    return &((struct shm_outlet *)remote->outlet)->ring;
-}
-
-#define SLOT_SIZE 128
-#define SLOT_BODY 32
-
 /* A frame with one item that waits for the sender's copy becomes nonsense, and
  * one with many items follows: the two have nothing to do with each other. */
 static void change_after_the_check(void)
@@ -301,9 +255,8 @@ static void change_after_the_check(void)
     insist(send_long(&pair, &(struct iovec){data, sizeof data}, 1) > 0);
     insist(ripc_receive(pair.server, &message, 1, RIPC_NOW) == -EAGAIN); /* its item is asked for */
 
-    struct ring_sender *ring = ring_of(&pair);
-    uint8_t *slot = (uint8_t *)ring->slots + ((ring->tail - 1) & ring->slot_mask) * SLOT_SIZE;
-    memset(slot + SLOT_BODY, 0xff, RING_INLINE_MAX);
+    struct ring_sender *ring = ring_to(pair.client, 42);
+    memset(ring_last_body(ring), 0xff, RING_INLINE_MAX);
     struct message_head head = {.kind = FRAME_MESSAGE, .long_count = 64, .token = 99};
     struct message_table table;
     uint8_t bytes[MESSAGE_TABLE_MAX];

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ripc/memory/reach.h"
 #include "ripc/scene/scene.h"
 
 static void a_grant_serves_its_peer_until_it_is_revoked(void **state)
@@ -87,5 +88,51 @@ static void revoking_does_not_wait_for_the_dead(void **state)
     scene_close(here);
 }
 
+/* A service moves from process to process, and each keeps what it was shown of the memory. */
+static void the_seventeenth_holder_is_refused(void **state)
+{
+    enum { HOLDERS = 16 };
+    struct ripc *here = scene_open(NULL), *there[HOLDERS + 1];
+    struct ripc_service *owner = scene_bind(here, 1);
+    uint8_t *data = ripc_alloc(here, 64), byte;
+    struct ripc_grant grant;
+    assert_int_equal(ripc_grant(owner, 2, data, 64, RIPC_READ, &grant), 0);
+    for (unsigned i = 0; i <= HOLDERS; i++) {
+        there[i] = scene_open(NULL);
+        struct ripc_service *holder = scene_bind(there[i], 2);
+        assert_int_equal(ripc_read(holder, &grant, 0, &byte, 1, scene_deadline()),
+                         i < HOLDERS ? 0 : -EBUSY);
+        assert_int_equal(ripc_unbind(holder), 0);
+    }
+    scene_close(there[0]); /* makes room for another */
+    there[0] = scene_open(NULL);
+    struct ripc_service *next = scene_bind(there[0], 2);
+    int64_t deadline = scene_deadline();
+    int result;
+    while ((result = ripc_read(next, &grant, 0, &byte, 1, scene_deadline())) == -EBUSY)
+        assert_true(ripc_now() < deadline); /* the owner may hear of the death later */
+    assert_int_equal(result, 0);
+    for (unsigned i = 0; i <= HOLDERS; i++)
+        scene_close(there[i]);
+    scene_close(here);
+}
+
+static void a_grant_is_voided_by_its_own_service(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *owner = scene_bind(here, 1), *beside = scene_bind(here, 3);
+    struct ripc_service *peer = scene_bind(there, 2);
+    uint8_t *data = ripc_alloc(here, 64), byte;
+    struct ripc_grant grant;
+    assert_int_equal(ripc_grant(owner, 2, data, 64, RIPC_READ, &grant), 0);
+    reach_void(beside, &grant);
+    assert_int_equal(ripc_read(peer, &grant, 0, &byte, 1, scene_deadline()), 0);
+    reach_void(owner, &grant);
+    assert_int_equal(ripc_read(peer, &grant, 0, &byte, 1, scene_deadline()), -EACCES);
+    scene_close(there);
+    scene_close(here);
+}
+
 TEST_MAIN(SCENE(a_grant_serves_its_peer_until_it_is_revoked),
-          SCENE(a_grant_is_for_one_peer_and_one_right), SCENE(revoking_does_not_wait_for_the_dead))
+          SCENE(a_grant_is_for_one_peer_and_one_right), SCENE(revoking_does_not_wait_for_the_dead),
+          SCENE(the_seventeenth_holder_is_refused), SCENE(a_grant_is_voided_by_its_own_service))

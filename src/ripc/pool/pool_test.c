@@ -302,6 +302,30 @@ static void memory_unmapped_without_a_word_gives_way(void **state)
     world_close(&world);
 }
 
+/* ... unless a send, a window or a grant still uses it: then the pool does without that address. */
+static void unmapped_memory_in_use_does_not_give_way(void **state)
+{
+    struct world world;
+    world_open(&world);
+    void *large = pool_alloc(world.pool, 400 * MIB);
+    void *where = world.last_own;
+    assert_int_equal(pool_free(world.pool, large), 0);
+    void *base =
+        mmap(where, 400 * MIB, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_int_equal(pool_register(world.pool, base, 400 * MIB), 0);
+    struct extent *used = pool_use(world.pool, base, 400 * MIB);
+    assert_non_null(used);
+    munmap(base, 400 * MIB);
+    uint8_t *again = pool_alloc(world.pool, 400 * MIB);
+    if (base == where) /* the kernel gives the freed address to the next mapping of that size */
+        assert_null(again);
+    assert_ptr_equal(used->base, base);
+    assert_int_equal(used->users, 1);
+    pool_unuse(world.pool, base);
+    assert_int_equal(pool_unregister(world.pool, base), 0);
+    world_close(&world);
+}
+
 static void a_refused_extent_leaves_nothing(void **state)
 {
     struct world world;
@@ -527,6 +551,7 @@ TEST_MAIN(TEST(a_small_process_has_one_small_slab), TEST(buffers_are_aligned_and
           TEST(freed_memory_is_lent_again), TEST(what_is_kept_is_bounded),
           TEST(resizing_keeps_data_and_moves_only_when_it_must),
           TEST(foreign_memory_is_checked_without_a_fault), TEST(huge_memory_is_registered),
-          TEST(memory_unmapped_without_a_word_gives_way), TEST(a_refused_extent_leaves_nothing),
+          TEST(memory_unmapped_without_a_word_gives_way),
+          TEST(unmapped_memory_in_use_does_not_give_way), TEST(a_refused_extent_leaves_nothing),
           TEST(without_descriptors_what_waits_is_let_go), TEST(random_calls_agree_with_a_model),
           TEST(an_adopted_file_is_found_and_never_lent))

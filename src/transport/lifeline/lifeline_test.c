@@ -502,7 +502,7 @@ static void nonsense_is_cut_and_counted(void **state)
         struct hub *hub = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
         uint8_t bytes[LIFELINE_FRAME_MAX + 64] = {0};
         int garbage = 0;
-        for (int kind = 0; kind < 8; kind++) {
+        for (int kind = 0; kind < (tcp ? 9 : 10); kind++) {
             size_t size = raw_hello(bytes, hub, LIFELINE_VERSION, 0);
             struct control_head head = {.kind = HELLO_PROOF, .size = HELLO_DIGEST};
             if (kind == 0)
@@ -526,6 +526,13 @@ static void nonsense_is_cut_and_counted(void **state)
                 bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 2] = (LIFELINE_CARD_MAX + 1) >> 8;
                 bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 1] = (LIFELINE_CARD_MAX + 1) & 0xff;
                 size = CONTROL_HEAD_SIZE + HELLO_SIZE_MAX + 1;
+            } else if (kind == 8) { /* it connects, and says that it listens */
+                struct hello hello = {.role = HELLO_LISTENS, .place = hub->place};
+                greeting_write(&hello, bytes + CONTROL_HEAD_SIZE);
+            } else if (kind == 9) { /* through this host's socket, of another host */
+                struct hello hello = {.role = HELLO_CONNECTS, .place = hub->place};
+                hello.place.host[0] ^= 1;
+                greeting_write(&hello, bytes + CONTROL_HEAD_SIZE);
             }
             int fd = raw_connect(hub, tcp);
             assert_int_equal(send(fd, bytes, size, MSG_NOSIGNAL), size);

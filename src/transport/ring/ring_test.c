@@ -301,8 +301,45 @@ static void acknowledgements_come_back_and_never_lack_room(void **state)
     pair_close(&pair);
 }
 
+/* Nothing is taken from a ring again once its other end wrote nonsense into it, even if it then
+ * mends what it wrote: what came in between cannot be trusted. */
+static void a_broken_ring_stays_broken_for_its_sender(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, 8, 0);
+    _Atomic uint64_t *head = pair.segment; /* how far the receiver is: the first word */
+    for (uint64_t i = 0; i < 8; i++)
+        assert_int_equal(push(&pair, i, 8, 0), 0);
+    assert_int_equal(push(&pair, 8, 8, 0), -EAGAIN);
+    *head = 9; /* more than was sent */
+    assert_int_equal(push(&pair, 8, 8, 0), -EPROTO);
+    *head = 8; /* as if all had been taken */
+    assert_int_equal(push(&pair, 8, 8, 0), -EPROTO);
+    assert_true(ring_room(&pair.sender, 8)); /* so that the sender pushes, and hears of it */
+    pair_close(&pair);
+}
+
+static void a_broken_ring_stays_broken_for_its_receiver(void **state)
+{
+    struct pair pair;
+    struct frame frame;
+    pair_open(&pair, 8, 0);
+    _Atomic uint64_t *stamp = (void *)pair.receiver.slots; /* the size is its high half */
+    assert_int_equal(push(&pair, 0, 8, 0), 0);
+    uint64_t whole = *stamp;
+    *stamp = (whole & UINT32_MAX) | (uint64_t)(FRAME_BODY_MAX + 1) << 32;
+    assert_int_equal(pull(&pair, &frame, 1), -EPROTO);
+    *stamp = whole;
+    assert_int_equal(pull(&pair, &frame, 1), -EPROTO);
+    *stamp = 0;
+    assert_true(ring_waiting(&pair.receiver)); /* so that the receiver pulls, and hears of it */
+    pair_close(&pair);
+}
+
 TEST_MAIN(TEST(shapes_are_rounded_and_checked), TEST(every_size_arrives_whole),
           TEST(order_survives_many_laps), TEST(without_credit_nothing_is_taken),
           TEST(bytes_are_credit_too), TEST(credit_that_nobody_waits_for_is_not_announced),
           TEST(release_in_any_order_frees_the_prefix),
-          TEST(acknowledgements_come_back_and_never_lack_room))
+          TEST(acknowledgements_come_back_and_never_lack_room),
+          TEST(a_broken_ring_stays_broken_for_its_sender),
+          TEST(a_broken_ring_stays_broken_for_its_receiver))

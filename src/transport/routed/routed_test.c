@@ -7,6 +7,7 @@
 
 #include "base/test.h"
 #include "transport/routed/relay_scene.h"
+#include "transport/routed/routed_impl.h"
 #include "transport/scratch.h"
 
 #define OPS      (&transport_routed)
@@ -267,6 +268,57 @@ static void memory_is_read_and_written(void **state)
     pair_close(&pair);
 }
 
+/* What a peer says about memory, as one that means harm might say it. */
+static void memory_word_forge(struct end *from, uint16_t word, uint64_t number, const uint8_t *bytes,
+                              size_t size)
+{
+    struct routed_link *link = container_of(from->link, struct routed_link, datagrams.link);
+    struct frame_head head = {.kind = word, .token = number};
+    struct iovec piece = {(void *)(uintptr_t)bytes, size};
+    assert_int_equal(datagram_push(link->outlet, &head, &piece, 1), 0);
+}
+
+/* Data must be what was asked for: no more, from where the last ended, of a read under way. */
+static void data_beyond_what_was_asked_for_is_refused(void **state)
+{
+    enum { MEMORY_DATA = 2, SIZE = 100, FIRST = 1 };
+    static struct pair pair;
+    static uint8_t theirs[SIZE], ours[SIZE + 50];
+    uint8_t bytes[8 + SIZE + 50] = {0}; /* the offset, highest byte first, and data */
+    struct region *region;
+    struct remote_memory memory;
+    struct moving moving = {.transfer.done = moving_done};
+    pair_open(&pair, 0, 0);
+    memset(ours, 0x11, sizeof ours);
+    memset(bytes + 8, 0x22, sizeof bytes - 8);
+    memset(theirs, 0x33, sizeof theirs);
+    assert_int_equal(OPS->memory->region_open(pair.ends[1].transport, theirs, SIZE, NULL, &region),
+                     0);
+    assert_int_equal(
+        OPS->memory->share(pair.ends[1].link, region, theirs, SIZE, MEMORY_READ, &memory), 0);
+    memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, sizeof bytes); /* too much */
+    memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, 8);            /* nothing */
+    memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, 7);            /* no offset */
+    bytes[7] = 1;
+    memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST, bytes, 8 + 10); /* not the next */
+    bytes[7] = 0;
+    memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST + 1, bytes, 8 + 10); /* of no read */
+    memory_word_forge(&pair.ends[1], 77, FIRST, bytes, 8 + 10);              /* no such word */
+    assert_int_equal(OPS->memory->read(pair.ends[0].link, &memory, 0, ours, SIZE, NULL,
+                                       &moving.transfer),
+                     0);
+    AWAIT(&pair, moving.done);
+    assert_int_equal(moving.status, 0);
+    assert_memory_equal(ours, theirs, SIZE);
+    for (unsigned i = SIZE; i < sizeof ours; i++)
+        assert_int_equal(ours[i], 0x11);
+    struct transport_counts counts = {0};
+    OPS->count(pair.ends[0].transport, &counts);
+    assert_int_equal(counts.garbage, 6);
+    OPS->memory->region_close(region);
+    pair_close(&pair);
+}
+
 static void writes_are_placed_in_order(void **state)
 {
     enum { WRITES = 300 };
@@ -408,6 +460,6 @@ static void who_is_not_a_node_is_told(void **state)
 }
 
 TEST_MAIN(TEST(frames_come_in_order_and_once), TEST(memory_is_read_and_written),
-          TEST(writes_are_placed_in_order), TEST(a_peer_that_goes_is_noticed),
+          TEST(data_beyond_what_was_asked_for_is_refused), TEST(writes_are_placed_in_order), TEST(a_peer_that_goes_is_noticed),
           TEST(the_death_of_the_own_node_is_noticed), TEST(a_node_that_comes_back_is_found),
           TEST(nobody_is_there), TEST(who_is_not_a_node_is_told))

@@ -1,0 +1,178 @@
+/* A peer that is let in, behaves, and then lies about one thing: each lie has one answer. hostile.c
+ * is about lies at random, which rarely hit a check that only one value passes. */
+#include "hostile_pair.h"
+#include "ripc/message/offer.h"
+
+/* The victim takes nothing from the liar, counts one fault, and cuts it off. */
+static void assert_refused(struct ripc *victim, struct ripc_service *service)
+{
+    struct ripc_message message;
+    struct ripc_stats stats = {0};
+    for (int64_t deadline = scene_deadline(); stats.protocol_errors == 0;) {
+        assert_true(ripc_now() < deadline);
+        assert_int_equal(ripc_receive(service, &message, 1, RIPC_NOW), -EAGAIN);
+        assert_int_equal(ripc_stats(victim, &stats), 0);
+    }
+    assert_int_equal(stats.protocol_errors, 1);
+}
+
+/* The message arrives, its item does not. */
+static void assert_item_refused(struct ripc_service *service)
+{
+    struct ripc_message message = scene_receive(service);
+    assert_int_equal(message.longs[0].status, -EPROTO);
+    assert_null(message.longs[0].data);
+    ripc_release(&message);
+}
+
+/* The client offers a return buffer, and the server has opened its way back. Returns the number of
+ * the offer, which the server learnt from the message. */
+static uint64_t offer_make(struct pair *pair, size_t size)
+{
+    const struct iovec buffer = {NULL, size};
+    struct ripc_send send = {
+        .to = 42, .returns = &buffer, .return_count = 1, .deadline = scene_deadline()};
+    assert_int_equal(ripc_send_message(pair->client, &send), 0);
+    struct ripc_message message = scene_receive(pair->server);
+    assert_int_equal(message.return_count, 1);
+    ripc_release(&message);
+    assert_int_equal(ripc_send(pair->server, 41, "way", 3, scene_deadline()), 0);
+    message = scene_receive(pair->client);
+    ripc_release(&message);
+    size_t cursor = 0;
+    const struct offer *offer = id_map_next(&pair->client->offers, &cursor);
+    assert_non_null(offer);
+    return offer->number;
+}
+
+static void returned_forge(struct ring_sender *ring, uint64_t number, uint64_t size)
+{
+    struct message_head head = {.kind = FRAME_MESSAGE, .long_count = 1};
+    struct message_table table;
+    uint8_t bytes[MESSAGE_TABLE_MAX];
+    table.items[0] = (struct message_item){.way = ITEM_RETURNED, .size = size, .number = number};
+    ring_forge(ring, &head, bytes, message_table_write(&head, &table, bytes));
+}
+
+static void an_item_larger_than_its_return_buffer_is_refused(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    uint64_t number = offer_make(&pair, 5000);
+    returned_forge(ring_to(pair.server, 41), number, 5001);
+    assert_item_refused(pair.client);
+    pair_close(&pair);
+}
+
+static void an_item_of_just_the_size_of_its_return_buffer_is_taken(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    uint64_t number = offer_make(&pair, 5000);
+    returned_forge(ring_to(pair.server, 41), number, 5000);
+    struct ripc_message message = scene_receive(pair.client);
+    assert_int_equal(message.longs[0].status, 0);
+    assert_int_equal(message.longs[0].size, 5000);
+    assert_true(message.longs[0].returned);
+    ripc_release(&message);
+    pair_close(&pair);
+}
+
+/* The number is random, and yet somebody else may have come to know it. */
+static void a_return_buffer_is_filled_by_the_process_it_was_offered_to(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    uint64_t number = offer_make(&pair, 5000);
+    struct ripc *elsewhere = scene_open(NULL);
+    struct ripc_service *thief = scene_bind(elsewhere, 43);
+    assert_int_equal(ripc_send(thief, 41, "hello", 5, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(pair.client);
+    ripc_release(&message);
+    returned_forge(ring_to(thief, 41), number, 10);
+    assert_item_refused(pair.client);
+
+    returned_forge(ring_to(pair.server, 41), number, 10); /* it is still on offer */
+    message = scene_receive(pair.client);
+    assert_int_equal(message.longs[0].status, 0);
+    ripc_release(&message);
+    scene_close(elsewhere);
+    pair_close(&pair);
+}
+
+/* The sizes are read again at each use, from memory that the sender can write to. */
+static void sizes_that_grow_after_the_check_lead_nowhere(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    const struct iovec pieces[3] = {{"one", 3}, {"three", 5}, {"seven77", 7}};
+    struct ripc_send send = {
+        .to = 42, .shorts = pieces, .short_count = 3, .deadline = scene_deadline()};
+    assert_int_equal(ripc_send_message(pair.client, &send), 0);
+    struct ripc_message message = scene_receive(pair.server);
+    size_t size;
+    assert_memory_equal(ripc_short(&message, 2, &size), "seven77", 7);
+    assert_int_equal(size, 7);
+
+    uint8_t *sizes = ring_last_body(ring_to(pair.client, 42)); /* u16 each, highest byte first */
+    sizes[5] = 8;                                              /* one byte past the end */
+    assert_null(ripc_short(&message, 2, &size));
+    assert_memory_equal(ripc_short(&message, 1, &size), "three", 5);
+    sizes[5] = 0;
+    sizes[3] = 13; /* the third begins one byte past the end */
+    assert_null(ripc_short(&message, 2, &size));
+    sizes[3] = 12; /* ... and just at it */
+    assert_non_null(ripc_short(&message, 2, &size));
+    assert_int_equal(size, 0);
+    sizes[0] = sizes[2] = 0xff;
+    assert_null(ripc_short(&message, 1, &size));
+    assert_null(ripc_short(&message, 2, &size));
+    assert_null(ripc_short(&message, 3, &size)); /* there is none */
+    ripc_release(&message);
+    pair_close(&pair);
+}
+
+static void a_pipe_number_is_used_once(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    struct peer *peer = ((struct remote *)id_map_get(&pair.client->remotes, 42))->peer;
+    const struct pipe_ops *ops = peer->links[0]->ops->pipes;
+    struct ripc_stats stats = {0};
+    lock_take(&pair.here->lock);
+    for (unsigned i = 0; i < 2; i++) {
+        struct control_words words = {
+            .kind = CONTROL_OPEN, .pipe = 4711, .from = 41, .to = 42, .transport = "shm"};
+        struct outlet *outlet;
+        assert_int_equal(
+            ops->outlet_open(peer->links[0], &pair.client->bell, &words.parcel, &outlet), 0);
+        assert_int_equal(peer_say(peer, &words), 0);
+        parcel_fini(&words.parcel);
+        ops->outlet_close(outlet);
+    }
+    lock_drop(&pair.here->lock);
+    for (int64_t deadline = scene_deadline(); stats.protocol_errors == 0;) {
+        assert_true(ripc_now() < deadline);
+        assert_int_equal(ripc_stats(pair.there, &stats), 0);
+    }
+    pair_close(&pair);
+}
+
+/* Notifications go to a hidden service; a frame that says it is one, sent to a service that
+ * programs receive from, would count for a notice without the handle's service being asked. */
+static void a_notification_to_an_ordinary_service_is_refused(void **state)
+{
+    struct pair pair = pair_open(0, 0);
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    uint8_t body[NOTIFY_SIZE];
+    assert_int_equal(ripc_notice_open(pair.there, NULL, NULL, &notice, &handle), 0);
+    message_notify_write(body, handle.token, 1);
+    struct message_head head = {.kind = FRAME_NOTIFY};
+    ring_forge(ring_to(pair.client, 42), &head, body, sizeof body);
+    assert_refused(pair.there, pair.server);
+    assert_int_equal(ripc_notice_wait(notice, NULL, RIPC_NOW), -EAGAIN);
+    assert_int_equal(ripc_notice_close(notice), 0);
+    pair_close(&pair);
+}
+
+TEST_MAIN(SCENE(an_item_larger_than_its_return_buffer_is_refused),
+          SCENE(an_item_of_just_the_size_of_its_return_buffer_is_taken),
+          SCENE(a_return_buffer_is_filled_by_the_process_it_was_offered_to),
+          SCENE(sizes_that_grow_after_the_check_lead_nowhere), SCENE(a_pipe_number_is_used_once),
+          SCENE(a_notification_to_an_ordinary_service_is_refused))

@@ -1,0 +1,70 @@
+#pragma once
+/* hostile_pair: two connected contexts in one process, and the ring between them, for tests in
+ * which one of the two writes what no honest sender writes. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "ripc/core/peer.h"
+#include "ripc/core/remote.h"
+#include "ripc/message/message.h"
+#include "ripc/scene/scene.h"
+#include "transport/shm/shm_impl.h"
+
+struct pair {
+    struct ripc *here, *there;
+    struct ripc_service *client, *server; /* client (41) in here, server (42) in there */
+};
+
+/* Connected; whoever is manual does only what its own calls do. */
+static inline struct pair pair_open(uint32_t here_flags, uint32_t there_flags)
+{
+    struct ripc_config here = {.flags = here_flags}, there = {.flags = there_flags};
+    struct pair pair = {.here = scene_open(&here), .there = scene_open(&there)};
+    struct ripc_message message;
+    pair.client = scene_bind(pair.here, 41);
+    pair.server = scene_bind(pair.there, 42);
+    int64_t deadline = scene_deadline();
+    int result;
+    do { /* each does a little, as two processes would */
+        result = ripc_send(pair.client, 42, "hello", 5, RIPC_NOW);
+        ripc_progress(pair.there);
+        assert_true(ripc_now() < deadline);
+    } while (result == -EAGAIN);
+    assert_int_equal(result, 0);
+    while (ripc_receive(pair.server, &message, 1, RIPC_NOW) != 1) {
+        ripc_progress(pair.here);
+        assert_true(ripc_now() < deadline);
+    }
+    ripc_release(&message);
+    return pair;
+}
+
+static inline void pair_close(struct pair *pair)
+{
+    scene_close(pair->here);
+    scene_close(pair->there);
+}
+
+/* The ring in which the service's messages to that id travel. It was sent to before. */
+static inline struct ring_sender *ring_to(struct ripc_service *from, ripc_id to)
+{
+    const struct remote *remote = id_map_get(&from->remotes, to);
+    return &((struct shm_outlet *)remote->outlet)->ring;
+}
+
+/* The body of the small frame that was pushed last. */
+static inline uint8_t *ring_last_body(const struct ring_sender *ring)
+{
+    enum { SLOT_SIZE = 128, SLOT_BODY = 32 };
+    return (uint8_t *)ring->slots + ((ring->tail - 1) & ring->slot_mask) * SLOT_SIZE + SLOT_BODY;
+}
+
+/* Pushes a message as a peer that means harm might: nothing is checked. */
+static inline void ring_forge(struct ring_sender *ring, const struct message_head *head,
+                              const void *body, size_t size)
+{
+    struct iovec piece = {(void *)(uintptr_t)body, size};
+    struct frame_head frame = message_head_write(head);
+    assert_int_equal(ring_push(ring, &frame, &piece, 1), 0);
+}
