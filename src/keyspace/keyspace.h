@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bitset.h"
 #include "base/env.h"
 #include "base/err.h"
 #include "topology/topology.h"
@@ -82,7 +83,7 @@ size_t keyspace_scratch_size(const struct keyspace *keyspace); /* 0 where there 
 
 static inline bool keyspace_bit(const uint64_t *alive, node_id server)
 {
-    return alive[server / 64] >> server % 64 & 1;
+    return bitset_has(alive, server);
 }
 
 /* Of a group whose home is down. */

@@ -24,11 +24,7 @@ struct space {
 
 static inline void space_alive(struct space *space, node_id server, bool alive)
 {
-    uint64_t bit = UINT64_C(1) << server % 64;
-    if (alive)
-        space->alive[server / 64] |= bit;
-    else
-        space->alive[server / 64] &= ~bit;
+    bitset_put(space->alive, server, alive);
 }
 
 /* Takes the topology. In its place: a graph that is copied must be looked up where it lies. */
@@ -43,7 +39,7 @@ static inline void space_open_topology(struct space *space, struct topology topo
     space->scratch = malloc(keyspace_scratch_size(&space->keyspace));
     space->all = calloc(space->count, sizeof *space->all);
     space->found = calloc(space->count, sizeof *space->found);
-    space->alive = calloc(space->count / 64 + 1, sizeof *space->alive);
+    space->alive = calloc(bitset_words(space->count), sizeof *space->alive);
     assert_non_null(space->all);
     assert_non_null(space->found);
     assert_non_null(space->alive);

@@ -12,6 +12,7 @@
  * Servers that no cable joins to the home are one more level, the last. */
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/rng.h"
@@ -68,19 +69,9 @@ struct levels {
     uint32_t count;  /* of the level */
 };
 
-static inline size_t words_of(uint32_t server_count)
-{
-    return ((size_t)server_count + 63) / 64;
-}
-
 size_t levels_scratch_size(uint32_t server_count)
 {
-    return 2 * words_of(server_count) * sizeof(uint64_t) + server_count * sizeof(uint32_t);
-}
-
-static inline void bit_set(uint64_t *bits, uint32_t index)
-{
-    bits[index / 64] |= UINT64_C(1) << index % 64;
+    return 2 * bitset_words(server_count) * sizeof(uint64_t) + server_count * sizeof(uint32_t);
 }
 
 /* Moves on to the level that `next` holds, in order of the ids; empties `next`. */
@@ -89,9 +80,9 @@ static void level_take(struct levels *levels)
     levels->count = 0;
     for (size_t word = 0; word < levels->words; word++) {
         levels->seen[word] |= levels->next[word];
-        for (uint64_t rest = levels->next[word]; rest; rest &= rest - 1)
-            levels->level[levels->count++] = (uint32_t)(64 * word) + __builtin_ctzll(rest);
-        levels->next[word] = 0;
+        while (levels->next[word])
+            levels->level[levels->count++] =
+                (uint32_t)bitset_take_lowest(&levels->next[word], word);
     }
 }
 
@@ -101,8 +92,8 @@ static void level_collect(struct levels *levels, const struct graph *graph)
         uint32_t node = levels->level[i];
         for (uint32_t slot = graph->first[node]; slot < graph->first[node + 1]; slot++) {
             uint32_t to = graph->to[slot];
-            if (!keyspace_bit(levels->seen, to))
-                bit_set(levels->next, to);
+            if (!bitset_has(levels->seen, to))
+                bitset_add(levels->next, to);
         }
     }
 }
@@ -113,7 +104,7 @@ static void level_collect_rest(struct levels *levels, uint32_t server_count)
     for (size_t word = 0; word < levels->words; word++)
         levels->next[word] = ~levels->seen[word];
     if (server_count % 64)
-        levels->next[levels->words - 1] &= (UINT64_C(1) << server_count % 64) - 1;
+        levels->next[levels->words - 1] &= bitset_bit(server_count) - 1;
 }
 
 static void level_shuffle(struct levels *levels, struct place_group group, uint32_t depth)
@@ -133,11 +124,11 @@ unsigned levels_servers(const struct keyspace *keyspace, struct place_group grou
                         unsigned most)
 {
     assert(scratch);
-    struct levels levels = {.seen = scratch, .words = words_of(keyspace->server_count)};
+    struct levels levels = {.seen = scratch, .words = bitset_words(keyspace->server_count)};
     levels.next = levels.seen + levels.words;
     levels.level = (uint32_t *)(levels.next + levels.words);
     memset(scratch, 0, 2 * levels.words * sizeof *levels.seen);
-    bit_set(levels.next, group.home);
+    bitset_add(levels.next, group.home);
     unsigned count = 0;
     for (uint32_t depth = 0;; depth++) {
         level_take(&levels);

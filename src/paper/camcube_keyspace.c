@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bitset.h"
 #include "base/rng.h"
 #include "keyspace/keyspace.h"
 #include "paper/figures.h"
@@ -25,8 +26,7 @@ struct space {
     void *scratch;
     uint64_t *alive; /* a bit per server */
     uint32_t *loads; /* per server: groups it is root of */
-    uint32_t *hops;  /* per server: from the home that is looked at */
-    uint32_t *queue; /* of the search for these; or an order of the servers */
+    struct bfs hops; /* from the home that is looked at */
     node_id *list;   /* as many lists as there are sequences */
 };
 
@@ -35,8 +35,7 @@ static void space_close(struct space *space)
     free(space->scratch);
     free(space->alive);
     free(space->loads);
-    free(space->hops);
-    free(space->queue);
+    bfs_fini(&space->hops);
     free(space->list);
     keyspace_fini(&space->keyspace);
     topology_fini(&space->topology);
@@ -55,25 +54,21 @@ static enum err space_open(struct space *space, const char *spec, struct why *wh
     }
     size_t count = space->count = space->keyspace.server_count;
     space->scratch = array_new(keyspace_scratch_size(&space->keyspace), 1);
-    space->alive = array_new(count / 64 + 1, sizeof *space->alive);
+    space->alive = array_new(bitset_words(count), sizeof *space->alive);
     space->loads = array_new(count, sizeof *space->loads);
-    space->hops = array_new(count, sizeof *space->hops);
-    space->queue = array_new(count, sizeof *space->queue);
     space->list = array_new(count * KEYSPACE_SEQUENCE_MAX, sizeof *space->list);
-    if (!space->scratch || !space->alive || !space->loads || !space->hops || !space->queue ||
-        !space->list) {
+    if (!bfs_init(&space->hops, space->count) || !space->scratch || !space->alive ||
+        !space->loads || !space->list) {
         space_close(space);
         return why_memory(why);
     }
-    memset(space->alive, 0xff, (count / 64 + 1) * sizeof *space->alive);
+    memset(space->alive, 0xff, bitset_words(count) * sizeof *space->alive);
     return OK;
 }
 
 static void space_set(struct space *space, node_id server, bool alive)
 {
-    uint64_t bit = UINT64_C(1) << server % 64;
-    space->alive[server / 64] &= ~bit;
-    space->alive[server / 64] |= alive ? bit : 0;
+    bitset_put(space->alive, server, alive);
 }
 
 static node_id space_root(struct space *space, node_id home, uint32_t sequence)
@@ -85,21 +80,9 @@ static node_id space_root(struct space *space, node_id home, uint32_t sequence)
 /* Hops from a home to everybody, over all cables as planned. */
 static void space_search(struct space *space, node_id home)
 {
-    const struct graph *graph = &space->topology.graph;
-    memset(space->hops, 0xff, space->count * sizeof *space->hops);
-    uint32_t found = 0;
-    space->hops[home] = 0;
-    space->queue[found++] = home;
-    for (uint32_t i = 0; i < found; i++) {
-        uint32_t node = space->queue[i];
-        for (uint32_t slot = graph->first[node]; slot < graph->first[node + 1]; slot++) {
-            uint32_t to = graph->to[slot];
-            if (space->hops[to] != UINT32_MAX)
-                continue;
-            space->hops[to] = space->hops[node] + 1;
-            space->queue[found++] = to;
-        }
-    }
+    bfs_clear(&space->hops);
+    bfs_start(&space->hops, home);
+    graph_search(&space->topology.graph, &space->hops);
 }
 
 /* --- the example of figure 3 --- */
@@ -188,8 +171,8 @@ static void split_measure(struct space *space, struct split *split)
         for (uint32_t sequence = 0; sequence < sequences; sequence++) {
             node_id heir = heirs[sequence] = space_root(space, home, sequence);
             heir_count += space->loads[heir]++ == 0;
-            split->hops_max =
-                space->hops[heir] > split->hops_max ? space->hops[heir] : split->hops_max;
+            split->hops_max = space->hops.level[heir] > split->hops_max ? space->hops.level[heir]
+                                                                        : split->hops_max;
         }
         split->heirs_min = heir_count < split->heirs_min ? heir_count : split->heirs_min;
         split->heirs_max = heir_count > split->heirs_max ? heir_count : split->heirs_max;
@@ -270,7 +253,7 @@ static void failures_measure(struct space *space, struct figure_result *result,
                 space_search(space, home);
             for (uint32_t sequence = 0; sequence < sequences; sequence++) {
                 node_id root = space_root(space, home, sequence);
-                uint32_t load = ++space->loads[root], far = up ? 0 : space->hops[root];
+                uint32_t load = ++space->loads[root], far = up ? 0 : space->hops.level[root];
                 load_max = load > load_max ? load : load_max;
                 hops_max = far > hops_max ? far : hops_max;
                 hops += far;

@@ -168,34 +168,25 @@ bool graph_adjacent(const struct graph *graph, uint32_t a, uint32_t b)
     return false;
 }
 
+void graph_search(const struct graph *graph, struct bfs *bfs)
+{
+    for (uint32_t v; bfs_take(bfs, &v);)
+        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++)
+            bfs_visit(bfs, v, graph->to[slot]);
+}
+
 enum err graph_connected(const struct graph *graph, bool *connected, struct why *why)
 {
     *connected = graph->node_count < 2;
     if (*connected)
         return OK;
-    uint8_t *seen = array_new(graph->node_count, 1);
-    uint32_t *queue = array_new(graph->node_count, sizeof *queue);
-    uint32_t head = 0, tail = 0;
-    if (!seen || !queue) {
-        free(seen);
-        free(queue);
+    struct bfs bfs;
+    if (!bfs_init(&bfs, graph->node_count))
         return why_memory(why);
-    }
-    seen[0] = 1;
-    queue[tail++] = 0;
-    while (head < tail) {
-        uint32_t v = queue[head++];
-        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-            uint32_t w = graph->to[slot];
-            if (!seen[w]) {
-                seen[w] = 1;
-                queue[tail++] = w;
-            }
-        }
-    }
-    free(seen);
-    free(queue);
-    *connected = tail == graph->node_count;
+    bfs_start(&bfs, 0);
+    graph_search(graph, &bfs);
+    *connected = bfs.count == graph->node_count;
+    bfs_fini(&bfs);
     return OK;
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bfs.h"
 #include "base/err.h"
 
 #define NODE_NONE      UINT32_MAX
@@ -65,6 +66,9 @@ static inline uint32_t graph_channel_to(const struct graph *graph, uint32_t chan
 {
     return graph_channel_from(graph, channel ^ 1);
 }
+
+/* Runs a search that was started (base/bfs.h) until it has met all it can reach. */
+void graph_search(const struct graph *graph, struct bfs *bfs);
 
 bool graph_adjacent(const struct graph *graph, uint32_t a, uint32_t b);
 MUST_CHECK enum err graph_connected(const struct graph *graph, bool *connected, struct why *why);

@@ -183,7 +183,9 @@ uint32_t wiring_find(const struct wiring *wiring, uint32_t a, uint32_t b)
     return CABLE_NONE;
 }
 
-/* One of two searches that grow towards each other. */
+/* One of two searches that grow towards each other. Not a struct bfs: the marks of
+ * both are one array of bytes that begin as 0, so that short searches in a large
+ * network, of which planning a change makes many, touch little memory. */
 struct front {
     uint32_t *queue;
     uint32_t head, tail;

@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "base/heap.h"
 
 #define VISITS_MAX    1.2e9 /* cable ends looked at, all sources and rounds together */
 #define ROUNDS_MAX    120u
@@ -34,8 +35,8 @@ struct routing {
     double *amount;       /* per node: what arrives here and behind */
     uint32_t *order;      /* nodes, nearest first ... */
     uint32_t *rank;       /* ... and the place of each there */
-    uint32_t *heap;       /* nodes at hand, nearest first */
-    uint32_t *place;      /* of each node in the heap */
+    struct bfs bfs;
+    struct heap heap; /* nodes at hand, nearest first */
 };
 
 static void routing_fini(struct routing *routing)
@@ -46,8 +47,8 @@ static void routing_fini(struct routing *routing)
     free(routing->amount);
     free(routing->order);
     free(routing->rank);
-    free(routing->heap);
-    free(routing->place);
+    bfs_fini(&routing->bfs);
+    heap_fini(&routing->heap);
 }
 
 static enum err routing_init(struct routing *routing, const struct graph *graph,
@@ -63,11 +64,11 @@ static enum err routing_init(struct routing *routing, const struct graph *graph,
         .amount = array_new(nodes, sizeof(double)),
         .order = array_new(nodes, sizeof(uint32_t)),
         .rank = array_new(nodes, sizeof(uint32_t)),
-        .heap = array_new(nodes, sizeof(uint32_t)),
-        .place = array_new(nodes, sizeof(uint32_t)),
     };
-    if (routing->load && routing->distance && routing->paths && routing->amount && routing->order &&
-        routing->rank && routing->heap && routing->place)
+    bool searches = bfs_init(&routing->bfs, graph->node_count) &&
+                    heap_init(&routing->heap, routing->distance, graph->node_count);
+    if (searches && routing->load && routing->distance && routing->paths && routing->amount &&
+        routing->order && routing->rank)
         return OK;
     routing_fini(routing);
     return why_memory(why);
@@ -76,68 +77,29 @@ static enum err routing_init(struct routing *routing, const struct graph *graph,
 /* All lengths 1: distances and order by breadth. Returns the nodes reached. */
 static uint32_t search_breadth(struct routing *routing, uint32_t source)
 {
-    const struct graph *graph = routing->graph;
-    uint32_t head = 0, tail = 0;
-    routing->distance[source] = 0;
-    routing->order[tail++] = source;
-    while (head < tail) {
-        uint32_t v = routing->order[head];
-        routing->rank[v] = head++;
-        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-            uint32_t other = graph->to[slot];
-            if (routing->distance[other] < INFINITY)
-                continue;
-            routing->distance[other] = routing->distance[v] + 1;
-            routing->order[tail++] = other;
-        }
+    struct bfs *bfs = &routing->bfs;
+    bfs_clear(bfs);
+    bfs_start(bfs, source);
+    graph_search(routing->graph, bfs);
+    for (uint32_t i = 0; i < bfs->count; i++) {
+        uint32_t v = bfs->order[i];
+        routing->order[i] = v;
+        routing->rank[v] = i;
+        routing->distance[v] = bfs->level[v];
     }
-    return tail;
-}
-
-static void heap_put(struct routing *routing, uint32_t place, uint32_t node)
-{
-    routing->heap[place] = node;
-    routing->place[node] = place;
-}
-
-static void heap_rise(struct routing *routing, uint32_t place)
-{
-    uint32_t node = routing->heap[place];
-    for (; place > 0; place = (place - 1) / 2) {
-        uint32_t above = routing->heap[(place - 1) / 2];
-        if (routing->distance[above] <= routing->distance[node])
-            break;
-        heap_put(routing, place, above);
-    }
-    heap_put(routing, place, node);
-}
-
-static uint32_t heap_take(struct routing *routing, uint32_t *count)
-{
-    uint32_t top = routing->heap[0], node = routing->heap[--*count], place = 0;
-    for (uint32_t child = 1; child < *count; child = 2 * place + 1) {
-        if (child + 1 < *count &&
-            routing->distance[routing->heap[child + 1]] < routing->distance[routing->heap[child]])
-            child++;
-        if (routing->distance[node] <= routing->distance[routing->heap[child]])
-            break;
-        heap_put(routing, place, routing->heap[child]);
-        place = child;
-    }
-    if (*count)
-        heap_put(routing, place, node);
-    return top;
+    return bfs->count;
 }
 
 /* The same with lengths (Dijkstra). */
 static uint32_t search_lengths(struct routing *routing, uint32_t source)
 {
     const struct graph *graph = routing->graph;
-    uint32_t count = 1, done = 0;
+    struct heap *heap = &routing->heap;
+    uint32_t done = 0;
     routing->distance[source] = 0;
-    heap_put(routing, 0, source);
-    while (count) {
-        uint32_t v = heap_take(routing, &count);
+    heap_add(heap, source);
+    while (heap->count) {
+        uint32_t v = heap_take(heap);
         routing->rank[v] = done;
         routing->order[done++] = v;
         for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
@@ -146,9 +108,9 @@ static uint32_t search_lengths(struct routing *routing, uint32_t source)
             if (distance >= routing->distance[other])
                 continue;
             if (routing->distance[other] == INFINITY)
-                heap_put(routing, count++, other);
+                heap_add(heap, other);
             routing->distance[other] = distance;
-            heap_rise(routing, routing->place[other]);
+            heap_lowered(heap, other);
         }
     }
     return done;

@@ -30,35 +30,34 @@ enum err start_random(const struct halving *halving, struct rng *rng, uint8_t *s
 enum err start_grown(const struct graph *graph, const struct halving *halving, struct rng *rng,
                      uint8_t *side, struct why *why)
 {
-    uint32_t nodes = graph->node_count, head = 0, tail = 0;
-    uint32_t *queue = array_new(nodes, sizeof *queue);
-    if (!queue)
+    uint32_t nodes = graph->node_count;
+    struct bfs bfs;
+    if (!bfs_init(&bfs, nodes))
         return why_memory(why);
     for (uint32_t v = 0; v < nodes; v++)
         side[v] = 1;
     uint64_t weight = 0;
     assert(nodes > 0 || halving->total == 0);
     while (2 * weight < halving->total) {
-        if (head == tail) { /* the start, or a component is used up */
-            uint32_t v = (uint32_t)rng_below(rng, nodes);
-            while (!side[v])
+        uint32_t v;
+        if (!bfs_take(&bfs, &v)) { /* the start, or a component is used up */
+            v = (uint32_t)rng_below(rng, nodes);
+            while (bfs_seen(&bfs, v))
                 v = (v + 1) % nodes;
             side[v] = 0;
             weight += halving_weight(halving, v);
-            queue[tail++] = v;
+            bfs_start(&bfs, v);
             continue;
         }
-        uint32_t v = queue[head++];
         for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
             uint32_t other = graph->to[slot];
-            if (!side[other] || 2 * weight >= halving->total)
+            if (2 * weight >= halving->total || !bfs_visit(&bfs, v, other))
                 continue;
             side[other] = 0;
             weight += halving_weight(halving, other);
-            queue[tail++] = other;
         }
     }
-    free(queue);
+    bfs_fini(&bfs);
     return OK;
 }
 

@@ -22,12 +22,11 @@ enum err price_open(struct price *price, const struct graph *graph, const struct
     price->slot_weight = array_new(graph_channel_count(graph), sizeof *price->slot_weight);
     price->distance = array_new(nodes, sizeof *price->distance);
     price->parent = array_new(nodes, sizeof *price->parent);
-    price->heap = array_new(nodes, sizeof *price->heap);
-    price->place = array_new(nodes, sizeof *price->place);
     price->wanted = array_new(nodes, sizeof *price->wanted);
     price->route = array_new(nodes, sizeof *price->route);
-    if (!err && price->slot_weight && price->distance && price->parent && price->heap &&
-        price->place && price->wanted && price->route)
+    bool heap = heap_init(&price->heap, price->distance, graph->node_count);
+    if (!err && heap && price->slot_weight && price->distance && price->parent && price->wanted &&
+        price->route)
         return OK;
     price_close(price);
     return why_memory(why);
@@ -39,52 +38,10 @@ void price_close(struct price *price)
     free(price->slot_weight);
     free(price->distance);
     free(price->parent);
-    free(price->heap);
-    free(price->place);
+    heap_fini(&price->heap);
     free(price->wanted);
     free(price->route);
     *price = (struct price){0};
-}
-
-static void heap_put(struct price *price, uint32_t place, uint32_t node)
-{
-    price->heap[place] = node;
-    price->place[node] = place;
-}
-
-static void heap_rise(struct price *price, uint32_t node)
-{
-    uint32_t place = price->place[node];
-    double distance = price->distance[node];
-    while (place > 0) {
-        uint32_t above = (place - 1) / 4;
-        if (price->distance[price->heap[above]] <= distance)
-            break;
-        heap_put(price, place, price->heap[above]);
-        place = above;
-    }
-    heap_put(price, place, node);
-}
-
-static uint32_t heap_pop(struct price *price)
-{
-    uint32_t nearest = price->heap[0];
-    uint32_t count = --price->heap_count;
-    uint32_t node = price->heap[count], place = 0;
-    double distance = price->distance[node];
-    for (uint32_t child = 1; child < count; child = 4 * place + 1) {
-        uint32_t least = child;
-        for (uint32_t other = child + 1; other < child + 4 && other < count; other++)
-            if (price->distance[price->heap[other]] < price->distance[price->heap[least]])
-                least = other;
-        if (price->distance[price->heap[least]] >= distance)
-            break;
-        heap_put(price, place, price->heap[least]);
-        place = least;
-    }
-    if (count)
-        heap_put(price, place, node);
-    return nearest;
 }
 
 /* Distances from one node, until all that are wanted are settled. */
@@ -94,10 +51,10 @@ static void search(struct price *price, uint32_t source, uint32_t wanted)
     for (uint32_t v = 0; v < graph->node_count; v++)
         price->distance[v] = INFINITY;
     price->distance[source] = 0;
-    price->heap_count = 1;
-    heap_put(price, 0, source);
-    while (price->heap_count) {
-        uint32_t node = heap_pop(price);
+    price->heap.count = 0;
+    heap_add(&price->heap, source);
+    while (price->heap.count) {
+        uint32_t node = heap_take(&price->heap);
         if (price->wanted[node] && --wanted == 0)
             return;
         double distance = price->distance[node];
@@ -107,10 +64,10 @@ static void search(struct price *price, uint32_t source, uint32_t wanted)
             if (through >= price->distance[to])
                 continue;
             if (price->distance[to] == INFINITY)
-                price->place[to] = price->heap_count++;
+                heap_add(&price->heap, to);
             price->distance[to] = through;
             price->parent[to] = graph->channel[slot];
-            heap_rise(price, to);
+            heap_lowered(&price->heap, to);
         }
     }
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/heap.h"
 #include "flow/concurrent/spread.h"
 #include "topology/graph.h"
 
@@ -20,11 +21,9 @@ struct price {
     double *slot_weight; /* per slot of the graph: the weight of its channel */
     double *distance;    /* per node */
     uint32_t *parent;    /* per node: the channel it was reached by */
-    uint32_t *heap;      /* nodes reached and not settled, nearest first; four children each */
-    uint32_t *place;     /* per node: where in the heap */
-    uint32_t heap_count;
-    bool *wanted;    /* per node: does a demand of this source end here? */
-    uint32_t *route; /* one path */
+    struct heap heap;    /* nodes reached and not settled, nearest first */
+    bool *wanted;        /* per node: does a demand of this source end here? */
+    uint32_t *route;     /* one path */
 };
 
 MUST_CHECK enum err price_open(struct price *price, const struct graph *graph,

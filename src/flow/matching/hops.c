@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bitset.h"
 #include "base/check.h"
 
 enum err hops_init(struct hops *hops, const struct graph *graph, struct why *why)
@@ -104,7 +105,7 @@ void hops_search(struct hops *hops, const uint32_t *sources, uint32_t count,
     uint64_t left = (uint64_t)count * hops->graph->node_count; /* pairs that have not met */
     memset(hops->seen, 0, hops->graph->node_count * sizeof *hops->seen);
     for (uint32_t i = 0; i < count; i++) {
-        hops->next[sources[i]].words[i / 64] |= UINT64_C(1) << i % 64;
+        bitset_add(hops->next[sources[i]].words, i);
         touch(hops, sources[i], &touched_count);
     }
     for (uint32_t distance = 0; touched_count > 0; distance++) {

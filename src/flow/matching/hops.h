@@ -12,7 +12,7 @@
 
 /* A set of sources, a cache line. */
 struct hops_set {
-    uint64_t words[HOPS_WORDS]; /* bit i % 64 of word i / 64 is source i */
+    uint64_t words[HOPS_WORDS]; /* a bitset: member i is source i */
 };
 
 /* Working memory; the graph is borrowed. */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/bitset.h"
 #include "base/rng.h"
 #include "base/test.h"
 
@@ -11,7 +12,7 @@ static void told(void *context, uint32_t node, const struct hops_set *fresh, uin
 {
     uint32_t(*hops)[NODES] = context, count = 0;
     for (uint32_t i = 0; i < HOPS_BATCH; i++)
-        if (fresh->words[i / 64] >> i % 64 & 1) {
+        if (bitset_has(fresh->words, i)) {
             assert_int_equal(hops[i][node], NEVER); /* once */
             hops[i][node] = distance;
             count++;

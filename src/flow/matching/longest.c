@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/bitset.h"
 #include "base/check.h"
 #include "base/divisor.h"
 #include "base/rng.h"
@@ -120,16 +121,16 @@ static enum err matching_init(struct matching *matching, struct why *why)
 static void level_end(struct matching *matching)
 {
     for (uint32_t k = 0; k < HOPS_WORDS; k++)
-        for (uint64_t rows = matching->level.words[k]; rows; rows &= rows - 1) {
-            uint32_t row = matching->batch + 64 * k + (uint32_t)__builtin_ctzll(rows);
+        for (uint64_t rows = matching->level.words[k]; rows;) {
+            size_t row = matching->batch + bitset_take_lowest(&rows, k);
             matching->farthest[matching->unit_node[matching->rows[row]]] = matching->distance;
         }
     matching->level = (struct hops_set){0};
 }
 
-static void weigh_row(struct matching *matching, uint32_t row, uint32_t node)
+static void weigh_row(struct matching *matching, size_t row, uint32_t node)
 {
-    double *weights = matching->weights + (size_t)row * matching->count;
+    double *weights = matching->weights + row * matching->count;
     for (uint32_t slot = matching->first[node]; slot != SLOT_NONE; slot = matching->next[slot])
         weights[slot] = matching->distance;
 }
@@ -150,8 +151,8 @@ static void row_reached(void *context, uint32_t node, const struct hops_set *fre
     if (matching->first[node] == SLOT_NONE)
         return;
     for (uint32_t k = 0; k < HOPS_WORDS; k++)
-        for (uint64_t rows = fresh->words[k]; rows; rows &= rows - 1)
-            weigh_row(matching, matching->batch + 64 * k + (uint32_t)__builtin_ctzll(rows), node);
+        for (uint64_t rows = fresh->words[k]; rows;)
+            weigh_row(matching, matching->batch + bitset_take_lowest(&rows, k), node);
 }
 
 /* A pair without a path costs more than all others together can gain, and no

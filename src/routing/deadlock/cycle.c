@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bfs.h"
 #include "base/check.h"
 
 #define NONE UINT32_MAX
@@ -156,18 +157,16 @@ struct search {
     const struct arc *arcs;
     struct adjacency adjacency;
     uint32_t *component;
-    uint32_t *depth; /* from the root; NONE: not reached */
-    uint32_t *by;    /* arc that reached a vertex first */
-    uint32_t *queue;
+    struct bfs bfs; /* from the root */
+    uint32_t *by;   /* arc that reached a vertex first */
 };
 
 static void search_fini(struct search *search)
 {
     adjacency_fini(&search->adjacency);
     free(search->component);
-    free(search->depth);
+    bfs_fini(&search->bfs);
     free(search->by);
-    free(search->queue);
 }
 
 static enum err search_init(struct search *search, const struct arc *arcs, uint32_t arc_count,
@@ -177,13 +176,10 @@ static enum err search_init(struct search *search, const struct arc *arcs, uint3
     *search = (struct search){
         .arcs = arcs,
         .component = array_new(vertices, sizeof *search->component),
-        .depth = array_new(vertices, sizeof *search->depth),
         .by = array_new(vertices, sizeof *search->by),
-        .queue = array_new(vertices, sizeof *search->queue),
     };
-    if (!search->component || !search->depth || !search->by || !search->queue)
+    if (!bfs_init(&search->bfs, vertices) || !search->component || !search->by)
         return why_memory(why);
-    memset(search->depth, 0xff, vertices * sizeof *search->depth); /* all NONE */
     enum err err = adjacency_init(&search->adjacency, arcs, arc_count, vertices, why);
     if (!err)
         err = find_components(&search->adjacency, arcs, vertices, search->component, &components,
@@ -195,30 +191,19 @@ static enum err search_init(struct search *search, const struct arc *arcs, uint3
  * `limit` arcs and through no vertex below the root; or NONE. */
 static uint32_t search_back(struct search *search, uint32_t root, uint32_t limit)
 {
-    uint32_t count = 0, closing = NONE;
-    search->queue[count++] = root;
-    search->depth[root] = 0;
-    for (uint32_t done = 0; done < count && closing == NONE; done++) {
-        uint32_t v = search->queue[done];
-        if (search->depth[v] + 1 >= limit)
-            break;
+    struct bfs *bfs = &search->bfs;
+    bfs_clear(bfs); /* by[] of the search before stays */
+    bfs_start(bfs, root);
+    for (uint32_t v; bfs_take(bfs, &v) && bfs->level[v] + 1 < limit;)
         for (uint32_t i = search->adjacency.first[v]; i < search->adjacency.first[v + 1]; i++) {
             uint32_t arc = search->adjacency.arcs[i], to = search->arcs[arc].to;
-            if (to == root) {
-                closing = arc;
-                break;
-            }
-            if (to < root || search->component[to] != search->component[root] ||
-                search->depth[to] != NONE)
-                continue;
-            search->depth[to] = search->depth[v] + 1;
-            search->by[to] = arc;
-            search->queue[count++] = to;
+            if (to == root)
+                return arc;
+            if (to > root && search->component[to] == search->component[root] &&
+                bfs_visit(bfs, v, to))
+                search->by[to] = arc;
         }
-    }
-    for (uint32_t i = 0; i < count; i++)
-        search->depth[search->queue[i]] = NONE; /* ready for the next search; by[] stays */
-    return closing;
+    return NONE;
 }
 
 /* From the closing arc back to the root, in the order travelled. */

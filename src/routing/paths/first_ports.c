@@ -6,9 +6,8 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/bitset.h"
 #include "base/check.h"
-
-#define LEVEL_NONE UINT32_MAX
 
 void first_ports_fini(struct first_ports *ports)
 {
@@ -25,7 +24,7 @@ static void join_sets(struct first_ports *ports, const uint32_t *level, const st
         return;
     uint64_t *into = ports->sets + (size_t)to * ports->word_count;
     if (is_start) {
-        into[index / 64] |= UINT64_C(1) << index % 64;
+        bitset_add(into, index);
         return;
     }
     const uint64_t *set = first_ports_set(ports, from);
@@ -34,24 +33,14 @@ static void join_sets(struct first_ports *ports, const uint32_t *level, const st
 }
 
 static void search(struct first_ports *ports, const struct graph *graph, uint32_t node,
-                   uint32_t *level, uint32_t *queue)
+                   struct bfs *bfs)
 {
-    for (uint32_t v = 0; v < graph->node_count; v++)
-        level[v] = LEVEL_NONE;
-    level[node] = 0;
-    queue[0] = node;
-    uint32_t tail = 1;
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t v = queue[head];
+    bfs_start(bfs, node);
+    for (uint32_t v; bfs_take(bfs, &v);)
         for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-            uint32_t w = graph->to[slot];
-            if (level[w] == LEVEL_NONE) {
-                level[w] = level[v] + 1;
-                queue[tail++] = w;
-            }
-            join_sets(ports, level, graph, v, slot, v == node);
+            bfs_visit(bfs, v, graph->to[slot]);
+            join_sets(ports, bfs->level, graph, v, slot, v == node);
         }
-    }
 }
 
 enum err first_ports_find(struct first_ports *ports, const struct graph *graph, uint32_t node,
@@ -59,17 +48,16 @@ enum err first_ports_find(struct first_ports *ports, const struct graph *graph, 
 {
     assert(node < graph->node_count);
     *ports = (struct first_ports){.word_count = first_ports_words(graph, node)};
-    uint32_t *level = array_new(graph->node_count, sizeof *level);
-    uint32_t *queue = array_new(graph->node_count, sizeof *queue);
+    struct bfs bfs;
+    bool room = bfs_init(&bfs, graph->node_count);
     ports->sets = array_new((size_t)graph->node_count * ports->word_count, sizeof *ports->sets);
     enum err err = OK;
-    if (level && queue && ports->sets) {
-        search(ports, graph, node, level, queue);
+    if (room && ports->sets) {
+        search(ports, graph, node, &bfs);
     } else {
         first_ports_fini(ports);
         err = why_memory(why);
     }
-    free(level);
-    free(queue);
+    bfs_fini(&bfs);
     return err;
 }

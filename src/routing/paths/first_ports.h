@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bitset.h"
 #include "base/err.h"
 #include "topology/graph.h"
 
@@ -25,7 +26,7 @@ void first_ports_fini(struct first_ports *ports);
 static inline uint32_t first_ports_words(const struct graph *graph, uint32_t node)
 {
     uint32_t degree = graph_degree(graph, node);
-    return degree ? (degree + 63) / 64 : 1;
+    return degree ? (uint32_t)bitset_words(degree) : 1;
 }
 
 static inline const uint64_t *first_ports_set(const struct first_ports *ports, uint32_t to)

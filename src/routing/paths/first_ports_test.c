@@ -22,9 +22,9 @@ static void against_distances(const struct graph *graph)
         for (uint32_t v = 0; v < graph->node_count; v++) {
             const uint64_t *set = first_ports_set(&ports[v], to);
             for (uint32_t i = 0; i < 64 * ports[v].word_count; i++) {
-                bool in_set = set[i / 64] >> i % 64 & 1, nearer = false;
-                if (i < graph_degree(graph, v) && table.distance[v] != WALK_FAR)
-                    nearer = table.distance[graph->to[graph->first[v] + i]] < table.distance[v];
+                bool in_set = bitset_has(set, i), nearer = false;
+                if (i < graph_degree(graph, v) && table.bfs.level[v] != BFS_UNSEEN)
+                    nearer = table.bfs.level[graph->to[graph->first[v] + i]] < table.bfs.level[v];
                 assert_int_equal(in_set, nearer);
             }
         }

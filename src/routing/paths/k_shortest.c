@@ -141,7 +141,7 @@ static enum err turn_to_yen(struct k_shortest *search, uint32_t from, uint32_t t
         if (err)
             return err;
     }
-    uint32_t hop_max = rule == K_SHORTEST_EQUAL ? search->table.distance[from] : UINT32_MAX;
+    uint32_t hop_max = rule == K_SHORTEST_EQUAL ? search->table.bfs.level[from] : UINT32_MAX;
     struct rng rng = pair_rng(seed, from, to);
     return yen_find(search->yen, from, to, k, hop_max, &rng, set, why);
 }
@@ -158,7 +158,7 @@ static enum err find_apart(struct k_shortest *search, uint32_t from, uint32_t to
     uint64_t wasted = 0, wasted_max = 2 * (uint64_t)search->graph->link_count;
     struct rng rng = pair_rng(seed, from, to);
     /* a loopless path visits no more nodes than there are */
-    uint32_t slack_end = search->table.order_count - search->table.distance[from];
+    uint32_t slack_end = search->table.bfs.count - search->table.bfs.level[from];
     for (uint32_t slack = 0; slack < slack_end && found < k; slack++) {
         bool complete = false;
         enum err err = OK;
@@ -193,7 +193,7 @@ enum err k_shortest_find(struct k_shortest *search, uint32_t from, uint32_t to, 
     if (from == to)
         return path_set_path(set, NULL, 0, why);
     walk_table_aim(&search->table, to);
-    if (search->table.distance[from] == WALK_FAR)
+    if (search->table.bfs.level[from] == BFS_UNSEEN)
         return OK;
     return find_apart(search, from, to, k, rule, seed, set, why);
 }

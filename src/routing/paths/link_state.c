@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/bitset.h"
 #include "base/check.h"
 #include "routing/algorithms.h"
 #include "routing/paths/first_ports.h"
@@ -87,8 +88,8 @@ static uint32_t link_state_moves(const struct router *router, uint32_t at, uint3
     const uint64_t *set = first_ports_set(ports, to);
     uint32_t count = 0;
     for (uint32_t word = 0; word < ports->word_count; word++)
-        for (uint64_t rest = set[word]; rest; rest &= rest - 1) {
-            uint32_t index = 64 * word + (uint32_t)__builtin_ctzll(rest);
+        for (uint64_t rest = set[word]; rest;) {
+            size_t index = bitset_take_lowest(&rest, word);
             moves[count++] =
                 (struct route_move){.channel = graph->channel[graph->first[at] + index]};
         }

@@ -24,9 +24,9 @@ static void spread_by_hand(const struct walk_table *table, uint32_t at, double a
     const struct graph *graph = table->graph;
     uint32_t nearer = 0;
     for (uint32_t slot = graph->first[at]; slot < graph->first[at + 1]; slot++)
-        nearer += table->distance[graph->to[slot]] < table->distance[at];
+        nearer += table->bfs.level[graph->to[slot]] < table->bfs.level[at];
     for (uint32_t slot = graph->first[at]; slot < graph->first[at + 1]; slot++) {
-        if (table->distance[graph->to[slot]] >= table->distance[at])
+        if (table->bfs.level[graph->to[slot]] >= table->bfs.level[at])
             continue;
         channels[graph->channel[slot]] += amount / nearer;
         spread_by_hand(table, graph->to[slot], amount / nearer, channels);
@@ -55,7 +55,7 @@ static void shares_of_each_pair_are_those_found_by_hand(void **state)
                 spread_by_hand(&table, from, 1, by_hand);
                 for (size_t channel = 0; channel < size; channel++)
                     assert_within(found[channel], by_hand[channel], 1e-12);
-                assert_within(hops, table.distance[from], 1e-9);
+                assert_within(hops, table.bfs.level[from], 1e-9);
             }
         }
         load_walk_close(walk);
@@ -81,7 +81,7 @@ static void every_packet_arrives_by_a_shortest_path(void **state)
                 uint32_t channels[16], hops;
                 assert_int_equal(
                     route_walk(&test->router, from, to, &rng, channels, 16, &hops, NULL), OK);
-                assert_int_equal(hops, table.distance[from]);
+                assert_int_equal(hops, table.bfs.level[from]);
             }
         }
         walk_table_fini(&table);

@@ -39,10 +39,10 @@ void path_class_fini(struct path_class *class)
 static void class_begin(struct path_class *class, const struct walk_table *table, uint32_t from,
                         uint32_t slack)
 {
-    assert(from != table->target && table->distance[from] != WALK_FAR);
+    assert(from != table->target && table->bfs.level[from] != BFS_UNSEEN);
     assert(slack < table->level_count);
     class->count = 0;
-    class->hops = table->distance[from] + slack;
+    class->hops = table->bfs.level[from] + slack;
     assert(class->hops < table->graph->node_count);
 }
 

@@ -23,10 +23,10 @@ static void listed_are_all_of_each_length(void **state)
         for (uint32_t from = 1; from < graph.node_count; from++) {
             walk_table_aim(&table, 0);
             paths_test_count(&graph, from, 0, counts);
-            if (table.distance[from] == WALK_FAR)
+            if (table.bfs.level[from] == BFS_UNSEEN)
                 continue;
-            for (uint32_t hops = table.distance[from]; hops < table.order_count; hops++) {
-                uint32_t slack = hops - table.distance[from];
+            for (uint32_t hops = table.bfs.level[from]; hops < table.bfs.count; hops++) {
+                uint32_t slack = hops - table.bfs.level[from];
                 bool complete = false;
                 assert_int_equal(walk_table_count(&table, slack, NULL), OK);
                 assert_true(table.walks[slack][from] >= (double)counts[hops]);

@@ -14,14 +14,12 @@
 enum err walk_table_init(struct walk_table *table, const struct graph *graph, struct why *why)
 {
     *table = (struct walk_table){.graph = graph, .target = NODE_NONE};
-    table->distance = array_new(graph->node_count, sizeof *table->distance);
-    table->order = array_new(graph->node_count, sizeof *table->order);
     table->near_end = array_new(graph->node_count, sizeof *table->near_end);
     table->far_first = array_new(graph->node_count, sizeof *table->far_first);
     table->to = array_new(graph_channel_count(graph), sizeof *table->to);
     table->channel = array_new(graph_channel_count(graph), sizeof *table->channel);
-    if (table->distance && table->order && table->near_end && table->far_first && table->to &&
-        table->channel)
+    if (bfs_init(&table->bfs, graph->node_count) && table->near_end && table->far_first &&
+        table->to && table->channel)
         return OK;
     walk_table_fini(table);
     return why_memory(why);
@@ -29,8 +27,7 @@ enum err walk_table_init(struct walk_table *table, const struct graph *graph, st
 
 void walk_table_fini(struct walk_table *table)
 {
-    free(table->distance);
-    free(table->order);
+    bfs_fini(&table->bfs);
     free(table->near_end);
     free(table->far_first);
     free(table->to);
@@ -44,7 +41,7 @@ void walk_table_fini(struct walk_table *table)
 static void sort_hops(struct walk_table *table, uint32_t node)
 {
     const struct graph *graph = table->graph;
-    const uint32_t *distance = table->distance;
+    const uint32_t *distance = table->bfs.level;
     uint32_t first = graph->first[node], end = graph->first[node + 1];
     uint32_t near = 0, level = 0;
     for (uint32_t slot = first; slot < end; slot++) {
@@ -69,26 +66,13 @@ void walk_table_aim(struct walk_table *table, uint32_t target)
     assert(target < graph->node_count);
     if (target == table->target)
         return;
-    for (uint32_t v = 0; v < graph->node_count; v++)
-        table->distance[v] = WALK_FAR;
     table->target = target;
     table->level_count = 0;
-    table->distance[target] = 0;
-    table->order[0] = target;
-    uint32_t tail = 1;
-    for (uint32_t head = 0; head < tail; head++) {
-        uint32_t v = table->order[head];
-        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-            uint32_t w = graph->to[slot];
-            if (table->distance[w] == WALK_FAR) {
-                table->distance[w] = table->distance[v] + 1;
-                table->order[tail++] = w;
-            }
-        }
-    }
-    table->order_count = tail;
-    for (uint32_t i = 0; i < tail; i++)
-        sort_hops(table, table->order[i]);
+    bfs_clear(&table->bfs);
+    bfs_start(&table->bfs, target);
+    graph_search(graph, &table->bfs);
+    for (uint32_t i = 0; i < table->bfs.count; i++)
+        sort_hops(table, table->bfs.order[i]);
 }
 
 static double sum_walks(const struct walk_table *table, uint32_t first, uint32_t end,
@@ -105,8 +89,8 @@ static void count_level(struct walk_table *table, uint32_t slack)
     const uint32_t *first = table->graph->first;
     double *walks = table->walks[slack];
     walks[table->target] = slack == 0; /* none passes the target and comes back */
-    for (uint32_t i = 1; i < table->order_count; i++) {
-        uint32_t v = table->order[i];
+    for (uint32_t i = 1; i < table->bfs.count; i++) {
+        uint32_t v = table->bfs.order[i];
         double sum = sum_walks(table, first[v], table->near_end[v], walks);
         if (slack >= 1)
             sum +=

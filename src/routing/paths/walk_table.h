@@ -15,14 +15,11 @@
 
 #define WALK_SLACK_MAX 15
 #define WALK_COUNT_MAX 1e300 /* sums of as many as a node has ports are finite */
-#define WALK_FAR       UINT32_MAX
 
 struct walk_table {
     const struct graph *graph; /* borrowed */
     uint32_t target;           /* NODE_NONE: not aimed yet */
-    uint32_t *distance;        /* of each node from the target; WALK_FAR: there is no path */
-    uint32_t *order;           /* the nodes that have one, nearest first */
-    uint32_t order_count;
+    struct bfs bfs;            /* from the target: levels are distances to it */
 
     /* Hops of node v stand from graph->first[v] on: those that lead nearer to
      * the target, up to near_end[v]; those that lead as near, up to far_first[v];

@@ -28,7 +28,7 @@ static void check_hops(const struct walk_table *table, uint32_t v)
                  cost = (hop >= table->near_end[v]) + (hop >= table->far_first[v]);
         assert_int_equal(graph_channel_from(graph, table->channel[hop]), v);
         assert_int_equal(graph_channel_to(graph, table->channel[hop]), to);
-        assert_int_equal(table->distance[to] + 1, table->distance[v] + cost);
+        assert_int_equal(table->bfs.level[to] + 1, table->bfs.level[v] + cost);
         assert_int_equal(walk_table_left(table, v, hop, SLACK), SLACK - cost);
         sum += table->channel[hop];
         own += graph->channel[hop];
@@ -50,7 +50,7 @@ static void check_target(struct walk_table *table, uint32_t target)
         uint32_t hops = 0;
         while (hops <= LENGTH_MAX && walks[hops][v] == 0)
             hops++;
-        assert_int_equal(table->distance[v], hops <= LENGTH_MAX ? hops : WALK_FAR);
+        assert_int_equal(table->bfs.level[v], hops <= LENGTH_MAX ? hops : BFS_UNSEEN);
         if (hops > LENGTH_MAX)
             continue;
         check_hops(table, v);

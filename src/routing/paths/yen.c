@@ -27,10 +27,7 @@ struct candidate {
 struct yen {
     const struct graph *graph; /* borrowed */
     uint32_t *arrival;         /* per node: the channel the search came by */
-    uint32_t *depth;           /* per node: hops from the search's start ... */
-    uint32_t *stamp;           /* ... if this is the search's number */
-    uint32_t search;
-    uint32_t *queue;
+    struct bfs bfs;
     bool *closed;  /* per node: on the root */
     bool *blocked; /* per channel: taken by an accepted path with the same root */
 
@@ -47,12 +44,9 @@ enum err yen_open(struct yen **out, const struct graph *graph, struct why *why)
     uint32_t nodes = graph->node_count;
     yen->graph = graph;
     yen->arrival = array_new(nodes, sizeof *yen->arrival);
-    yen->depth = array_new(nodes, sizeof *yen->depth);
-    yen->stamp = array_new(nodes, sizeof *yen->stamp);
-    yen->queue = array_new(nodes, sizeof *yen->queue);
     yen->closed = array_new(nodes, sizeof *yen->closed);
     yen->blocked = array_new(graph_channel_count(graph), sizeof *yen->blocked);
-    if (yen->arrival && yen->depth && yen->stamp && yen->queue && yen->closed && yen->blocked) {
+    if (bfs_init(&yen->bfs, nodes) && yen->arrival && yen->closed && yen->blocked) {
         *out = yen;
         return OK;
     }
@@ -77,23 +71,10 @@ void yen_close(struct yen *yen)
     free(yen->accepted);
     free(yen->waiting);
     free(yen->arrival);
-    free(yen->depth);
-    free(yen->stamp);
-    free(yen->queue);
+    bfs_fini(&yen->bfs);
     free(yen->closed);
     free(yen->blocked);
     free(yen);
-}
-
-static void search_begin(struct yen *yen, uint32_t from)
-{
-    if (++yen->search == 0) { /* the numbers have come round */
-        memset(yen->stamp, 0, yen->graph->node_count * sizeof *yen->stamp);
-        yen->search = 1;
-    }
-    yen->stamp[from] = yen->search;
-    yen->depth[from] = 0;
-    yen->queue[0] = from;
 }
 
 /* Breadth-first, each node's ports from a random one on. True if `to` is
@@ -102,22 +83,20 @@ static bool search_run(struct yen *yen, uint32_t from, uint32_t to, uint32_t hop
                        struct rng *rng)
 {
     const struct graph *graph = yen->graph;
-    uint32_t head = 0, tail = 1;
-    search_begin(yen, from);
-    while (head < tail && yen->depth[yen->queue[head]] < hop_max) {
-        uint32_t v = yen->queue[head++], degree = graph_degree(graph, v);
+    struct bfs *bfs = &yen->bfs;
+    bfs_clear(bfs);
+    bfs_start(bfs, from);
+    for (uint32_t v; bfs_take(bfs, &v) && bfs->level[v] < hop_max;) {
+        uint32_t degree = graph_degree(graph, v);
         uint32_t turn = degree ? (uint32_t)rng_below(rng, degree) : 0;
         for (uint32_t i = 0; i < degree; i++) {
             uint32_t slot = graph->first[v] + (i + turn < degree ? i + turn : i + turn - degree);
             uint32_t w = graph->to[slot], channel = graph->channel[slot];
-            if (yen->stamp[w] == yen->search || yen->closed[w] || yen->blocked[channel])
+            if (yen->closed[w] || yen->blocked[channel] || !bfs_visit(bfs, v, w))
                 continue;
-            yen->stamp[w] = yen->search;
-            yen->depth[w] = yen->depth[v] + 1;
             yen->arrival[w] = channel;
             if (w == to)
                 return true;
-            yen->queue[tail++] = w;
         }
     }
     return false;
@@ -158,7 +137,7 @@ static enum err candidate_wait(struct yen *yen, struct candidate candidate, size
 static enum err candidate_make(struct yen *yen, const uint32_t *root, uint32_t root_hops,
                                uint32_t to, size_t room, struct rng *rng, struct why *why)
 {
-    struct candidate candidate = {.hops = root_hops + yen->depth[to], .root = root_hops};
+    struct candidate candidate = {.hops = root_hops + yen->bfs.level[to], .root = root_hops};
     candidate.tie = rng_next(rng);
     candidate.channels = array_new(candidate.hops, sizeof *candidate.channels);
     if (!candidate.channels)

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bitset.h"
 #include "base/check.h"
 
 #define NONE UINT32_MAX
@@ -189,7 +190,7 @@ static uint32_t label_find(const struct rules_maker *maker, uint32_t leaf, uint3
 {
     const struct label_bits *bits = &maker->bits;
     const struct graph *graph = &maker->topology->graph;
-    size_t width = ((size_t)bits->labels + 63) / 64;
+    size_t width = bitset_words(bits->labels);
     memset(bits->mask, 0xff, width * sizeof *bits->mask);
     for (uint32_t i = leaf; i; i = maker->rests[i].parent) {
         uint32_t channel = maker->rests[i].channel;
@@ -202,7 +203,7 @@ static uint32_t label_find(const struct rules_maker *maker, uint32_t leaf, uint3
     }
     for (size_t w = 0; w < width; w++)
         if (bits->mask[w]) {
-            uint64_t label = 64 * w + (uint64_t)__builtin_ctzll(bits->mask[w]);
+            size_t label = bitset_take_lowest(&bits->mask[w], w);
             return label < bits->labels ? (uint32_t)label : NONE;
         }
     return NONE;
@@ -246,17 +247,16 @@ static enum err label_set(struct rules_maker *maker, uint32_t to, uint32_t leaf,
                           struct rules *rules, struct why *why)
 {
     const struct graph *graph = &maker->topology->graph;
-    uint64_t bit = (uint64_t)1 << label % 64;
     for (uint32_t i = leaf; i; i = maker->rests[i].parent) {
         struct rest *rest = &maker->rests[i];
         uint32_t at = graph_channel_from(graph, rest->channel);
-        uint64_t *word = bits_row(&maker->bits, rest->channel) + label / 64;
+        uint64_t *labels = bits_row(&maker->bits, rest->channel);
         if (rest->label == NONE)
             rest->label = label;
-        if (*word & bit)
+        if (bitset_has(labels, label))
             break; /* and so do all that follow */
-        *word |= bit;
-        bits_row(&maker->bits, graph_channel_count(graph) + at)[label / 64] |= bit;
+        bitset_add(labels, label);
+        bitset_add(bits_row(&maker->bits, graph_channel_count(graph) + at), label);
         enum err err = hop_add(rules, (struct rules_hop){at, to, label, label, rest->channel}, why);
         if (err)
             return err;

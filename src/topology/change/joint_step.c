@@ -28,7 +28,8 @@ struct joint {
     uint32_t budget; /* searches through the network still allowed */
     bool wide;       /* also wants that lack both ports, if they close a gap */
     uint32_t *labels[DEPTH_WIDE + 1];
-    uint32_t *queue;
+    struct bfs bfs;
+    uint32_t *stays; /* per piece; there are no more pieces than nodes */
 };
 
 static bool joint_whole(const struct joint *joint)
@@ -153,7 +154,7 @@ static enum err mend(struct joint *joint, uint32_t depth, bool *done, struct why
     uint32_t *label = joint->wide ? joint->labels[depth] : NULL;
     joint->budget--;
     if (label)
-        rewire_label(transition->rewire, label, joint->queue);
+        rewire_label(transition->rewire, label, &joint->bfs);
     for (uint32_t blocked = 0; blocked <= (joint->wide ? 2 : 1); blocked++) {
         for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
             bool worth;
@@ -247,7 +248,7 @@ static bool closing_want(struct joint *joint, uint32_t *found)
 {
     struct transition *transition = joint->transition;
     uint32_t *label = joint->labels[0], best = UINT32_MAX;
-    rewire_label(transition->rewire, label, joint->queue);
+    rewire_label(transition->rewire, label, &joint->bfs);
     bridges_find(&transition->bridges, &transition->rewire->wiring);
     for (uint32_t i = transition->want_cursor; i < transition->want_count; i++) {
         const struct want *want = &transition->wants[i];
@@ -274,7 +275,7 @@ static bool stranded_port(struct joint *joint, uint64_t *port)
     const struct transition *transition = joint->transition;
     const struct wiring *wiring = &transition->rewire->wiring;
     const uint32_t *label = joint->labels[0];
-    uint32_t *stays = joint->queue; /* per piece; there are no more pieces than nodes */
+    uint32_t *stays = joint->stays;
     for (uint32_t v = 0; v < wiring->node_count; v++)
         stays[v] = 0;
     for (uint32_t v = 0; v < wiring->node_count; v++)
@@ -334,17 +335,21 @@ enum err joint_step(struct transition *transition, bool *done, struct why *why)
     struct joint joint = {.transition = transition, .parts = transition->rewire->parts};
     size_t nodes = transition->rewire->wiring.node_count;
     uint32_t *scratch = array_new((DEPTH_WIDE + 2) * nodes, sizeof *scratch);
-    if (!scratch)
+    if (!bfs_init(&joint.bfs, transition->rewire->wiring.node_count) || !scratch) {
+        bfs_fini(&joint.bfs);
+        free(scratch);
         return why_memory(why);
+    }
     for (size_t level = 0; level <= DEPTH_WIDE; level++)
         joint.labels[level] = scratch + level * nodes;
-    joint.queue = scratch + (DEPTH_WIDE + 1) * nodes;
+    joint.stays = scratch + (DEPTH_WIDE + 1) * nodes;
     enum err err = pairs_try(&joint, done, why);
     if (!err && !*done)
         err = searches_try(&joint, done, why);
     if (!err && !*done)
         err = greedy_try(&joint, done, why);
     free(scratch);
+    bfs_fini(&joint.bfs);
     if (!err && *done)
         transition_commit(transition);
     return err;

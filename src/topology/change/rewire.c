@@ -60,9 +60,12 @@ enum err rewire_init(struct rewire *rewire, uint32_t node_count, const uint32_t 
     rewire->limit = array_copy(limit, node_count, sizeof *limit);
     rewire->attached = array_new(node_count, 1);
     rewire->leaving = leaving ? array_copy(leaving, node_count, 1) : array_new(node_count, 1);
-    uint32_t *scratch = array_new(2 * (size_t)node_count, sizeof *scratch);
-    if (!rewire->limit || !rewire->attached || !rewire->leaving || !scratch) {
-        free(scratch);
+    struct bfs bfs;
+    bool room = bfs_init(&bfs, node_count);
+    uint32_t *label = array_new(node_count, sizeof *label);
+    if (!rewire->limit || !rewire->attached || !rewire->leaving || !room || !label) {
+        free(label);
+        bfs_fini(&bfs);
         rewire_fini(rewire);
         return why_memory(why);
     }
@@ -73,8 +76,9 @@ enum err rewire_init(struct rewire *rewire, uint32_t node_count, const uint32_t 
     }
     for (uint32_t v = 0; v < node_count; v++)
         assert(rewire_used(rewire, v) <= limit[v] && limit[v] <= slots[v]);
-    rewire->parts = rewire_label(rewire, scratch, scratch + node_count);
-    free(scratch);
+    rewire->parts = rewire_label(rewire, label, &bfs);
+    free(label);
+    bfs_fini(&bfs);
     return OK;
 }
 
@@ -220,29 +224,22 @@ void rewire_undo(struct rewire *rewire)
     rewire->parts = action->parts_before;
 }
 
-uint32_t rewire_label(const struct rewire *rewire, uint32_t *label, uint32_t *queue)
+uint32_t rewire_label(const struct rewire *rewire, uint32_t *label, struct bfs *bfs)
 {
     const struct wiring *wiring = &rewire->wiring;
     uint32_t parts = 0;
+    bfs_clear(bfs);
     for (uint32_t v = 0; v < wiring->node_count; v++)
         label[v] = NODE_NONE;
     for (uint32_t v = 0; v < wiring->node_count; v++) {
-        if (label[v] != NODE_NONE || !node_counts(rewire, v))
+        if (bfs_seen(bfs, v) || !node_counts(rewire, v))
             continue;
-        uint32_t head = 0, tail = 0;
-        label[v] = parts;
-        queue[tail++] = v;
-        while (head < tail) {
-            uint32_t node = queue[head++];
-            for (uint64_t at = wiring->first[node]; at < wiring->first[node + 1]; at++) {
-                if (wiring->cable_at[at] == CABLE_NONE)
-                    continue;
-                uint32_t to = wiring_other_end(&wiring->cables[wiring->cable_at[at]], node);
-                if (label[to] == NODE_NONE) {
-                    label[to] = parts;
-                    queue[tail++] = to;
-                }
-            }
+        bfs_start(bfs, v);
+        for (uint32_t node; bfs_take(bfs, &node);) {
+            label[node] = parts;
+            for (uint64_t at = wiring->first[node]; at < wiring->first[node + 1]; at++)
+                if (wiring->peer_at[at] != NODE_NONE)
+                    bfs_visit(bfs, node, wiring->peer_at[at]);
         }
         parts++;
     }

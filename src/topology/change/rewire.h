@@ -98,5 +98,5 @@ void rewire_commit(struct rewire *rewire);
 void rewire_undo(struct rewire *rewire);
 
 /* Labels the pieces from 0; a node that does not count gets NODE_NONE.
- * `queue` has room for every node. Returns the number of pieces. */
-uint32_t rewire_label(const struct rewire *rewire, uint32_t *label, uint32_t *queue);
+ * `bfs` is for as many nodes as the wiring has. Returns the number of pieces. */
+uint32_t rewire_label(const struct rewire *rewire, uint32_t *label, struct bfs *bfs);

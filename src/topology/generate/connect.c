@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/bfs.h"
 #include "base/check.h"
 
 struct parts {
@@ -41,48 +42,39 @@ static void parts_fini(struct parts *parts)
     free(parts->stock);
 }
 
-/* Marks the part of `root`, and its tree; returns the new end of the queue. */
-static uint32_t part_search(struct parts *parts, uint32_t root, uint32_t *queue, uint32_t tail)
+/* Marks the part of `root`, and its tree. */
+static void part_search(struct parts *parts, uint32_t root, struct bfs *bfs)
 {
     const struct wiring *wiring = parts->wiring;
-    uint32_t head = tail;
-    parts->part[root] = parts->count;
-    queue[tail++] = root;
-    while (head < tail) {
-        uint32_t node = queue[head++];
-        for (uint64_t at = wiring->first[node]; at < wiring->first[node + 1]; at++) {
-            uint32_t next = wiring->peer_at[at];
-            if (next == NODE_NONE || parts->part[next] != UINT32_MAX)
-                continue;
-            parts->part[next] = parts->count;
-            parts->tree[wiring->cable_at[at]] = 1;
-            queue[tail++] = next;
-        }
+    bfs_start(bfs, root);
+    for (uint32_t node; bfs_take(bfs, &node);) {
+        parts->part[node] = parts->count;
+        for (uint64_t at = wiring->first[node]; at < wiring->first[node + 1]; at++)
+            if (wiring->peer_at[at] != NODE_NONE && bfs_visit(bfs, node, wiring->peer_at[at]))
+                parts->tree[wiring->cable_at[at]] = 1;
     }
-    return tail;
 }
 
 static enum err parts_find(struct parts *parts, struct why *why)
 {
     const struct wiring *wiring = parts->wiring;
-    uint32_t nodes = wiring->node_count, tail = 0;
-    uint32_t *queue = array_new(nodes, sizeof *queue);
+    uint32_t nodes = wiring->node_count;
+    struct bfs bfs;
+    bool room = bfs_init(&bfs, nodes);
     parts->part = array_new(nodes, sizeof *parts->part);
     parts->root = array_new(nodes, sizeof *parts->root);
     parts->tree = array_new(wiring->cable_count, 1);
-    if (!queue || !parts->part || !parts->root || !parts->tree) {
-        free(queue);
+    if (!room || !parts->part || !parts->root || !parts->tree) {
+        bfs_fini(&bfs);
         return why_memory(why);
     }
-    for (uint32_t v = 0; v < nodes; v++)
-        parts->part[v] = UINT32_MAX;
-    for (uint32_t v = 0; v < nodes && tail < nodes; v++) {
-        if (parts->part[v] != UINT32_MAX)
+    for (uint32_t v = 0; v < nodes && bfs.count < nodes; v++) {
+        if (bfs_seen(&bfs, v))
             continue;
-        tail = part_search(parts, v, queue, tail);
+        part_search(parts, v, &bfs);
         parts->root[parts->count++] = v;
     }
-    free(queue);
+    bfs_fini(&bfs);
     return OK;
 }
 

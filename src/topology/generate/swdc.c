@@ -35,7 +35,7 @@ struct lattice {
     struct link *links; /* owned */
     /* Per parity, by offset: hops through the lattice, and the running sum of
      * the odds. Owned. */
-    uint32_t *distance[PARITIES_MAX];
+    struct bfs search[PARITIES_MAX];
     double *odds[PARITIES_MAX];
 };
 
@@ -43,7 +43,7 @@ static void lattice_fini(struct lattice *lattice)
 {
     free(lattice->links);
     for (uint32_t parity = 0; parity < PARITIES_MAX; parity++) {
-        free(lattice->distance[parity]);
+        bfs_fini(&lattice->search[parity]);
         free(lattice->odds[parity]);
     }
 }
@@ -98,30 +98,6 @@ static enum err lattice_links(struct lattice *lattice, struct why *why)
     return OK;
 }
 
-/* Hops from one place to all others, which begin as UINT32_MAX. */
-static enum err lattice_search(const struct graph *graph, uint32_t from, uint32_t *distance,
-                               struct why *why)
-{
-    uint32_t *queue = array_new(graph->node_count, sizeof *queue);
-    uint32_t head = 0, tail = 0;
-    if (!queue)
-        return why_memory(why);
-    distance[from] = 0;
-    queue[tail++] = from;
-    while (head < tail) {
-        uint32_t v = queue[head++];
-        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-            uint32_t w = graph->to[slot];
-            if (distance[w] != UINT32_MAX)
-                continue;
-            distance[w] = distance[v] + 1;
-            queue[tail++] = w;
-        }
-    }
-    free(queue);
-    return OK;
-}
-
 /* No cable to itself, nor beside one of the lattice. */
 static double lattice_weight(const struct lattice *lattice, uint32_t distance)
 {
@@ -141,18 +117,17 @@ static enum err lattice_odds(struct lattice *lattice, struct why *why)
     if (err)
         return err;
     for (uint32_t parity = 0; parity < lattice->parities && !err; parity++) {
-        uint32_t *distance = array_new(lattice->node_count, sizeof *distance);
+        struct bfs *search = &lattice->search[parity];
         double *odds = array_new(lattice->node_count, sizeof *odds), sum = 0;
-        lattice->distance[parity] = distance;
         lattice->odds[parity] = odds;
-        if (!distance || !odds) {
+        if (!bfs_init(search, lattice->node_count) || !odds) {
             err = why_memory(why);
             break;
         }
-        memset(distance, 0xff, lattice->node_count * sizeof *distance);
-        err = lattice_search(&graph, parity, distance, why);
-        for (uint32_t v = 0; v < lattice->node_count && !err; v++) {
-            sum += lattice_weight(lattice, distance[v]);
+        bfs_start(search, parity);
+        graph_search(&graph, search);
+        for (uint32_t v = 0; v < lattice->node_count; v++) {
+            sum += lattice_weight(lattice, search->level[v]);
             odds[v] = sum;
         }
     }
@@ -231,7 +206,7 @@ static uint32_t leftover_draw(const struct lattice *lattice, const struct wiring
                               uint32_t node, const uint32_t *left, uint32_t count, double *sums,
                               struct rng *rng)
 {
-    const uint32_t *distance = lattice->distance[lattice_parity(lattice, node)];
+    const uint32_t *distance = lattice->search[lattice_parity(lattice, node)].level;
     double sum = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t to = left[i];

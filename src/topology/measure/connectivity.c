@@ -26,8 +26,6 @@
 #include "base/check.h"
 #include "topology/measure/parts.h"
 
-#define LEVEL_NONE UINT32_MAX
-
 enum err connectivity_components(const struct graph *graph, uint32_t *count, struct why *why)
 {
     uint32_t *label;
@@ -43,17 +41,17 @@ struct flow {
     const struct graph *graph; /* borrowed; the residual network */
     const uint8_t *capacity;   /* borrowed; per channel, before any flow */
     uint8_t *room;             /* per channel, now */
-    uint32_t *level;           /* per node: hops to the sink over channels with room */
+    struct bfs bfs;            /* from the sink backwards over channels with room */
     uint32_t *slot;            /* per node: the next of its slots to try */
-    uint32_t *queue;           /* nodes, in the search; channels of the path, after it */
+    uint32_t *path;            /* channels from the source on */
 };
 
 static void flow_fini(struct flow *flow)
 {
     free(flow->room);
-    free(flow->level);
+    bfs_fini(&flow->bfs);
     free(flow->slot);
-    free(flow->queue);
+    free(flow->path);
 }
 
 static enum err flow_init(struct flow *flow, const struct graph *graph, const uint8_t *capacity,
@@ -62,10 +60,9 @@ static enum err flow_init(struct flow *flow, const struct graph *graph, const ui
     size_t nodes = graph->node_count;
     *flow = (struct flow){.graph = graph, .capacity = capacity};
     flow->room = array_new(graph_channel_count(graph), sizeof *flow->room);
-    flow->level = array_new(nodes, sizeof *flow->level);
     flow->slot = array_new(nodes, sizeof *flow->slot);
-    flow->queue = array_new(nodes, sizeof *flow->queue);
-    if (flow->room && flow->level && flow->slot && flow->queue)
+    flow->path = array_new(nodes, sizeof *flow->path);
+    if (bfs_init(&flow->bfs, graph->node_count) && flow->room && flow->slot && flow->path)
         return OK;
     flow_fini(flow);
     return why_memory(why);
@@ -75,23 +72,17 @@ static enum err flow_init(struct flow *flow, const struct graph *graph, const ui
 static bool flow_levels(struct flow *flow, uint32_t source, uint32_t sink)
 {
     const struct graph *graph = flow->graph;
-    uint32_t head = 0, tail = 0;
-    for (uint32_t v = 0; v < graph->node_count; v++)
-        flow->level[v] = LEVEL_NONE;
-    flow->level[sink] = 0;
-    flow->queue[tail++] = sink;
-    while (head < tail) {
-        uint32_t v = flow->queue[head++];
+    bfs_clear(&flow->bfs);
+    bfs_start(&flow->bfs, sink);
+    for (uint32_t v; bfs_take(&flow->bfs, &v);)
         for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
             uint32_t w = graph->to[slot];
-            if (flow->level[w] != LEVEL_NONE || !flow->room[graph->channel[slot] ^ 1])
+            if (bfs_seen(&flow->bfs, w) || !flow->room[graph->channel[slot] ^ 1])
                 continue;
-            flow->level[w] = flow->level[v] + 1;
+            bfs_visit(&flow->bfs, v, w);
             if (w == source)
                 return true;
-            flow->queue[tail++] = w;
         }
-    }
     return false;
 }
 
@@ -100,7 +91,8 @@ static bool flow_levels(struct flow *flow, uint32_t source, uint32_t sink)
 static bool flow_augment(struct flow *flow, uint32_t source, uint32_t sink)
 {
     const struct graph *graph = flow->graph;
-    uint32_t *path = flow->queue, length = 0, v = source;
+    const uint32_t *level = flow->bfs.level;
+    uint32_t *path = flow->path, length = 0, v = source;
     while (v != sink) {
         if (flow->slot[v] == graph->first[v + 1]) {
             if (v == source)
@@ -110,8 +102,8 @@ static bool flow_augment(struct flow *flow, uint32_t source, uint32_t sink)
             continue;
         }
         uint32_t channel = graph->channel[flow->slot[v]], w = graph->to[flow->slot[v]];
-        /* A node without a level compares as far away. */
-        if (flow->room[channel] && flow->level[w] < flow->level[v]) {
+        /* A node that was not met has the largest number for a level. */
+        if (flow->room[channel] && level[w] < level[v]) {
             path[length++] = channel;
             v = w;
         } else {

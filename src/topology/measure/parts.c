@@ -4,40 +4,23 @@
 
 #include "base/array.h"
 
-/* Gives a node that has no label yet, and all that it reaches, its own number. */
-static void label_from(const struct graph *graph, uint32_t root, uint32_t *label, uint32_t *queue)
-{
-    uint32_t count = 0;
-    label[root] = root;
-    queue[count++] = root;
-    for (uint32_t done = 0; done < count; done++) {
-        uint32_t v = queue[done];
-        for (uint32_t slot = graph->first[v]; slot < graph->first[v + 1]; slot++) {
-            uint32_t to = graph->to[slot];
-            if (label[to] == NODE_NONE) {
-                label[to] = root;
-                queue[count++] = to;
-            }
-        }
-    }
-}
-
 enum err parts_label(const struct graph *graph, uint32_t **labels, struct why *why)
 {
-    uint32_t *label = array_new(graph->node_count, sizeof *label);
-    uint32_t *queue = array_new(graph->node_count, sizeof *queue);
+    struct bfs bfs;
     *labels = NULL;
-    if (!label || !queue) {
-        free(label);
-        free(queue);
+    if (!bfs_init(&bfs, graph->node_count))
         return why_memory(why);
+    uint32_t *label = array_new(graph->node_count, sizeof *label);
+    for (uint32_t v = 0; label && v < graph->node_count; v++) {
+        if (bfs_seen(&bfs, v))
+            continue;
+        uint32_t first = bfs.count;
+        bfs_start(&bfs, v);
+        graph_search(graph, &bfs);
+        for (uint32_t i = first; i < bfs.count; i++)
+            label[bfs.order[i]] = v;
     }
-    for (uint32_t v = 0; v < graph->node_count; v++)
-        label[v] = NODE_NONE;
-    for (uint32_t v = 0; v < graph->node_count; v++)
-        if (label[v] == NODE_NONE)
-            label_from(graph, v, label, queue);
-    free(queue);
+    bfs_fini(&bfs);
     *labels = label;
-    return OK;
+    return label ? OK : why_memory(why);
 }
