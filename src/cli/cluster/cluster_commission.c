@@ -123,53 +123,34 @@ void cluster_findings_fini(struct cluster_findings *findings)
     *findings = (struct cluster_findings){0};
 }
 
-void cluster_findings_text(const struct cluster_findings *findings, const struct cluster *cluster,
-                           struct text *out)
-{
-    char name[CLUSTER_NAME_SIZE];
-    for (node_id v = 0; v < cluster->plan.server_count; v++)
-        if (findings->serials[v])
-            text_printf(out, "serial %u is server %s\n", findings->serials[v],
-                        cluster_name(cluster, v, name));
-    if (findings->lines.size)
-        text_add(out, findings->lines.data, findings->lines.size);
-    else
-        text_puts(out, "all cables are where they are planned\n");
-}
-
-void cluster_findings_json(const struct cluster_findings *findings, const struct cluster *cluster,
-                           struct json *json)
+void cluster_findings_put(const struct cluster_findings *findings, const struct cluster *cluster,
+                          struct result *result)
 {
     const struct topology *topology = &cluster->topology;
+    char name[CLUSTER_NAME_SIZE];
     uint32_t at[AXIS_MAX];
-    json_key(json, "machines");
-    json_array(json);
+    result_array(result, "machines");
     for (node_id v = 0; v < cluster->plan.server_count; v++) {
         if (!findings->serials[v])
             continue;
-        json_object(json);
-        json_put_uint(json, "serial", findings->serials[v]);
-        json_put_uint(json, "server", v);
+        result_object(result, NULL);
+        result_uint(result, "serial", findings->serials[v]);
+        result_uint(result, "server", v);
+        result_string(result_hide(result), "name", cluster_name(cluster, v, name));
         if (topology->axis_count) {
             topology_coordinate(topology, v, at);
-            json_key(json, "coordinate");
-            json_array(json);
+            result_array(result, "coordinate");
             for (uint32_t axis = 0; axis < topology->axis_count; axis++)
-                json_uint(json, at[axis]);
-            json_end(json, ']');
+                result_uint(result, NULL, at[axis]);
+            result_end(result);
         }
-        json_end(json, '}');
+        result_end(result);
     }
-    json_end(json, ']');
-    json_key(json, "findings");
-    json_array(json);
+    result_end(result);
+    result_array(result, "findings");
     const char *end;
-    for (char *line = findings->lines.data; line && (end = strchr(line, '\n'));
-         line += end - line + 1) {
-        char *copy = strndup(line, (size_t)(end - line));
-        if (copy)
-            json_string(json, copy);
-        free(copy);
-    }
-    json_end(json, ']');
+    for (const char *line = findings->lines.data; line && (end = strchr(line, '\n'));
+         line = end + 1)
+        text_add(result_words(result, NULL), line, (size_t)(end - line));
+    result_end(result);
 }

@@ -2,8 +2,8 @@
 /* cluster_commission: a cluster whose servers do not know their places (os/serial_file.h): the
  * machines and cables that stand for the physical world, and what the servers found. */
 
-#include "base/json.h"
 #include "cli/cluster/cluster.h"
+#include "cli/core/result.h"
 #include "os/serial_file.h"
 
 /* Serial numbers for the machines, and how they are wired: as the file says, or, if that is NULL,
@@ -21,8 +21,6 @@ MUST_CHECK enum err cluster_findings_read(struct cluster_findings *findings,
                                           const struct cluster *cluster, struct why *why);
 void cluster_findings_fini(struct cluster_findings *findings);
 
-void cluster_findings_text(const struct cluster_findings *findings, const struct cluster *cluster,
-                           struct text *out);
-/* The members machines and findings of an object. */
-void cluster_findings_json(const struct cluster_findings *findings, const struct cluster *cluster,
-                           struct json *json);
+/* The keys `machines` and `findings` of a result; a machine has a `name` for the page. */
+void cluster_findings_put(const struct cluster_findings *findings, const struct cluster *cluster,
+                          struct result *result);

@@ -6,14 +6,12 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/json.h"
 #include "cli/cluster/cluster.h"
 #include "cli/cluster/cluster_view.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/progress.h"
 #include "cli/ripc/ripc_call.h"
-#include "cli/show/unit_text.h"
 #include "os/cluster_ask.h"
 #include "services/bench/bench_wire.h"
 #include "transport/clock.h"
@@ -270,86 +268,67 @@ static enum err outcome_make(struct outcome *outcome, const struct bench *bench,
     return OK;
 }
 
-/* Of line rate, payload of what the links could carry; below 0: unshaped. */
-static double line_share(const struct bench *bench, double bytes)
-{
-    return bench->cluster.file.rate ? bytes * 8 / (double)bench->cluster.file.rate : -1;
-}
+static const char bench_page[] =
+    "{servers|server|servers}{?saturating} saturating {links} links each"
+    "{:} sending to random {mode}, {rate} packets/s each{/}, {size} bytes a packet, "
+    "{seconds%.2f} s\n"
+    "sent      {sent_per_second%.0f} packets/s, {sent_bytes_per_second%b}"
+    "{?refusing}; {refused_per_second%.0f}/s found no room in their queue{/}\n"
+    "received  {received_per_second%.0f} packets/s, {received_bytes_per_second%b}, {hops%.2f} hops "
+    "each\n"
+    "{?link_bytes_per_second}links     {link_bytes_per_second.directions} directions: "
+    "{#links_shown|, }{title} {rate%b}{?line_rate} ({percent%.1f} % of line rate){/}{/}\n{/}"
+    "{?silent}left out  {silent|server that lives and does|servers that live and do} not answer\n"
+    "{/}";
 
-static void links_text(const struct bench *bench, const struct outcome *outcome, struct text *out)
+static void links_put(const struct bench *bench, const struct outcome *outcome,
+                      struct result *result)
 {
-    static const char *const titles[] = {"least ", ", median ", ", most "};
-    uint32_t places[] = {0, outcome->link_count / 2, outcome->link_count - 1};
-    text_printf(out, "links     %u directions: ", outcome->link_count);
+    static const char *const titles[] = {"least", "median", "most"};
+    const uint32_t at[] = {0, outcome->link_count / 2, outcome->link_count - 1};
+    if (!outcome->link_count) {
+        result_null(result, "link_bytes_per_second");
+        return;
+    }
+    result_object(result, "link_bytes_per_second");
+    result_uint(result, "directions", outcome->link_count);
+    for (int i = 0; i < 3; i++)
+        result_number(result, titles[i], outcome->links[at[i]]);
+    result_end(result);
+    result_array(result_hide(result), "links_shown");
     for (int i = 0; i < 3; i++) {
-        double bytes = outcome->links[places[i]];
-        text_puts(out, titles[i]);
-        unit_text_rate(out, bytes);
-        if (bench->cluster.file.rate)
-            text_printf(out, " (%.1f %% of line rate)", 100 * line_share(bench, bytes));
+        double bytes = outcome->links[at[i]];
+        result_object(result, NULL);
+        result_string(result, "title", titles[i]);
+        result_number(result, "rate", bytes);
+        /* Payload, of what a shaped link could carry. */
+        result_number(result, "percent", 100 * (bytes * 8 / (double)bench->cluster.file.rate));
+        result_end(result);
     }
-    text_puts(out, "\n");
+    result_end(result);
 }
 
-static void outcome_text(const struct bench *bench, const struct outcome *outcome)
+static void report(const struct bench *bench, const struct outcome *outcome)
 {
-    struct text *out = &bench->call->out;
+    struct result *result = call_result(bench->call, bench_page);
     const struct bench_request *request = &bench->request;
-    text_count(out, bench->senders, "server", "servers");
-    if (request->mode == BENCH_SATURATE)
-        text_printf(out, " saturating %u links each", request->links);
-    else
-        text_printf(out, " sending to random %s, %" PRIu64 " packets/s each",
-                    mode_words[request->mode - BENCH_SATURATE], request->rate_milli / 1000);
-    text_printf(out, ", %u bytes a packet, %.2f s\n", request->size,
-                bench->seconds * (1 - WARM_SHARE));
-    text_printf(out, "sent      %.0f packets/s, ", outcome->sent);
-    unit_text_rate(out, outcome->sent_bytes);
-    if (outcome->refused >= 1)
-        text_printf(out, "; %.0f/s found no room in their queue", outcome->refused);
-    text_printf(out, "\nreceived  %.0f packets/s, ", outcome->received);
-    unit_text_rate(out, outcome->received_bytes);
-    text_printf(out, ", %.2f hops each\n", outcome->hops);
-    if (outcome->link_count)
-        links_text(bench, outcome, out);
-    if (bench->silent) {
-        text_puts(out, "left out  ");
-        text_count(out, bench->silent, "server that lives and does", "servers that live and do");
-        text_puts(out, " not answer\n");
-    }
-}
-
-static void outcome_json(const struct bench *bench, const struct outcome *outcome)
-{
-    struct json json = json_make(&bench->call->out, true);
-    const struct bench_request *request = &bench->request;
-    json_object(&json);
-    json_put_string(&json, "mode", mode_words[request->mode - BENCH_SATURATE]);
-    json_put_uint(&json, "servers", bench->senders);
-    json_put_uint(&json, "silent", bench->silent);
-    json_put_uint(&json, "links", request->links);
-    json_put_uint(&json, "size", request->size);
-    json_put_uint(&json, "rate", request->rate_milli / 1000);
-    json_put_number(&json, "seconds", bench->seconds * (1 - WARM_SHARE));
-    json_put_number(&json, "sent_per_second", outcome->sent);
-    json_put_number(&json, "sent_bytes_per_second", outcome->sent_bytes);
-    json_put_number(&json, "received_per_second", outcome->received);
-    json_put_number(&json, "received_bytes_per_second", outcome->received_bytes);
-    json_put_number(&json, "refused_per_second", outcome->refused);
-    json_put_number(&json, "hops", outcome->hops);
-    json_key(&json, "link_bytes_per_second");
-    if (outcome->link_count) {
-        json_object(&json);
-        json_put_uint(&json, "directions", outcome->link_count);
-        json_put_number(&json, "least", outcome->links[0]);
-        json_put_number(&json, "median", outcome->links[outcome->link_count / 2]);
-        json_put_number(&json, "most", outcome->links[outcome->link_count - 1]);
-        json_end(&json, '}');
-    } else {
-        json_null(&json);
-    }
-    json_put_uint(&json, "line_rate", bench->cluster.file.rate);
-    json_end(&json, '}');
+    result_string(result, "mode", mode_words[request->mode - BENCH_SATURATE]);
+    result_bool(result_hide(result), "saturating", request->mode == BENCH_SATURATE);
+    result_uint(result, "servers", bench->senders);
+    result_uint(result, "silent", bench->silent);
+    result_uint(result, "links", request->links);
+    result_uint(result, "size", request->size);
+    result_uint(result, "rate", request->rate_milli / 1000);
+    result_number(result, "seconds", bench->seconds * (1 - WARM_SHARE));
+    result_number(result, "sent_per_second", outcome->sent);
+    result_number(result, "sent_bytes_per_second", outcome->sent_bytes);
+    result_number(result, "received_per_second", outcome->received);
+    result_number(result, "received_bytes_per_second", outcome->received_bytes);
+    result_number(result, "refused_per_second", outcome->refused);
+    result_bool(result_hide(result), "refusing", outcome->refused >= 1);
+    result_number(result, "hops", outcome->hops);
+    links_put(bench, outcome, result);
+    result_uint(result, "line_rate", bench->cluster.file.rate);
 }
 
 static enum err bench_all(struct bench *bench, struct why *why)
@@ -370,10 +349,7 @@ static enum err bench_all(struct bench *bench, struct why *why)
         err = outcome_make(&outcome, bench, why);
     if (err)
         return err;
-    if (bench->call->json)
-        outcome_json(bench, &outcome);
-    else
-        outcome_text(bench, &outcome);
+    report(bench, &outcome);
     free(outcome.links);
     return OK;
 }

@@ -1,5 +1,4 @@
 /* weft cut, weft heal */
-#include "base/json.h"
 #include "cli/cluster/cluster.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
@@ -117,22 +116,18 @@ static enum err link_change(struct cut *cut, struct why *why)
 
 static void report(const struct cut *cut)
 {
-    char a[CLUSTER_NAME_SIZE], b[CLUSTER_NAME_SIZE];
-    if (!cut->call->json) {
-        text_printf(&cut->call->out, "link %s - %s is %s%s\n",
-                    cluster_name(&cut->cluster, cut->a, a), cluster_name(&cut->cluster, cut->b, b),
-                    cut->cut ? "cut" : "mended",
-                    cut->told < 2 * cut->cables ? "; one end is dead" : "");
-        return;
-    }
-    struct json json = json_make(&cut->call->out, true);
-    json_object(&json);
-    json_put_uint(&json, "a", cut->a);
-    json_put_uint(&json, "b", cut->b);
-    json_put_bool(&json, "cut", cut->cut);
-    json_put_uint(&json, "cables", cut->cables);
-    json_put_uint(&json, "ends", cut->told);
-    json_end(&json, '}');
+    char name[CLUSTER_NAME_SIZE];
+    struct result *result =
+        call_result(cut->call, "link {a_name} - {b_name} is {?cut}cut{:}mended{/}"
+                               "{?one_dead}; one end is dead{/}\n");
+    result_uint(result, "a", cut->a);
+    result_string(result_hide(result), "a_name", cluster_name(&cut->cluster, cut->a, name));
+    result_uint(result, "b", cut->b);
+    result_string(result_hide(result), "b_name", cluster_name(&cut->cluster, cut->b, name));
+    result_bool(result, "cut", cut->cut);
+    result_uint(result, "cables", cut->cables);
+    result_uint(result, "ends", cut->told);
+    result_bool(result_hide(result), "one_dead", cut->told < 2 * cut->cables);
 }
 
 static enum err change_run(struct call *call, bool cuts, struct why *why)

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "cli/cluster/cluster_end.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
@@ -19,26 +18,15 @@ struct downed {
 
 static void report(struct call *call, const struct cluster *cluster, const struct downed *downed)
 {
-    if (!call->json) {
-        text_count(&call->out, downed->lived, "server", "servers");
-        text_printf(&call->out, " ended");
-        if (downed->forced)
-            text_printf(&call->out, ", %u by force", downed->forced);
-        text_printf(&call->out, "; %s is %s\n", cluster->folder,
-                    downed->made_folder && !downed->others ? "removed" : "cleared");
-        if (downed->others) {
-            text_count(&call->out, downed->others, "other file was", "other files were");
-            text_puts(&call->out, " left there\n");
-        }
-        return;
-    }
-    struct json json = json_make(&call->out, true);
-    json_object(&json);
-    json_put_string(&json, "folder", cluster->folder);
-    json_put_uint(&json, "servers", downed->lived);
-    json_put_uint(&json, "forced", downed->forced);
-    json_put_uint(&json, "files_left", downed->others);
-    json_end(&json, '}');
+    struct result *result = call_result(
+        call, "{servers|server|servers} ended{?forced}, {forced} by force{/}; {folder} is "
+              "{?removed}removed{:}cleared{/}\n"
+              "{?files_left}{files_left|other file was|other files were} left there\n{/}");
+    result_string(result, "folder", cluster->folder);
+    result_uint(result, "servers", downed->lived);
+    result_uint(result, "forced", downed->forced);
+    result_uint(result, "files_left", downed->others);
+    result_bool(result_hide(result), "removed", downed->made_folder && !downed->others);
 }
 
 /* Whatever cluster.json says, if it can be read at all: the locks tell who lives. */

@@ -3,7 +3,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "cli/cluster/cluster_end.h"
 #include "cli/cluster/cluster_start.h"
 #include "cli/commands.h"
@@ -25,35 +24,29 @@ static bool pick_companions(const void *context, node_id server)
     return file->process_of[server] == file->process_of[all->server];
 }
 
-/* What happened to the process of a server, and to whom with it. */
+/* What happened to the process of a server, and which servers it hosts. */
 static void report(struct call *call, const struct cluster *cluster, node_id server,
                    const char *verb, int pid, double seconds)
 {
     struct companions all = {cluster, server};
     uint32_t count = 0;
-    for (node_id v = 0; v < cluster->plan.server_count; v++)
-        count += pick_companions(&all, v);
-    if (!call->json) {
-        text_puts(&call->out, count == 1 ? "server " : "servers ");
-        cluster_list_servers(&call->out, &cluster->plan, pick_companions, &all);
-        text_printf(&call->out, " %s (pid %d)", verb, pid);
-        if (seconds > 0)
-            text_printf(&call->out, ", joined after %.2f s", seconds);
-        text_puts(&call->out, "\n");
-        return;
+    struct result *result = call_result(call, "server{?several}s{/} {list} {verb} (pid {pid})"
+                                              "{?seconds}, joined after {seconds%.2f} s{/}\n");
+    result_array(result, "servers");
+    for (node_id v = 0; v < cluster->plan.server_count; v++) {
+        if (!pick_companions(&all, v))
+            continue;
+        result_uint(result, NULL, v);
+        count++;
     }
-    struct json json = json_make(&call->out, true);
-    json_object(&json);
-    json_key(&json, "servers");
-    json_array(&json);
-    for (node_id v = 0; v < cluster->plan.server_count; v++)
-        if (pick_companions(&all, v))
-            json_uint(&json, v);
-    json_end(&json, ']');
-    json_put_uint(&json, "pid", (uint64_t)pid);
+    result_end(result);
+    result_bool(result_hide(result), "several", count != 1);
+    cluster_list_servers(result_words(result_hide(result), "list"), &cluster->plan, pick_companions,
+                         &all);
+    result_string(result_hide(result), "verb", verb);
+    result_uint(result, "pid", (uint64_t)pid);
     if (seconds > 0)
-        json_put_number(&json, "seconds", seconds);
-    json_end(&json, '}');
+        result_number(result, "seconds", seconds);
 }
 
 static enum err server_kill(struct call *call, const struct cluster *cluster, node_id server,

@@ -7,7 +7,6 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "base/json.h"
 #include "cli/cluster/cluster.h"
 #include "cli/cluster/cluster_target.h"
 #include "cli/commands.h"
@@ -207,118 +206,89 @@ static int64_t quantile(const struct pinger *pinger, double share)
     return pinger->samples[(size_t)(share * (double)(pinger->sample_count - 1))];
 }
 
+/* The way of the first ping that was answered, there and back. */
 static void path_text(const struct pinger *pinger, struct text *out)
 {
     const struct ping_answer *first = &pinger->first;
+    const struct topology *topology = &pinger->cluster.topology;
     char buffer[NODE_NAME_SIZE];
-    text_printf(out, "path %s", topology_name(&pinger->cluster.topology, pinger->from, buffer));
+    text_puts(out, topology_name(topology, pinger->from, buffer));
     for (unsigned i = 0; first->hops_there && i < first->path_count; i++)
         if (first->path[i] < pinger->cluster.plan.server_count)
             text_printf(out, " %s %s", i > first->path_turn ? "<" : ">",
-                        topology_name(&pinger->cluster.topology, first->path[i], buffer));
+                        topology_name(topology, first->path[i], buffer));
     if (first->hops_there &&
         first->path_turn < first->path_count) /* else it was full before it came back */
-        text_printf(out, " < %s", topology_name(&pinger->cluster.topology, pinger->from, buffer));
-    text_puts(out, "\n");
+        text_printf(out, " < %s", topology_name(topology, pinger->from, buffer));
 }
 
-static void by_text(const struct pinger *pinger, struct text *out)
-{
-    char name[CLUSTER_NAME_SIZE];
-    uint32_t listed = 0;
-    text_puts(out, "answered by ");
-    for (node_id v = 0; v < pinger->cluster.plan.server_count; v++)
-        if (pinger->by[v])
-            text_printf(out, "%s%s: %" PRIu64, listed++ ? ", " : "",
-                        cluster_name(&pinger->cluster, v, name), pinger->by[v]);
-    text_puts(out, "\n");
-}
+static const char ping_page[] =
+    "{?key}key {key}{:}server {server_name}{/} from {from_name}: {sent|ping|pings}, {answered} "
+    "answered, {lost} lost{?late}, {late} late{/}\n"
+    "{?answers}least {least_ns%t}, median {median_ns%t}, 99 % {p99_ns%t}, most {most_ns%t}; "
+    "longest without an answer {longest_gap_ns%t}\n"
+    "{?key}answered by {#answered_by|, }{name}: {count}{/}\n{/}"
+    "path {path_text}\n{/}";
 
-static void summary_text(struct pinger *pinger)
+static void target_put(const struct pinger *pinger, struct result *result)
 {
-    const struct ping_answer *end = &pinger->end;
-    struct text *out = &pinger->call->out;
     char name[CLUSTER_NAME_SIZE], key[2 * KEY_SIZE + 1];
-    key_text(&pinger->target.key, key);
-    if (pinger->target.is_key)
-        text_printf(out, "key %s", key);
-    else
-        text_printf(out, "server %s", cluster_name(&pinger->cluster, pinger->target.server, name));
-    text_printf(out, " from %s: ", cluster_name(&pinger->cluster, pinger->from, name));
-    text_count(out, end->sent, "ping", "pings");
-    text_printf(out, ", %" PRIu32 " answered, %" PRIu32 " lost", end->received, end->lost);
-    if (end->late)
-        text_printf(out, ", %" PRIu32 " late", end->late);
-    text_puts(out, "\n");
-    if (!pinger->sample_count)
-        return;
-    static const struct {
-        const char *title;
-        double share;
-    } quantiles[] = {{"least ", 0}, {", median ", 0.5}, {", 99 % ", 0.99}, {", most ", 1}};
-    for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
-        text_puts(out, quantiles[i].title);
-        unit_text_nsec(out, (double)quantile(pinger, quantiles[i].share));
+    result_uint(result, "from", pinger->from);
+    result_string(result_hide(result), "from_name",
+                  cluster_name(&pinger->cluster, pinger->from, name));
+    if (pinger->target.is_key) {
+        key_text(&pinger->target.key, key);
+        result_string(result, "key", key);
+    } else {
+        result_uint(result, "server", pinger->target.server);
+        result_string(result_hide(result), "server_name",
+                      cluster_name(&pinger->cluster, pinger->target.server, name));
     }
-    text_puts(out, "; longest without an answer ");
-    unit_text_nsec(out, (double)pinger->gap_nsec);
-    text_puts(out, "\n");
-    if (pinger->target.is_key)
-        by_text(pinger, out);
-    path_text(pinger, out);
 }
 
-static void path_json(const struct pinger *pinger, struct json *json)
+static void path_put(const struct pinger *pinger, struct result *result)
 {
-    json_key(json, "path");
-    json_array(json);
-    json->indent = false;
+    result_array(result_flat(result), "path");
     if (pinger->replied)
-        json_uint(json, pinger->from);
+        result_uint(result, NULL, pinger->from);
     for (unsigned i = 0; pinger->replied && i < pinger->first.path_count; i++)
-        json_uint(json, pinger->first.path[i]);
-    json_end(json, ']');
-    json->indent = true;
+        result_uint(result, NULL, pinger->first.path[i]);
+    result_end(result);
+    path_text(pinger, result_words(result_hide(result), "path_text"));
 }
 
-static void summary_json(struct pinger *pinger)
+static void report(struct pinger *pinger)
 {
     const struct ping_answer *end = &pinger->end;
-    struct json json = json_make(&pinger->call->out, true);
-    char key[2 * KEY_SIZE + 1];
-    key_text(&pinger->target.key, key);
-    json_object(&json);
-    json_put_uint(&json, "from", pinger->from);
-    if (pinger->target.is_key)
-        json_put_string(&json, "key", key);
-    else
-        json_put_uint(&json, "server", pinger->target.server);
-    json_put_uint(&json, "sent", end->sent);
-    json_put_uint(&json, "answered", end->received);
-    json_put_uint(&json, "lost", end->lost);
-    json_put_uint(&json, "late", end->late);
-    json_put_uint(&json, "longest_gap_ns", (uint64_t)pinger->gap_nsec);
+    struct result *result = call_result(pinger->call, ping_page);
+    char name[CLUSTER_NAME_SIZE];
+    target_put(pinger, result);
+    result_uint(result, "sent", end->sent);
+    result_uint(result, "answered", end->received);
+    result_uint(result, "lost", end->lost);
+    result_uint(result, "late", end->late);
+    result_uint(result, "longest_gap_ns", (uint64_t)pinger->gap_nsec);
+    result_bool(result_hide(result), "answers", pinger->sample_count > 0);
     if (pinger->sample_count) {
-        json_put_uint(&json, "least_ns", (uint64_t)quantile(pinger, 0));
-        json_put_uint(&json, "median_ns", (uint64_t)quantile(pinger, 0.5));
-        json_put_uint(&json, "p99_ns", (uint64_t)quantile(pinger, 0.99));
-        json_put_uint(&json, "most_ns", (uint64_t)quantile(pinger, 1));
-        json_put_uint(&json, "hops_there", pinger->first.hops_there);
-        json_put_uint(&json, "hops_back", pinger->first.hops_back);
+        result_uint(result, "least_ns", (uint64_t)quantile(pinger, 0));
+        result_uint(result, "median_ns", (uint64_t)quantile(pinger, 0.5));
+        result_uint(result, "p99_ns", (uint64_t)quantile(pinger, 0.99));
+        result_uint(result, "most_ns", (uint64_t)quantile(pinger, 1));
+        result_uint(result, "hops_there", pinger->first.hops_there);
+        result_uint(result, "hops_back", pinger->first.hops_back);
     }
-    path_json(pinger, &json);
-    json_key(&json, "answered_by");
-    json_array(&json);
+    path_put(pinger, result);
+    result_array(result, "answered_by");
     for (node_id v = 0; v < pinger->cluster.plan.server_count; v++) {
         if (!pinger->by[v])
             continue;
-        json_object(&json);
-        json_put_uint(&json, "server", v);
-        json_put_uint(&json, "count", pinger->by[v]);
-        json_end(&json, '}');
+        result_object(result, NULL);
+        result_uint(result, "server", v);
+        result_uint(result, "count", pinger->by[v]);
+        result_string(result_hide(result), "name", cluster_name(&pinger->cluster, v, name));
+        result_end(result);
     }
-    json_end(&json, ']');
-    json_end(&json, '}');
+    result_end(result);
 }
 
 /* ---- */
@@ -359,10 +329,7 @@ static enum err ping_run(struct call *call, struct why *why)
     if (!err) {
         if (pinger.sample_count)
             qsort(pinger.samples, pinger.sample_count, sizeof *pinger.samples, compare);
-        if (call->json)
-            summary_json(&pinger);
-        else
-            summary_text(&pinger);
+        report(&pinger);
         if (!pinger.end.received)
             call->health = ERR_SYSTEM;
     }

@@ -1,11 +1,10 @@
 /* weft status */
-#include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "cli/cluster/cluster.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
+#include "cli/show/drop_result.h"
 #include "transport/clock.h"
 
 #define WAIT_MAX   3600
@@ -18,193 +17,122 @@ struct status {
     struct cluster_health health;
 };
 
-/* ---- for people ---- */
+static const char status_page[] =
+    "{health}\n"
+    "{#reasons}  {code}: {text}\n{/}"
+    "cluster   {topology} over {wire}{?rate} at {rate/1e9%g} Gbit/s{/}, "
+    "{processes|process|processes}, in {folder}\n"
+    "servers   {servers.live} of {servers.planned} live{?dead}, {dead} dead{/}"
+    "{?silent}, {silent} silent{/}{?servers.joining}, {servers.joining} joining{/}"
+    "{?split}, in {servers.parts} parts{/}\n"
+    "links     {links.up} of {links.planned} up{#links_shown}, {count} {state}{/}\n"
+    "traffic   {traffic.sent} packets sent, {traffic.delivered} delivered, {traffic.intercepted} "
+    "taken up on their way; {traffic.packet_hops} packet-hops, {traffic.bytes} bytes\n"
+    "{?traffic.waiting}waiting   {traffic.waiting} packets, for their keys' roots to settle\n{/}"
+    "drops     {#drops_shown|; }{count} {reason}{:}none{/}\n";
 
-static void servers_text(const struct status *status)
+static void reasons_put(const struct status *status, struct result *result)
 {
-    const struct cluster_health *health = &status->health;
-    struct text *out = &status->call->out;
-    text_printf(out, "servers   %u of %u live", health->live, health->server_count);
-    if (health->dead)
-        text_printf(out, ", %u dead", health->dead);
-    if (health->silent)
-        text_printf(out, ", %u silent", health->silent);
-    if (health->joining)
-        text_printf(out, ", %u joining", health->joining);
-    if (health->part_count > 1)
-        text_printf(out, ", in %u parts", health->part_count);
-    text_puts(out, "\n");
-}
-
-static void links_text(const struct status *status)
-{
-    const struct cluster_health *health = &status->health;
-    struct text *out = &status->call->out;
-    text_printf(out, "links     %u of %u up", health->links[LINK_UP], health->cable_count);
-    for (int state = LINK_UP + 1; state < LINK_STATES; state++)
-        if (health->links[state])
-            text_printf(out, ", %u %s", health->links[state], cluster_link_names[state]);
-    text_puts(out, "\n");
-}
-
-static void traffic_text(const struct status *status)
-{
-    const struct cluster_health *health = &status->health;
-    struct text *out = &status->call->out;
-    uint64_t dropped = 0;
-    text_printf(out,
-                "traffic   %" PRIu64 " packets sent, %" PRIu64 " delivered, %" PRIu64
-                " taken up on their way; %" PRIu64 " packet-hops, %" PRIu64 " bytes\n",
-                health->sent, health->delivered, health->intercepted, health->packets_out,
-                health->bytes_out);
-    if (health->waiting)
-        text_printf(out, "waiting   %" PRIu64 " packets, for their keys' roots to settle\n",
-                    health->waiting);
-    text_puts(out, "drops     ");
-    for (unsigned i = 0; i < DROP_COUNT; i++) {
-        if (health->drops[i])
-            text_printf(out, "%s%" PRIu64 " %s", dropped ? "; " : "", health->drops[i],
-                        drop_texts[i]);
-        dropped += health->drops[i];
-    }
-    text_puts(out, dropped ? "\n" : "none\n");
-}
-
-static void status_text(const struct status *status)
-{
-    const struct cluster_file *file = &status->cluster.file;
-    struct text *out = &status->call->out;
-    text_printf(out, "%s\n", health_names[status->health.health]);
-    for (int code = 0; code < HEALTH_CODES; code++) {
+    result_array(result, "reasons");
+    for (int i = 0; i < HEALTH_CODES; i++) {
+        enum health_code code = (enum health_code)i;
         if (!status->health.reasons[code])
             continue;
-        text_printf(out, "  %s: ", health_code_names[code]);
-        cluster_health_reason(&status->health, (enum health_code)code, &status->cluster.plan,
-                              status->seen, out);
-        text_puts(out, "\n");
+        result_object(result, NULL);
+        result_string(result, "code", health_code_names[code]);
+        result_string(result, "severity", health_names[health_severity(code)]);
+        cluster_health_reason(&status->health, code, &status->cluster.plan, status->seen,
+                              result_words(result, "text"));
+        result_end(result);
     }
-    text_printf(out, "cluster   %s over %s", file->topology, cluster_wire_words[file->wire]);
-    if (file->rate)
-        text_printf(out, " at %g Gbit/s", (double)file->rate / 1e9);
-    text_printf(out, ", ");
-    text_count(out, file->process_count, "process", "processes");
-    text_printf(out, ", in %s\n", status->cluster.folder);
-    servers_text(status);
-    links_text(status);
-    traffic_text(status);
+    result_end(result);
 }
 
-/* ---- as an object ---- */
-
-static void reasons_json(const struct status *status, struct json *json)
+static void ids_put(const struct status *status, struct result *result, const char *key,
+                    enum cluster_server state)
 {
-    json_key(json, "reasons");
-    json_array(json);
-    for (int code = 0; code < HEALTH_CODES; code++) {
-        struct text line = {0};
-        if (!status->health.reasons[code])
-            continue;
-        cluster_health_reason(&status->health, (enum health_code)code, &status->cluster.plan,
-                              status->seen, &line);
-        json_object(json);
-        json_put_string(json, "code", health_code_names[code]);
-        json_put_string(json, "severity", health_names[health_severity((enum health_code)code)]);
-        json_put_string(json, "text", text_ok(&line) ? line.data : "");
-        json_end(json, '}');
-        text_fini(&line);
-    }
-    json_end(json, ']');
-}
-
-static void ids_json(const struct status *status, struct json *json, const char *key,
-                     enum cluster_server state)
-{
-    json_key(json, key);
-    json_array(json);
-    json->indent = false;
+    result_array(result_flat(result), key);
     for (node_id v = 0; v < status->cluster.plan.server_count; v++)
         if (status->seen[v].state == state)
-            json_uint(json, v);
-    json_end(json, ']');
-    json->indent = true;
+            result_uint(result, NULL, v);
+    result_end(result);
 }
 
-static void servers_json(const struct status *status, struct json *json)
+static void servers_put(const struct status *status, struct result *result)
 {
     const struct cluster_health *health = &status->health;
-    json_key(json, "servers");
-    json_object(json);
-    json_put_uint(json, "planned", health->server_count);
-    json_put_uint(json, "live", health->live);
-    json_put_uint(json, "joining", health->joining);
-    json_put_uint(json, "parts", health->part_count);
-    ids_json(status, json, "dead", SERVER_DEAD);
-    ids_json(status, json, "silent", SERVER_SILENT);
-    json_end(json, '}');
+    result_object(result, "servers");
+    result_uint(result, "planned", health->server_count);
+    result_uint(result, "live", health->live);
+    result_uint(result, "joining", health->joining);
+    result_uint(result, "parts", health->part_count);
+    ids_put(status, result, "dead", SERVER_DEAD);
+    ids_put(status, result, "silent", SERVER_SILENT);
+    result_end(result);
+    result_uint(result_hide(result), "dead", health->dead);
+    result_uint(result_hide(result), "silent", health->silent);
+    result_bool(result_hide(result), "split", health->part_count > 1);
 }
 
-static void links_json(const struct status *status, struct json *json)
+static void links_put(const struct status *status, struct result *result)
 {
     const struct cluster_health *health = &status->health;
-    json_key(json, "links");
-    json_object(json);
-    json_put_uint(json, "planned", health->cable_count);
+    result_object(result, "links");
+    result_uint(result, "planned", health->cable_count);
     for (int state = 0; state < LINK_STATES; state++)
-        json_put_uint(json, cluster_link_names[state], health->links[state]);
-    json_key(json, "not_up");
-    json_array(json);
+        result_uint(result, cluster_link_names[state], health->links[state]);
+    result_array(result, "not_up");
     for (uint32_t i = 0; i < health->cable_count; i++) {
         const struct cluster_cable *cable = &health->cables[i];
         if (cable->state == LINK_UP)
             continue;
-        json_object(json);
-        json->indent = false;
-        json_put_uint(json, "a", cable->a);
-        json_put_uint(json, "a_port", cable->a_port);
-        json_put_uint(json, "b", cable->b);
-        json_put_uint(json, "b_port", cable->b_port);
-        json_put_string(json, "state", cluster_link_names[cable->state]);
-        json_end(json, '}');
-        json->indent = true;
+        result_object(result_flat(result), NULL);
+        result_uint(result, "a", cable->a);
+        result_uint(result, "a_port", cable->a_port);
+        result_uint(result, "b", cable->b);
+        result_uint(result, "b_port", cable->b_port);
+        result_string(result, "state", cluster_link_names[cable->state]);
+        result_end(result);
     }
-    json_end(json, ']');
-    json_end(json, '}');
+    result_end(result);
+    result_end(result);
+    result_array(result_hide(result), "links_shown");
+    for (int state = LINK_UP + 1; state < LINK_STATES; state++) {
+        if (!health->links[state])
+            continue;
+        result_object(result, NULL);
+        result_uint(result, "count", health->links[state]);
+        result_string(result, "state", cluster_link_names[state]);
+        result_end(result);
+    }
+    result_end(result);
 }
 
-static void status_json(const struct status *status)
+static void report(const struct status *status)
 {
     const struct cluster_file *file = &status->cluster.file;
     const struct cluster_health *health = &status->health;
-    struct json json = json_make(&status->call->out, true);
-    json_object(&json);
-    json_put_string(&json, "health", health_names[health->health]);
-    reasons_json(status, &json);
-    json_put_string(&json, "folder", status->cluster.folder);
-    json_put_string(&json, "topology", file->topology);
-    json_put_string(&json, "wire", cluster_wire_words[file->wire]);
-    json_put_uint(&json, "rate", file->rate);
-    json_put_uint(&json, "processes", file->process_count);
-    servers_json(status, &json);
-    links_json(status, &json);
-    json_key(&json, "traffic");
-    json_object(&json);
-    json_put_uint(&json, "sent", health->sent);
-    json_put_uint(&json, "delivered", health->delivered);
-    json_put_uint(&json, "intercepted", health->intercepted);
-    json_put_uint(&json, "packet_hops", health->packets_out);
-    json_put_uint(&json, "frames", health->frames_out);
-    json_put_uint(&json, "bytes", health->bytes_out);
-    json_put_uint(&json, "waiting", health->waiting);
-    json_end(&json, '}');
-    json_key(&json, "drops");
-    json_object(&json);
-    for (unsigned i = 0; i < DROP_COUNT; i++)
-        json_put_uint(&json, drop_names[i], health->drops[i]);
-    json_end(&json, '}');
-    json_end(&json, '}');
+    struct result *result = call_result(status->call, status_page);
+    result_string(result, "health", health_names[health->health]);
+    reasons_put(status, result);
+    result_string(result, "folder", status->cluster.folder);
+    result_string(result, "topology", file->topology);
+    result_string(result, "wire", cluster_wire_words[file->wire]);
+    result_uint(result, "rate", file->rate);
+    result_uint(result, "processes", file->process_count);
+    servers_put(status, result);
+    links_put(status, result);
+    result_object(result, "traffic");
+    result_uint(result, "sent", health->sent);
+    result_uint(result, "delivered", health->delivered);
+    result_uint(result, "intercepted", health->intercepted);
+    result_uint(result, "packet_hops", health->packets_out);
+    result_uint(result, "frames", health->frames_out);
+    result_uint(result, "bytes", health->bytes_out);
+    result_uint(result, "waiting", health->waiting);
+    result_end(result);
+    drop_result(result, "drops", health->drops);
 }
-
-/* ---- */
 
 static enum err status_take(struct status *status, double wait, struct why *why)
 {
@@ -231,10 +159,8 @@ static enum err status_run(struct call *call, struct why *why)
         return err;
     status.seen = cluster_seen_new(&status.cluster);
     err = status.seen ? status_take(&status, wait, why) : why_memory(why);
-    if (!err && call->json)
-        status_json(&status);
-    else if (!err)
-        status_text(&status);
+    if (!err)
+        report(&status);
     if (!err && status.health.health != HEALTH_OK)
         call->health = ERR_SYSTEM;
     cluster_health_fini(&status.health);

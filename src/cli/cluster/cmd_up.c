@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "cli/cluster/cluster_commission.h"
 #include "cli/cluster/cluster_disk.h"
 #include "cli/cluster/cluster_end.h"
@@ -253,47 +252,37 @@ static void processes_end(struct up *up, const struct cluster_start *start)
     (void)!cluster_end(up->cluster.folder, GRACE_NSEC);
 }
 
+static const char up_page[] =
+    "{servers|server is|servers are} up after {seconds%.1f} s: {topology}, {links|link|links} over "
+    "{wire}, {processes|process|processes}, in {folder}\n"
+    "{?commissioned}{#machines}serial {serial} is server {name}\n{/}"
+    "{#findings}{.}\n{:}all cables are where they are planned\n{/}{/}"
+    "go on with weft status{hint}, nodes, top, ping, where, kill; weft down{hint} ends it\n";
+
 static void report(struct up *up, const struct cluster_start *start,
                    const struct cluster_findings *findings)
 {
     const struct cluster *cluster = &up->cluster;
     const struct cluster_file *file = &cluster->file;
-    double seconds = (double)(clock_now() - start->begun) / 1e9;
-    struct text *out = &up->call->out;
-    if (!up->call->json) {
-        text_count(out, file->server_count, "server is", "servers are");
-        text_printf(out, " up after %.1f s: %s, ", seconds, file->topology);
-        text_count(out, cluster->topology.graph.link_count, "link", "links");
-        text_printf(out, " over %s, ", cluster_wire_words[file->wire]);
-        text_count(out, file->process_count, "process", "processes");
-        text_printf(out, ", in %s\n", cluster->folder);
-        if (file->commissioned)
-            cluster_findings_text(findings, cluster, out);
-        text_printf(
-            out, "go on with weft status%s, nodes, top, ping, where, kill; weft down%s ends it\n",
-            cluster->hint, cluster->hint);
-        return;
-    }
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_put_string(&json, "folder", cluster->folder);
-    json_put_string(&json, "topology", file->topology);
-    json_put_uint(&json, "servers", file->server_count);
-    json_put_uint(&json, "links", cluster->topology.graph.link_count);
-    json_put_string(&json, "wire", cluster_wire_words[file->wire]);
-    json_put_uint(&json, "rate", file->rate);
-    json_put_uint(&json, "processes", file->process_count);
-    json_put_number(&json, "seconds", seconds);
-    json_key(&json, "pids");
-    json_array(&json);
+    struct result *result = call_result(up->call, up_page);
+    result_string(result, "folder", cluster->folder);
+    result_string(result_hide(result), "hint", cluster->hint);
+    result_string(result, "topology", file->topology);
+    result_uint(result, "servers", file->server_count);
+    result_uint(result, "links", cluster->topology.graph.link_count);
+    result_string(result, "wire", cluster_wire_words[file->wire]);
+    result_uint(result, "rate", file->rate);
+    result_uint(result, "processes", file->process_count);
+    result_number(result, "seconds", (double)(clock_now() - start->begun) / 1e9);
+    result_array(result, "pids");
     for (uint32_t i = 0; i < file->process_count; i++)
-        json_uint(&json, (uint64_t)start->pids[i]);
-    json_end(&json, ']');
+        result_uint(result, NULL, (uint64_t)start->pids[i]);
+    result_end(result);
+    result_bool(result_hide(result), "commissioned", file->commissioned);
     if (file->commissioned) {
-        json_put_uint(&json, "seed", file->seed);
-        cluster_findings_json(findings, cluster, &json);
+        result_uint(result, "seed", file->seed);
+        cluster_findings_put(findings, cluster, result);
     }
-    json_end(&json, '}');
 }
 
 /* Under the folder's lock; whatever goes wrong, nothing is left. */

@@ -1,5 +1,4 @@
 /* weft where */
-#include "base/json.h"
 #include "cli/cluster/cluster.h"
 #include "cli/cluster/cluster_target.h"
 #include "cli/commands.h"
@@ -70,74 +69,74 @@ static void path_walk(struct where *where)
     where->whole = at == to;
 }
 
-static void where_text(const struct where *where)
+static const char where_page[] =
+    "key       {key}\n"
+    "{?mistaken}          of the name \"{word%.40s}\"; weft nodes shows server {taken}\n{/}"
+    "home      {home_name}\n"
+    "{?rooted}root      {root_name}{?moved}, for its home cannot be reached{/}\n"
+    "replicas  {#replicas|, }{name}{/}\n"
+    "path      {#path_names| - }{.}{/}"
+    "{?arrives}, {hops|hop|hops}{:} and no further: routes are changing{/}\n"
+    "{:}root      server {from} cannot tell yet{?settled}{:}: it is still joining{/}\n{/}";
+
+static void root_put(const struct where *where, struct result *result)
 {
-    struct text *out = &where->call->out;
-    const char *word = where->call->arguments[0];
-    struct why ignored;
-    node_id server;
-    char name[CLUSTER_NAME_SIZE], key[2 * KEY_SIZE + 1];
-    key_text(&where->target.key, key);
-    text_printf(out, "key       %s\n", key);
-    if (!cluster_server(&where->cluster, word, &server, &ignored)) /* weft ping would take it so */
-        text_printf(out, "          of the name \"%.40s\"; weft nodes shows server %u\n", word,
-                    server);
-    text_printf(out, "home      %s\n", cluster_name(&where->cluster, where->home, name));
-    if (where->answer.root == NODE_NONE) {
-        text_printf(out, "root      server %u cannot tell yet%s\n", where->from,
-                    where->answer.settled ? "" : ": it is still joining");
-        return;
-    }
-    text_printf(out, "root      %s%s\n", cluster_name(&where->cluster, where->answer.root, name),
-                where->answer.root == where->home ? "" : ", for its home cannot be reached");
-    text_puts(out, "replicas  ");
-    for (uint32_t i = 0; i < where->answer.count; i++)
-        text_printf(out, "%s%s", i ? ", " : "",
-                    cluster_name(&where->cluster, where->answer.places[i].server, name));
-    text_puts(out, "\npath      ");
-    for (uint32_t i = 0; i < where->path_count; i++)
-        text_printf(out, "%s%s", i ? " - " : "",
-                    cluster_name(&where->cluster, where->path[i], name));
-    if (where->whole) {
-        text_puts(out, ", ");
-        text_count(out, where->path_count - 1, "hop", "hops");
-    } else {
-        text_puts(out, " and no further: routes are changing");
-    }
-    text_puts(out, "\n");
+    node_id root = where->answer.root;
+    char name[CLUSTER_NAME_SIZE];
+    bool rooted = root != NODE_NONE;
+    result_uint_if(result, "root", rooted, root);
+    result_bool(result_hide(result), "rooted", rooted);
+    result_bool(result_hide(result), "moved", root != where->home);
+    result_bool(result_hide(result), "settled", where->answer.settled);
+    if (rooted)
+        result_string(result_hide(result), "root_name", cluster_name(&where->cluster, root, name));
 }
 
-static void where_json(const struct where *where)
+static void path_put(const struct where *where, struct result *result)
 {
-    char key[2 * KEY_SIZE + 1];
-    struct json json = json_make(&where->call->out, true);
-    key_text(&where->target.key, key);
-    json_object(&json);
-    json_put_string(&json, "key", key);
-    json_put_uint(&json, "home", where->home);
-    if (where->answer.root == NODE_NONE)
-        json_put_null(&json, "root");
-    else
-        json_put_uint(&json, "root", where->answer.root);
-    json_put_uint(&json, "from", where->from);
-    json_key(&json, "replicas");
-    json_array(&json);
-    for (uint32_t i = 0; i < where->answer.count; i++) {
-        json_object(&json);
-        json_put_uint(&json, "server", where->answer.places[i].server);
-        json_put_uint(&json, "hops", where->answer.places[i].distance);
-        json_end(&json, '}');
-    }
-    json_end(&json, ']');
-    json_key(&json, "path");
-    json_array(&json);
-    json.indent = false;
+    char name[CLUSTER_NAME_SIZE];
+    result_array(result_flat(result), "path");
     for (uint32_t i = 0; i < where->path_count; i++)
-        json_uint(&json, where->path[i]);
-    json_end(&json, ']');
-    json.indent = true;
-    json_put_bool(&json, "arrives", where->whole);
-    json_end(&json, '}');
+        result_uint(result, NULL, where->path[i]);
+    result_end(result);
+    result_array(result_hide(result), "path_names");
+    for (uint32_t i = 0; i < where->path_count; i++)
+        result_string(result, NULL, cluster_name(&where->cluster, where->path[i], name));
+    result_end(result);
+    result_uint(result_hide(result), "hops", where->path_count ? where->path_count - 1 : 0);
+    result_bool(result, "arrives", where->whole);
+}
+
+static void report(const struct where *where)
+{
+    struct result *result = call_result(where->call, where_page);
+    const char *word = where->call->arguments[0];
+    char key[2 * KEY_SIZE + 1], name[CLUSTER_NAME_SIZE];
+    struct why ignored;
+    node_id taken = 0;
+    /* weft ping would take the word for a server */
+    bool mistaken = !cluster_server(&where->cluster, word, &taken, &ignored);
+    key_text(&where->target.key, key);
+    result_string(result, "key", key);
+    result_string(result_hide(result), "word", word);
+    result_bool(result_hide(result), "mistaken", mistaken);
+    result_uint(result_hide(result), "taken", taken);
+    result_uint(result, "home", where->home);
+    result_string(result_hide(result), "home_name",
+                  cluster_name(&where->cluster, where->home, name));
+    root_put(where, result);
+    result_uint(result, "from", where->from);
+    result_array(result, "replicas");
+    for (uint32_t i = 0; i < where->answer.count; i++) {
+        node_id server = where->answer.places[i].server;
+        result_object(result, NULL);
+        result_uint(result, "server", server);
+        result_uint(result, "hops", where->answer.places[i].distance);
+        result_string(result_hide(result), "name", cluster_name(&where->cluster, server, name));
+        result_end(result);
+    }
+    result_end(result);
+    path_put(where, result);
 }
 
 static enum err where_find(struct where *where, struct why *why)
@@ -168,10 +167,8 @@ static enum err where_run(struct call *call, struct why *why)
     if (err)
         return err;
     err = where_find(&where, why);
-    if (!err && call->json)
-        where_json(&where);
-    else if (!err)
-        where_text(&where);
+    if (!err)
+        report(&where);
     cluster_close(&where.cluster);
     return err;
 }

@@ -103,6 +103,7 @@ static void print_hops(struct text *out, const struct path_report *report)
     }
 }
 
+/* One way: nodes, each but the last with the port it is left by. */
 static void print_way(struct text *out, const struct path_report *report, size_t way)
 {
     const struct topology *topology = &report->route.topology;
@@ -143,6 +144,7 @@ static void coordinate_put(struct result *result, const struct topology *topolog
     result_end(result);
 }
 
+/* The nodes of a way, each added by `put`. */
 static void
 nodes_put(struct result *result, const char *key, const struct path_report *report, size_t way,
           void (*put)(struct result *result, const struct topology *topology, uint32_t node))
