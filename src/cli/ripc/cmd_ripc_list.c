@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/ripc/ripc_call.h"
@@ -39,47 +38,31 @@ static int name_compare(const void *a, const void *b)
     return order ? order : compare(one->member, other->member);
 }
 
-static void listing_json(struct text *out, const struct listing *listing)
-{
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_key(&json, "names");
-    json_array(&json);
-    for (size_t i = 0; i < listing->count; i++) {
-        const struct ripc_name *name = &listing->names[i];
-        char context[RIPC_CONTEXT_TEXT];
-        json_object(&json);
-        json_put_uint(&json, "id", name->id);
-        json_put_bool(&json, "group", name->group);
-        json_put_uint(&json, "member", name->member);
-        json_put_bool(&json, "local", name->local);
-        if (name->pid)
-            json_put_uint(&json, "pid", (uint64_t)name->pid);
-        else
-            json_put_null(&json, "pid");
-        json_put_string(&json, "context", ripc_context_text(name->context, context));
-        json_put_uint(&json, "incarnation", name->incarnation);
-        json_put_string(&json, "address", name->address);
-        json_end(&json, '}');
-    }
-    json_end(&json, ']');
-    json_end(&json, '}');
-}
+static const char list_page[] =
+    "{?names}id                  member                  pid  context           address\n{/}"
+    "{#names}{id_text%-18s}  {member_text%-18s}  {pid%7u}  {context}  {address}\n{/}";
 
-static void listing_text(struct text *out, const struct listing *listing)
+static void listing_put(struct result *result, const struct listing *listing)
 {
-    if (listing->count == 0)
-        return;
-    text_printf(out, "%-18s  %-18s  %7s  %-16s  %s\n", "id", "member", "pid", "context", "address");
+    result_array(result, "names");
     for (size_t i = 0; i < listing->count; i++) {
         const struct ripc_name *name = &listing->names[i];
-        char id[RIPC_ID_TEXT], member[RIPC_ID_TEXT], context[RIPC_CONTEXT_TEXT], pid[16] = "-";
-        if (name->pid)
-            snprintf(pid, sizeof pid, "%d", name->pid);
-        text_printf(out, "%-18s  %-18s  %7s  %s  %s\n", ripc_id_text(name->id, id),
-                    name->group ? ripc_id_text(name->member, member) : "-", pid,
-                    ripc_context_text(name->context, context), name->address);
+        char text[RIPC_ID_TEXT], context[RIPC_CONTEXT_TEXT];
+        result_object(result, NULL);
+        result_uint(result, "id", name->id);
+        result_string(result_hide(result), "id_text", ripc_id_text(name->id, text));
+        result_bool(result, "group", name->group);
+        result_uint(result, "member", name->member);
+        result_string(result_hide(result), "member_text",
+                      name->group ? ripc_id_text(name->member, text) : NULL);
+        result_bool(result, "local", name->local);
+        result_uint_if(result, "pid", name->pid, (uint64_t)name->pid);
+        result_string(result, "context", ripc_context_text(name->context, context));
+        result_uint(result, "incarnation", name->incarnation);
+        result_string(result, "address", name->address);
+        result_end(result);
     }
+    result_end(result);
 }
 
 static enum err listing_fill(struct listing *listing, const struct call *call, struct why *why)
@@ -115,10 +98,8 @@ static enum err list_run(struct call *call, struct why *why)
     enum err err = listing_fill(&listing, call, why);
     if (!err && listing.count)
         qsort(listing.names, listing.count, sizeof *listing.names, name_compare);
-    if (!err && call->json)
-        listing_json(&call->out, &listing);
-    else if (!err)
-        listing_text(&call->out, &listing);
+    if (!err)
+        listing_put(call_result(call, list_page), &listing);
     free(listing.names);
     return err;
 }

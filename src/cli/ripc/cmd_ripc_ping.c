@@ -5,12 +5,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/ripc/ripc_call.h"
+#include "cli/ripc/ripc_inbox.h"
 #include "cli/ripc/ripc_ping.h"
-#include "cli/ripc/ripc_report.h"
 #include "cli/show/unit_text.h"
 
 #define NSEC_PER_MS   1000000
@@ -250,90 +249,56 @@ static struct spread spread_make(struct pinger *pinger)
                            .most = (double)samples[count - 1]};
 }
 
-static void pings_json(const struct pinger *pinger, const struct spread *spread, double seconds,
-                       struct text *out)
+static const char ping_page[] =
+    "{to_text}{?peer} ({?pid}pid {pid}, {/}{address}){/}{?transport} over {transport}{/}: {sent} "
+    "{?long}long{:}short{/} pings of {size} bytes, {answered} answered, {lost} lost"
+    "{?damaged}, {damaged} of them damaged{/}, in {seconds%.3f} s"
+    "{?gave_up}; gave up: {gave_up}{/}\n"
+    "{?round_trip_ns}round trip: min {round_trip_ns.min%t}, median {round_trip_ns.median%t}, p99 "
+    "{round_trip_ns.p99%t}, max {round_trip_ns.max%t}{?several}; the first one {first_ns%t}{/}"
+    "{?long}\n{gigabytes_per_second%.2f} GB/s, there and back{/}\n{/}";
+
+static void spread_put(const struct pinger *pinger, const struct spread *spread,
+                       struct result *result)
 {
-    struct json json = json_make(out, true);
-    json_object(&json);
-    json_put_uint(&json, "to", pinger->to);
-    json_put_uint(&json, "size", pinger->size);
-    json_put_bool(&json, "long", pinger->item);
-    if (pinger->peer_known) {
-        json_put_uint(&json, "pid", (uint64_t)pinger->peer.pid);
-        json_put_string(&json, "address", pinger->peer.address);
-    } else {
-        json_put_null(&json, "pid");
-        json_put_null(&json, "address");
+    if (!pinger->sample_count) {
+        result_null(result, "round_trip_ns");
+        return;
     }
-    if (pinger->transport)
-        json_put_string(&json, "transport", pinger->transport);
-    else
-        json_put_null(&json, "transport");
-    json_put_uint(&json, "sent", pinger->sent);
-    json_put_uint(&json, "answered", pinger->sample_count);
-    json_put_uint(&json, "lost", pinger->lost);
-    json_put_uint(&json, "damaged", pinger->damaged);
-    if (pinger->gave_up)
-        json_put_string(&json, "gave_up", pinger->gave_up);
-    else
-        json_put_null(&json, "gave_up");
-    json_put_number(&json, "seconds", seconds);
-    json_key(&json, "first_ns");
-    if (pinger->first_nsec >= 0 && pinger->sent)
-        json_uint(&json, (uint64_t)pinger->first_nsec);
-    else
-        json_null(&json);
-    json_key(&json, "round_trip_ns");
-    if (pinger->sample_count) {
-        json_object(&json);
-        json_put_number(&json, "min", spread->least);
-        json_put_number(&json, "median", spread->median);
-        json_put_number(&json, "mean", spread->mean);
-        json_put_number(&json, "p99", spread->p99);
-        json_put_number(&json, "max", spread->most);
-        json_end(&json, '}');
-    } else {
-        json_null(&json);
-    }
-    json_end(&json, '}');
+    result_object(result, "round_trip_ns");
+    result_number(result, "min", spread->least);
+    result_number(result, "median", spread->median);
+    result_number(result, "mean", spread->mean);
+    result_number(result, "p99", spread->p99);
+    result_number(result, "max", spread->most);
+    result_end(result);
+    result_number(result_hide(result), "gigabytes_per_second",
+                  2 * (double)pinger->size / spread->median);
 }
 
-static void nsec_text(struct text *out, const char *label, double nsec)
-{
-    text_printf(out, "%s ", label);
-    unit_text_nsec(out, nsec);
-}
-
-static void pings_text(const struct pinger *pinger, const struct spread *spread, double seconds,
-                       struct text *out)
+static void report(const struct pinger *pinger, const struct spread *spread, double seconds,
+                   struct result *result)
 {
     char id[RIPC_ID_TEXT];
-    text_printf(out, "%s", ripc_id_text(pinger->to, id));
-    if (pinger->peer_known && pinger->peer.pid)
-        text_printf(out, " (pid %d, %s)", pinger->peer.pid, pinger->peer.address);
-    else if (pinger->peer_known)
-        text_printf(out, " (%s)", pinger->peer.address);
-    text_printf(
-        out, "%s%s: %" PRIu64 " %s pings of %" PRIu64 " bytes, %zu answered, %" PRIu64 " lost",
-        pinger->transport ? " over " : "", pinger->transport ? pinger->transport : "", pinger->sent,
-        pinger->item ? "long" : "short", pinger->size, pinger->sample_count, pinger->lost);
-    if (pinger->damaged)
-        text_printf(out, ", %" PRIu64 " of them damaged", pinger->damaged);
-    text_printf(out, ", in %.3f s", seconds);
-    if (pinger->gave_up)
-        text_printf(out, "; gave up: %s", pinger->gave_up);
-    text_puts(out, "\n");
-    if (!pinger->sample_count)
-        return;
-    nsec_text(out, "round trip: min", spread->least);
-    nsec_text(out, ", median", spread->median);
-    nsec_text(out, ", p99", spread->p99);
-    nsec_text(out, ", max", spread->most);
-    if (pinger->sample_count > 1 && pinger->first_nsec >= 0)
-        nsec_text(out, "; the first one", (double)pinger->first_nsec);
-    if (pinger->item)
-        text_printf(out, "\n%.2f GB/s, there and back", 2 * (double)pinger->size / spread->median);
-    text_puts(out, "\n");
+    result_uint(result, "to", pinger->to);
+    result_string(result_hide(result), "to_text", ripc_id_text(pinger->to, id));
+    result_uint(result, "size", pinger->size);
+    result_bool(result, "long", pinger->item);
+    result_bool(result_hide(result), "peer", pinger->peer_known);
+    result_uint_if(result, "pid", pinger->peer_known, (uint64_t)pinger->peer.pid);
+    result_string(result, "address", pinger->peer_known ? pinger->peer.address : NULL);
+    result_string(result, "transport", pinger->transport);
+    result_uint(result, "sent", pinger->sent);
+    result_uint(result, "answered", pinger->sample_count);
+    result_uint(result, "lost", pinger->lost);
+    result_uint(result, "damaged", pinger->damaged);
+    result_string(result, "gave_up", pinger->gave_up);
+    result_number(result, "seconds", seconds);
+    result_uint_if(result, "first_ns", pinger->first_nsec >= 0 && pinger->sent,
+                   (uint64_t)pinger->first_nsec);
+    result_bool(result_hide(result), "several",
+                pinger->sample_count > 1 && pinger->first_nsec >= 0);
+    spread_put(pinger, spread, result);
 }
 
 static enum err pinger_run(struct pinger *pinger, struct call *call, struct why *why)
@@ -352,10 +317,7 @@ static enum err pinger_run(struct pinger *pinger, struct call *call, struct why 
     pinger->transport = ripc_transport(pinger->service, pinger->to);
     if (pinger->sample_count)
         spread = spread_make(pinger);
-    if (call->json)
-        pings_json(pinger, &spread, seconds, &call->out);
-    else
-        pings_text(pinger, &spread, seconds, &call->out);
+    report(pinger, &spread, seconds, call_result(call, ping_page));
     if (pinger->gave_up || (pinger->sent && !pinger->sample_count))
         call->health = ERR_SYSTEM;
     return OK;

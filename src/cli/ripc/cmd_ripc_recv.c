@@ -104,10 +104,9 @@ static enum err receiver_run(struct receiver *receiver, struct call *call, struc
         return err;
     err = ripc_inbox_open(&inbox, ripc, service, receiver->window_size, why);
     if (!err) {
-        ripc_report_begin(&report, call, receiver->id);
+        ripc_report_begin(&report, call, RIPC_REPORT_PAGE, receiver->id);
         err = receive_all(receiver, &inbox, &report, why);
         ripc_report_totals(&report);
-        ripc_report_end(&report);
     }
     ripc_inbox_close(&inbox);
     ripc_unbind(service);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
@@ -143,22 +142,21 @@ static enum err reply_take(struct sender *sender, struct ripc_inbox *inbox,
     return !err && result < 0 ? ripc_call_fail(why, result, "window") : err;
 }
 
-static void sent_print(const struct sender *sender, struct ripc_report *report)
+static const char send_page[] =
+    "{?replied}" RIPC_REPORT_PAGE "{/}"
+    "{sent} x {size} bytes sent to {to_text}, {?long}long, taken by the receiver{:}short{/}\n";
+
+static void sent_put(const struct sender *sender, struct ripc_report *report)
 {
     char id[RIPC_ID_TEXT];
-    struct text *out = &report->call->out;
-    if (sender->reply || report->call->json)
-        ripc_report_totals(report);
-    if (report->call->json) {
-        json_put_uint(&report->json, "sent", sender->sent);
-        json_put_uint(&report->json, "sent_bytes", sender->sent * sender->size);
-        json_put_bool(&report->json, "long", sender->item);
-    } else {
-        text_printf(out, "%" PRIu64 " x %zu bytes sent to %s, %s\n", sender->sent, sender->size,
-                    ripc_id_text(sender->to, id),
-                    sender->item ? "long, taken by the receiver" : "short");
-    }
-    ripc_report_end(report);
+    struct result *result = &report->call->result;
+    ripc_report_totals(report);
+    result_uint(result, "sent", sender->sent);
+    result_uint(result, "sent_bytes", sender->sent * sender->size);
+    result_bool(result, "long", sender->item);
+    result_bool(result_hide(result), "replied", sender->reply);
+    result_uint(result_hide(result), "size", sender->size);
+    result_string(result_hide(result), "to_text", ripc_id_text(sender->to, id));
 }
 
 static enum err sender_run(struct sender *sender, struct call *call, struct why *why)
@@ -169,14 +167,14 @@ static enum err sender_run(struct sender *sender, struct call *call, struct why 
     if (!err && sender->item)
         err = data_share(sender, why);
     if (!err)
-        ripc_report_begin(&report, call, ripc_service_id(sender->service));
+        ripc_report_begin(&report, call, send_page, ripc_service_id(sender->service));
     while (!err && sender->sent < sender->count && !ripc_call_stopped()) {
         err = send_one(sender, why);
         if (!err && sender->reply)
             err = reply_take(sender, &inbox, &report, why);
     }
     if (!err)
-        sent_print(sender, &report);
+        sent_put(sender, &report);
     ripc_inbox_close(&inbox);
     return err;
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/ripc/ripc_call.h"
@@ -99,30 +98,18 @@ static enum err serve_all(struct server *server, struct ripc_inbox *inbox,
     return err;
 }
 
-static void totals_print(const struct server *server, struct ripc_report *report)
+static const char serve_page[] =
+    RIPC_REPORT_PAGE "{pings|ping|pings} answered{?echo}, {answers|message|messages} sent back{/}"
+                     "{?unheard}, {unheard|answer|answers} not taken{/}\n";
+
+static void totals_put(const struct server *server, struct ripc_report *report)
 {
-    struct text *out = &report->call->out;
+    struct result *result = &report->call->result;
     ripc_report_totals(report);
-    if (report->call->json) {
-        json_put_uint(&report->json, "pings", server->pings);
-        json_put_uint(&report->json, "answers", server->answers);
-        json_put_uint(&report->json, "unheard", server->unheard);
-    } else {
-        text_count(out, server->pings, "ping", "pings");
-        text_puts(out, " answered");
-        if (server->echo) {
-            text_puts(out, ", ");
-            text_count(out, server->answers, "message", "messages");
-            text_puts(out, " sent back");
-        }
-        if (server->unheard) {
-            text_puts(out, ", ");
-            text_count(out, server->unheard, "answer", "answers");
-            text_puts(out, " not taken");
-        }
-        text_puts(out, "\n");
-    }
-    ripc_report_end(report);
+    result_uint(result, "pings", server->pings);
+    result_bool(result_hide(result), "echo", server->echo);
+    result_uint(result, "answers", server->answers);
+    result_uint(result, "unheard", server->unheard);
 }
 
 static enum err server_run(struct server *server, struct call *call, struct why *why)
@@ -137,9 +124,9 @@ static enum err server_run(struct server *server, struct call *call, struct why 
         err = call_flush(call, why);
     }
     if (!err) {
-        ripc_report_begin(&report, call, server->id);
+        ripc_report_begin(&report, call, serve_page, server->id);
         err = serve_all(server, &inbox, &report, why);
-        totals_print(server, &report);
+        totals_put(server, &report);
     }
     ripc_inbox_close(&inbox);
     return err;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/ripc/ripc_call.h"
@@ -31,7 +30,6 @@ struct line {
 
 struct watcher {
     struct call *call;
-    struct json json;
     char folder[DOMAIN_PATH_MAX];
     struct watched watched[WATCHED_MAX];
     unsigned count;
@@ -155,17 +153,17 @@ static int line_compare(const void *a, const void *b)
     return (one->record.at > other->record.at) - (one->record.at < other->record.at);
 }
 
-static void line_json(struct json *json, const struct line *line)
+static void line_put(struct result *result, const struct line *line)
 {
     char context[RIPC_CONTEXT_TEXT];
-    json_object(json);
-    json_put_number(json, "at", (double)line->record.at / 1e9);
-    json_put_string(json, "context", ripc_context_text(line->context, context));
-    json_put_string(json, "event", trace_event_name(line->record.event));
-    json_put_uint(json, "service", line->record.service);
-    json_put_uint(json, "peer", line->record.peer);
-    json_put_number(json, "value", (double)line->record.value);
-    json_end(json, '}');
+    result_object(result, NULL);
+    result_number(result, "at", (double)line->record.at / 1e9);
+    result_string(result, "context", ripc_context_text(line->context, context));
+    result_string(result, "event", trace_event_name(line->record.event));
+    result_uint(result, "service", line->record.service);
+    result_uint(result, "peer", line->record.peer);
+    result_number(result, "value", (double)line->record.value);
+    result_end(result);
 }
 
 static void line_text(struct text *out, const struct line *line, int64_t begun)
@@ -219,7 +217,7 @@ static enum err lines_print(struct watcher *watcher, size_t count, struct why *w
         if (!call->json)
             line_text(&call->out, &watcher->lines[i], watcher->begun);
         else if (watcher->shown < LISTED_MAX)
-            line_json(&watcher->json, &watcher->lines[i]);
+            line_put(&call->result, &watcher->lines[i]);
         watcher->shown++;
     }
     return call->json ? OK : call_flush(call, why);
@@ -245,25 +243,6 @@ static enum err watcher_run(struct watcher *watcher, struct why *why)
     return err;
 }
 
-static void totals_print(struct watcher *watcher)
-{
-    struct text *out = &watcher->call->out;
-    if (watcher->call->json) {
-        json_end(&watcher->json, ']');
-        json_put_uint(&watcher->json, "shown", watcher->shown);
-        json_put_uint(&watcher->json, "lost", watcher->lost);
-        json_put_uint(&watcher->json, "contexts", watcher->seen);
-        json_end(&watcher->json, '}');
-        return;
-    }
-    text_count(out, watcher->shown, "record", "records");
-    text_printf(out, ", %" PRIu64 " lost, of ", watcher->lost);
-    text_count(out, watcher->seen, "context", "contexts");
-    if (watcher->unwatched)
-        text_printf(out, "; %" PRIu64 " more were not watched", watcher->unwatched);
-    text_puts(out, "\n");
-}
-
 static enum err watcher_open(struct watcher *watcher, struct call *call, struct why *why)
 {
     *watcher = (struct watcher){.call = call, .begun = ripc_now()};
@@ -282,21 +261,26 @@ static enum err watcher_open(struct watcher *watcher, struct call *call, struct 
     return err;
 }
 
+/* The records have been printed when they came. */
+static const char trace_page[] =
+    "{shown|record|records}, {lost} lost, of {contexts|context|contexts}"
+    "{?unwatched}; {unwatched} more were not watched{/}\n";
+
 static enum err trace_run(struct call *call, struct why *why)
 {
     static struct watcher watcher;
     ripc_call_catch();
     enum err err = watcher_open(&watcher, call, why);
-    if (!err && call->json) {
-        watcher.json = json_make(&call->out, true);
-        json_object(&watcher.json);
-        json_key(&watcher.json, "records");
-        json_array(&watcher.json);
-    }
-    if (!err)
+    if (!err) {
+        struct result *result = call_result(call, trace_page);
+        result_array(result, "records");
         err = watcher_run(&watcher, why);
-    if (!err)
-        totals_print(&watcher);
+        result_end(result);
+        result_uint(result, "shown", watcher.shown);
+        result_uint(result, "lost", watcher.lost);
+        result_uint(result, "contexts", watcher.seen);
+        result_uint(result_hide(result), "unwatched", watcher.unwatched);
+    }
     for (unsigned i = 0; i < watcher.count; i++)
         trace_reader_close(watcher.watched[i].reader);
     free(watcher.lines);

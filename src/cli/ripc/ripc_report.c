@@ -7,41 +7,32 @@
 
 #define LINE_BYTES_MAX 256 /* of a message on one line */
 
-void ripc_report_begin(struct ripc_report *report, struct call *call, ripc_id id)
+void ripc_report_begin(struct ripc_report *report, struct call *call, const char *page, ripc_id id)
 {
     *report = (struct ripc_report){.call = call, .begun = ripc_now()};
-    if (!call->json)
-        return;
-    report->json = json_make(&call->out, true);
-    json_object(&report->json);
-    json_put_uint(&report->json, "id", id);
-    json_key(&report->json, "messages");
-    json_array(&report->json);
+    struct result *result = call_result(call, page);
+    result_uint(result, "id", id);
+    result_array(result, "messages");
 }
 
-static void message_json(struct json *json, const struct ripc_inbox *inbox)
+static void message_put(struct result *result, const struct ripc_inbox *inbox)
 {
     const struct ripc_message *message = &inbox->message;
-    struct text bytes = {0};
-    bytes_text(&bytes, message->data, message->size, message->size);
-    json_object(json);
-    json_put_uint(json, "from", message->from);
-    json_put_uint(json, "to", message->to);
-    json_put_uint(json, "size", message->size);
-    json_put_string(json, "text", bytes.data ? bytes.data : "");
-    json_put_uint(json, "return_buffers", message->return_count);
-    json_key(json, "long_items");
-    json_array(json);
+    result_object(result, NULL);
+    result_uint(result, "from", message->from);
+    result_uint(result, "to", message->to);
+    result_uint(result, "size", message->size);
+    bytes_text(result_words(result, "text"), message->data, message->size, message->size);
+    result_uint(result, "return_buffers", message->return_count);
+    result_array(result, "long_items");
     for (unsigned i = 0; i < message->long_count; i++) {
-        json_object(json);
-        json_put_uint(json, "size", inbox->items[i].size);
-        json_put_string(json, "way", inbox->items[i].way);
-        json_end(json, '}');
+        result_object(result, NULL);
+        result_uint(result, "size", inbox->items[i].size);
+        result_string(result, "way", inbox->items[i].way);
+        result_end(result);
     }
-    json_end(json, ']');
-    json_end(json, '}');
-    json->out->failed |= bytes.failed;
-    text_fini(&bytes);
+    result_end(result);
+    result_end(result);
 }
 
 static void message_text(struct text *out, const struct ripc_inbox *inbox)
@@ -79,7 +70,7 @@ enum err ripc_report_message(struct ripc_report *report, const struct ripc_inbox
         return OK;
     if (call->json) {
         if (report->messages <= RIPC_REPORT_MAX)
-            message_json(&report->json, inbox);
+            message_put(&call->result, inbox);
         return OK;
     }
     message_text(&call->out, inbox);
@@ -88,35 +79,12 @@ enum err ripc_report_message(struct ripc_report *report, const struct ripc_inbox
 
 void ripc_report_totals(struct ripc_report *report)
 {
-    double seconds = (double)(ripc_now() - report->begun) / 1e9;
-    struct text *out = &report->call->out;
-    if (!report->call->json) {
-        text_count(out, report->messages, "message", "messages");
-        text_printf(out, " of %" PRIu64 " bytes", report->bytes);
-        if (report->long_items) {
-            text_puts(out, ", ");
-            text_count(out, report->long_items, "long item", "long items");
-            text_printf(out, " of %" PRIu64 " bytes", report->long_bytes);
-        }
-        if (report->refused) {
-            text_puts(out, ", ");
-            text_count(out, report->refused, "long item", "long items");
-            text_puts(out, " not taken");
-        }
-        text_printf(out, ", in %.3f s\n", seconds);
-        return;
-    }
-    json_end(&report->json, ']');
-    json_put_uint(&report->json, "received", report->messages);
-    json_put_uint(&report->json, "received_bytes", report->bytes);
-    json_put_uint(&report->json, "long_items", report->long_items);
-    json_put_uint(&report->json, "long_bytes", report->long_bytes);
-    json_put_uint(&report->json, "long_items_refused", report->refused);
-    json_put_number(&report->json, "seconds", seconds);
-}
-
-void ripc_report_end(struct ripc_report *report)
-{
-    if (report->call->json)
-        json_end(&report->json, '}');
+    struct result *result = &report->call->result;
+    result_end(result);
+    result_uint(result, "received", report->messages);
+    result_uint(result, "received_bytes", report->bytes);
+    result_uint(result, "long_items", report->long_items);
+    result_uint(result, "long_bytes", report->long_bytes);
+    result_uint(result, "long_items_refused", report->refused);
+    result_number(result, "seconds", (double)(ripc_now() - report->begun) / 1e9);
 }

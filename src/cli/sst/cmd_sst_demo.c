@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/ripc/ripc_call.h"
@@ -272,85 +271,60 @@ static struct sst_stats stats_sum(const struct demo *demo)
     return sum;
 }
 
-static void death_json(const struct demo *demo, struct json *json)
+static const char demo_page[] =
+    "{members|member|members} by {design} for {seconds%.2f} s, epoch {epoch_first} to "
+    "{epoch_last}\n"
+    "{steps} steps, {steps_per_second%.0f} a second; {counts_per_second%.0f} counts a second by "
+    "all\n"
+    "{detections} detections of {evaluations} evaluations, {puts} puts, {sleeps} sleeps\n"
+    "{?killed.noticed_by}the death was noticed by {killed.noticed_by} of {others}, after "
+    "{killed.noticed_first_ns%t} to {killed.noticed_last_ns%t}\n{/}";
+
+static void death_put(const struct demo *demo, struct result *result)
 {
-    json_key(json, "killed");
     if (!demo->killed_at) {
-        json_null(json);
+        result_null(result, "killed");
         return;
     }
     const struct sst_member_report *spare = &demo->crew.reports[demo->crew.count];
     int64_t joined = atomic_load_explicit(&spare->joined_at, memory_order_relaxed);
-    json_object(json);
-    json_put_uint(json, "member", demo->crew.members[0].id);
-    json_put_uint(json, "pid", (uint64_t)demo->victim);
-    json_put_uint(json, "noticed_by", demo->noticed);
-    if (demo->noticed) {
-        json_put_uint(json, "noticed_first_ns", (uint64_t)demo->noticed_first);
-        json_put_uint(json, "noticed_last_ns", (uint64_t)demo->noticed_last);
-    } else {
-        json_put_null(json, "noticed_first_ns");
-        json_put_null(json, "noticed_last_ns");
-    }
-    if (demo->back)
-        json_put_uint(json, "rejoined_ns", (uint64_t)(joined - demo->revived_at));
-    else
-        json_put_null(json, "rejoined_ns");
-    json_end(json, '}');
+    result_object(result, "killed");
+    result_uint(result, "member", demo->crew.members[0].id);
+    result_uint(result, "pid", (uint64_t)demo->victim);
+    result_uint(result, "noticed_by", demo->noticed);
+    result_uint_if(result, "noticed_first_ns", demo->noticed, (uint64_t)demo->noticed_first);
+    result_uint_if(result, "noticed_last_ns", demo->noticed, (uint64_t)demo->noticed_last);
+    result_uint_if(result, "rejoined_ns", demo->back, (uint64_t)(joined - demo->revived_at));
+    result_end(result);
 }
 
-static void summary_json(const struct demo *demo, const struct sst_stats *stats, double seconds)
+static void report(const struct demo *demo, const struct sst_stats *stats, double seconds)
 {
-    struct json json = json_make(&demo->call->out, true);
+    struct result *result = call_result(demo->call, demo_page);
     uint64_t steps = demo->step_last - demo->step_first;
-    json_object(&json);
-    json_put_uint(&json, "table", demo->table);
-    json_put_string(&json, "design", demo->design ? "reads" : "writes");
-    json_put_uint(&json, "members", demo->members);
-    json_put_number(&json, "seconds", seconds);
-    json_put_uint(&json, "epoch_first", demo->epoch_first);
-    json_put_uint(&json, "epoch_last", demo->epoch_last);
-    json_put_uint(&json, "steps", steps);
-    json_put_number(&json, "steps_per_second", (double)steps / seconds);
-    json_put_number(&json, "counts_per_second", (double)(steps * demo->members) / seconds);
-    json_put_uint(&json, "evaluations", stats->evaluations);
-    json_put_uint(&json, "detections", stats->fires);
-    json_put_uint(&json, "puts", stats->puts);
-    json_put_uint(&json, "sleeps", stats->blocks);
-    death_json(demo, &json);
-    json_key(&json, "events");
-    json_array(&json);
+    result_uint(result, "table", demo->table);
+    result_string(result, "design", demo->design ? "reads" : "writes");
+    result_uint(result, "members", demo->members);
+    result_uint(result_hide(result), "others", demo->members - 1);
+    result_number(result, "seconds", seconds);
+    result_uint(result, "epoch_first", demo->epoch_first);
+    result_uint(result, "epoch_last", demo->epoch_last);
+    result_uint(result, "steps", steps);
+    result_number(result, "steps_per_second", (double)steps / seconds);
+    result_number(result, "counts_per_second", (double)(steps * demo->members) / seconds);
+    result_uint(result, "evaluations", stats->evaluations);
+    result_uint(result, "detections", stats->fires);
+    result_uint(result, "puts", stats->puts);
+    result_uint(result, "sleeps", stats->blocks);
+    death_put(demo, result);
+    result_array(result, "events");
     for (uint32_t i = 0; i < demo->event_count; i++) {
-        json_object(&json);
-        json_put_number(&json, "at", demo->events[i].at);
-        json_put_string(&json, "what", demo->events[i].text);
-        json_end(&json, '}');
+        result_object(result, NULL);
+        result_number(result, "at", demo->events[i].at);
+        result_string(result, "what", demo->events[i].text);
+        result_end(result);
     }
-    json_end(&json, ']');
-    json_end(&json, '}');
-}
-
-static void summary_text(const struct demo *demo, const struct sst_stats *stats, double seconds)
-{
-    struct text *out = &demo->call->out;
-    uint64_t steps = demo->step_last - demo->step_first;
-    text_count(out, demo->members, "member", "members");
-    text_printf(out, " by %s for %.2f s, epoch %" PRIu64 " to %" PRIu64 "\n",
-                demo->design ? "reads" : "writes", seconds, demo->epoch_first, demo->epoch_last);
-    text_printf(out, "%" PRIu64 " steps, %.0f a second; %.0f counts a second by all\n", steps,
-                (double)steps / seconds, (double)(steps * demo->members) / seconds);
-    text_printf(out,
-                "%" PRIu64 " detections of %" PRIu64 " evaluations, %" PRIu64 " puts, %" PRIu64
-                " sleeps\n",
-                stats->fires, stats->evaluations, stats->puts, stats->blocks);
-    if (demo->noticed) {
-        text_printf(out, "the death was noticed by %u of %" PRIu64 ", after ", demo->noticed,
-                    demo->members - 1);
-        unit_text_nsec(out, (double)demo->noticed_first);
-        text_puts(out, " to ");
-        unit_text_nsec(out, (double)demo->noticed_last);
-        text_puts(out, "\n");
-    }
+    result_end(result);
 }
 
 /* ---- the whole ---- */
@@ -417,7 +391,7 @@ static enum err demo_run(struct call *call, struct why *why)
     if (!err && demo.begun) {
         struct sst_stats stats = stats_sum(&demo);
         double seconds = (double)(demo.ended - demo.begun) / 1e9;
-        (call->json ? summary_json : summary_text)(&demo, &stats, seconds);
+        report(&demo, &stats, seconds);
     }
     sst_crew_fini(&demo.crew);
     (void)ripc_clean(call_option(call, "domain")); /* of those who were killed */
