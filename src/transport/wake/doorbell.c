@@ -57,6 +57,8 @@ static_assert(sizeof(struct doorbell_page) <= PAGE_SIZE, "one page is shared");
 static_assert(sizeof(struct doorbell_page) <= DOORBELL_PLACED_SIZE, "or what the caller has");
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the futex is the word's low half");
 
+_Atomic nsec doorbell_nap = DOORBELL_NAP_NSEC;
+
 /* What this thread saw when it prepared; it sleeps on one bell at a time. */
 static _Thread_local struct {
     uint32_t rings;
@@ -102,8 +104,7 @@ static long futex(struct doorbell_page *page, int operation, uint32_t value,
 
 static void doorbell_clean(struct doorbell *bell)
 {
-    *bell =
-        (struct doorbell){.file.fd = -1, .event_fd = -1, .far_fd = -1, .nap = DOORBELL_NAP_NSEC};
+    *bell = (struct doorbell){.file.fd = -1, .event_fd = -1, .far_fd = -1};
     list_init(&bell->polled);
 }
 
@@ -204,9 +205,9 @@ void doorbell_cancel(struct doorbell *bell)
     }
 }
 
-static nsec nap_end(const struct doorbell *bell, nsec deadline)
+static nsec nap_end(nsec deadline)
 {
-    nsec until = clock_after(bell->nap);
+    nsec until = clock_after(atomic_load_explicit(&doorbell_nap, memory_order_relaxed));
     if (until > deadline)
         until = deadline > 0 ? deadline : 0;
     return until;
@@ -215,7 +216,7 @@ static nsec nap_end(const struct doorbell *bell, nsec deadline)
 void doorbell_wait(struct doorbell *bell, nsec deadline)
 {
     assert(nap.how == DOORBELL_FUTEX);
-    nsec until = nap_end(bell, deadline);
+    nsec until = nap_end(deadline);
     struct timespec moment = clock_timespec(until);
     futex(bell->page, FUTEX_WAIT_BITSET, nap.rings, &moment);
     doorbell_cancel(bell);
@@ -224,7 +225,7 @@ void doorbell_wait(struct doorbell *bell, nsec deadline)
 void doorbell_wait_with(struct doorbell *bell, int fd, nsec deadline)
 {
     assert(nap.how == DOORBELL_FD);
-    nsec left = nap_end(bell, deadline) - clock_now();
+    nsec left = nap_end(deadline) - clock_now();
     struct timespec span = clock_timespec(left > 0 ? left : 0);
     struct pollfd fds[2] = {{.fd = bell->event_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
     ppoll(fds, 2, &span, NULL);

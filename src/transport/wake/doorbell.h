@@ -22,6 +22,10 @@
 
 #define DOORBELL_NAP_NSEC SAFETY_NSEC(100 * 1000 * 1000LL)
 
+/* How long a sleep lasts at most on all bells of this process: DOORBELL_NAP_NSEC. Only tests of
+ * wake-ups write it, relaxed: they store NSEC_NEVER before the first sleep. */
+extern _Atomic nsec doorbell_nap;
+
 enum doorbell_sleep {
     DOORBELL_AWAKE,
     DOORBELL_FUTEX, /* a thread sleeps in doorbell_wait */
@@ -36,7 +40,6 @@ struct doorbell {
     int event_fd; /* becomes readable when rung, after prepare FD; or -1 */
     int far_fd;   /* what is sent here arrives there; or -1 */
     _Bool has_membarrier;
-    nsec nap; /* DOORBELL_NAP_NSEC; a test of wake-ups sets it to NSEC_NEVER before it sleeps */
     struct list polled; /* in a list of bells that a polled transport rings */
 };
 

@@ -352,7 +352,7 @@ static void a_ring_wakes_a_sleeper_that_has_no_timeout(void **state)
 {
     static struct sleeper sleeper;
     assert_int_equal(doorbell_open(&slept_on), 0);
-    slept_on.nap = NSEC_NEVER;
+    atomic_store(&doorbell_nap, NSEC_NEVER);
     struct ringer ringer = open_ringer(&slept_on);
     for (unsigned i = 0; i < 4; i++) {
         sleeper_start(&sleeper, i & 1 ? sleep_by_futex : sleep_by_descriptor, NULL);
@@ -362,6 +362,7 @@ static void a_ring_wakes_a_sleeper_that_has_no_timeout(void **state)
             doorbell_ring(&slept_on);
         sleeper_assert_woken(&sleeper);
     }
+    atomic_store(&doorbell_nap, DOORBELL_NAP_NSEC);
     ringer_close(&ringer);
     doorbell_close(&slept_on);
 }
