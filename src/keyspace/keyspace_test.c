@@ -124,6 +124,15 @@ static void switches_have_no_keys(void **state)
     topology_fini(&topology);
 }
 
+static void nobody_has_no_keys(void **state)
+{
+    const struct topology empty = {.direct = true};
+    struct keyspace keyspace;
+    struct why why;
+    assert_int_equal(keyspace_init(&keyspace, &empty, &why), ERR_USAGE);
+    assert_string_equal(why.text, "there is no server for a key");
+}
+
 /* What a change in the code must not move: the data of every cluster would lie elsewhere. The
  * servers of the tori, and the homes, were computed by another program, too. */
 static void homes_are_for_ever(void **state)
@@ -149,4 +158,4 @@ static void homes_are_for_ever(void **state)
 
 TEST_MAIN(TEST(order_survives_failures_and_returns), TEST(nobody_is_the_root_of_nothing),
           TEST(keys_of_a_failed_server_spread), TEST(switches_have_no_keys),
-          TEST(homes_are_for_ever))
+          TEST(nobody_has_no_keys), TEST(homes_are_for_ever))

@@ -182,6 +182,32 @@ static inline void world_ask(struct world *world, node_id id, uint16_t service, 
     at->next = world->now;
 }
 
+/* A packet of a stranger with that payload; its kind and destination are the caller's to set. */
+static inline struct packet *world_forge(const struct world *world, uint16_t service,
+                                         const void *payload, uint32_t size)
+{
+    struct packet *packet = packet_take(world->pool, PACKET_HEADER_SIZE + size);
+    packet->service = service;
+    packet->hops_left = world->plan.hop_limit;
+    if (size)
+        memcpy(packet_payload(packet), payload, size);
+    return packet;
+}
+
+/* It comes over the cable from that neighbour now, as bytes; sealed here. */
+static inline void world_arrive(struct world *world, node_id from, node_id to,
+                                struct packet *packet)
+{
+    struct world_wire *wire = world_wire(world, from, plan_port(&world->plan, from, to));
+    packet_seal(packet);
+    packet->read = false;
+    packet->order = (uint64_t)world->now;
+    packet->next = wire->first; /* before all that is under way */
+    if (!wire->first)
+        wire->end = &packet->next;
+    wire->first = packet;
+}
+
 /* ---- time ---- */
 
 static inline void world_earlier(env_nsec *at, env_nsec other)

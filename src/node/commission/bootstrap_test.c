@@ -334,6 +334,12 @@ static void nonsense_is_counted(void **state)
     struct bootstrap_look look;
     bootstrap_look(hall.machines[0], &look);
     assert_int_equal(look.dropped, 2);
+    /* A good hello, in a port that the machine does not have. */
+    uint8_t hello[BOOTSTRAP_HELLO_SIZE];
+    bootstrap_hello_write(&(struct bootstrap_hello){.serial = 5}, hello);
+    bootstrap_receive(hall.machines[0], hall.room.plan.port_count + 2, hello, sizeof hello, 0);
+    bootstrap_look(hall.machines[0], &look);
+    assert_int_equal(look.dropped, 3);
     /* Rows of more servers than anybody plans. */
     struct bootstrap_row row = {.report = {.known = NODE_NONE}, .version = 1};
     uint8_t bytes[BOOTSTRAP_SIZE_MAX];
@@ -343,7 +349,79 @@ static void nonsense_is_counted(void **state)
         bootstrap_receive(hall.machines[0], 0, bytes, size, 0);
     }
     bootstrap_look(hall.machines[0], &look);
-    assert_true(look.dropped > 100 && look.dropped < 202);
+    assert_true(look.dropped > 100 && look.dropped < 203);
+    hall_close(&hall);
+}
+
+/* The last row of that serial number that a machine sent; version 0: none. */
+struct sent {
+    uint64_t serial;
+    struct bootstrap_row row;
+};
+
+static bool sent_keep(void *context, unsigned port, const void *bytes, size_t size)
+{
+    struct sent *sent = context;
+    struct bootstrap_row row;
+    if (bootstrap_type(bytes, size) == BOOTSTRAP_ROW && bootstrap_row_read(&row, bytes, size) &&
+        row.report.serial == sent->serial)
+        sent->row = row;
+    return true;
+}
+
+static void row_give(struct bootstrap *bootstrap, uint64_t serial, uint64_t version, env_nsec now)
+{
+    const struct bootstrap_row row = {.report = {.serial = serial, .known = NODE_NONE},
+                                      .version = version};
+    uint8_t bytes[BOOTSTRAP_SIZE_MAX];
+    bootstrap_receive(bootstrap, 0, bytes, bootstrap_row_write(&row, bytes), now);
+}
+
+/* Somebody is there. */
+static void hello_give(struct bootstrap *bootstrap, env_nsec now)
+{
+    uint8_t hello[BOOTSTRAP_HELLO_SIZE];
+    bootstrap_hello_write(&(struct bootstrap_hello){.serial = 5}, hello);
+    bootstrap_receive(bootstrap, 0, hello, sizeof hello, now);
+}
+
+static struct bootstrap *machine_open(struct hall *hall)
+{
+    hall_open(hall, "torus:3", 1);
+    hall_start(hall, 0, NODE_NONE);
+    hello_give(hall->machines[0], 0);
+    return hall->machines[0];
+}
+
+static void whoever_tells_old_news_is_told_better(void **state)
+{
+    struct hall hall;
+    struct bootstrap *machine = machine_open(&hall);
+    struct sent sent = {.serial = 9};
+    row_give(machine, 9, 5, 0);
+    bootstrap_step(machine, 0, sent_keep, &sent);
+    assert_true(sent.row.version == 0); /* it came from there */
+    row_give(machine, 9, 3, 1);
+    bootstrap_step(machine, 1, sent_keep, &sent);
+    assert_true(sent.row.version == 5);
+    hall_close(&hall);
+}
+
+/* Somebody with our serial number raises its version again and again: we stop to answer. */
+static void a_clash_ends(void **state)
+{
+    struct hall hall;
+    struct bootstrap *machine = machine_open(&hall);
+    struct sent sent = {.serial = hall.room.serials[0]};
+    for (unsigned i = 1; i <= 20; i++) {
+        hello_give(machine, i * HELLO);
+        row_give(machine, sent.serial, 100 * i, i * HELLO);
+        bootstrap_step(machine, i * HELLO, sent_keep, &sent);
+    }
+    struct bootstrap_look look;
+    bootstrap_look(machine, &look);
+    assert_true(look.clash);
+    assert_true(sent.row.version > 100 && sent.row.version < 1500);
     hall_close(&hall);
 }
 
@@ -418,4 +496,5 @@ TEST_MAIN(TEST(everybody_finds_the_same),
           TEST(places_that_are_kept_stay_whoever_comes_later),
           TEST(an_end_that_hears_nothing_is_named), TEST(two_with_one_serial_number_see_it),
           TEST(messages_are_read_as_written_and_not_otherwise), TEST(nonsense_is_counted),
+          TEST(whoever_tells_old_news_is_told_better), TEST(a_clash_ends),
           TEST(the_coordinate_is_kept))

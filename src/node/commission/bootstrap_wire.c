@@ -137,8 +137,7 @@ enum err bootstrap_text_read(node_id *server, uint64_t serial, uint32_t server_c
     if (size < BOOTSTRAP_TEXT_SIZE)
         memcpy(copy, text, size);
     uint64_t owner = text_number(copy, "\nserial "), kept = text_number(copy, "\nserver ");
-    if (kept > UINT32_MAX || bootstrap_text_write(owner, (node_id)kept, again) != size ||
-        memcmp(again, text, size) != 0)
+    if (bootstrap_text_write(owner, (node_id)kept, again) != size || memcmp(again, text, size) != 0)
         return why_fail(why, ERR_INPUT, "the kept coordinate is damaged");
     if (owner != serial)
         return why_fail(why, ERR_INPUT,

@@ -76,8 +76,7 @@ static enum err service_check(const struct node *node, const struct weft_service
         return service_refused(service, why, "has a queue of too many packets");
     if (service->queue == WEFT_QUEUE_OWN && !service->ops->poll)
         return service_refused(service, why, "keeps its own queue, but has no poll()");
-    if (node->service_count == SERVICES_MAX)
-        return service_refused(service, why, "too many services");
+    assert(node->service_count < SERVICES_MAX); /* services_add counts them */
     for (unsigned slot = 0; slot < node->service_count; slot++)
         if (node->services[slot]->service->id == service->id ||
             !strcmp(node->services[slot]->service->name, service->name))

@@ -368,7 +368,7 @@ static void what_comes_and_is_of_no_use_is_counted(void **state)
     packet_seal(packet);
     arrive(world, packet);
     assert_dropped(world, DROP_NO_SERVICE, 1);
-    packet = forge(world, COURIER_ID, 77);
+    packet = forge(world, COURIER_ID, 0x40000000);
     packet_seal(packet);
     arrive(world, packet);
     assert_dropped(world, DROP_UNREACHABLE, 1);

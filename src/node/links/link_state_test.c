@@ -98,10 +98,16 @@ static void the_newest_row_wins(void **state)
     assert_true(link_state_report(links, 3, &report));
     assert_int_equal(report.near, 7);
     assert_int_equal(report.up, 7); /* never more than near */
+    /* Ports that the plan does not have. */
+    assert_true(link_state_take(links, &(struct link_report){5, 1, 1, UINT32_MAX, UINT32_MAX}));
+    assert_true(link_state_report(links, 5, &report));
+    assert_int_equal(report.near, 0x3f);
+    assert_int_equal(report.up, 0x3f);
     assert_false(link_state_take(links, &(struct link_report){27, 1, 1, 0, 0}));
     assert_false(link_state_take(links, &(struct link_report){4, 0, 1, 0, 0}));
     /* Of ourselves: a life that claims to be later than this one. */
     assert_false(link_state_take(links, &(struct link_report){0, 50, 3, 0, 0}));
+    assert_false(link_state_take(links, &(struct link_report){0, 20, 3, 0, 0})); /* and less so */
     link_state_put(links, false);
     assert_true(link_state_report(links, 0, &report));
     assert_true(report.incarnation == 51);
@@ -137,6 +143,8 @@ static void a_link_is_up_when_all_have_seen_it_near(void **state)
         link_state_seen(links, v, &(struct link_seen){own.incarnation, own.version - 1, 1, 1});
         link_state_seen(links, v, &(struct link_seen){own.incarnation + 1, own.version, 1, 1});
         link_state_seen(links, v, &(struct link_seen){own.incarnation, own.version, 2, 1});
+        /* Nor does one that there is not yet. */
+        link_state_seen(links, v, &(struct link_seen){own.incarnation, own.version + 1, 1, 1});
         assert_int_equal(link_state_admit(links), 0);
         /* The last one says that its row is newer than what we have of it. */
         link_state_seen(links, v,
@@ -184,6 +192,33 @@ static void the_dead_and_the_reborn_have_not_seen_it(void **state)
     link_state_settle(links);
     /* ... until 1 has given it up, too. */
     assert_int_equal(link_state_admit(links), 1);
+    stage_close(&stage);
+}
+
+static uint64_t seen_of(const struct link_state *links, node_id server)
+{
+    struct link_row row;
+    link_state_row(links, server, &row);
+    return row.seen;
+}
+
+static void what_was_seen_stays_seen_and_nobody_else_sees(void **state)
+{
+    struct stage stage;
+    stage_open(&stage, "torus:3", 0);
+    struct link_state *links = &stage.state;
+    others_come(&stage, 0);
+    link_state_put(links, true);
+    struct link_report own;
+    assert_true(link_state_report(links, 0, &own));
+    assert_true(own.version >= 2);
+    link_state_seen(links, 1, &(struct link_seen){own.incarnation, own.version, 1, 1});
+    link_state_seen(links, 1, &(struct link_seen){own.incarnation, own.version - 1, 1, 1});
+    assert_true(seen_of(links, 1) == own.version);
+    struct link_seen self = {own.incarnation, own.version, own.incarnation, own.version};
+    link_state_seen(links, 0, &self);
+    assert_true(seen_of(links, 0) == 0);
+    link_state_seen(links, 0x40000000, &self); /* a server that there is not */
     stage_close(&stage);
 }
 
@@ -324,7 +359,37 @@ static void links_that_come_wait_for_the_end_of_a_batch(void **state)
     stage_close(&stage);
 }
 
+/* What comes twice is taken once, an acknowledgement of something else ends nothing, and rows of
+ * servers that there are not are passed over. */
+static void messages_of_another_number_change_nothing(void **state)
+{
+    struct stage stage;
+    struct hello_rows rows;
+    static struct link_report reports[HELLO_ROWS_MAX];
+    struct link_report known;
+    stage_open(&stage, "torus:3x3", 0);
+    flood_link(&stage.flood, 0);
+    assert_true(flood_next(&stage.flood, 0, 0, &rows, reports)); /* our own row */
+    assert_int_equal(rows.sequence, 1);
+    flood_take(&stage.flood, 0, &(struct hello_rows){.acknowledged = 2}, NULL);
+    assert_true(flood_due(&stage.flood, 0) != ENV_NEVER);
+    flood_take(&stage.flood, 0, &(struct hello_rows){.acknowledged = 1}, NULL);
+    assert_true(flood_due(&stage.flood, 0) == ENV_NEVER);
+
+    batch_take(&stage, 5, false, &(struct link_report){4, 1, 1, 3, 3});
+    batch_take(&stage, 5, false, &(struct link_report){4, 1, 2, 3, 3});
+    batch_take(&stage, 4, false, &(struct link_report){4, 1, 3, 3, 3});
+    assert_true(link_state_report(&stage.state, 4, &known));
+    assert_true(known.version == 1);
+    assert_true(flood_next(&stage.flood, 0, 0, &rows, reports)); /* acknowledged all the same */
+    assert_int_equal(rows.acknowledged, 5);
+    batch_take(&stage, 6, false, &(struct link_report){0x40000000, 1, 1, 3, 3});
+    stage_close(&stage);
+}
+
 TEST_MAIN(TEST(routes_are_never_stale), TEST(links_that_come_wait_for_the_end_of_a_batch),
           TEST(the_newest_row_wins), TEST(a_link_is_up_when_all_have_seen_it_near),
           TEST(the_dead_and_the_reborn_have_not_seen_it),
+          TEST(what_was_seen_stays_seen_and_nobody_else_sees),
+          TEST(messages_of_another_number_change_nothing),
           TEST(messages_are_read_as_they_were_written), TEST(rows_arrive_in_causal_order))

@@ -49,7 +49,7 @@ static void requests_are_read_as_they_were_written(void **state)
 
 static void impossible_requests_are_refused(void **state)
 {
-    struct bench_request bad[12], one;
+    struct bench_request bad[13], one;
     for (unsigned i = 0; i < COUNT(bad); i++)
         bad[i] = requests[i < 6 ? 2 : 3];
     bad[0].kind = (enum bench_request_kind)9;
@@ -64,11 +64,15 @@ static void impossible_requests_are_refused(void **state)
     bad[9].rate_milli = 0;
     bad[10].rate_milli = BENCH_RATE_MAX + 1;
     bad[11].links = 1;
+    bad[12].mode = (enum bench_mode)(BENCH_KEYS + 1);
     uint8_t bytes[BENCH_REQUEST_MAX];
     for (unsigned i = 0; i < COUNT(bad); i++) {
         size_t size = bench_request_write(&bad[i], bytes);
         assert_int_equal(bench_request_read(&one, bytes, size), -EPROTO);
     }
+    size_t size = bench_request_write(&requests[0], bytes);
+    bytes[0]++;
+    assert_int_equal(bench_request_read(&one, bytes, size), -EPROTO);
 }
 
 /* All that is in it stands in its bytes. */
@@ -117,5 +121,25 @@ static void answers_are_read_as_they_were_written(void **state)
     assert_int_equal(one.error, EBUSY);
 }
 
+static void impossible_answers_are_refused(void **state)
+{
+    static uint8_t bytes[BENCH_ANSWER_MAX];
+    struct bench_answer answer = {.mode = BENCH_KEYS}, one;
+    size_t size = bench_answer_write(&answer, bytes);
+    assert_int_equal(bench_answer_read(&one, bytes, size), 0);
+    bytes[0]++;
+    assert_int_equal(bench_answer_read(&one, bytes, size), -EPROTO);
+    answer.mode = (enum bench_mode)(BENCH_KEYS + 1);
+    assert_int_equal(bench_answer_write(&answer, bytes), size);
+    assert_int_equal(bench_answer_read(&one, bytes, size), -EPROTO);
+    /* More ports than there are, with all their numbers. */
+    answer.mode = BENCH_KEYS;
+    assert_int_equal(bench_answer_write(&answer, bytes), size);
+    bytes[size - 1] = BENCH_PORTS_MAX + 1;
+    size += (BENCH_PORTS_MAX + 1) * (4 * 8 + 4);
+    assert_true(size <= sizeof bytes);
+    assert_int_equal(bench_answer_read(&one, bytes, size), -EPROTO);
+}
+
 TEST_MAIN(TEST(requests_are_read_as_they_were_written), TEST(impossible_requests_are_refused),
-          TEST(answers_are_read_as_they_were_written))
+          TEST(answers_are_read_as_they_were_written), TEST(impossible_answers_are_refused))

@@ -211,8 +211,8 @@ int control_look_read(struct reader *in, struct control_look *look)
     look->started = (int64_t)read_u64(in);
     look->server_count = read_u32(in);
     look->port_count = read_u8(in);
-    if (in->failed || look->server_count == 0 || look->server_count > CONTROL_SERVERS_MAX ||
-        look->port_count > PORT_MAX || look->node.self >= look->server_count)
+    if (in->failed || look->server_count > CONTROL_SERVERS_MAX || look->port_count > PORT_MAX ||
+        look->node.self >= look->server_count) /* so there is one at least */
         return -EPROTO;
     for (uint32_t port = 0; port < look->port_count; port++)
         port_read(in, &look->ports[port]);

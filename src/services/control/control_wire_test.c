@@ -53,6 +53,8 @@ static void impossible_requests_are_refused(void **state)
     assert_int_equal(control_request_read(&one, port, sizeof port), -EPROTO);
     assert_int_equal(control_request_read(&one, flag, sizeof flag), -EPROTO);
     assert_int_equal(control_request_read(&one, most, sizeof most), -EPROTO);
+    uint8_t many[sizeof most] = {1, CONTROL_WHERE, 0, 0, 0, 0, CONTROL_PLACES_MAX + 1};
+    assert_int_equal(control_request_read(&one, many, sizeof many), -EPROTO);
 }
 
 /* Every field another value. */
@@ -139,6 +141,63 @@ static void a_look_that_is_cut_short_or_too_long_is_refused(void **state)
     assert_int_equal(control_look_read(&in, &copy), -EPROTO);
 }
 
+/* Where the fields are, for those who would write what control_look_write does not. */
+enum {
+    AT_SELF = 0,
+    AT_DROPS = 4 + 8 + 1 + 2 * 4 + 10 * 8,
+    AT_SERVERS = AT_DROPS + 1 + DROP_COUNT * 8 + 2 * 8,
+    AT_PORTS = AT_SERVERS + 4,
+    AT_PORT = AT_PORTS + 1,
+    PORT_SIZE = 1 + 4 * 4 + 6 * 8,
+};
+
+static int look_read(size_t size)
+{
+    struct reader in = reader_make(buffer, size);
+    return control_look_read(&in, &copy);
+}
+
+static void a_look_that_cannot_be_is_refused(void **state)
+{
+    static const struct {
+        unsigned at;
+        uint8_t value;
+    } wrong[] = {
+        {AT_SELF + 3, 27},          /* itself is none of 27 */
+        {AT_DROPS, DROP_COUNT + 1}, /* reasons to drop */
+        {AT_PORT, PORT_MISWIRED + 1},
+    };
+    look_fill(27, 6);
+    size_t size = look_write();
+    assert_int_equal(look_read(size), 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        uint8_t good = buffer[wrong[i].at];
+        buffer[wrong[i].at] = wrong[i].value;
+        assert_int_equal(look_read(size), -EPROTO);
+        buffer[wrong[i].at] = good;
+    }
+    assert_int_equal(look_read(size), 0);
+    /* One port more than there may be, with all its fields, which are zeroes. */
+    look_fill(27, PORT_MAX);
+    memset(buffer, 0, sizeof buffer);
+    size = look_write() + PORT_SIZE;
+    assert_true(size <= sizeof buffer);
+    memset(buffer + size - PORT_SIZE - 4, 0, PORT_SIZE + 4);
+    buffer[AT_PORTS]++;
+    assert_int_equal(look_read(size), -EPROTO);
+    /* One server more than there may be; and none at all, of which we would be the first. */
+    look_fill(CONTROL_SERVERS_MAX, 0);
+    memset(buffer, 0, sizeof buffer);
+    size = look_write() + 1;
+    assert_true(size <= sizeof buffer);
+    buffer[AT_SERVERS + 3]++;
+    assert_int_equal(look_read(size), -EPROTO);
+    look_fill(1, 0);
+    size = look_write();
+    buffer[AT_SERVERS + 3] = 0;
+    assert_int_equal(look_read(size - 1), -EPROTO);
+}
+
 static void an_answer_begins_with_its_kind_and_may_refuse(void **state)
 {
     struct control_answer answer = {CONTROL_CUT, 0x01020304, EINVAL}, one;
@@ -153,7 +212,15 @@ static void an_answer_begins_with_its_kind_and_may_refuse(void **state)
 
     in = reader_make(buffer, 8); /* a refusal with something behind it */
     assert_int_equal(control_answer_read(&in, &one), -EPROTO);
-    buffer[1] = CONTROL_CUT; /* a request is no answer */
+    static const uint8_t kinds[] = {CONTROL_CUT, /* a request is no answer */
+                                    0x80, 0x80 | CONTROL_KIND_END};
+    for (size_t i = 0; i < sizeof kinds; i++) {
+        buffer[1] = kinds[i];
+        in = reader_make(buffer, 7);
+        assert_int_equal(control_answer_read(&in, &one), -EPROTO);
+    }
+    buffer[1] = 0x80 | CONTROL_CUT;
+    buffer[0]++;
     in = reader_make(buffer, 7);
     assert_int_equal(control_answer_read(&in, &one), -EPROTO);
 }
@@ -172,6 +239,9 @@ static void places_and_routes_are_read_as_they_were_written(void **state)
     assert_int_equal(control_where_read(&in, &other), 0);
     assert_memory_equal(&other, &where, sizeof where);
     in = reader_make(buffer, sizeof buffer - out.left - 1);
+    assert_int_equal(control_where_read(&in, &other), -EPROTO);
+    buffer[6] = CONTROL_PLACES_MAX + 1; /* with all their fields */
+    in = reader_make(buffer, sizeof buffer - out.left + 8);
     assert_int_equal(control_where_read(&in, &other), -EPROTO);
 
     out = writer_make(buffer, sizeof buffer);
@@ -202,15 +272,36 @@ static void numbers_are_written_as_long_as_there_is_room(void **state)
         assert_int_equal(stat.value, i);
     }
     assert_int_equal(control_stat_read(&in, &stat), 0);
-    buffer[6] = '\n'; /* would spoil a line */
-    in = reader_make(buffer, 64 - out.left);
-    control_stats_read(&in);
-    assert_int_equal(control_stat_read(&in, &stat), -EPROTO);
+    static const char spoil[] = {'\n', ' ', 0x7f}; /* would spoil a line */
+    for (size_t i = 0; i < sizeof spoil; i++) {
+        buffer[6] = (uint8_t)spoil[i];
+        in = reader_make(buffer, 64 - out.left);
+        control_stats_read(&in);
+        assert_int_equal(control_stat_read(&in, &stat), -EPROTO);
+    }
+}
+
+static void names_of_numbers_are_bounded(void **state)
+{
+    static const uint8_t sizes[] = {0, CONTROL_NAME_MAX + 1};
+    struct control_stat stat;
+    for (size_t i = 0; i < sizeof sizes; i++) {
+        struct writer out = writer_make(buffer, sizeof buffer);
+        write_u8(&out, sizes[i]);
+        for (unsigned j = 0; j < sizes[i]; j++)
+            write_u8(&out, 'a');
+        write_u8(&out, 1);
+        write_u8(&out, 'b');
+        write_u64(&out, 3);
+        struct reader in = reader_make(buffer, sizeof buffer - out.left);
+        assert_int_equal(control_stat_read(&in, &stat), -EPROTO);
+    }
 }
 
 TEST_MAIN(TEST(requests_are_read_as_they_were_written), TEST(impossible_requests_are_refused),
           TEST(looks_are_read_as_they_were_written),
           TEST(a_look_that_is_cut_short_or_too_long_is_refused),
-          TEST(an_answer_begins_with_its_kind_and_may_refuse),
+          TEST(a_look_that_cannot_be_is_refused),
+          TEST(an_answer_begins_with_its_kind_and_may_refuse), TEST(names_of_numbers_are_bounded),
           TEST(places_and_routes_are_read_as_they_were_written),
           TEST(numbers_are_written_as_long_as_there_is_room))

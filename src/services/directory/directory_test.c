@@ -389,9 +389,155 @@ static void names_survive_chaos(void **state)
     }
 }
 
+/* ---- what is refused ---- */
+
+static uint64_t number(struct world *world, node_id server, const char *name)
+{
+    return world_number(world, server, "directory", name);
+}
+
+/* A neighbour of that server. */
+static node_id next_to(const struct world *world, node_id server)
+{
+    return plan_end(&world->plan, server, 0)->server;
+}
+
+/* A message as if one server's directory said it to another's. */
+static void tell_bytes(struct world *world, node_id source, node_id via, node_id to,
+                       const uint8_t *bytes, size_t size)
+{
+    struct packet *packet = world_forge(world, DIRECTORY_SERVICE, bytes, (uint32_t)size);
+    packet->source = source;
+    packet_set_server(packet, to);
+    world_arrive(world, next_to(world, via), via, packet);
+    world_run(world, 1);
+}
+
+static void tell(struct world *world, node_id source, node_id to,
+                 enum directory_operation operation, uint64_t id, uint64_t incarnation, int status)
+{
+    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    memset(&scratch, 0, sizeof scratch);
+    scratch.operation = operation;
+    scratch.status = status;
+    scratch.parts = 1;
+    scratch.domain = DOMAIN;
+    scratch.id = id;
+    scratch.count = 1;
+    scratch.claims[0] =
+        (struct directory_claim){.member = id, .incarnation = incarnation, .server = 9, .size = 4};
+    tell_bytes(world, source, to, to, bytes, directory_write(&scratch, bytes));
+}
+
+static void nonsense_is_counted(void **state)
+{
+    struct world *world = directory_world();
+    tell_bytes(world, 1, 0, 0, (const uint8_t *)"nonsense", 8);
+    assert_int_equal(number(world, 0, "garbage"), 1);
+    world_ask(world, 0, DIRECTORY_SERVICE, 1, "nonsense", 8);
+    assert_int_equal(number(world, 0, "garbage"), 2);
+    say(world, 0, 1, DIRECTORY_COPY, 7, 7, 1); /* is not for programs to say */
+    assert_int_equal(number(world, 0, "garbage"), 3);
+    assert_int_equal(number(world, 0, "held"), 0);
+
+    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    memset(&scratch, 0, sizeof scratch);
+    scratch.operation = DIRECTORY_ASK;
+    scratch.parts = 1;
+    scratch.domain = DOMAIN;
+    scratch.id = 7;
+    size_t size = directory_write(&scratch, bytes);
+    bytes[size] = 0; /* a byte too many */
+    world_ask(world, 0, DIRECTORY_SERVICE, 1, bytes, size + 1);
+    assert_int_equal(number(world, 0, "garbage"), 4);
+    assert_int_equal(number(world, 0, "wanted_here"), 0);
+    world_close(world);
+}
+
+/* A question that is none is not answered on its way, but refused where it goes. */
+static void nonsense_passes_who_could_answer(void **state)
+{
+    struct world *world = directory_world();
+    uint64_t id = id_claimed(world);
+    node_id root = root_of(world, id);
+    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    memset(&scratch, 0, sizeof scratch);
+    scratch.operation = DIRECTORY_ASK;
+    scratch.parts = 1;
+    scratch.domain = DOMAIN;
+    scratch.id = id;
+    size_t size = directory_write(&scratch, bytes);
+    bytes[size] = 0;
+    node_id to = (root + 13) % 27; /* further on */
+    tell_bytes(world, next_to(world, root), root, to, bytes, size + 1);
+    world_run(world, SOON);
+    assert_int_equal(number(world, root, "answers_on_way"), 0);
+    assert_int_equal(number(world, to, "garbage"), 1);
+    tell_bytes(world, next_to(world, root), root, to, bytes, size);
+    assert_int_equal(number(world, root, "answers_on_way"), 1); /* as it does what is good */
+    world_close(world);
+}
+
+static void only_its_owner_moves_a_claim(void **state)
+{
+    struct world *world = directory_world();
+    uint64_t id = id_claimed(world);
+    node_id root = root_of(world, id);
+    tell(world, 7, root, DIRECTORY_WITHDRAW, id, 5, 0); /* of another server */
+    tell(world, 3, root, DIRECTORY_WITHDRAW, id, 4, 0); /* of an earlier life */
+    tell(world, 9, root, DIRECTORY_UNCOPY, id, 5, 0);   /* of another owner */
+    assert_int_equal(number(world, root, "held"), 1);
+    tell(world, 7, root, DIRECTORY_COPY, id, 4, 0);
+    assert_int_equal(ask(world, 5, 2, id), 1);
+    assert_int_equal(scratch.claims[0].incarnation, 5);
+    assert_int_equal(scratch.claims[0].server, 3);
+    /* What a root is said to have decided of an earlier life. */
+    tell(world, root, 3, DIRECTORY_CLAIMED, id, 4, -EADDRINUSE);
+    assert_int_equal(number(world, 3, "claimed_here"), 1);
+    say(world, 3, 2, DIRECTORY_WITHDRAW, id, id, 5); /* another program of that server */
+    assert_int_equal(number(world, 3, "claimed_here"), 1);
+    say(world, 3, 1, DIRECTORY_WITHDRAW, id, id, 5);
+    assert_int_equal(number(world, 3, "claimed_here"), 0);
+    world_close(world);
+}
+
+static void a_claim_is_its_senders(void **state)
+{
+    struct world *world = directory_world();
+    uint64_t id = 1;
+    while (root_of(world, id) != 20)
+        id++;
+    tell(world, 3, 20, DIRECTORY_CLAIM, id, 5, 0); /* it says that it is server 9's */
+    assert_int_equal(ask(world, 5, 2, id), 1);
+    assert_int_equal(scratch.claims[0].server, 3);
+    world_close(world);
+}
+
+static void tables_are_bounded(void **state)
+{
+    struct world *world = directory_world();
+    for (uint64_t id = 1; id <= 1030; id++)
+        tell(world, 1, 0, DIRECTORY_COPY, id, 1, 0);
+    assert_int_equal(number(world, 0, "held"), 1024);
+    assert_int_equal(number(world, 0, "overflows"), 6);
+    for (uint64_t id = 2001; id <= 2257; id++)
+        say(world, 4, 1, DIRECTORY_CLAIM, id, id, 1);
+    assert_int_equal(number(world, 4, "claimed_here"), 256);
+    assert_non_null(heard(world, 1, DIRECTORY_CLAIMED, 2257));
+    assert_int_equal(scratch.status, -ENOSPC);
+    for (uint64_t id = 2001; id <= 2257; id++)
+        say(world, 8, 1, DIRECTORY_ASK, id, 0, 0);
+    assert_int_equal(number(world, 8, "wanted_here"), 256);
+    assert_int_equal(number(world, 8, "overflows"), 1);
+    world_close(world);
+}
+
 TEST_MAIN(TEST(a_claim_is_found_from_everywhere), TEST(a_name_is_one_programs),
           TEST(a_group_has_many_members), TEST(what_a_dead_program_claimed_is_gone),
           TEST(a_root_that_dies_loses_nothing), TEST(what_nobody_repeats_is_forgotten),
           TEST(what_all_slept_through_makes_no_claim_older),
           TEST(what_grew_old_while_all_slept_keeps_nobody_out),
-          TEST(answers_come_from_servers_on_the_way), TEST(names_survive_chaos))
+          TEST(answers_come_from_servers_on_the_way), TEST(names_survive_chaos),
+          TEST(nonsense_is_counted), TEST(nonsense_passes_who_could_answer),
+          TEST(only_its_owner_moves_a_claim), TEST(a_claim_is_its_senders),
+          TEST(tables_are_bounded))

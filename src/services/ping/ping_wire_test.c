@@ -72,7 +72,7 @@ static void requests_are_read_as_they_were_written(void **state)
 
 static void impossible_requests_are_refused(void **state)
 {
-    struct ping_request good = requests[1], bad[7], one;
+    struct ping_request good = requests[1], bad[8], one;
     for (unsigned i = 0; i < COUNT(bad); i++)
         bad[i] = good;
     bad[0].kind = (enum ping_request_kind)9;
@@ -82,6 +82,7 @@ static void impossible_requests_are_refused(void **state)
     bad[4].timeout_nsec = 0;
     bad[5].timeout_nsec = PING_TIMEOUT_MAX + 1;
     bad[6].interval_nsec = -1;
+    bad[7].interval_nsec = PING_TIMEOUT_MAX + 1;
     uint8_t bytes[PING_REQUEST_MAX];
     for (unsigned i = 0; i < COUNT(bad); i++) {
         size_t size = ping_request_write(&bad[i], bytes);
@@ -89,6 +90,9 @@ static void impossible_requests_are_refused(void **state)
     }
     size_t size = ping_request_write(&good, bytes);
     bytes[0]++;
+    assert_int_equal(ping_request_read(&one, bytes, size), -EPROTO);
+    bytes[0]--;
+    bytes[6] = 2; /* to_key, which is 0 or 1 */
     assert_int_equal(ping_request_read(&one, bytes, size), -EPROTO);
 }
 
@@ -126,17 +130,63 @@ static void answers_are_read_as_they_were_written(void **state)
 
 static void impossible_answers_are_refused(void **state)
 {
-    struct ping_answer bad[] = {answers[0], answers[2], answers[3], answers[3], answers[4]}, one;
+    struct ping_answer bad[] = {answers[0], answers[2], answers[3], answers[3],
+                                answers[4], answers[0], answers[3], answers[3]};
+    struct ping_answer one;
     bad[0].path_turn = 4;
     bad[1].error = 0;
     bad[2].lost = 5;
     bad[3].most_nsec = 1;
     bad[4].error = 0;
-    uint8_t bytes[PING_ANSWER_MAX];
+    bad[5].round_nsec = -1;
+    bad[6].least_nsec = -1;
+    bad[7].sum_nsec = bad[7].most_nsec - 1;
+    uint8_t bytes[PING_ANSWER_MAX + 8] = {0};
     for (unsigned i = 0; i < COUNT(bad); i++) {
         size_t size = ping_answer_write(&bad[i], bytes);
         assert_int_equal(ping_answer_read(&one, bytes, size), -EPROTO);
     }
+    size_t size = ping_answer_write(&answers[4], bytes);
+    bytes[0]++;
+    assert_int_equal(ping_answer_read(&one, bytes, size), -EPROTO);
+    bytes[0]--;
+    for (unsigned kind = 0; kind < 256; kind++) { /* of a kind that has no body */
+        bytes[1] = (uint8_t)kind;
+        assert_int_equal(ping_answer_read(&one, bytes, 6), -EPROTO);
+    }
+    /* A path longer than any, with all its servers. */
+    uint8_t path[PING_ANSWER_MAX + 8] = {0};
+    size = ping_answer_write(&answers[1], path);
+    path[size - 1] = PING_PATH_MAX + 1;
+    size += 4 * (PING_PATH_MAX + 1);
+    assert_true(size <= sizeof path);
+    assert_int_equal(ping_answer_read(&one, path, size), -EPROTO);
+}
+
+static void packets_that_are_none_are_refused(void **state)
+{
+    uint8_t payload[PING_SIZE_OF_PATH(2)] = {0};
+    struct ping_packet packet;
+    ping_packet_write(payload, sizeof payload, 1);
+    assert_true(ping_packet_touch(payload, sizeof payload, 9));
+    assert_true(ping_packet_read(&packet, payload, sizeof payload));
+    static const struct {
+        unsigned at;
+        uint8_t value;
+    } wrong[] = {
+        {0, PING_VERSION + 1},
+        {1, 0},
+        {1, PING_THERE + PING_BACK},
+        {3, 2 /* turned after two servers, of one */},
+        {10, 3 /* servers, with room for two */},
+    };
+    for (unsigned i = 0; i < COUNT(wrong); i++) {
+        uint8_t good = payload[wrong[i].at];
+        payload[wrong[i].at] = wrong[i].value;
+        assert_false(ping_packet_read(&packet, payload, sizeof payload));
+        payload[wrong[i].at] = good;
+    }
+    assert_false(ping_packet_read(&packet, payload, PING_SIZE_MIN - 1));
 }
 
 /* Servers sign as long as there is room, and count also when there is none. */
@@ -191,4 +241,5 @@ static void nonsense_is_left_alone(void **state)
 
 TEST_MAIN(TEST(requests_are_read_as_they_were_written), TEST(impossible_requests_are_refused),
           TEST(answers_are_read_as_they_were_written), TEST(impossible_answers_are_refused),
-          TEST(packets_are_touched_in_place), TEST(nonsense_is_left_alone))
+          TEST(packets_that_are_none_are_refused), TEST(packets_are_touched_in_place),
+          TEST(nonsense_is_left_alone))

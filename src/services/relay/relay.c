@@ -79,8 +79,8 @@ static struct relay_address address_of(struct weft_self *self, const struct prog
 
 static void peer_note(const struct relay *relay, struct program *program, uint32_t server)
 {
-    if (server / 64 < relay->words)
-        program->peers[server / 64] |= 1ULL << server % 64;
+    assert(server / 64 < relay->words); /* both ends of a message were checked */
+    program->peers[server / 64] |= 1ULL << server % 64;
 }
 
 /* ---- telling ---- */

@@ -170,8 +170,47 @@ static void the_table_is_bounded_and_nonsense_counted(void **state)
     world_close(world);
 }
 
+/* Numbers that no program has, and the life of a place that is free. */
+static void addresses_that_cannot_be_are_strays(void **state)
+{
+    static const struct relay_address nobody[] = {
+        {.server = 13, .program = 0, .life = 1},
+        {.server = 13, .program = UINT32_MAX, .life = 1},
+        {.server = 13, .program = 5, .life = 0},
+    };
+    struct world *world = world_open_settled(SPEC, services, 0);
+    attach(world, 0, 1);
+    for (unsigned i = 0; i < sizeof nobody / sizeof *nobody; i++) {
+        send(world, 0, 1, &nobody[i], RELAY_KIND_FRAME, "x", 1);
+        world_run(world, RTT);
+        assert_int_equal(world_number(world, 13, "ripc", "strays"), i + 1);
+    }
+    assert_int_equal(world_number(world, 13, "ripc", "came"), 0);
+    world_close(world);
+}
+
+static void a_message_from_no_server_is_garbage(void **state)
+{
+    struct world *world = world_open_settled(SPEC, services, 0);
+    struct relay_address one = attach(world, 0, 1);
+    uint8_t bytes[RELAY_HEAD_SIZE];
+    relay_write(&(struct relay_message){.operation = RELAY_DATA,
+                                        .kind = RELAY_KIND_LINE,
+                                        .from = {.server = 27, .program = 1, .life = 1},
+                                        .to = one},
+                bytes);
+    struct packet *packet = world_forge(world, RELAY_SERVICE, bytes, sizeof bytes);
+    packet_set_server(packet, 0);
+    world_arrive(world, 1, 0, packet);
+    world_run(world, 1);
+    assert_int_equal(world_number(world, 0, "ripc", "garbage"), 1);
+    assert_int_equal(world->answer_count, 0);
+    world_close(world);
+}
+
 TEST_MAIN(TEST(datagrams_reach_programs_of_other_servers),
           TEST(programs_of_one_server_reach_each_other),
           TEST(who_is_not_there_is_said_to_be_absent),
           TEST(the_death_of_a_program_is_told_to_those_with_lines),
-          TEST(servers_that_go_and_come_are_told), TEST(the_table_is_bounded_and_nonsense_counted))
+          TEST(servers_that_go_and_come_are_told), TEST(the_table_is_bounded_and_nonsense_counted),
+          TEST(addresses_that_cannot_be_are_strays), TEST(a_message_from_no_server_is_garbage))

@@ -1,0 +1,201 @@
+/* What a node refuses of its services: those that cannot run, and calls beyond their limits. */
+#include <weft/service.h>
+
+#include "node/node_world.h"
+
+static int (*started)(struct weft_self *self);         /* the test's own, or NULL */
+static void (*asked)(struct weft_self *self);          /* likewise */
+static void (*delivered)(const struct packet *packet); /* likewise */
+
+static int probe_start(struct weft_self *self)
+{
+    return started ? started(self) : 0;
+}
+
+static void probe_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    asked(self);
+}
+
+static void probe_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    if (delivered)
+        delivered((const struct packet *)packet);
+    weft_done(packet);
+}
+
+static const struct weft_service_ops probe_ops = {
+    .start = probe_start, .request = probe_request, .deliver = probe_deliver};
+static const struct weft_service probe = {
+    .version = WEFT_SERVICE_VERSION, .name = "probe", .id = 300, .ops = &probe_ops};
+
+/* A service that keeps its own queue, which is empty. */
+static struct weft_packet *own_poll(struct weft_self *self, unsigned port, uint32_t room)
+{
+    return NULL;
+}
+
+/* Of ports that are not there, too. */
+static void own_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    weft_wake(self, UINT32_MAX);
+}
+
+static const struct weft_service_ops own_ops = {.request = own_request, .poll = own_poll};
+static const struct weft_service own = {.version = WEFT_SERVICE_VERSION,
+                                        .name = "own",
+                                        .id = 301,
+                                        .queue = WEFT_QUEUE_OWN,
+                                        .ops = &own_ops};
+static const struct weft_service *const probes[] = {&probe, &own, NULL};
+
+/* ---- services that cannot run ---- */
+
+static void refused(const struct weft_service *const *services, const char *reason)
+{
+    struct topology topology;
+    struct plan plan;
+    struct why why = {0};
+    assert_int_equal(topology_build(&topology, "torus:3", &why), OK);
+    assert_int_equal(plan_init(&plan, &topology, &why), OK);
+    struct packet_pool *pool = packet_pool_open(8, PACKET_SIZE_MAX);
+    struct env env = {&world_ops, 0, pool};
+    struct node *node;
+    const struct node_config config = {
+        .plan = &plan, .env = &env, .incarnation = 1, .services = services};
+    assert_int_equal(node_open(&node, &config, &why), ERR_USAGE);
+    assert_string_equal(why.text, reason);
+    packet_pool_close(pool);
+    plan_fini(&plan);
+    topology_fini(&topology);
+}
+
+static void services_that_cannot_run_are_refused(void **state)
+{
+    struct weft_service bad[6];
+    for (unsigned i = 0; i < 6; i++)
+        bad[i] = probe;
+    bad[0].version++;
+    bad[1].name = NULL;
+    bad[2].name = "";
+    bad[3].ops = NULL;
+    bad[4].queue = WEFT_QUEUE_OWN;
+    const struct weft_service *list[3] = {&bad[0]};
+    refused(list, "service probe: made for another version of weft/service.h");
+    list[0] = &bad[1];
+    refused(list, "service ?: has no name or no functions");
+    list[0] = &bad[2];
+    refused(list, "service : has no name or no functions");
+    list[0] = &bad[3];
+    refused(list, "service probe: has no name or no functions");
+    list[0] = &bad[4];
+    refused(list, "service probe: keeps its own queue, but has no poll()");
+    list[0] = &probe;
+    list[1] = &bad[5];
+    bad[5].id++;
+    refused(list, "service probe: another service has its name or its id");
+    bad[5] = probe;
+    bad[5].name = "other";
+    refused(list, "service other: another service has its name or its id");
+    bad[5].id = 0; /* of the links */
+    refused(list, "service other: another service has its name or its id");
+}
+
+static void more_services_than_there_are_places_for_are_refused(void **state)
+{
+    static struct weft_service many[NODE_SERVICES_MAX];
+    static char names[NODE_SERVICES_MAX][8];
+    static const struct weft_service *list[NODE_SERVICES_MAX + 1];
+    for (unsigned i = 0; i < NODE_SERVICES_MAX; i++) { /* and the links */
+        many[i] = probe;
+        names[i][0] = (char)('a' + i / 26);
+        names[i][1] = (char)('a' + i % 26);
+        many[i].name = names[i];
+        many[i].id = (uint16_t)(300 + i);
+        list[i] = &many[i];
+    }
+    refused(list, "33 services are more than 32");
+}
+
+/* ---- calls beyond their limits ---- */
+
+static int memory_is_taken_at_the_start(struct weft_self *self)
+{
+    assert_non_null(weft_allocate(self, 100));
+    return 0;
+}
+
+static void limits_check(struct weft_self *self)
+{
+    assert_null(weft_allocate(self, 100));
+    assert_null(weft_packet(self, WEFT_PAYLOAD_MAX + 1));
+    assert_null(weft_packet_hollow(self, 10, 11));
+    unsigned timers = 0;
+    while (!weft_timer(self, weft_now(self) + 1000, timers))
+        assert_true(++timers <= 64);
+    assert_int_equal(timers, 64);
+    struct weft_key key;
+    struct weft_packet *packet = weft_packet(self, 1);
+    assert_false(weft_is_for_key(packet, &key));
+    weft_set_priority(packet, 1000);
+    assert_int_equal(weft_send_server(self, packet, 1), 0);
+    assert_int_equal(weft_send_server(self, weft_packet(self, 1), 0x40000000), -EHOSTUNREACH);
+}
+
+static unsigned arrived;
+
+static void priority_check(const struct packet *packet)
+{
+    assert_int_equal(packet->priority, PACKET_PRIORITY_MAX);
+    arrived++;
+}
+
+static void services_are_kept_to_their_limits(void **state)
+{
+    started = memory_is_taken_at_the_start;
+    struct world *world = world_open_settled("torus:5", probes, 0);
+    asked = limits_check;
+    delivered = priority_check;
+    world_ask(world, 0, 300, 1, "", 0);
+    world_run(world, 1000000);
+    assert_int_equal(arrived, 1);
+    started = NULL;
+    delivered = NULL;
+    world_close(world);
+}
+
+static unsigned gone_port;
+
+static void ports_check(struct weft_self *self)
+{
+    static const unsigned ports[] = {2, 31, 32, 33, 64, 65};
+    assert_int_equal(weft_port_count(self), 2);
+    for (unsigned i = 0; i < sizeof ports / sizeof *ports; i++) {
+        assert_int_equal(weft_send_port(self, weft_packet(self, 1), ports[i]), -EHOSTUNREACH);
+        struct weft_packet *packet = weft_packet(self, 1);
+        assert_int_equal(weft_address_port(self, packet, ports[i]), 0);
+        weft_done(packet);
+        assert_int_equal(weft_neighbour(self, ports[i]), WEFT_NOBODY);
+    }
+    assert_int_equal(weft_send_port(self, weft_packet(self, 1), gone_port), -EHOSTUNREACH);
+    assert_int_equal(weft_send_port(self, weft_packet(self, 1), 1 - gone_port), 0);
+}
+
+static void ports_that_are_not_there_or_down_take_nothing(void **state)
+{
+    struct world *world = world_open_settled("torus:5", probes, 0);
+    gone_port = plan_port(&world->plan, 0, 1);
+    world_cut(world, 0, 1, true);
+    world_run(world, 3 * INT64_C(1000000000));
+    asked = ports_check;
+    world_ask(world, 0, 300, 1, "", 0);
+    world_ask(world, 0, 301, 1, "", 0);
+    world_run(world, 1000000);
+    node_check(world->nodes[0].node);
+    world_close(world);
+}
+
+TEST_MAIN(TEST(services_that_cannot_run_are_refused),
+          TEST(more_services_than_there_are_places_for_are_refused),
+          TEST(services_are_kept_to_their_limits),
+          TEST(ports_that_are_not_there_or_down_take_nothing))
