@@ -101,6 +101,64 @@ static void what_is_no_cluster_is_refused_in_one_line(void **state)
     }
 }
 
+/* The line names the field: it was refused for that, and for nothing else. */
+static void refused_for(const char *fields, const char *reason)
+{
+    char text[4096];
+    struct why why = {""};
+    struct cluster_file file;
+    int size = snprintf(text, sizeof text, "{\"version\": 1, %s}", fields);
+    assert_true(size < (int)sizeof text);
+    if (cluster_file_parse(&file, "f", text, (size_t)size, &why) == OK)
+        fail_msg("%s", fields);
+    if (!strstr(why.text, reason))
+        fail_msg("%s: %s", fields, why.text);
+}
+
+static void a_field_that_cannot_be_is_named(void **state)
+{
+    static const char *const numbers[] = {"-1", "1.5", "1e3", "18446744073709551616", "4294967296"};
+    char text[2048];
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        snprintf(text, sizeof text, "\"hello_ms\": %s", numbers[i]);
+        refused_for(text, "hello_ms: expected a whole number up to 4294967295");
+    }
+    refused_for("\"rate\": 18446744073709551616", "rate: expected a whole number");
+    refused_for("\"id\": \"0123456789abcde\"", "id: expected 16 hexadecimal digits");
+    refused_for("\"id\": \"0123456789abcdef0\"", "id: expected 16 hexadecimal digits");
+    refused_for("\"id\": \"0123456789abcdeg\"", "id: expected 16 hexadecimal digits");
+    int size = snprintf(text, sizeof text, "\"topology\": \"");
+    memset(text + size, 'x', CLUSTER_WORDS_SIZE);
+    snprintf(text + size + CLUSTER_WORDS_SIZE, 2, "\"");
+    refused_for(text, "topology: too long");
+    refused_for("\"services\": [7]", "services: expected absolute paths");
+    refused_for("\"services\": [\"\"]", "services: expected absolute paths");
+    size = snprintf(text, sizeof text, "\"services\": [");
+    for (unsigned i = 0; i <= CLUSTER_SERVICES_MAX; i++)
+        size += snprintf(text + size, sizeof text - (size_t)size, "%s\"/s\"", i ? ", " : "");
+    snprintf(text + size, sizeof text - (size_t)size, "]");
+    refused_for(text, "services: more than 16");
+    refused_for("\"processes\": []", "processes: expected once, after servers");
+    refused_for("\"servers\": 2, \"processes\": [[0, 1], 7]",
+                "processes: expected a list of lists");
+    refused_for("\"servers\": 2, \"processes\": [[0, \"1\"]]",
+                "processes: expected the ids of servers");
+    refused_for("\"servers\": 2, \"processes\": [[0, 0.5]]", "processes: no server 0.5");
+    refused_for("\"servers\": 2, \"processes\": [[0, 99999999]]", "processes: no server 99999999");
+}
+
+/* Later it is passed over, like any field that is not known there. */
+static void servers_are_counted_before_they_are_dealt(void **state)
+{
+    static const char text[] =
+        "{\"version\": 1, \"servers\": 2, \"processes\": [[0, 1]], \"servers\": 4}";
+    struct why why = {""};
+    struct cluster_file file;
+    assert_int_equal(cluster_file_parse(&file, "f", text, sizeof text - 1, &why), OK);
+    assert_int_equal(file.server_count, 2);
+    cluster_file_fini(&file);
+}
+
 static void a_field_of_a_later_version_is_passed_over(void **state)
 {
     const char *text = "{\"version\": 1, \"later\": {\"a\": [1, 2]}, \"servers\": 1, "
@@ -213,7 +271,8 @@ static void a_lock_stands_until_its_file_is_removed_or_another(void **state)
 
 TEST_MAIN(TEST(a_cluster_is_written_and_read_again),
           TEST(servers_are_dealt_in_blocks_of_nearly_equal_size),
-          TEST(what_is_no_cluster_is_refused_in_one_line),
+          TEST(what_is_no_cluster_is_refused_in_one_line), TEST(a_field_that_cannot_be_is_named),
+          TEST(servers_are_counted_before_they_are_dealt),
           TEST(a_field_of_a_later_version_is_passed_over),
           TEST(a_folder_whose_sockets_find_no_room_is_refused),
           TEST(a_lock_tells_who_lives_and_ends_with_its_process),

@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include "os/desk.h"
 #include "os/host_scene.h"
 #include "os/shaper.h"
 #include "transport/memfile.h"
@@ -450,6 +451,26 @@ static void nonsense_ends_one_program(void **state)
     scene_close(&scene);
 }
 
+/* A service's number cut in half, and more bytes than a request may have. */
+static void requests_that_are_none_end_their_program(void **state)
+{
+    static const uint8_t bytes[DESK_REQUEST_MAX + 1] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1};
+    static const size_t sizes[] = {1, sizeof bytes};
+    struct scene scene;
+    unsigned gone = seen.gone;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t answer[64];
+        int fd = client_open(&scene, 1);
+        assert_int_equal(send(fd, bytes, sizes[i], MSG_NOSIGNAL), sizes[i]);
+        scene_until(&scene, recv(fd, answer, sizeof answer, 0) == 0);
+        assert_int_equal(seen.gone, gone + 1 + i);
+        close(fd);
+    }
+    scene_close(&scene);
+}
+
 /* Memory that the node cannot use: it says so, and the socket serves. */
 static void without_memory_the_socket_serves(void **state)
 {
@@ -556,4 +577,5 @@ TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_meet_again_o
           TEST(programs_ask_and_hang_up), TEST(too_many_programs_are_refused),
           TEST(programs_ask_through_memory), TEST(a_sleeping_host_is_woken_through_memory),
           TEST(a_killed_program_is_noticed), TEST(nonsense_ends_one_program),
-          TEST(without_memory_the_socket_serves), TEST(a_shaped_link_is_shared_by_weights))
+          TEST(requests_that_are_none_end_their_program), TEST(without_memory_the_socket_serves),
+          TEST(a_shaped_link_is_shared_by_weights))

@@ -39,6 +39,10 @@ static void names_tell_the_serial_number(void **state)
     assert_int_equal(serial_of_name("serial--1.log", NULL), 0);
     assert_int_equal(serial_of_name("serial-4294967297.log", NULL), 0);
     assert_int_equal(serial_of_name("node-17.log", NULL), 0);
+    assert_int_equal(serial_of_name("Serial-17.log", NULL), 0);
+    assert_int_equal(serial_of_name("serial- 17.log", NULL), 0);
+    assert_int_equal(serial_of_name("serial-+17.log", NULL), 0);
+    assert_int_equal(serial_of_name("serial-017.log", NULL), 0);
 }
 
 static void a_place_is_kept_and_a_damaged_one_refused(void **state)
@@ -97,8 +101,40 @@ static void a_machine_finds_what_is_plugged_into_its_own_ports(void **state)
     unlink(path);
 }
 
+/* Machine 12 with one cable, to a machine of that name. */
+static void cable_refused(const char *to, unsigned from_port, unsigned to_port)
+{
+    char path[CLUSTER_PATH_SIZE], text[512];
+    struct why why = {0};
+    struct host_machine machine = {.serial = 12};
+    snprintf(path, sizeof path, "%s/%s", folder, CLUSTER_WIRING_NAME);
+    snprintf(text, sizeof text,
+             "{\"directed\": false, \"multigraph\": true, \"graph\": {},"
+             " \"nodes\": [{\"id\": \"12\"}%s%s%s], \"links\": [{\"source\": \"12\","
+             " \"target\": \"%s\", \"source_port\": %u, \"target_port\": %u}]}",
+             strcmp(to, "12") ? ", {\"id\": \"" : "", strcmp(to, "12") ? to : "",
+             strcmp(to, "12") ? "\"}" : "", to, from_port, to_port);
+    text_keep(path, text);
+    assert_int_equal(serial_cables_read(&machine, folder, &why), ERR_INPUT);
+    unlink(path);
+}
+
+static void cables_that_cannot_be_are_refused(void **state)
+{
+    cable_refused("7", PORT_MAX, 0);
+    cable_refused("7", 0, PORT_MAX);
+    cable_refused("0", 0, 0);
+    cable_refused("-7", 0, 0);
+    cable_refused("+7", 0, 0);
+    cable_refused("7x", 0, 0);
+    cable_refused("rack", 0, 0);
+    cable_refused("4294967296", 0, 0);
+}
+
 TEST_MAIN(TEST(names_tell_the_serial_number),
           cmocka_unit_test_setup_teardown(a_place_is_kept_and_a_damaged_one_refused, folder_open,
                                           folder_close),
           cmocka_unit_test_setup_teardown(a_machine_finds_what_is_plugged_into_its_own_ports,
-                                          folder_open, folder_close))
+                                          folder_open, folder_close),
+          cmocka_unit_test_setup_teardown(cables_that_cannot_be_are_refused, folder_open,
+                                          folder_close))
