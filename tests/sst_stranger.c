@@ -12,9 +12,9 @@
 #include "base/rng.h"
 #include "ripc/core/service.h"
 #include "ripc/scene/scene.h"
+#include "sst/core/sst_impl.h"
 #include "sst/council/council_wire.h"
-#include "sst/council/members_impl.h"
-#include "sst/sst_impl.h"
+#include "sst/members/members_impl.h"
 
 #define TABLE   55
 #define MEMBERS 3

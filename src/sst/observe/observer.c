@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sst/council/members.h"
+#include "sst/members/members.h"
 #include "sst/observe/observer_wire.h"
 #include "sst/table/row.h"
 

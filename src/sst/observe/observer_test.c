@@ -8,7 +8,7 @@
 #include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
 #include "ripc/scene/scene.h"
-#include "sst/council/members.h"
+#include "sst/members/members.h"
 #include "sst/observe/observer_wire.h"
 #include "sst/table/aggregate.h"
 #include "sst/table/columns_test.h"

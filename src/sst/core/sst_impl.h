@@ -19,9 +19,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "sst/council/members.h"
+#include "sst/members/members.h"
 #include "sst/observe/observer.h"
-#include "sst/share.h"
+#include "sst/spread/share.h"
 #include "sst/table/predicate.h"
 #include "sst/table/table.h"
 #include "transport/wake/lock.h"

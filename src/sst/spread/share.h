@@ -9,8 +9,8 @@
 
 #include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
-#include "sst/bell.h"
 #include "sst/council/introduction.h"
+#include "sst/spread/bell.h"
 #include "sst/table/own.h"
 #include "sst/table/table.h"
 #include "transport/clock.h"

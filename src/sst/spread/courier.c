@@ -21,7 +21,7 @@
 
 #include "base/check.h"
 #include "base/list.h"
-#include "sst/spread_impl.h"
+#include "sst/spread/spread_impl.h"
 
 #define WORD_FLIGHTS  48
 #define PIECE_FLIGHTS 8

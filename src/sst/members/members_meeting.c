@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 #include "ripc/group/watch.h"
-#include "sst/council/members_impl.h"
+#include "sst/members/members_impl.h"
 
 #define MEETING_LIFE_NSEC   (10 * NSEC_PER_SEC) /* from the first word until both are done */
 #define MEETING_SAY_NSEC    (100 * 1000 * 1000LL)

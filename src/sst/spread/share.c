@@ -1,13 +1,13 @@
 /* share: both designs over memory that members share, and the list of members that it goes
  * to. Where a member's memory is mapped a put is a few stores; the rest is carried
  * (courier.c). */
-#include "sst/share.h"
+#include "sst/spread/share.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sst/spread_impl.h"
+#include "sst/spread/spread_impl.h"
 
 static inline bool rows_has(const struct sst_rows *rows, uint32_t row)
 {

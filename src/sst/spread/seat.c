@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sst/spread_impl.h"
+#include "sst/spread/spread_impl.h"
 
 /* Rows begin at different places of their pages: the same column of many rows would else
  * fall into the same few lines of the first cache. */

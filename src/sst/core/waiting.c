@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <time.h>
 
-#include "sst/sst_impl.h"
+#include "sst/core/sst_impl.h"
 #include "transport/wake/wait.h"
 
 #define FLUSH_PAUSE_NSEC (50 * 1000LL)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sst/sst_scene.h"
+#include "sst/core/sst_scene.h"
 
 static void values_travel(enum sst_design design)
 {

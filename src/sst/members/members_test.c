@@ -1,6 +1,6 @@
 /* Members over real contexts, each with a thread of its own, and meetings that only note
  * what was asked of them. */
-#include "sst/council/members.h"
+#include "sst/members/members.h"
 
 #include <errno.h>
 #include <pthread.h>

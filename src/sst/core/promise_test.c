@@ -1,10 +1,10 @@
 /* sst: what is promised where a put, a fetch, a view or a barrier is half done. */
-#include "sst/sst_impl.h"
+#include "sst/core/sst_impl.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "sst/sst_scene.h"
+#include "sst/core/sst_scene.h"
 
 /* The owner of the row, as this member has it, is in the middle of a put. */
 static void row_tear(struct sst *sst, uint32_t row)

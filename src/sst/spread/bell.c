@@ -1,4 +1,4 @@
-#include "sst/bell.h"
+#include "sst/spread/bell.h"
 
 #include "ripc/core/context.h"
 #include "ripc/memory/reach.h"

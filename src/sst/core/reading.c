@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sst/sst_impl.h"
+#include "sst/core/sst_impl.h"
 #include "sst/table/aggregate.h"
 
 #define READ_TRIES     1000 /* looks at words that change, ... */

@@ -9,7 +9,7 @@
  * seen, and then the last look finds it, or after, and then it is told of. */
 #include <errno.h>
 
-#include "sst/sst_impl.h"
+#include "sst/core/sst_impl.h"
 #include "transport/wake/wait.h"
 
 #define ASLEEP_NSEC     (2 * 1000 * 1000LL) /* how long the others may take to notice */

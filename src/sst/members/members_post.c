@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sst/council/members_impl.h"
+#include "sst/members/members_impl.h"
 
 #define LETTERS_MAX      1024 /* of all, whoever they are for */
 #define LETTERS_OF_ONE   16

@@ -1,10 +1,10 @@
 /* keeper: the thread that keeps the members of a table. It carries the messages of the council,
- * holds the meetings that the council wants (council/meeting.h), and watches for triggers that run
+ * holds the meetings that the council wants (members/meeting.h), and watches for triggers that run
  * too long. Without threads the program's own steps do its work, but for the last. */
 #include <errno.h>
 
 #include "base/check.h"
-#include "sst/sst_impl.h"
+#include "sst/core/sst_impl.h"
 
 #define EVENTS_NSEC   (1000 * 1000 * 1000LL) /* how long a newcomer waits for a trigger to end */
 #define EVENTS_PAUSE  (100 * 1000LL)

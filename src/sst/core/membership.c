@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sst/sst_impl.h"
+#include "sst/core/sst_impl.h"
 
 #define EVENT_PAUSE_NSEC (100 * 1000LL) /* between two tries to get memory for an event */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "sst/sst_impl.h"
+#include "sst/core/sst_impl.h"
 #include "sst/table/aggregate.h"
 #include "transport/wake/wait.h"
 

@@ -1,11 +1,11 @@
-#include "sst/council/members.h"
+#include "sst/members/members.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/check.h"
-#include "sst/council/members_impl.h"
+#include "sst/members/members_impl.h"
 
 #define STEP_MESSAGES 64 /* taken in one step at most */
 #define STEP_EVENTS   16

@@ -6,7 +6,7 @@
  * Its work is done by members_step, from a thread of its own or, without one, from
  * sst_step; one call at a time. */
 
-#include "sst/council/meeting.h"
+#include "sst/members/meeting.h"
 #include "sst/table/schema.h"
 
 struct members;

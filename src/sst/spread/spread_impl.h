@@ -8,7 +8,7 @@
  *   share.c    puts and fetches, to and from all members
  *   target.c   the ways to one member, from its introduction to its end */
 
-#include "sst/share.h"
+#include "sst/spread/share.h"
 
 /* ---- seat.c ---- */
 

@@ -2,7 +2,7 @@
  * leaves. */
 #include <errno.h>
 
-#include "sst/spread_impl.h"
+#include "sst/spread/spread_impl.h"
 #include "transport/wake/wait.h"
 
 #define NOT_FETCHED      UINT64_MAX            /* no row has that sequence */

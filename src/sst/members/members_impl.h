@@ -12,7 +12,7 @@
 #include "base/list.h"
 #include "ripc/message/poll.h"
 #include "sst/council/council.h"
-#include "sst/council/members.h"
+#include "sst/members/members.h"
 
 /* Somebody in a row of the table, or about to be. */
 struct acquaintance {
