@@ -3,68 +3,32 @@
  * share any by the socket, behind the service's number.
  *
  * With a channel the socket only rings. Invariant while `watched`: the bell is armed and the
- * channel was empty after that, or a ring waits in the socket, or `again` is set. */
+ * channel was empty after that, or a ring waits in the socket, or `again` is set.
+ *
+ * How an attachment begins, ends, and begins again:
+ *
+ *   GONE --connect, offer memory--> OFFERING --taken--> ask --> ASKING --address--> UP
+ *    ^                                 |                 ^                          |
+ *    |                                 +--refused: connect                          |
+ *    +---- refused, silent, hung up: once more after a while, which doubles --------+
+ *
+ * A program offers its node shared memory; if the node does not take it, all goes by the socket.
+ * attachment_open waits until it is UP; from then on the poller does all of it, and the program
+ * goes on meanwhile without a way to others. `lost` in all states but UP. */
 #include "transport/routed/attachment.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/array.h"
 #include "base/check.h"
 #include "transport/routed/attachment_impl.h"
 
 enum { MESSAGES_MAX = 512 /* taken at once: a channel full of them */ };
-
-/* ---- out ---- */
-
-static bool socket_say(struct attachment *attachment, struct iovec *pieces, unsigned count)
-{
-    static const uint8_t service[] = {RELAY_SERVICE >> 8, RELAY_SERVICE & 0xff};
-    pieces[0] = (struct iovec){(void *)(uintptr_t)service, sizeof service};
-    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
-    return sendmsg(attachment->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
-}
-
-static void look_again(struct attachment *attachment)
-{
-    int result = poller_set(attachment->poller, &attachment->again, clock_now());
-    assert(result == 0); /* it is always set */
-}
-
-static bool memory_say(struct attachment *attachment, const struct iovec *pieces, unsigned count)
-{
-    int result = channel_say(attachment->channel, RELAY_SERVICE, pieces, count);
-    if (result == -EPROTO) { /* whoever says something does not expect all to end meanwhile */
-        attachment->broken = true;
-        look_again(attachment);
-    }
-    return !result;
-}
-
-bool attachment_say(struct attachment *attachment, const struct relay_address *to, uint8_t kind,
-                    const struct iovec *pieces, unsigned count)
-{
-    uint8_t head[RELAY_HEAD_SIZE];
-    struct iovec all[2 + ATTACHMENT_PIECES_MAX]; /* the first is the service's number */
-    assert(count <= ATTACHMENT_PIECES_MAX);
-    if (attachment->lost)
-        return false;
-    relay_write(&(struct relay_message){.operation = RELAY_DATA, .kind = kind, .to = *to}, head);
-    all[1] = (struct iovec){head, sizeof head};
-    for (unsigned i = 0; i < count; i++)
-        all[2 + i] = pieces[i];
-    if (attachment->channel ? memory_say(attachment, all + 1, 1 + count)
-                            : socket_say(attachment, all, 2 + count))
-        return true;
-    attachment->counts.refused++;
-    return false;
-}
-
-void attachment_send(struct attachment *attachment, const struct relay_address *to,
-                     const struct iovec *pieces, unsigned count)
-{
-    (void)attachment_say(attachment, to, RELAY_KIND_FRAME, pieces, count); /* counted */
-}
 
 /* ---- in ---- */
 
@@ -111,6 +75,15 @@ static int memory_take(struct attachment *attachment, unsigned most)
     return (int)most;
 }
 
+/* Hangs up, and tries anew in a while. */
+static void attachment_call_again(struct attachment *attachment)
+{
+    attachment_hang_up(attachment);
+    int result =
+        poller_set(attachment->poller, &attachment->retry, node_again(&attachment->retry_wait));
+    assert(result == 0); /* it is set, or is being called */
+}
+
 /* The node is gone, and with it every way to others until it is back. */
 static void attachment_lose(struct attachment *attachment)
 {
@@ -135,7 +108,7 @@ static int memory_receive(struct attachment *attachment)
         return 0;
     }
     if (attachment->watched && count == MESSAGES_MAX)
-        look_again(attachment);
+        attachment_look_again(attachment);
     return count;
 }
 
@@ -182,30 +155,6 @@ static void memory_arm(struct attachment *attachment)
     channel_fence(attachment->channel);
 }
 
-void attachment_ready(void *owner, uint32_t events)
-{
-    struct attachment *attachment = owner;
-    if (attachment->lost) {
-        attachment_attempt(attachment);
-        return;
-    }
-    socket_receive(attachment);
-    if (attachment->lost || !attachment->channel)
-        return;
-    if (attachment->watched)
-        memory_arm(attachment); /* behind the ring that was taken, before the look */
-    memory_receive(attachment);
-}
-
-void attachment_again(void *owner)
-{
-    struct attachment *attachment = owner;
-    int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
-    assert(result == 0); /* its place is free still */
-    if (!attachment->lost && attachment->channel)
-        memory_receive(attachment);
-}
-
 static void memory_watch(struct attachment *attachment, bool on)
 {
     if (!on) {
@@ -214,7 +163,7 @@ static void memory_watch(struct attachment *attachment, bool on)
     }
     memory_arm(attachment);
     if (channel_waiting(attachment->channel))
-        look_again(attachment);
+        attachment_look_again(attachment);
 }
 
 void attachment_watch(struct attachment *attachment, bool on)
@@ -230,6 +179,127 @@ void attachment_watch(struct attachment *attachment, bool on)
     }
     int result = poller_change(attachment->poller, attachment->watch, on ? EPOLLIN : 0);
     assert(result == 0); /* it is in the set */
+}
+
+/* ---- up again ---- */
+
+static void attachment_rise(struct attachment *attachment)
+{
+    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    assert(result == 0); /* it is set already */
+    attachment->stage = ATTACHMENT_UP;
+    attachment->retry_wait = 0;
+    attachment->lost = attachment->broken = false;
+    bool watched = attachment->watched; /* by the last who said so; the descriptor is another */
+    attachment->watched = !watched;
+    attachment_watch(attachment, watched);
+}
+
+static void attempt_settle(struct attachment *attachment, int result)
+{
+    if (result < 0)
+        attachment_call_again(attachment);
+    if (result <= 0)
+        return;
+    attachment_rise(attachment);
+    if (attachment->turned)
+        attachment->turned(attachment->turned_owner, true);
+}
+
+static void attachment_retry(void *owner)
+{
+    struct attachment *attachment = owner;
+    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    assert(result == 0); /* its place is free still */
+    attempt_settle(attachment, attachment->stage == ATTACHMENT_GONE
+                                   ? attachment_call(attachment, true)
+                                   : attachment_call_late(attachment));
+}
+
+static void attachment_ready(void *owner, uint32_t events)
+{
+    struct attachment *attachment = owner;
+    if (attachment->lost) {
+        attempt_settle(attachment, attachment_call_step(attachment));
+        return;
+    }
+    socket_receive(attachment);
+    if (attachment->lost || !attachment->channel)
+        return;
+    if (attachment->watched)
+        memory_arm(attachment); /* behind the ring that was taken, before the look */
+    memory_receive(attachment);
+}
+
+static void attachment_again(void *owner)
+{
+    struct attachment *attachment = owner;
+    int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
+    assert(result == 0); /* its place is free still */
+    if (!attachment->lost && attachment->channel)
+        memory_receive(attachment);
+}
+
+/* ---- beginning and end ---- */
+
+static int attachment_begin(struct attachment *attachment)
+{
+    attachment->again = (struct poller_timer){.fired = attachment_again, .owner = attachment};
+    attachment->retry = (struct poller_timer){.fired = attachment_retry, .owner = attachment};
+    int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
+    if (!result)
+        result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    if (!result)
+        result = lines_open(attachment);
+    if (!result)
+        result = attachment_call(attachment, true);
+    while (!result) {
+        struct pollfd ready = {.fd = attachment->fd, .events = POLLIN};
+        (void)poll(&ready, 1, 100);
+        result = attachment_call_step(attachment);
+        if (!result && clock_now() >= attachment->retry.at)
+            result = attachment_call_late(attachment);
+    }
+    return result;
+}
+
+int attachment_open(struct attachment **out, struct poller *poller, const char *path,
+                    struct why *why)
+{
+    struct attachment *attachment = array_new(1, sizeof *attachment);
+    if (!attachment)
+        return why_fail(why, -ENOMEM, "not enough memory");
+    attachment->poller = poller;
+    attachment->fd = -1;
+    attachment->lost = attachment->watched = attachment->waits = true;
+    attachment->ready = attachment_ready;
+    list_init(&attachment->lines);
+    attachment->path = strdup(path);
+    attachment->buffers = array_new(ATTACHMENT_BATCH, RELAY_SIZE_MAX);
+    bool room = attachment->path && attachment->buffers;
+    int result = room ? attachment_begin(attachment) : -ENOMEM;
+    if (result < 0) {
+        attachment_close(attachment);
+        return why_fail(why, result, "cannot attach to the node at %s: %s", path,
+                        result == -EUSERS ? "too many programs" : strerror(-result));
+    }
+    attachment->waits = false;
+    attachment_rise(attachment);
+    *out = attachment;
+    return 0;
+}
+
+void attachment_close(struct attachment *attachment)
+{
+    if (!attachment)
+        return;
+    lines_close(attachment);
+    poller_unset(attachment->poller, &attachment->again);
+    poller_unset(attachment->poller, &attachment->retry);
+    attachment_hang_up(attachment);
+    free(attachment->path);
+    free(attachment->buffers);
+    free(attachment);
 }
 
 /* ---- the rest ---- */

@@ -1,8 +1,9 @@
 #pragma once
-/* attachment_impl: what the files of the attachment share.
- *   attachment.c        the way to the node and back, frames
- *   attachment_open.c   how it begins and ends
- *   attachment_lines.c  lines: streams between descriptors of ours and programs elsewhere */
+/* attachment_impl: what the files of the attachment share, the lowest first.
+ *   attachment_say.c    what goes to the node
+ *   attachment_lines.c  lines: streams between descriptors of ours and programs elsewhere
+ *   attachment_call.c   one attempt to reach the node
+ *   attachment.c        what comes from the node; how it begins, ends, and begins again */
 
 #include "base/list.h"
 #include "transport/ring/channel.h"
@@ -13,7 +14,7 @@
 
 static_assert(ATTACHMENT_BATCH * RELAY_SIZE_MAX >= CHANNEL_MESSAGE_MAX, "one fits the buffers");
 
-/* See attachment_open.c. */
+/* See attachment.c. */
 enum attachment_stage { ATTACHMENT_GONE, ATTACHMENT_OFFERING, ATTACHMENT_ASKING, ATTACHMENT_UP };
 
 struct attachment {
@@ -33,6 +34,7 @@ struct attachment {
     bool watched;
     struct poller_timer again; /* there may be more in the channel; always set */
     struct poller_watch *watch;
+    poller_ready *ready; /* what the watch calls */
     struct relay_address address;
     attachment_frame *frame;
     void *frame_owner;
@@ -45,18 +47,17 @@ struct attachment {
     struct attachment_counts counts;
 };
 
+/* attachment_say.c */
 /* Sends; false: the node has no room for it now. */
 bool attachment_say(struct attachment *attachment, const struct relay_address *to, uint8_t kind,
                     const struct iovec *pieces, unsigned count);
+void attachment_look_again(struct attachment *attachment); /* at the channel, from the poller */
 
-void attachment_ready(void *owner, uint32_t events); /* of the socket */
-void attachment_again(void *owner);
-
-/* attachment_open.c */
-void attachment_attempt(struct attachment *attachment); /* something came while it is lost */
-void attachment_rise(struct attachment *attachment);
+/* attachment_call.c: 0 under way, 1 done, or why not. */
+MUST_CHECK int attachment_call(struct attachment *attachment, bool memory);
+MUST_CHECK int attachment_call_step(struct attachment *attachment); /* something came */
+MUST_CHECK int attachment_call_late(struct attachment *attachment); /* no answer */
 void attachment_hang_up(struct attachment *attachment);
-void attachment_call_again(struct attachment *attachment); /* hangs up, and tries anew in a while */
 
 /* attachment_lines.c */
 MUST_CHECK int lines_open(struct attachment *attachment);

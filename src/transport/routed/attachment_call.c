@@ -1,16 +1,6 @@
-/* attachment_open: how an attachment begins, ends, and begins again.
- *
- *   GONE --connect, offer memory--> OFFERING --taken--> ask --> ASKING --address--> UP
- *    ^                                 |                 ^                          |
- *    |                                 +--refused: connect                          |
- *    +---- refused, silent, hung up: once more after a while, which doubles --------+
- *
- * A program offers its node shared memory; if the node does not take it, all goes by the socket.
- * attachment_open waits until it is UP; from then on the poller does all of it, and the program
- * goes on meanwhile without a way to others. `lost` in all states but UP. */
+/* attachment_call: one attempt to reach the node. attachment.c says when, and what follows. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +9,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/check.h"
 #include "transport/routed/attachment_impl.h"
 
@@ -94,7 +83,7 @@ static int address_ask(struct attachment *attachment)
     return channel_say(attachment->channel, RELAY_SERVICE, &piece, 1);
 }
 
-static int attempt_begin(struct attachment *attachment, bool memory)
+int attachment_call(struct attachment *attachment, bool memory)
 {
     int result = node_connect(attachment->path, attachment->waits);
     if (result < 0)
@@ -102,7 +91,7 @@ static int attempt_begin(struct attachment *attachment, bool memory)
     attachment->fd = result;
     result = poller_set(attachment->poller, &attachment->retry, clock_after(ANSWER_NSEC));
     assert(result == 0); /* it is set, or is being called */
-    result = poller_add(attachment->poller, attachment->fd, EPOLLIN, attachment_ready, attachment,
+    result = poller_add(attachment->poller, attachment->fd, EPOLLIN, attachment->ready, attachment,
                         &attachment->watch);
     if (result)
         return result;
@@ -130,7 +119,7 @@ void attachment_hang_up(struct attachment *attachment)
 static int memory_refused(struct attachment *attachment)
 {
     attachment_hang_up(attachment);
-    return attempt_begin(attachment, false);
+    return attachment_call(attachment, false);
 }
 
 /* The next message by the socket: its size, -EAGAIN there is none, or why there will be none. */
@@ -192,122 +181,13 @@ static int ask_step(struct attachment *attachment)
     }
 }
 
-static int attempt_step(struct attachment *attachment)
+int attachment_call_step(struct attachment *attachment)
 {
     return attachment->stage == ATTACHMENT_OFFERING ? offer_step(attachment) : ask_step(attachment);
 }
 
 /* No answer. */
-static int attempt_late(struct attachment *attachment)
+int attachment_call_late(struct attachment *attachment)
 {
     return attachment->stage == ATTACHMENT_OFFERING ? memory_refused(attachment) : -ETIMEDOUT;
-}
-
-/* ---- again and again ---- */
-
-void attachment_call_again(struct attachment *attachment)
-{
-    attachment_hang_up(attachment);
-    int result =
-        poller_set(attachment->poller, &attachment->retry, node_again(&attachment->retry_wait));
-    assert(result == 0); /* it is set, or is being called */
-}
-
-static void attempt_settle(struct attachment *attachment, int result)
-{
-    if (result < 0)
-        attachment_call_again(attachment);
-    if (result <= 0)
-        return;
-    attachment_rise(attachment);
-    if (attachment->turned)
-        attachment->turned(attachment->turned_owner, true);
-}
-
-void attachment_attempt(struct attachment *attachment)
-{
-    attempt_settle(attachment, attempt_step(attachment));
-}
-
-static void attachment_retry(void *owner)
-{
-    struct attachment *attachment = owner;
-    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
-    assert(result == 0); /* its place is free still */
-    attempt_settle(attachment, attachment->stage == ATTACHMENT_GONE
-                                   ? attempt_begin(attachment, true)
-                                   : attempt_late(attachment));
-}
-
-void attachment_rise(struct attachment *attachment)
-{
-    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
-    assert(result == 0); /* it is set already */
-    attachment->stage = ATTACHMENT_UP;
-    attachment->retry_wait = 0;
-    attachment->lost = attachment->broken = false;
-    bool watched = attachment->watched; /* by the last who said so; the descriptor is another */
-    attachment->watched = !watched;
-    attachment_watch(attachment, watched);
-}
-
-/* ---- beginning and end ---- */
-
-static int attachment_begin(struct attachment *attachment)
-{
-    attachment->again = (struct poller_timer){.fired = attachment_again, .owner = attachment};
-    attachment->retry = (struct poller_timer){.fired = attachment_retry, .owner = attachment};
-    int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
-    if (!result)
-        result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
-    if (!result)
-        result = lines_open(attachment);
-    if (!result)
-        result = attempt_begin(attachment, true);
-    while (!result) {
-        struct pollfd ready = {.fd = attachment->fd, .events = POLLIN};
-        (void)poll(&ready, 1, 100);
-        result = attempt_step(attachment);
-        if (!result && clock_now() >= attachment->retry.at)
-            result = attempt_late(attachment);
-    }
-    return result;
-}
-
-int attachment_open(struct attachment **out, struct poller *poller, const char *path,
-                    struct why *why)
-{
-    struct attachment *attachment = array_new(1, sizeof *attachment);
-    if (!attachment)
-        return why_fail(why, -ENOMEM, "not enough memory");
-    attachment->poller = poller;
-    attachment->fd = -1;
-    attachment->lost = attachment->watched = attachment->waits = true;
-    list_init(&attachment->lines);
-    attachment->path = strdup(path);
-    attachment->buffers = array_new(ATTACHMENT_BATCH, RELAY_SIZE_MAX);
-    bool room = attachment->path && attachment->buffers;
-    int result = room ? attachment_begin(attachment) : -ENOMEM;
-    if (result < 0) {
-        attachment_close(attachment);
-        return why_fail(why, result, "cannot attach to the node at %s: %s", path,
-                        result == -EUSERS ? "too many programs" : strerror(-result));
-    }
-    attachment->waits = false;
-    attachment_rise(attachment);
-    *out = attachment;
-    return 0;
-}
-
-void attachment_close(struct attachment *attachment)
-{
-    if (!attachment)
-        return;
-    lines_close(attachment);
-    poller_unset(attachment->poller, &attachment->again);
-    poller_unset(attachment->poller, &attachment->retry);
-    attachment_hang_up(attachment);
-    free(attachment->path);
-    free(attachment->buffers);
-    free(attachment);
 }

@@ -1,0 +1,55 @@
+/* attachment_say: what goes to the node, through shared memory or by the socket. */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/check.h"
+#include "transport/routed/attachment_impl.h"
+
+static bool socket_say(struct attachment *attachment, struct iovec *pieces, unsigned count)
+{
+    static const uint8_t service[] = {RELAY_SERVICE >> 8, RELAY_SERVICE & 0xff};
+    pieces[0] = (struct iovec){(void *)(uintptr_t)service, sizeof service};
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = count};
+    return sendmsg(attachment->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+void attachment_look_again(struct attachment *attachment)
+{
+    int result = poller_set(attachment->poller, &attachment->again, clock_now());
+    assert(result == 0); /* it is always set */
+}
+
+static bool memory_say(struct attachment *attachment, const struct iovec *pieces, unsigned count)
+{
+    int result = channel_say(attachment->channel, RELAY_SERVICE, pieces, count);
+    if (result == -EPROTO) { /* whoever says something does not expect all to end meanwhile */
+        attachment->broken = true;
+        attachment_look_again(attachment);
+    }
+    return !result;
+}
+
+bool attachment_say(struct attachment *attachment, const struct relay_address *to, uint8_t kind,
+                    const struct iovec *pieces, unsigned count)
+{
+    uint8_t head[RELAY_HEAD_SIZE];
+    struct iovec all[2 + ATTACHMENT_PIECES_MAX]; /* the first is the service's number */
+    assert(count <= ATTACHMENT_PIECES_MAX);
+    if (attachment->lost)
+        return false;
+    relay_write(&(struct relay_message){.operation = RELAY_DATA, .kind = kind, .to = *to}, head);
+    all[1] = (struct iovec){head, sizeof head};
+    for (unsigned i = 0; i < count; i++)
+        all[2 + i] = pieces[i];
+    if (attachment->channel ? memory_say(attachment, all + 1, 1 + count)
+                            : socket_say(attachment, all, 2 + count))
+        return true;
+    attachment->counts.refused++;
+    return false;
+}
+
+void attachment_send(struct attachment *attachment, const struct relay_address *to,
+                     const struct iovec *pieces, unsigned count)
+{
+    (void)attachment_say(attachment, to, RELAY_KIND_FRAME, pieces, count); /* counted */
+}
