@@ -13,7 +13,7 @@
  * Whoever refuses says why in one message, best effort, and cuts.
  *
  * A line that is cut is not freed here: somebody further up the stack may hold
- * it. The reaper (lifelines.c) does that from the poller. */
+ * it. The reaper (lifeline_cut.c) does that from the poller. */
 #include "transport/lifeline/lifeline.h"
 
 #include <errno.h>

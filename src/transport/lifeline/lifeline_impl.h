@@ -1,13 +1,16 @@
 #pragma once
-/* lifeline_impl: one connection as its three files see it.
- *   lifelines.c       listening, connecting, the list, the end
+/* lifeline_impl: one connection as its files see it, the lowest first.
+ *   lifeline_cut.c    the end of a line
+ *   lifeline_queue.c  bytes and descriptors through the socket
  *   lifeline.c        the hello, receiving, and the calls
- *   lifeline_queue.c  bytes and descriptors through the socket */
+ *   lifelines.c       listening, connecting, all lines of a context */
 
 #include <sys/socket.h>
 
 #include "transport/lifeline/lifeline.h"
 #include "transport/lifeline/lifeline_wire.h"
+
+#define LIFELINE_FAR (NSEC_NEVER - 1) /* of timers: set, and never due */
 
 enum lifeline_state {
     LIFELINE_CONNECTING,
@@ -83,10 +86,6 @@ struct lifelines {
     struct lifelines_counts counts;
 };
 
-/* lifelines.c */
-MUST_CHECK int lifeline_new(struct lifelines *lines, int fd, bool local, struct lifeline **line);
-void lifeline_free(struct lifeline *line);
-
 /* lifeline.c */
 void lifeline_ready(void *owner, uint32_t events);
 void lifeline_greet(struct lifeline *line); /* connected: say who we are */
@@ -96,7 +95,14 @@ void lifeline_greet(struct lifeline *line); /* connected: say who we are */
 MUST_CHECK int lifeline_put(struct lifeline *line, const struct control_head *head,
                             const uint8_t *body, const int *fds);
 void lifeline_flush(struct lifeline *line); /* may cut the line */
-void lifeline_queue_clear(struct lifeline *line);
 /* 1 a message, 0 none now, or why there will be no more. Its descriptors are ours. */
 MUST_CHECK int lifeline_get(struct lifeline *line, struct control *control);
 void control_close_fds(struct control *control);
+
+/* lifeline_cut.c; lifeline_cut() is in lifeline.h */
+void lifeline_shut(struct lifeline *line); /* its socket, timer and queue */
+void lifeline_free(struct lifeline *line);
+void lifelines_reap(void *owner); /* the timer of doomed lines */
+void lifeline_queue_clear(struct lifeline *line);
+void lifeline_parcel_free(struct lifeline_parcel *parcel);
+void lifeline_fds_close(int *fds, unsigned count);

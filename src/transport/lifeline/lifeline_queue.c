@@ -27,18 +27,9 @@ union fd_room { /* aligned for the header */
     char bytes[CMSG_SPACE(sizeof(int) * CONTROL_FD_MAX)];
 };
 
-static void fds_close(int *fds, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (fds[i] >= 0)
-            close(fds[i]);
-        fds[i] = -1;
-    }
-}
-
 void control_close_fds(struct control *control)
 {
-    fds_close(control->fds, control->fd_count);
+    lifeline_fds_close(control->fds, control->fd_count);
     control->fd_count = 0;
 }
 
@@ -88,12 +79,6 @@ static void watch_for_room(struct lifeline *line, bool wanted)
     line->out_wanted = wanted;
 }
 
-static void parcel_free(struct lifeline_parcel *parcel)
-{
-    fds_close(parcel->fds, parcel->fd_count);
-    free(parcel);
-}
-
 static int fds_copy(struct lifeline_parcel *parcel, const int *fds, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -121,7 +106,7 @@ static int queue_add(struct lifeline *line, const struct iovec *pieces, size_t s
         memcpy(parcel->bytes + pieces[0].iov_len, pieces[1].iov_base, pieces[1].iov_len);
     int result = fds_copy(parcel, fds, fd_count);
     if (result) {
-        parcel_free(parcel);
+        lifeline_parcel_free(parcel);
         return result;
     }
     *line->queue_end = parcel;
@@ -168,7 +153,7 @@ static int queue_send_first(struct lifeline *line)
         line->queue_end = &line->queue;
     line->queued_size -= parcel->size;
     line->queued_fds -= parcel->fd_count;
-    parcel_free(parcel);
+    lifeline_parcel_free(parcel);
     return 1;
 }
 
@@ -187,18 +172,6 @@ void lifeline_flush(struct lifeline *line)
         lifeline_cut(line, result);
     if (line->watch && !line->queue)
         watch_for_room(line, false);
-}
-
-void lifeline_queue_clear(struct lifeline *line)
-{
-    while (line->queue) {
-        struct lifeline_parcel *parcel = line->queue;
-        line->queue = parcel->next;
-        parcel_free(parcel);
-    }
-    line->queue_end = &line->queue;
-    line->queued_size = 0;
-    line->queued_fds = 0;
 }
 
 /* ---- in ---- */

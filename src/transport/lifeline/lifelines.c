@@ -1,9 +1,5 @@
-/* lifelines: all connections of a context: its two listening sockets, those
- * that begin, and the end of each.
- *
- * A line is in one of two lists: live, or doomed. Cutting moves it to the
- * doomed and closes its socket at once; the reaper, a timer and so never below
- * anybody's stack, tells the owner and frees it.
+/* lifelines: all connections of a context: its two listening sockets, and those
+ * that begin.
  *
  * Invariant: greeting_count is the number of live incoming lines that are not
  * up; it stays within LIFELINE_GREETING_MAX. */
@@ -37,13 +33,12 @@ enum {
 #define HELLO_NSEC (5 * NSEC_PER_SEC)
 #define RETRY_NSEC (2 * 1000 * 1000LL)   /* the peer's backlog is full */
 #define REST_NSEC  (100 * 1000 * 1000LL) /* no descriptor to accept with */
-#define FAR        (NSEC_NEVER - 1)      /* set, and never due */
 
-/* ---- one line's beginning and end ---- */
+/* ---- one line's beginning ---- */
 
 static void lifeline_late(void *owner);
 
-int lifeline_new(struct lifelines *lines, int fd, bool local, struct lifeline **out)
+static int lifeline_new(struct lifelines *lines, int fd, bool local, struct lifeline **out)
 {
     struct lifeline *line = array_new(1, sizeof *line);
     if (!line)
@@ -65,65 +60,6 @@ int lifeline_new(struct lifelines *lines, int fd, bool local, struct lifeline **
     lines->live = line;
     *out = line;
     return 0;
-}
-
-static void lifeline_shut(struct lifeline *line)
-{
-    poller_remove(line->lines->poller, line->watch);
-    line->watch = NULL;
-    poller_unset(line->lines->poller, &line->timer);
-    if (line->fd >= 0)
-        close(line->fd);
-    line->fd = -1;
-    lifeline_queue_clear(line);
-    line->out_wanted = false;
-}
-
-void lifeline_free(struct lifeline *line)
-{
-    free(line->hello);
-    free(line);
-}
-
-void lifeline_cut(struct lifeline *line, int reason)
-{
-    struct lifelines *lines = line->lines;
-    if (line->state == LIFELINE_DOWN)
-        return;
-    if (!line->outgoing && line->state != LIFELINE_UP)
-        lines->greeting_count--;
-    line->state = LIFELINE_DOWN;
-    line->reason = reason;
-    lifeline_shut(line);
-
-    if (line->previous)
-        line->previous->next = line->next;
-    else
-        lines->live = line->next;
-    if (line->next)
-        line->next->previous = line->previous;
-    line->next = line->previous = NULL;
-    *lines->doomed_end = line;
-    lines->doomed_end = &line->next;
-    int result = poller_set(lines->poller, &lines->reaper, 0);
-    assert(result == 0); /* it was set already */
-}
-
-static void lifelines_reap(void *owner)
-{
-    struct lifelines *lines = owner;
-    int result = poller_set(lines->poller, &lines->reaper, FAR);
-    assert(result == 0);
-    struct lifeline *line = lines->doomed;
-    lines->doomed = NULL;
-    lines->doomed_end = &lines->doomed;
-    while (line) {
-        struct lifeline *next = line->next;
-        if (line->known)
-            lines->events->down(lines->owner, line, line->reason);
-        lifeline_free(line);
-        line = next;
-    }
 }
 
 /* ---- connecting ---- */
@@ -324,14 +260,15 @@ static void lifelines_listen(struct lifelines *lines, bool on)
     if (!result && lines->tcp_watch)
         result = poller_change(lines->poller, lines->tcp_watch, events);
     if (!result)
-        result = poller_set(lines->poller, &lines->rest, on ? FAR : clock_after(REST_NSEC));
+        result =
+            poller_set(lines->poller, &lines->rest, on ? LIFELINE_FAR : clock_after(REST_NSEC));
     assert(result == 0); /* all three exist already */
 }
 
 static void lifelines_resume(void *owner)
 {
     struct lifelines *lines = owner;
-    int result = poller_set(lines->poller, &lines->rest, FAR);
+    int result = poller_set(lines->poller, &lines->rest, LIFELINE_FAR);
     assert(result == 0);
     lifelines_listen(lines, true);
 }
@@ -476,8 +413,8 @@ int lifelines_open(struct lifelines **out, const struct lifelines_config *config
     if (snprintf(lines->folder, sizeof lines->folder, "%s", config->folder) >=
         (int)sizeof lines->folder)
         result = why_fail(why, -ENAMETOOLONG, "the folder %s has too long a path", config->folder);
-    if (!result && (poller_set(lines->poller, &lines->reaper, FAR) ||
-                    poller_set(lines->poller, &lines->rest, FAR)))
+    if (!result && (poller_set(lines->poller, &lines->reaper, LIFELINE_FAR) ||
+                    poller_set(lines->poller, &lines->rest, LIFELINE_FAR)))
         result = why_fail(why, -ENOMEM, "not enough memory");
     if (!result)
         result = unix_listen(lines, why);

@@ -1,0 +1,96 @@
+/* lifeline_cut: the end of a line.
+ *
+ * A line is in one of two lists: live, or doomed. Cutting moves it to the
+ * doomed and closes its socket at once; the reaper, a timer and so never below
+ * anybody's stack, tells the owner and frees it. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "transport/lifeline/lifeline_impl.h"
+
+void lifeline_fds_close(int *fds, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (fds[i] >= 0)
+            close(fds[i]);
+        fds[i] = -1;
+    }
+}
+
+void lifeline_parcel_free(struct lifeline_parcel *parcel)
+{
+    lifeline_fds_close(parcel->fds, parcel->fd_count);
+    free(parcel);
+}
+
+void lifeline_queue_clear(struct lifeline *line)
+{
+    while (line->queue) {
+        struct lifeline_parcel *parcel = line->queue;
+        line->queue = parcel->next;
+        lifeline_parcel_free(parcel);
+    }
+    line->queue_end = &line->queue;
+    line->queued_size = 0;
+    line->queued_fds = 0;
+}
+
+void lifeline_shut(struct lifeline *line)
+{
+    poller_remove(line->lines->poller, line->watch);
+    line->watch = NULL;
+    poller_unset(line->lines->poller, &line->timer);
+    if (line->fd >= 0)
+        close(line->fd);
+    line->fd = -1;
+    lifeline_queue_clear(line);
+    line->out_wanted = false;
+}
+
+void lifeline_free(struct lifeline *line)
+{
+    free(line->hello);
+    free(line);
+}
+
+void lifeline_cut(struct lifeline *line, int reason)
+{
+    struct lifelines *lines = line->lines;
+    if (line->state == LIFELINE_DOWN)
+        return;
+    if (!line->outgoing && line->state != LIFELINE_UP)
+        lines->greeting_count--;
+    line->state = LIFELINE_DOWN;
+    line->reason = reason;
+    lifeline_shut(line);
+
+    if (line->previous)
+        line->previous->next = line->next;
+    else
+        lines->live = line->next;
+    if (line->next)
+        line->next->previous = line->previous;
+    line->next = line->previous = NULL;
+    *lines->doomed_end = line;
+    lines->doomed_end = &line->next;
+    int result = poller_set(lines->poller, &lines->reaper, 0);
+    assert(result == 0); /* it was set already */
+}
+
+void lifelines_reap(void *owner)
+{
+    struct lifelines *lines = owner;
+    int result = poller_set(lines->poller, &lines->reaper, LIFELINE_FAR);
+    assert(result == 0);
+    struct lifeline *line = lines->doomed;
+    lines->doomed = NULL;
+    lines->doomed_end = &lines->doomed;
+    while (line) {
+        struct lifeline *next = line->next;
+        if (line->known)
+            lines->events->down(lines->owner, line, line->reason);
+        lifeline_free(line);
+        line = next;
+    }
+}
