@@ -1,5 +1,5 @@
 #pragma once
-/* fabric_impl: what the files of the fabric transport share. See fabric.c. */
+/* fabric_impl: what the files of the fabric transport share, the lowest first. See fabric.c. */
 
 #include "base/list.h" /* before libfabric's, which then leaves container_of alone */
 
@@ -202,6 +202,16 @@ MUST_CHECK int fabric_provider_open(struct fabric *fabric, const struct transpor
 void fabric_provider_close(struct fabric *fabric);
 void fabric_clean(void); /* the shm provider's files of processes that are gone */
 bool fabric_wants(const struct fabric *fabric, int mr_mode);
+/* A provider's error as one of ours. */
+int fabric_error(long error);
+MUST_CHECK int fabric_mr_open(struct fabric *fabric, void *base, size_t size, uint64_t access,
+                              struct fid_mr **mr);
+
+/* fabric_timer.c */
+void fabric_timer_set(struct fabric *fabric, nsec delay);
+void fabric_timer_set_by(struct fabric *fabric, nsec delay); /* unless it fires earlier */
+/* Something was refused with -FI_EAGAIN: have somebody look again soon. */
+void fabric_stall(struct fabric *fabric);
 
 /* fabric_buffer.c */
 struct fabric_buffer *fabric_buffer_take(struct fabric *fabric);
@@ -216,17 +226,13 @@ void fabric_receive_again(struct fabric *fabric, struct fabric_buffer *buffer);
 void fabric_receives_flush(struct fabric *fabric);
 
 /* fabric_link.c */
-int fabric_link_open(struct transport *transport, struct lifeline *line, const struct place *peer,
-                     const uint8_t *description, size_t size, struct link **link);
-void fabric_link_lost(struct link *link);
-void fabric_link_close(struct link *link);
-int fabric_link_control(struct link *link, struct control *control);
 /* Nothing goes any more over this link; cuts its line. */
 void fabric_link_break(struct fabric_link *link, int reason);
 /* Takes over the buffer: sent now, or when the endpoint takes it. */
 void fabric_link_send(struct fabric_link *link, struct fabric_buffer *buffer);
 void fabric_link_sent(struct fabric_buffer *buffer, int status);
 void fabric_link_flush(struct fabric_link *link);
+void fabric_link_drop_unsent(struct fabric_link *link);
 /* Messages of any of its pipes that have not left; none if nothing goes any more. */
 size_t fabric_link_owes(const struct fabric_link *link);
 /* Frees closed links that nothing is under way for. */
@@ -240,8 +246,6 @@ void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t
 
 /* fabric_memory.c */
 extern const struct memory_ops fabric_memory_ops;
-MUST_CHECK int fabric_mr_open(struct fabric *fabric, void *base, size_t size, uint64_t access,
-                              struct fid_mr **mr);
 /* A piece of a transfer is done. */
 void fabric_transferred(struct fabric_piece *piece, int status);
 void fabric_jobs_flush(struct fabric_link *link);
@@ -259,9 +263,10 @@ int fabric_look(struct fabric *fabric);
 int fabric_arm(struct transport *transport);
 MUST_CHECK int fabric_watch_open(struct fabric *fabric);
 void fabric_watch_close(struct fabric *fabric);
-/* The pipe has something for its service: rings at the end of the step. */
-void fabric_ring(struct fabric *fabric, struct fabric_pipe *pipe);
-/* Something was refused with -FI_EAGAIN: have somebody look again soon. */
-void fabric_stall(struct fabric *fabric);
-/* A provider's error as one of ours. */
-int fabric_error(long error);
+
+/* fabric_link_open.c */
+int fabric_link_open(struct transport *transport, struct lifeline *line, const struct place *peer,
+                     const uint8_t *description, size_t size, struct link **link);
+void fabric_link_lost(struct link *link);
+void fabric_link_close(struct link *link);
+int fabric_link_control(struct link *link, struct control *control);

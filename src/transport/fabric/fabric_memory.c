@@ -23,33 +23,6 @@
 #include "base/check.h"
 #include "transport/fabric/fabric_impl.h"
 
-enum { KEY_TRIES = 4 }; /* a random key may be taken; not four times */
-
-int fabric_mr_open(struct fabric *fabric, void *base, size_t size, uint64_t access,
-                   struct fid_mr **out)
-{
-    size_t key_size = fabric->info->domain_attr->mr_key_size;
-    uint64_t key_mask = key_size < 8 ? (1ULL << 8 * key_size) - 1 : UINT64_MAX;
-    int result = -FI_ENOKEY;
-    struct fid_mr *mr = NULL;
-    for (unsigned i = 0; i < KEY_TRIES && result == -FI_ENOKEY; i++)
-        result = fi_mr_reg(fabric->domain, base, size, access, 0, entropy_u64() & key_mask, 0, &mr,
-                           NULL);
-    if (result)
-        return fabric_error(result);
-    if (fabric_wants(fabric, FI_MR_ENDPOINT)) {
-        result = fi_mr_bind(mr, &fabric->endpoint->fid, 0);
-        if (!result)
-            result = fi_mr_enable(mr);
-        if (result) {
-            fi_close(&mr->fid);
-            return fabric_error(result);
-        }
-    }
-    *out = mr;
-    return 0;
-}
-
 /* The registration for these rights, made when it is first asked for. */
 static int region_mr(struct fabric_region *region, uint32_t rights, struct fid_mr **out)
 {

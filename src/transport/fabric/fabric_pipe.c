@@ -34,6 +34,13 @@ static void pipe_close(struct fabric_pipe *pipe)
     id_map_take(&pipe->link->fabric->pipes, pipe->id);
 }
 
+/* The pipe has something for its service: its bell rings at the end of the step. */
+static void pipe_ring(struct fabric_pipe *pipe)
+{
+    list_remove(&pipe->ring_node);
+    list_append(&pipe->link->fabric->ringing, &pipe->ring_node);
+}
+
 /* ---- outlets ---- */
 
 static int fabric_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
@@ -234,7 +241,7 @@ static int return_received(struct fabric_outlet *outlet, const struct wire *wire
             return -ENOMEM;
     if (wire->count || (outlet->starved && outlet->credit)) {
         outlet->starved = false;
-        fabric_ring(outlet->pipe.link->fabric, &outlet->pipe);
+        pipe_ring(&outlet->pipe);
     }
     return 0;
 }
@@ -425,7 +432,7 @@ static int message_take(struct fabric_pipe *pipe, const struct wire *wire,
     buffer->state = BUFFER_QUEUED;
     buffer->inlet = inlet;
     list_append(&inlet->queue, &buffer->node);
-    fabric_ring(pipe->link->fabric, pipe);
+    pipe_ring(pipe);
     return 0;
 }
 

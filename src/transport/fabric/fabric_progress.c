@@ -28,29 +28,6 @@ enum {
     FALSE_ALARMS_MAX = 256,
 };
 
-int fabric_error(long error)
-{
-    if (error < 0)
-        error = -error;
-    switch (error) {
-    case FI_EKEYREJECTED:
-    case FI_ENOKEY:
-    case FI_EACCES:
-    case FI_EPERM:
-        return -EACCES;
-    case FI_ENOMEM:
-        return -ENOMEM;
-    default:
-        return error > 0 && error < FI_ERRNO_OFFSET ? -(int)error : -EIO;
-    }
-}
-
-void fabric_ring(struct fabric *fabric, struct fabric_pipe *pipe)
-{
-    list_remove(&pipe->ring_node);
-    list_append(&fabric->ringing, &pipe->ring_node);
-}
-
 static void bells_ring(struct fabric *fabric)
 {
     struct list *node;
@@ -173,28 +150,6 @@ int fabric_look(struct fabric *fabric)
 
 /* ---- the keeper ---- */
 
-static void timer_set(struct fabric *fabric, nsec delay)
-{
-    /* It has room from its first setting on; if that fails, the keeper looks
-     * only when the descriptor says so. */
-    (void)!poller_set(fabric->poller, &fabric->timer, clock_after(delay));
-}
-
-/* The same, unless it fires earlier. */
-static void timer_set_by(struct fabric *fabric, nsec delay)
-{
-    if (fabric->timer.at > clock_after(delay))
-        timer_set(fabric, delay);
-}
-
-void fabric_stall(struct fabric *fabric)
-{
-    if (fabric->stalled)
-        return;
-    fabric->stalled = true;
-    timer_set_by(fabric, FABRIC_REST_NSEC);
-}
-
 static void watch_set(struct fabric *fabric, bool armed)
 {
     if (fabric->armed == armed || !fabric->watch)
@@ -217,7 +172,7 @@ static bool may_sleep(struct fabric *fabric)
 static void watch_rest(struct fabric *fabric)
 {
     watch_set(fabric, false);
-    timer_set(fabric, FABRIC_REST_NSEC);
+    fabric_timer_set(fabric, FABRIC_REST_NSEC);
 }
 
 /* Looks until there is nothing, then decides what wakes the keeper next. */
@@ -229,7 +184,7 @@ static void keeper_look_on(struct fabric *fabric)
         fabric->nap = happened ? FABRIC_REST_NSEC : 2 * fabric->nap;
         if (fabric->nap > FABRIC_NAP_NSEC_MAX)
             fabric->nap = FABRIC_NAP_NSEC_MAX;
-        timer_set(fabric, fabric->nap);
+        fabric_timer_set(fabric, fabric->nap);
         return;
     }
     if (clock_now() - fabric->polled_at < FABRIC_REST_NSEC) {
@@ -241,9 +196,9 @@ static void keeper_look_on(struct fabric *fabric)
     fabric->polls = 0;
     watch_set(fabric, true);
     if (!may_sleep(fabric))
-        timer_set(fabric, 0);
+        fabric_timer_set(fabric, 0);
     else if (fabric->stalled)
-        timer_set(fabric, FABRIC_REST_NSEC);
+        fabric_timer_set(fabric, FABRIC_REST_NSEC);
 }
 
 static void keeper_look(struct fabric *fabric)
@@ -281,7 +236,8 @@ int fabric_progress(struct transport *transport)
     int happened = fabric_look(fabric);
     fabric_links_reap(fabric);
     if (writes_are_awaited(fabric))
-        timer_set_by(fabric, FABRIC_REST_NSEC); /* not at once: we may be called again and again */
+        fabric_timer_set_by(fabric,
+                            FABRIC_REST_NSEC); /* not at once: we may be called again and again */
     return happened;
 }
 
@@ -293,7 +249,7 @@ int fabric_arm(struct transport *transport)
     fabric->polls = 0;
     if (!fabric->watch) { /* the timer is all there is: look often while somebody waits */
         fabric->nap = FABRIC_REST_NSEC;
-        timer_set_by(fabric, FABRIC_REST_NSEC);
+        fabric_timer_set_by(fabric, FABRIC_REST_NSEC);
         return fabric_look(fabric);
     }
     /* Not by the timer: two that wait for writes would wake each other for ever. */

@@ -23,6 +23,8 @@
     (FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT)
 #define FABRIC_CQ_SIZE 4096
 
+enum { KEY_TRIES = 4 }; /* a random key may be taken; not four times */
+
 /* How a person names a provider, and how libfabric does. */
 struct provider {
     const char *word;
@@ -41,6 +43,23 @@ static const struct provider providers[] = {
     {"shm", "shm", false, false, false},
 };
 enum { PROVIDER_COUNT = sizeof providers / sizeof *providers, PROVIDER_DEFAULT_COUNT = 3 };
+
+int fabric_error(long error)
+{
+    if (error < 0)
+        error = -error;
+    switch (error) {
+    case FI_EKEYREJECTED:
+    case FI_ENOKEY:
+    case FI_EACCES:
+    case FI_EPERM:
+        return -EACCES;
+    case FI_ENOMEM:
+        return -ENOMEM;
+    default:
+        return error > 0 && error < FI_ERRNO_OFFSET ? -(int)error : -EIO;
+    }
+}
 
 bool fabric_wants(const struct fabric *fabric, int mr_mode)
 {
@@ -256,4 +275,29 @@ void fabric_provider_close(struct fabric *fabric)
     if (fabric->info)
         fabric->library->freeinfo(fabric->info);
     fabric->info = NULL;
+}
+
+int fabric_mr_open(struct fabric *fabric, void *base, size_t size, uint64_t access,
+                   struct fid_mr **out)
+{
+    size_t key_size = fabric->info->domain_attr->mr_key_size;
+    uint64_t key_mask = key_size < 8 ? (1ULL << 8 * key_size) - 1 : UINT64_MAX;
+    int result = -FI_ENOKEY;
+    struct fid_mr *mr = NULL;
+    for (unsigned i = 0; i < KEY_TRIES && result == -FI_ENOKEY; i++)
+        result = fi_mr_reg(fabric->domain, base, size, access, 0, entropy_u64() & key_mask, 0, &mr,
+                           NULL);
+    if (result)
+        return fabric_error(result);
+    if (fabric_wants(fabric, FI_MR_ENDPOINT)) {
+        result = fi_mr_bind(mr, &fabric->endpoint->fid, 0);
+        if (!result)
+            result = fi_mr_enable(mr);
+        if (result) {
+            fi_close(&mr->fid);
+            return fabric_error(result);
+        }
+    }
+    *out = mr;
+    return 0;
 }
