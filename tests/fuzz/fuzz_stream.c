@@ -42,7 +42,7 @@ struct scene {
     struct flight ways[WAYS];
     unsigned way_count;
     bool forged;
-    stream_nsec now;
+    nsec now;
 };
 
 static uint8_t byte_at(unsigned end, size_t index)
@@ -52,7 +52,8 @@ static uint8_t byte_at(unsigned end, size_t index)
 
 static void stream_check(const struct stream *stream)
 {
-    uint32_t sent = stream->sent - stream->base, next = stream->next - stream->base;
+    uint64_t sent = stream->ours.sent - stream->ours.base,
+             next = stream->ours.next - stream->ours.base;
     assert(sent <= next && next <= STREAM_SEGMENTS);
     assert(!stream->ended || stream->ending);
     assert(!stream_has_room(stream) || next < STREAM_SEGMENTS);
@@ -157,7 +158,7 @@ static void scene_step(struct scene *scene, struct reader *in, bool forging)
         break;
     }
     case STEP_TIME:
-        scene->now += (stream_nsec)1 << read_u8(in) % 34;
+        scene->now += (nsec)1 << read_u8(in) % 34;
         (void)stream_is_lost(&scene->ends[end].stream, scene->now);
         break;
     case STEP_END:
@@ -179,7 +180,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct stream *stream = &scene->ends[i].stream;
         stream_init(stream, LINE, i == 0, 0);
         if (start & 2) /* numbers come round */
-            stream->base = stream->sent = stream->next = stream->expected = UINT32_MAX - 2;
+            stream->ours.base = stream->ours.sent = stream->ours.next = stream->expected =
+                UINT32_MAX - 2;
     }
     for (unsigned i = 0; i < STEPS_MAX && in.left; i++)
         scene_step(scene, &in, start & 1);

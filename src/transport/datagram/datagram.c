@@ -43,12 +43,6 @@ void datagram_pipe_wake(struct datagram_pipe *pipe, nsec at)
     core_wake(pipe->link->core, at);
 }
 
-nsec datagram_pipe_again(const struct datagram_pipe *pipe, nsec now)
-{
-    nsec delay = DATAGRAM_AGAIN_NSEC << (pipe->tries < 8 ? pipe->tries : 8);
-    return now + (delay < DATAGRAM_AGAIN_NSEC_MAX ? delay : DATAGRAM_AGAIN_NSEC_MAX);
-}
-
 static void core_watch(struct datagram_core *core, bool on)
 {
     core->carrier->watch(core, on);

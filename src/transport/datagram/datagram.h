@@ -13,6 +13,7 @@
 #include "base/id_map.h"
 #include "base/list.h"
 #include "transport/datagram/datagram_wire.h"
+#include "transport/datagram/resend.h"
 
 #define DATAGRAM_AGAIN_NSEC     (10 * 1000 * 1000LL)  /* until something is sent again, at first */
 #define DATAGRAM_AGAIN_NSEC_MAX (320 * 1000 * 1000LL) /* and at last, after doubling */
@@ -93,7 +94,6 @@ struct datagram_pipe {
     uint64_t id;           /* datagrams to us carry it */
     uint64_t peer;         /* datagrams from us carry it; 0 until it is known */
     nsec due;              /* when the timer calls back; NSEC_NEVER: not */
-    unsigned tries;        /* in vain since the peer was last heard of */
     void (*heard)(struct datagram_pipe *pipe, const struct pipe_datagram *datagram);
     void (*late)(struct datagram_pipe *pipe, nsec now); /* due has been reset */
 };
@@ -118,8 +118,6 @@ MUST_CHECK int datagram_inlet_open_numbered(struct link *link, struct doorbell *
 
 /* Has late() called at that moment, or earlier if that was wanted before. */
 void datagram_pipe_wake(struct datagram_pipe *pipe, nsec at);
-/* When to try again, after so many tries in vain. */
-nsec datagram_pipe_again(const struct datagram_pipe *pipe, nsec now);
 
 /* Datagrams to one peer for one system call. What the socket refuses is lost, as
  * in the network. */

@@ -49,11 +49,8 @@ struct datagram_inlet {
     uint64_t told_expected;
     uint64_t told_released;
     nsec told_at;
-    nsec tell_at;      /* NSEC_NEVER: nothing new to tell */
-    nsec repeat_at;    /* NSEC_NEVER: all acknowledgements are confirmed */
-    uint64_t ack_base; /* the number of the first unconfirmed acknowledgement */
-    uint64_t ack_sent; /* of the first that was not sent */
-    uint64_t ack_next; /* of the next to be made */
+    nsec tell_at;       /* NSEC_NEVER: nothing new to tell */
+    struct resend made; /* acknowledgements */
     size_t ack_capacity;
     struct acknowledgement *acks; /* a ring, by number */
     struct inlet_slot slots[];
@@ -67,7 +64,7 @@ static struct datagram_inlet *inlet_of(struct inlet *inlet)
 static void inlet_wake(struct datagram_inlet *inlet)
 {
     datagram_pipe_wake(&inlet->pipe,
-                       inlet->tell_at < inlet->repeat_at ? inlet->tell_at : inlet->repeat_at);
+                       inlet->tell_at < inlet->made.at ? inlet->tell_at : inlet->made.at);
 }
 
 /* ---- telling the sender ---- */
@@ -89,24 +86,24 @@ static void inlet_tell(struct datagram_inlet *inlet, nsec now)
 {
     struct pipe_datagram datagram = {.kind = DATAGRAM_RETURN, .pipe = inlet->pipe.peer};
     struct datagram_return *back = &datagram.back;
-    uint64_t end = inlet->ack_base + ACKS_ON_WAY_MAX;
-    end = inlet->ack_next < end ? inlet->ack_next : end;
+    uint64_t end = inlet->made.base + ACKS_ON_WAY_MAX;
+    end = inlet->made.next < end ? inlet->made.next : end;
     back->received = inlet->expected;
     back->selected = frames_selected(inlet);
     back->released = inlet->released;
-    for (int i = 0; i < REPORTS_MAX && (i == 0 || inlet->ack_sent < end); i++) {
-        back->first = inlet->ack_sent;
-        for (back->count = 0; back->count < DATAGRAM_ACKS_MAX && inlet->ack_sent < end;
+    for (int i = 0; i < REPORTS_MAX && (i == 0 || inlet->made.sent < end); i++) {
+        back->first = inlet->made.sent;
+        for (back->count = 0; back->count < DATAGRAM_ACKS_MAX && inlet->made.sent < end;
              back->count++)
-            back->acks[back->count] = inlet->acks[inlet->ack_sent++ & (inlet->ack_capacity - 1)];
+            back->acks[back->count] = inlet->acks[inlet->made.sent++ & (inlet->ack_capacity - 1)];
         datagram_send(&inlet->pipe, &datagram);
     }
     inlet->told_expected = inlet->expected;
     inlet->told_released = inlet->released;
     inlet->told_at = now;
     inlet->tell_at = NSEC_NEVER;
-    if (inlet->ack_base < inlet->ack_next && inlet->repeat_at == NSEC_NEVER) {
-        inlet->repeat_at = datagram_pipe_again(&inlet->pipe, now);
+    if (inlet->made.base < inlet->made.next && inlet->made.at == NSEC_NEVER) {
+        resend_started(&inlet->made, now);
         inlet_wake(inlet);
     }
 }
@@ -138,10 +135,8 @@ static void inlet_news(struct datagram_inlet *inlet)
 static void inlet_late(struct datagram_pipe *pipe, nsec now)
 {
     struct datagram_inlet *inlet = container_of(pipe, struct datagram_inlet, pipe);
-    if (now >= inlet->repeat_at) {
-        pipe->tries++;
-        inlet->repeat_at = NSEC_NEVER;
-        inlet->ack_sent = inlet->ack_base; /* all again */
+    if (resend_is_due(&inlet->made, now)) {
+        inlet->made.sent = inlet->made.base; /* all again */
         inlet_tell(inlet, now);
     } else if (now >= inlet->tell_at) {
         inlet_tell(inlet, now);
@@ -153,21 +148,15 @@ static void inlet_late(struct datagram_pipe *pipe, nsec now)
 
 static void acks_confirmed(struct datagram_inlet *inlet, uint64_t confirmed)
 {
-    if (confirmed > inlet->ack_next) {
+    if (confirmed > inlet->made.next) {
         inlet->pipe.link->core->counts.garbage++;
         return;
     }
-    if (confirmed <= inlet->ack_base)
-        return;
-    bool held = inlet->ack_next > inlet->ack_base + ACKS_ON_WAY_MAX;
-    inlet->ack_base = confirmed;
-    if (inlet->ack_sent < confirmed)
-        inlet->ack_sent = confirmed;
-    inlet->pipe.tries = 0;
+    if (confirmed == inlet->made.base)
+        return; /* most often: the clock need not be read */
+    bool held = inlet->made.next > inlet->made.base + ACKS_ON_WAY_MAX;
     nsec now = clock_now();
-    inlet->repeat_at =
-        confirmed == inlet->ack_next ? NSEC_NEVER : datagram_pipe_again(&inlet->pipe, now);
-    if (held)
+    if (resend_confirm(&inlet->made, confirmed, now) && held)
         inlet_tell(inlet, now);
 }
 
@@ -243,7 +232,8 @@ int datagram_inlet_open(struct link *base, struct doorbell *bell, struct parcel 
         return -ENOMEM;
     inlet->inlet.ops = base->ops->pipes;
     inlet->window = window;
-    inlet->tell_at = inlet->repeat_at = NSEC_NEVER;
+    inlet->tell_at = NSEC_NEVER;
+    resend_init(&inlet->made, DATAGRAM_AGAIN_NSEC, DATAGRAM_AGAIN_NSEC_MAX);
     inlet->pipe.peer = peer.pipe;
     inlet->pipe.heard = inlet_heard;
     inlet->pipe.late = inlet_late;
@@ -325,14 +315,14 @@ void datagram_release(struct inlet *base, const struct frame *frame)
 /* Room for one more; the ring is laid out anew when it grows. */
 static bool acks_reserve(struct datagram_inlet *inlet)
 {
-    size_t count = (size_t)(inlet->ack_next - inlet->ack_base);
+    size_t count = (size_t)(inlet->made.next - inlet->made.base);
     if (count < inlet->ack_capacity)
         return true;
     size_t capacity = inlet->ack_capacity ? 2 * inlet->ack_capacity : ACKS_START;
     struct acknowledgement *acks = array_new(capacity, sizeof *acks);
     if (!acks)
         return false;
-    for (uint64_t i = inlet->ack_base; i < inlet->ack_next; i++)
+    for (uint64_t i = inlet->made.base; i < inlet->made.next; i++)
         acks[i & (capacity - 1)] = inlet->acks[i & (inlet->ack_capacity - 1)];
     free(inlet->acks);
     inlet->acks = acks;
@@ -347,9 +337,9 @@ int datagram_acknowledge(struct inlet *base, uint64_t token, int64_t status)
         return -EPIPE;
     if (!acks_reserve(inlet))
         return -ENOMEM;
-    inlet->acks[inlet->ack_next++ & (inlet->ack_capacity - 1)] =
+    inlet->acks[inlet->made.next++ & (inlet->ack_capacity - 1)] =
         (struct acknowledgement){.token = token, .status = status};
-    if (inlet->ack_next - inlet->ack_base <= ACKS_ON_WAY_MAX)
+    if (inlet->made.next - inlet->made.base <= ACKS_ON_WAY_MAX)
         inlet_tell(inlet, clock_now());
     return 0;
 }
@@ -357,5 +347,5 @@ int datagram_acknowledge(struct inlet *base, uint64_t token, int64_t status)
 size_t datagram_inlet_owes(struct inlet *base)
 {
     const struct datagram_inlet *inlet = inlet_of(base);
-    return (size_t)(inlet->ack_next - inlet->ack_base);
+    return (size_t)(inlet->made.next - inlet->made.base);
 }

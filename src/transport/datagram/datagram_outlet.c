@@ -1,13 +1,9 @@
 /* datagram_outlet: the sender's end of a pipe.
  *
- *      base        sent        next
- *   ....|-----------|-----------|
- *    had  on the way   waits for the answer or for credit
- *
- * A frame keeps its slot (number % window) from push until the peer has it, to
- * be sent again. Invariants: base <= sent <= next <= base + window; once the
- * peer has answered sent <= limit, the number of frames it has room for, all
- * told. */
+ * A frame (of `frames`, see resend.h) keeps its slot (number % window) from push until the peer
+ * has it, to be sent again; it is sent when the peer has answered and there is credit.
+ * Invariants: base <= sent <= next <= base + window; once the peer has answered sent <= limit, the
+ * number of frames it has room for, all told. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,13 +25,10 @@ struct datagram_outlet {
     struct datagram_pipe pipe;
     uint32_t window;
     uint32_t peer_window; /* 0 until the answer */
-    uint64_t base;
-    uint64_t sent;
-    uint64_t next;
+    struct resend frames;
     uint64_t released; /* by the peer, all told */
     uint64_t selected; /* bit i: it has frame base + 1 + i */
     bool starved;      /* a push was refused: ring when there is room */
-    nsec resend_at;    /* what is on the way; NSEC_NEVER: nothing is */
     nsec ask_at;       /* for credit */
     nsec confirm_at;   /* acknowledgements that came */
     nsec gap_at;       /* when a gap was last filled */
@@ -53,13 +46,13 @@ static struct datagram_outlet *outlet_of(struct outlet *outlet)
 
 static bool outlet_has_room(const struct datagram_outlet *outlet)
 {
-    return outlet->next - outlet->base < outlet->window &&
-           (!outlet->peer_window || outlet->next < outlet->released + outlet->peer_window);
+    return outlet->frames.next - outlet->frames.base < outlet->window &&
+           (!outlet->peer_window || outlet->frames.next < outlet->released + outlet->peer_window);
 }
 
 static void outlet_wake(struct datagram_outlet *outlet)
 {
-    nsec at = outlet->resend_at < outlet->ask_at ? outlet->resend_at : outlet->ask_at;
+    nsec at = outlet->frames.at < outlet->ask_at ? outlet->frames.at : outlet->ask_at;
     datagram_pipe_wake(&outlet->pipe, at < outlet->confirm_at ? at : outlet->confirm_at);
 }
 
@@ -82,17 +75,16 @@ static void frame_add(struct datagram_outlet *outlet, struct datagram_batch *bat
 static void outlet_transmit(struct datagram_outlet *outlet, nsec now)
 {
     uint64_t limit = outlet->released + outlet->peer_window;
-    uint64_t end = outlet->next < limit ? outlet->next : limit;
+    uint64_t end = outlet->frames.next < limit ? outlet->frames.next : limit;
     struct datagram_batch batch;
-    if (!outlet->pipe.peer || outlet->sent >= end)
+    if (!outlet->pipe.peer || outlet->frames.sent >= end)
         return;
     datagram_batch_start(&batch, &outlet->pipe);
-    while (outlet->sent < end)
-        frame_add(outlet, &batch, outlet->sent++);
+    while (outlet->frames.sent < end)
+        frame_add(outlet, &batch, outlet->frames.sent++);
     datagram_batch_send(&batch);
     outlet->confirm_at = NSEC_NEVER; /* the frames did it */
-    if (outlet->resend_at == NSEC_NEVER)
-        outlet->resend_at = datagram_pipe_again(&outlet->pipe, now);
+    resend_started(&outlet->frames, now);
     outlet_wake(outlet);
 }
 
@@ -100,11 +92,11 @@ static void outlet_transmit(struct datagram_outlet *outlet, nsec now)
 static void outlet_resend(struct datagram_outlet *outlet, uint64_t end)
 {
     struct datagram_batch batch;
-    if (end > outlet->base + DATAGRAM_SELECTED)
-        end = outlet->base + DATAGRAM_SELECTED;
+    if (end > outlet->frames.base + DATAGRAM_SELECTED)
+        end = outlet->frames.base + DATAGRAM_SELECTED;
     datagram_batch_start(&batch, &outlet->pipe);
-    for (uint64_t sequence = outlet->base; sequence < end; sequence++) {
-        uint64_t bit = sequence - outlet->base;
+    for (uint64_t sequence = outlet->frames.base; sequence < end; sequence++) {
+        uint64_t bit = sequence - outlet->frames.base;
         if (bit && (outlet->selected >> (bit - 1) & 1))
             continue;
         frame_add(outlet, &batch, sequence);
@@ -125,15 +117,14 @@ static void outlet_ask(struct datagram_outlet *outlet, bool answer)
 static void outlet_late(struct datagram_pipe *pipe, nsec now)
 {
     struct datagram_outlet *outlet = container_of(pipe, struct datagram_outlet, pipe);
-    if (now >= outlet->resend_at) {
-        pipe->tries++;
-        outlet_resend(outlet, outlet->sent);
-        outlet->resend_at = datagram_pipe_again(pipe, now);
+    if (resend_is_due(&outlet->frames, now)) {
+        outlet_resend(outlet, outlet->frames.sent);
+        resend_started(&outlet->frames, now);
     }
     if (now >= outlet->ask_at) {
-        pipe->tries++;
+        outlet->frames.tries++;
         outlet_ask(outlet, true);
-        outlet->ask_at = datagram_pipe_again(pipe, now);
+        outlet->ask_at = resend_again(&outlet->frames, now);
     }
     if (now >= outlet->confirm_at)
         outlet_ask(outlet, false);
@@ -146,24 +137,19 @@ static void outlet_late(struct datagram_pipe *pipe, nsec now)
 static void frames_heard(struct datagram_outlet *outlet, const struct datagram_return *back,
                          nsec now)
 {
-    if (back->received < outlet->base)
+    if (back->received < outlet->frames.base)
         return; /* overtaken by a newer one */
-    bool moved = back->received > outlet->base;
-    while (outlet->base < back->received)
-        datagram_body_free(&outlet->slots[outlet->base++ % outlet->window].body);
+    for (uint64_t sequence = outlet->frames.base; sequence < back->received; sequence++)
+        datagram_body_free(&outlet->slots[sequence % outlet->window].body);
     outlet->selected = back->selected;
-    if (moved) {
-        outlet->pipe.tries = 0;
-        outlet->resend_at =
-            outlet->base == outlet->sent ? NSEC_NEVER : datagram_pipe_again(&outlet->pipe, now);
-    }
+    (void)resend_confirm(&outlet->frames, back->received, now);
     /* It has later ones: those between were lost, most likely. */
-    if (back->selected && outlet->base < outlet->sent &&
+    if (back->selected && outlet->frames.base < outlet->frames.sent &&
         now - outlet->gap_at > DATAGRAM_DELAY_NSEC) {
         unsigned last = 64 - (unsigned)__builtin_clzll(back->selected);
-        uint64_t end = outlet->base + last;
+        uint64_t end = outlet->frames.base + last;
         outlet->gap_at = now;
-        outlet_resend(outlet, end < outlet->sent ? end : outlet->sent);
+        outlet_resend(outlet, end < outlet->frames.sent ? end : outlet->frames.sent);
     }
 }
 
@@ -185,7 +171,7 @@ static void outlet_heard(struct datagram_pipe *pipe, const struct pipe_datagram 
 {
     struct datagram_outlet *outlet = container_of(pipe, struct datagram_outlet, pipe);
     const struct datagram_return *back = &datagram->back;
-    if (datagram->kind != DATAGRAM_RETURN || back->received > outlet->sent ||
+    if (datagram->kind != DATAGRAM_RETURN || back->received > outlet->frames.sent ||
         back->released > back->received) {
         pipe->link->core->counts.garbage++;
         return;
@@ -203,7 +189,7 @@ static void outlet_heard(struct datagram_pipe *pipe, const struct pipe_datagram 
     if (fed) {
         outlet->starved = false;
         outlet->ask_at = NSEC_NEVER;
-        pipe->tries = 0;
+        outlet->frames.tries = 0;
     }
     outlet_transmit(outlet, now);
     outlet_wake(outlet);
@@ -224,7 +210,8 @@ int datagram_outlet_open(struct link *base, struct doorbell *bell, struct parcel
         return -ENOMEM;
     outlet->outlet.ops = base->ops->pipes;
     outlet->window = window;
-    outlet->resend_at = outlet->ask_at = outlet->confirm_at = NSEC_NEVER;
+    resend_init(&outlet->frames, DATAGRAM_AGAIN_NSEC, DATAGRAM_AGAIN_NSEC_MAX);
+    outlet->ask_at = outlet->confirm_at = NSEC_NEVER;
     outlet->pipe.heard = outlet_heard;
     outlet->pipe.late = outlet_late;
     int result = datagram_pipe_open(&outlet->pipe, link, bell);
@@ -256,8 +243,8 @@ void datagram_outlet_close(struct outlet *base)
 {
     struct datagram_outlet *outlet = outlet_of(base);
     datagram_pipe_close(&outlet->pipe);
-    while (outlet->base < outlet->next)
-        datagram_body_free(&outlet->slots[outlet->base++ % outlet->window].body);
+    while (outlet->frames.base < outlet->frames.next)
+        datagram_body_free(&outlet->slots[outlet->frames.base++ % outlet->window].body);
     free(outlet);
 }
 
@@ -300,13 +287,13 @@ int datagram_push(struct outlet *base, const struct frame_head *head, const stru
     nsec now = clock_now();
     if (!outlet_has_room(outlet)) {
         if (!outlet->starved && outlet->pipe.peer) {
-            outlet->ask_at = datagram_pipe_again(&outlet->pipe, now);
+            outlet->ask_at = resend_again(&outlet->frames, now);
             outlet_wake(outlet);
         }
         outlet->starved = true;
         return -EAGAIN;
     }
-    struct outlet_slot *slot = &outlet->slots[outlet->next % outlet->window];
+    struct outlet_slot *slot = &outlet->slots[outlet->frames.next % outlet->window];
     uint8_t *body = datagram_body_room(&slot->body, size);
     if (!body)
         return -ENOMEM;
@@ -316,7 +303,7 @@ int datagram_push(struct outlet *base, const struct frame_head *head, const stru
         if (pieces[i].iov_len)
             memcpy(body, pieces[i].iov_base, pieces[i].iov_len);
     }
-    outlet->next++;
+    outlet->frames.next++;
     outlet_transmit(outlet, now);
     return 0;
 }
@@ -335,5 +322,5 @@ int datagram_collect(struct outlet *base, struct acknowledgement *out, unsigned 
 size_t datagram_outlet_owes(struct outlet *base)
 {
     const struct datagram_outlet *outlet = outlet_of(base);
-    return (size_t)(outlet->next - outlet->base);
+    return (size_t)(outlet->frames.next - outlet->frames.base);
 }

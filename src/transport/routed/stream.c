@@ -12,21 +12,21 @@
 #define ASK_NSEC      (1000 * MSEC) /* of silence, until we ask */
 #define PATIENCE_NSEC (8000 * MSEC) /* of silence, until we give up */
 
-void stream_init(struct stream *stream, uint64_t line, bool connects, stream_nsec now)
+void stream_init(struct stream *stream, uint64_t line, bool connects, nsec now)
 {
     /* Not the segments: they are large, and written before they are read. */
     memset(stream, 0, offsetof(struct stream, segments));
     stream->line = line;
     stream->connects = connects;
     stream->heard_at = now;
-    stream->resend_at = INT64_MAX;
+    resend_init(&stream->ours, AGAIN_NSEC, AGAIN_MAX);
     stream->ask_at = now + ASK_NSEC;
 }
 
 void stream_put(struct stream *stream, const void *bytes, size_t size)
 {
     assert(stream_has_room(stream) && size > 0 && size <= STREAM_SEGMENT_MAX);
-    struct stream_segment *segment = &stream->segments[stream->next++ % STREAM_SEGMENTS];
+    struct stream_segment *segment = &stream->segments[stream->ours.next++ % STREAM_SEGMENTS];
     segment->size = (uint16_t)size;
     memcpy(segment->bytes, bytes, size);
 }
@@ -38,26 +38,14 @@ void stream_end(struct stream *stream)
 
 /* ---- hearing ---- */
 
-static stream_nsec again(const struct stream *stream, stream_nsec now)
+/* The number has 32 bits: it is the next that ends so. What is old is far beyond what was put. */
+static void received_heard(struct stream *stream, uint32_t received, nsec now)
 {
-    stream_nsec delay = AGAIN_NSEC << (stream->tries < 8 ? stream->tries : 8);
-    return now + (delay < AGAIN_MAX ? delay : AGAIN_MAX);
+    uint32_t taken = received - (uint32_t)stream->ours.base;
+    (void)resend_confirm(&stream->ours, stream->ours.base + taken, now);
 }
 
-static void received_heard(struct stream *stream, uint32_t received, stream_nsec now)
-{
-    uint32_t taken = received - stream->base;
-    if (taken == 0 || taken > stream->next - stream->base)
-        return; /* old, or nonsense */
-    if (stream->sent - stream->base < taken)
-        stream->sent = received; /* sent before it was to be sent again */
-    stream->base = received;
-    stream->tries = 0;
-    stream->resend_at = stream->base == stream->sent ? INT64_MAX : again(stream, now);
-}
-
-bool stream_heard(struct stream *stream, const struct stream_head *head, size_t size,
-                  stream_nsec now)
+bool stream_heard(struct stream *stream, const struct stream_head *head, size_t size, nsec now)
 {
     assert(head->line == stream->line);
     if (!(head->flags & STREAM_CONNECTS) != stream->connects)
@@ -88,59 +76,56 @@ void stream_took(struct stream *stream)
 
 /* ---- sending ---- */
 
-static void timers_look(struct stream *stream, stream_nsec now)
+static void timers_look(struct stream *stream, nsec now)
 {
-    if (now >= stream->resend_at) {
-        stream->tries++;
-        stream->sent = stream->base;
-        stream->resend_at = INT64_MAX;
-    }
+    if (resend_is_due(&stream->ours, now))
+        stream->ours.sent = stream->ours.base;
     if (now >= stream->ask_at) {
         stream->asking = true;
         stream->ask_at = now + ASK_NSEC;
     }
 }
 
-bool stream_next(struct stream *stream, stream_nsec now, struct stream_head *head,
-                 const uint8_t **bytes, size_t *size)
+bool stream_next(struct stream *stream, nsec now, struct stream_head *head, const uint8_t **bytes,
+                 size_t *size)
 {
     if (stream_is_done(stream))
         return false;
     timers_look(stream, now);
-    bool ends = stream->ending && stream->base == stream->next;
-    if (stream->sent == stream->next && !stream->owes && !stream->asking && !ends)
+    bool ends = stream->ending && stream->ours.base == stream->ours.next;
+    if (stream->ours.sent == stream->ours.next && !stream->owes && !stream->asking && !ends)
         return false;
     *head = (struct stream_head){.line = stream->line,
                                  .flags = (uint8_t)((stream->connects ? STREAM_CONNECTS : 0) |
                                                     (stream->asking ? STREAM_ASKS : 0) |
                                                     (ends ? STREAM_ENDS : 0)),
-                                 .sequence = stream->sent,
+                                 .sequence = (uint32_t)stream->ours.sent,
                                  .received = stream->expected};
     *bytes = NULL;
     *size = 0;
-    if (stream->sent != stream->next) {
-        const struct stream_segment *segment = &stream->segments[stream->sent++ % STREAM_SEGMENTS];
+    if (stream->ours.sent != stream->ours.next) {
+        const struct stream_segment *segment =
+            &stream->segments[stream->ours.sent++ % STREAM_SEGMENTS];
         *bytes = segment->bytes;
         *size = segment->size;
-        if (stream->resend_at == INT64_MAX)
-            stream->resend_at = again(stream, now);
+        resend_started(&stream->ours, now);
     }
     stream->owes = stream->asking = false;
     stream->ended = ends;
     return true;
 }
 
-stream_nsec stream_due(const struct stream *stream)
+nsec stream_due(const struct stream *stream)
 {
     if (stream_is_done(stream))
-        return INT64_MAX;
-    if (stream->sent != stream->next || stream->owes || stream->asking ||
-        (stream->ending && stream->base == stream->next))
+        return NSEC_NEVER;
+    if (stream->ours.sent != stream->ours.next || stream->owes || stream->asking ||
+        (stream->ending && stream->ours.base == stream->ours.next))
         return 0;
-    return stream->resend_at < stream->ask_at ? stream->resend_at : stream->ask_at;
+    return stream->ours.at < stream->ask_at ? stream->ours.at : stream->ask_at;
 }
 
-bool stream_is_lost(const struct stream *stream, stream_nsec now)
+bool stream_is_lost(const struct stream *stream, nsec now)
 {
     return now - stream->heard_at > PATIENCE_NSEC;
 }

@@ -15,13 +15,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "transport/datagram/resend.h"
 
 #define STREAM_HEAD_SIZE    20
 #define STREAM_SEGMENT_MAX  4096
 #define STREAM_SEGMENTS     16
 #define STREAM_DATAGRAM_MAX (STREAM_HEAD_SIZE + STREAM_SEGMENT_MAX)
-
-typedef int64_t stream_nsec;
 
 enum stream_flag {
     STREAM_CONNECTS = 1, /* its sender began the stream */
@@ -45,28 +44,24 @@ struct stream_segment {
 struct stream {
     uint64_t line;
     bool connects;
-    bool ending;   /* no more will be put */
-    bool ended;    /* and that was said */
-    bool over;     /* the other end said so, or reset it */
-    bool owes;     /* a word about what was received */
-    bool asking;   /* a question is due to be sent */
-    uint32_t base; /* the first segment that was not taken over there */
-    uint32_t sent; /* the first that is to be sent (again) */
-    uint32_t next; /* the next to be put; base <= sent <= next <= base + STREAM_SEGMENTS */
+    bool ending;        /* no more will be put */
+    bool ended;         /* and that was said */
+    bool over;          /* the other end said so, or reset it */
+    bool owes;          /* a word about what was received */
+    bool asking;        /* a question is due to be sent */
+    struct resend ours; /* segments; next <= base + STREAM_SEGMENTS */
     uint32_t expected;
-    unsigned tries; /* in vain */
-    stream_nsec heard_at;
-    stream_nsec resend_at; /* INT64_MAX: nothing is on its way */
-    stream_nsec ask_at;
+    nsec heard_at;
+    nsec ask_at;
     struct stream_segment segments[STREAM_SEGMENTS]; /* by number % STREAM_SEGMENTS */
 };
 
-void stream_init(struct stream *stream, uint64_t line, bool connects, stream_nsec now);
+void stream_init(struct stream *stream, uint64_t line, bool connects, nsec now);
 
 /* Room for another segment? */
 static inline bool stream_has_room(const struct stream *stream)
 {
-    return stream->next - stream->base < STREAM_SEGMENTS && !stream->ending;
+    return stream->ours.next - stream->ours.base < STREAM_SEGMENTS && !stream->ending;
 }
 
 /* At most STREAM_SEGMENT_MAX bytes, not none; copied. */
@@ -76,15 +71,14 @@ void stream_end(struct stream *stream);
 
 /* A datagram of `size` bytes behind its head came. True: these are the next bytes; call
  * stream_took if they were taken, else they come again. */
-bool stream_heard(struct stream *stream, const struct stream_head *head, size_t size,
-                  stream_nsec now);
+bool stream_heard(struct stream *stream, const struct stream_head *head, size_t size, nsec now);
 void stream_took(struct stream *stream);
 
 /* What is to be sent now: call until it says false. The bytes are valid until the next call. */
-bool stream_next(struct stream *stream, stream_nsec now, struct stream_head *head,
-                 const uint8_t **bytes, size_t *size);
+bool stream_next(struct stream *stream, nsec now, struct stream_head *head, const uint8_t **bytes,
+                 size_t *size);
 /* When there is something to send without anything coming in. */
-stream_nsec stream_due(const struct stream *stream);
+nsec stream_due(const struct stream *stream);
 
 /* All was taken, and its end said; or the other end is over. */
 static inline bool stream_is_done(const struct stream *stream)
@@ -92,7 +86,7 @@ static inline bool stream_is_done(const struct stream *stream)
     return stream->over || stream->ended;
 }
 /* Nothing was heard for too long. */
-bool stream_is_lost(const struct stream *stream, stream_nsec now);
+bool stream_is_lost(const struct stream *stream, nsec now);
 
 void stream_head_write(const struct stream_head *head, uint8_t out[STREAM_HEAD_SIZE]);
 MUST_CHECK int stream_head_read(struct stream_head *head, const uint8_t *in,

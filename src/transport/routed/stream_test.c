@@ -15,7 +15,7 @@
 struct flight {
     bool used;
     unsigned to;
-    stream_nsec at;
+    nsec at;
     size_t size;
     uint8_t bytes[STREAM_DATAGRAM_MAX];
 };
@@ -32,7 +32,7 @@ struct pair {
     struct flight ways[WAYS];
     struct rng rng;
     unsigned lose, twice; /* of 100 */
-    stream_nsec now;
+    nsec now;
     uint64_t datagrams;
 };
 
@@ -55,7 +55,7 @@ static void fly(struct pair *pair, unsigned to, const uint8_t *bytes, size_t siz
         if (flight->used)
             continue;
         *flight = (struct flight){.used = true, .to = to, .size = size};
-        flight->at = pair->now + (stream_nsec)rng_below(&pair->rng, 3 * MSEC);
+        flight->at = pair->now + (nsec)rng_below(&pair->rng, 3 * MSEC);
         memcpy(flight->bytes, bytes, size);
         return;
     }
@@ -110,15 +110,15 @@ static void land(struct pair *pair, struct flight *flight)
     stream_took(&end->stream);
 }
 
-static void pair_run(struct pair *pair, stream_nsec length)
+static void pair_run(struct pair *pair, nsec length)
 {
-    stream_nsec until = pair->now + length;
+    nsec until = pair->now + length;
     while (pair->now < until) {
-        stream_nsec next = until;
+        nsec next = until;
         for (unsigned i = 0; i < 2; i++) {
             end_fill(pair, i);
             end_send(pair, i);
-            stream_nsec due = stream_due(&pair->ends[i].stream);
+            nsec due = stream_due(&pair->ends[i].stream);
             next = due < next ? due : next;
         }
         for (unsigned i = 0; i < WAYS; i++)
@@ -189,7 +189,8 @@ static void numbers_come_round(void **state)
     pair_begin(&pair, 3);
     for (unsigned i = 0; i < 2; i++) {
         struct stream *stream = &pair.ends[i].stream;
-        stream->base = stream->sent = stream->next = stream->expected = UINT32_MAX - 5;
+        stream->ours.base = stream->ours.sent = stream->ours.next = stream->expected =
+            UINT32_MAX - 5;
     }
     pair.lose = 20;
     pair.ends[0].total = pair.ends[1].total = TOTAL;
@@ -205,10 +206,10 @@ static void nonsense_changes_nothing(void **state)
     stream_put(&stream, "abc", 3);
     struct stream_head head = {.line = 5, .received = 99};
     assert_false(stream_heard(&stream, &head, 0, 1)); /* takes what was never sent */
-    assert_int_equal(stream.base, 0);
+    assert_int_equal(stream.ours.base, 0);
     head = (struct stream_head){.line = 5, .flags = STREAM_CONNECTS, .received = 1};
     assert_false(stream_heard(&stream, &head, 3, 1)); /* our own words */
-    assert_int_equal(stream.base, 0);
+    assert_int_equal(stream.ours.base, 0);
     head = (struct stream_head){.line = 5, .sequence = 1};
     assert_false(stream_heard(&stream, &head, 3, 1)); /* not the next */
     head = (struct stream_head){.line = 5, .flags = STREAM_RESETS};
