@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "node_stage.h"
-#include "os/port.h"
+#include "os/host/port.h"
 
 #define SERVICE_ID 300
 #define BURST      32

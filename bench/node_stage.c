@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "os/cable.h"
+#include "os/cable/cable.h"
 #include "topology/format/format.h"
 #include "transport/wake/thread.h"
 

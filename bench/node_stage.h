@@ -4,7 +4,7 @@
 
 #include "bench.h"
 #include "node/plan.h"
-#include "os/host.h"
+#include "os/host/host.h"
 
 #define STAGE_SERVERS_MAX   8
 #define STAGE_PROCESSES_MAX 8

@@ -12,10 +12,10 @@
 #include "services/bench/bench.h"
 #include "services/bench/bench_wire.h"
 #include "services/services.h"
-#include "sim/engine.h"
-#include "sim/slab.h"
-#include "sim/wire.h"
-#include "sim/world.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/slab.h"
+#include "sim/engine/wire.h"
+#include "sim/world/world.h"
 #include "topology/topology.h"
 
 #define PACKET_SIZE 1000

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-#include "os/host_scene.h"
+#include "os/host/host_scene.h"
 
 static unsigned long allocations; /* one thread */
 

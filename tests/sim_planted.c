@@ -4,7 +4,7 @@
 
 #include "base/test.h"
 #include "node/place_test.h"
-#include "sim/chaos.h"
+#include "sim/chaos/chaos.h"
 
 #define SEEDS 12 /* for each bug, at the most */
 

@@ -7,7 +7,7 @@
 
 #include "base/test.h"
 #include "node/place_test.h"
-#include "sim/chaos.h"
+#include "sim/chaos/chaos.h"
 
 static struct chaos_result run(const struct place *place, uint64_t seed, uint32_t kinds)
 {

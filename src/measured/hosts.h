@@ -1,7 +1,7 @@
 #pragma once
 /* hosts: a cluster of real processes that lives for one measurement. Each process hosts some of the
- * servers of a topology as weftd does (os/host.h); one more asks their services and counts. What it
- * finds out it leaves in memory of crowd_memory.
+ * servers of a topology as weftd does (os/host/host.h); one more asks their services and counts.
+ * What it finds out it leaves in memory of crowd_memory.
  *
  * Whatever happens, no process and no file is left (crowd.h). */
 

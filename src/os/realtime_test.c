@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "os/host_scene.h"
+#include "os/host/host_scene.h"
 
 /* In a process of its own, for what it is afterwards is not what the next test wants. */
 static int status_of(int (*run)(void))

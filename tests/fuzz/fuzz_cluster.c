@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
-#include "os/cluster_file.h"
+#include "os/cluster/cluster_file.h"
 #include "services/control/control_wire.h"
 
 /* Not fuzz.h: it has no business with topologies. */

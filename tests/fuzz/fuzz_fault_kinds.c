@@ -2,7 +2,7 @@
  * same set. */
 #include "base/text.h"
 #include "fuzz.h"
-#include "sim/fault.h"
+#include "sim/chaos/fault.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "os/serial_file.h"
+#include "os/cluster/serial_file.h"
 
 enum { SERIAL = 17, SERVERS = 9 };
 

@@ -11,8 +11,8 @@
 
 #include "base/check.h"
 #include "cli/core/load.h"
-#include "os/cluster_ask.h"
-#include "os/serial_file.h"
+#include "os/cluster/cluster_ask.h"
+#include "os/cluster/serial_file.h"
 #include "transport/clock.h"
 
 static enum err folder_choose(const struct call *call, char *folder, size_t size, bool *usual,

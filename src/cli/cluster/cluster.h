@@ -6,7 +6,7 @@
 #include "cli/cluster/cluster_health.h"
 #include "cli/core/call.h"
 #include "node/plan.h"
-#include "os/cluster_file.h"
+#include "os/cluster/cluster_file.h"
 
 /* Of every command about a running cluster. */
 /* clang-format off */

@@ -1,10 +1,10 @@
 #pragma once
-/* cluster_commission: a cluster whose servers do not know their places (os/serial_file.h): the
- * machines and cables that stand for the physical world, and what the servers found. */
+/* cluster_commission: a cluster whose servers do not know their places (os/cluster/serial_file.h):
+ * the machines and cables that stand for the physical world, and what the servers found. */
 
 #include "cli/cluster/cluster.h"
 #include "cli/core/result.h"
-#include "os/serial_file.h"
+#include "os/cluster/serial_file.h"
 
 /* Serial numbers for the machines, and how they are wired: as the file says, or, if that is NULL,
  * as planned. Which machine is where, nobody is told. */

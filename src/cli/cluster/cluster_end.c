@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/serial_file.h"
+#include "os/cluster/serial_file.h"
 #include "transport/clock.h"
 
 #define POLL_NSEC   10000000LL

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "cli/cluster/cluster_disk.h"
-#include "os/serial_file.h"
+#include "os/cluster/serial_file.h"
 
 #define LOG_TAIL 4096
 

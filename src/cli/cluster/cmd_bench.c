@@ -12,7 +12,7 @@
 #include "cli/core/call.h"
 #include "cli/core/progress.h"
 #include "cli/ripc/ripc_call.h"
-#include "os/cluster_ask.h"
+#include "os/cluster/cluster_ask.h"
 #include "services/bench/bench_wire.h"
 #include "transport/clock.h"
 

@@ -2,7 +2,7 @@
 #include "cli/cluster/cluster.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
-#include "os/cluster_ask.h"
+#include "os/cluster/cluster_ask.h"
 #include "transport/clock.h"
 
 #define ANSWER_NSEC (5 * NSEC_PER_SEC)

@@ -10,7 +10,7 @@
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/show/table_text.h"
-#include "os/cluster_ask.h"
+#include "os/cluster/cluster_ask.h"
 #include "transport/clock.h"
 
 #define ANSWER_NSEC (2 * NSEC_PER_SEC)

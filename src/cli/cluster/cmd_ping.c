@@ -14,7 +14,7 @@
 #include "cli/ripc/ripc_call.h"
 #include "cli/ripc/ripc_report.h"
 #include "cli/show/unit_text.h"
-#include "os/cluster_ask.h"
+#include "os/cluster/cluster_ask.h"
 #include "services/ping/ping_wire.h"
 #include "transport/clock.h"
 

@@ -9,7 +9,7 @@
 #include "cli/core/parallel.h"
 #include "cli/show/drop_result.h"
 #include "cli/sim/sim_plan.h"
-#include "sim/chaos.h"
+#include "sim/chaos/chaos.h"
 
 #define SEEDS_MAX   10000000
 #define SHOWN_MAX   20 /* failures printed one by one */

@@ -8,7 +8,7 @@
 #include "cli/show/drop_result.h"
 #include "cli/sim/sim_plan.h"
 #include "services/bench/bench_wire.h"
-#include "sim/churn.h"
+#include "sim/chaos/churn.h"
 
 #define SERVERS_MAX  4096
 #define FAILURES_MAX 1000

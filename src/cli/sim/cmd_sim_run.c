@@ -15,7 +15,7 @@
 #include "cli/sim/sim_seeds.h"
 #include "os/plugin.h"
 #include "services/services.h"
-#include "sim/run.h"
+#include "sim/world/run.h"
 
 #define SECONDS_MAX 86400
 #define DELAY_MAX   10000000000.0 /* nanoseconds */

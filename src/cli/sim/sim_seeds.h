@@ -4,7 +4,7 @@
  * whom. */
 
 #include "cli/core/result.h"
-#include "sim/run.h"
+#include "sim/world/run.h"
 
 #define SIM_SEEDS_MAX     1000000
 #define SIM_SEEDS_FIGURES 13

@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 #include "measured/figures.h"
-#include "sim/churn.h"
+#include "sim/chaos/churn.h"
 
 #define POINT_MAX  16
 #define THREAD_MAX 8

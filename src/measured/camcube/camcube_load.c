@@ -11,7 +11,7 @@
 #include "measured/sample.h"
 #include "services/bench/bench_wire.h"
 #include "services/services.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 #include "transport/clock.h"
 
 #define ANSWER_NSEC (30 * NSEC_PER_SEC)

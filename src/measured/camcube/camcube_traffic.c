@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "measured/sample.h"
 #include "services/bench/bench.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 #define NOTICE_STEP (PSEC_PER_SECOND / 10)
 #define NOTICE_MAX  (60 * PSEC_PER_SECOND)

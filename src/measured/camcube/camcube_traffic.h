@@ -8,7 +8,7 @@
  * an ideal network is all of its links' rate over the mean number of hops. */
 
 #include "node/plan.h"
-#include "sim/engine.h"
+#include "sim/engine/engine.h"
 
 #define TRAFFIC_LINK_BPS   1e9
 #define TRAFFIC_FRAME_BITS (8.0 * (8940 + 38))

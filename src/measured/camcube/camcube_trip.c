@@ -5,7 +5,7 @@
 #include "base/check.h"
 #include "services/ping/ping_wire.h"
 #include "services/services.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 #include "transport/clock.h"
 
 #define LOST_NSEC (20 * NSEC_PER_SEC) /* a ping that takes longer is lost */

@@ -23,9 +23,9 @@
 
 #define ATTACHMENT_PIECES_MAX 4
 
-/* A connection to the node whose socket that is, on which its services can be asked (os/desk.h): a
- * descriptor of sequenced packets, or a negative errno. -EAGAIN: many call it just now, unless we
- * may wait for it. */
+/* A connection to the node whose socket that is, on which its services can be asked
+ * (os/host/desk.h): a descriptor of sequenced packets, or a negative errno. -EAGAIN: many call it
+ * just now, unless we may wait for it. */
 MUST_CHECK int node_connect(const char *path, bool wait);
 
 /* When to call a node again that has gone; `wait`, 0 at first, is how long that is, and grows. */

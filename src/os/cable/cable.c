@@ -1,0 +1,143 @@
+/* cable: the life of one cable: its loans, its carrier, and how it ends. */
+#include "os/cable/cable.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "os/cable/cable_impl.h"
+
+#define RETRY_NSEC NSEC_PER_SEC
+
+/* ---- what it tells ---- */
+
+static void cable_say(struct cable *cable, const char *text)
+{
+    const struct port_events *events = &cable->cables->config.events;
+    char line[160];
+    if (!events->said)
+        return;
+    snprintf(line, sizeof line, "port %u to %u: %s", cable->plan.number, cable->plan.peer_server,
+             text);
+    events->said(events->owner, cable->plan.server, line);
+}
+
+void cable_carrier(struct cable *cable, bool on)
+{
+    const struct port_events *events = &cable->cables->config.events;
+    if (cable->carrier == on)
+        return;
+    cable->carrier = on;
+    events->carrier(events->owner, cable->plan.server, cable->plan.number, on);
+}
+
+/* ---- loans ---- */
+
+static void cable_released(struct loan *loan)
+{
+    struct cable_loan *mine = container_of(loan, struct cable_loan, loan);
+    struct cable *cable = mine->cable;
+    cable->inlet->ops->release(cable->inlet, &mine->frame);
+    mine->next = cable->loans_free;
+    cable->loans_free = mine;
+    cable->loans_out--;
+}
+
+int cable_init(struct cable *cable)
+{
+    cable->loans = array_new(CABLE_LOANS, sizeof *cable->loans);
+    if (!cable->loans)
+        return -ENOMEM;
+    for (unsigned i = 0; i < CABLE_LOANS; i++) {
+        struct cable_loan *loan = &cable->loans[i];
+        loan->cable = cable;
+        loan->loan.released = cable_released;
+        loan->next = cable->loans_free;
+        cable->loans_free = loan;
+    }
+    return 0;
+}
+
+void cable_settle(struct port *port)
+{
+    struct cable *cable = cable_of(port);
+    if (cable->loans_out == (cable->reading ? 1 : 0) &&
+        !(cable->reading && cable->reading->loan.live))
+        return;
+    for (unsigned i = 0; i < CABLE_LOANS; i++)
+        loan_settle(&cable->loans[i].loan);
+}
+
+void cable_forget(struct cable *cable)
+{
+    cable_settle(&cable->port);
+    if (cable->reading) {
+        struct cable_loan *loan = cable->reading;
+        cable->reading = NULL;
+        loan_close(&loan->loan);
+    }
+    while (cable->staged_next < cable->staged_count)
+        cable->inlet->ops->release(cable->inlet, &cable->staged[cable->staged_next++]);
+    cable->staged_next = cable->staged_count = 0;
+}
+
+/* ---- the end ---- */
+
+/* Lets go of the line, if there is one; nothing that it says from here on is heard. */
+static void cable_hang_up(struct cable *cable, int reason)
+{
+    struct lifeline *line = cable->line;
+    cable->line = NULL;
+    if (!line)
+        return;
+    if (cable->link)
+        cable->link->ops->link_lost(cable->link);
+    lifeline_set_data(line, NULL);
+    lifeline_cut(line, reason);
+}
+
+void cable_call_at(struct cable *cable, nsec at)
+{
+    int result = poller_set(cable->cables->config.poller, &cable->retry, at);
+    assert(result == 0); /* its place was taken when the cable was made */
+}
+
+void cable_end(struct cable *cable)
+{
+    cable_hang_up(cable, -EPIPE);
+    if (cable->inlet) {
+        cable_forget(cable);
+        cable->inlet->ops->inlet_close(cable->inlet);
+    }
+    if (cable->outlet)
+        cable->outlet->ops->outlet_close(cable->outlet);
+    if (cable->link)
+        cable->link->ops->link_close(cable->link);
+    cable->inlet = NULL;
+    cable->outlet = NULL;
+    cable->link = NULL;
+    cable->answered = cable->ending = cable->outgoing = false;
+    cable_carrier(cable, false);
+    if (cable->plan.server < cable->plan.peer_server)
+        cable_call_at(cable, clock_after(RETRY_NSEC));
+}
+
+void cable_condemn(struct cable *cable)
+{
+    if (!cable->line)
+        return;
+    cable_say(cable, "the other end says nonsense; cut");
+    cable_hang_up(cable, -EPROTO);
+    cable->ending = true;
+    if (!cable->carrier)
+        cable_end(cable);
+}
+
+void cable_remove(struct cable *cable)
+{
+    cable->carrier = false; /* nobody is told */
+    cable_end(cable);
+    poller_unset(cable->cables->config.poller, &cable->retry);
+    list_remove(&cable->node);
+}

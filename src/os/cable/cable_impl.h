@@ -1,0 +1,83 @@
+#pragma once
+/* cable_impl: one cable as its files see it. Each calls only those above it in this list.
+ *   cable.c       its life: loans, carrier, the end
+ *   cable_port.c  packets in and out
+ *   cables.c      who is at the other end: listening, calling, opening pipes */
+
+#include "base/list.h"
+#include "os/cable/cable.h"
+#include "transport/transport.h"
+
+#define CABLE_LOANS 64 /* frames whose packets are out at once */
+#define CABLE_BURST 16 /* frames pulled at once */
+
+struct cable_loan {
+    struct loan loan;
+    struct cable *cable;
+    struct frame frame;
+    struct cable_loan *next; /* in the list of free ones */
+};
+
+/* One server of this process. */
+struct cable_home {
+    struct list node;
+    struct cables *cables;
+    uint32_t server;
+    struct lifelines *lines;
+};
+
+struct cables {
+    struct cables_config config;
+    struct transport *transport;
+    uint8_t description[160]; /* what our transport says of itself: the lifelines' card */
+    size_t description_size;
+    struct list homes;
+    struct list all; /* struct cable.node */
+};
+
+/* First what every glance at it touches. */
+struct cable {
+    struct port port;
+    struct inlet *inlet;
+    struct outlet *outlet;
+    struct cable_loan *reading;         /* the frame that packets are being made of, or NULL ... */
+    uint32_t read;                      /* ... and how many of its bytes were */
+    unsigned staged_next, staged_count; /* frames pulled of which nothing was received yet */
+    bool staged_news;                   /* not all of them are lazy */
+    bool outgoing;                      /* we called */
+    bool answered;                      /* the other end has taken our pipe */
+    bool carrier;                       /* as we told */
+    bool ending;                        /* the line is gone; what arrived is still received */
+    unsigned loans_out;
+    struct cable_loan *loans_free;
+    struct cable_loan *loans; /* CABLE_LOANS, owned */
+    struct frame staged[CABLE_BURST];
+
+    struct list node;
+    struct cables *cables;
+    struct cable_home *home;
+    struct cable_plan plan;
+    struct lifeline *line; /* NULL: nobody there */
+    struct link *link;
+    struct poller_timer retry;
+};
+
+#define CABLE_FAR (NSEC_NEVER - 1) /* a timer that is set, and never due */
+
+static inline struct cable *cable_of(struct port *port)
+{
+    return container_of(port, struct cable, port);
+}
+
+/* cable.c */
+MUST_CHECK int cable_init(struct cable *cable);
+void cable_carrier(struct cable *cable, bool on);
+void cable_call_at(struct cable *cable, nsec at);
+void cable_settle(struct port *port);    /* of port_ops */
+void cable_forget(struct cable *cable);  /* nothing of its inlet is held any more */
+void cable_end(struct cable *cable);     /* back to nobody there */
+void cable_condemn(struct cable *cable); /* the other end wrote nonsense */
+void cable_remove(struct cable *cable);
+
+/* cable_port.c */
+extern const struct port_ops cable_ops;

@@ -1,0 +1,172 @@
+/* cable_port: packets through a pair of pipes.
+ *
+ * A frame that was pulled is staged; receive() turns it into packets on loan from it. The frame
+ * goes back to its ring when the node is done with all of them, or when settle() copies those that
+ * it still holds. Invariant: a loan is in the free list iff no packet of its frame is out and it
+ * is not being read. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "node/core/egress.h"
+#include "os/cable/cable_impl.h"
+
+#define CABLE_KIND 1 /* of our frames: packets */
+
+/* ---- in ---- */
+
+/* Stages more frames. False: none came. */
+static bool cable_pull(struct cable *cable)
+{
+    if (cable->staged_next == cable->staged_count) {
+        cable->staged_next = cable->staged_count = 0;
+        cable->staged_news = false;
+    }
+    struct frame *frames = cable->staged + cable->staged_count;
+    int count = cable->inlet->ops->pull(cable->inlet, frames, CABLE_BURST - cable->staged_count);
+    if (count < 0 && count != -EPIPE)
+        cable_condemn(cable);
+    for (int i = 0; i < count; i++)
+        cable->staged_news |= !(frames[i].head.kind & FRAME_LAZY);
+    cable->staged_count += count > 0 ? (unsigned)count : 0;
+    return count > 0;
+}
+
+/* Lazy frames may stay staged for long: what comes behind them may not. */
+static bool cable_is_pressing(const struct cable *cable)
+{
+    bool empty = cable->staged_next == cable->staged_count;
+    return cable->reading || (!empty && (cable->staged_news || cable->staged_count == CABLE_BURST));
+}
+
+static enum port_news cable_look(struct port *port)
+{
+    struct cable *cable = cable_of(port);
+    if (!cable->inlet)
+        return PORT_SILENT;
+    if (cable_is_pressing(cable))
+        return PORT_NEWS;
+    bool empty = cable->staged_next == cable->staged_count;
+    if (!cable_pull(cable) && empty) {
+        if (cable->ending)
+            cable_end(cable);
+        return PORT_SILENT;
+    }
+    return cable->staged_news || cable->ending ? PORT_NEWS : PORT_LAZY;
+}
+
+static bool cable_waiting(const struct port *port)
+{
+    const struct cable *cable = container_of(port, const struct cable, port);
+    const struct inlet *inlet = cable->inlet;
+    return inlet && (cable_is_pressing(cable) || cable->ending || !inlet->ops->waiting ||
+                     inlet->ops->waiting(inlet));
+}
+
+/* The next staged frame becomes the one that is read. */
+static bool cable_begin(struct cable *cable)
+{
+    if (cable->staged_next == cable->staged_count && !cable_pull(cable))
+        return false;
+    struct cable_loan *loan = cable->loans_free;
+    if (!loan)
+        return false;
+    cable->loans_free = loan->next;
+    cable->loans_out++;
+    loan->frame = cable->staged[cable->staged_next++];
+    loan_start(&loan->loan);
+    cable->reading = loan;
+    cable->read = 0;
+    return true;
+}
+
+static unsigned cable_receive(struct port *port, struct packet **out, unsigned most)
+{
+    struct cable *cable = cable_of(port);
+    unsigned count = 0;
+    if (!cable->inlet)
+        return 0;
+    while (count < most && (cable->reading || cable_begin(cable))) {
+        struct cable_loan *loan = cable->reading;
+        uint32_t size = loan->frame.size;
+        /* The ring is mapped for writing: hop counts and services change packets in place. */
+        uint8_t *body = (uint8_t *)loan->frame.body;
+        while (count < most && cable->read < size) {
+            uint32_t extent = packet_extent(body + cable->read, size - cable->read);
+            struct packet *packet = packets_lend(cable->cables->config.packets, &loan->loan,
+                                                 body + cable->read, extent);
+            if (!packet)
+                return count; /* none left: the rest waits in its ring */
+            packet->port_in = (uint8_t)port->number;
+            cable->read += extent;
+            out[count++] = packet;
+        }
+        if (cable->read < size)
+            break;
+        cable->reading = NULL;
+        loan_close(&loan->loan);
+    }
+    return count;
+}
+
+/* ---- out ---- */
+
+static uint32_t cable_room(struct port *port)
+{
+    struct cable *cable = cable_of(port);
+    if (!cable->carrier || cable->ending)
+        return PACKET_SIZE_MAX;
+    return cable->outlet->ops->room(cable->outlet, FRAME_BODY_MAX) ? PACKET_SIZE_MAX : 0;
+}
+
+/* At least one. Whatever is not in memory travels as zeroes. */
+static unsigned frame_gather(struct iovec *pieces, struct packet **packets, unsigned count)
+{
+    static const uint8_t zeroes[PACKET_SIZE_MAX];
+    unsigned piece_count = 0, i = 0;
+    do {
+        struct packet *packet = packets[i];
+        packet_seal_hops(packet);
+        pieces[piece_count++] = (struct iovec){packet->bytes, packet->stored};
+        if (packet->size > packet->stored)
+            pieces[piece_count++] = (struct iovec){(void *)zeroes, packet->size - packet->stored};
+    } while (++i < count);
+    return piece_count;
+}
+
+static bool cable_transmit(struct port *port, struct packet **packets, unsigned count, bool lazy)
+{
+    struct cable *cable = cable_of(port);
+    struct iovec pieces[2 * EGRESS_FRAME_MAX];
+    assert(count > 0 && count <= EGRESS_FRAME_MAX);
+    if (!cable->carrier || cable->ending)
+        return false;
+    const struct frame_head head = {.kind = CABLE_KIND | (lazy ? FRAME_LAZY : 0)};
+    unsigned piece_count = frame_gather(pieces, packets, count);
+    int result = cable->outlet->ops->push(cable->outlet, &head, pieces, piece_count);
+    if (result == -EPROTO)
+        cable_condemn(cable);
+    for (unsigned i = 0; !result && i < count; i++)
+        packet_done(packets[i]);
+    return !result;
+}
+
+/* ---- the end ---- */
+
+static void cable_close(struct port *port)
+{
+    struct cable *cable = cable_of(port);
+    cable_remove(cable);
+    free(cable->loans);
+    free(cable);
+}
+
+const struct port_ops cable_ops = {
+    .look = cable_look,
+    .waiting = cable_waiting,
+    .receive = cable_receive,
+    .room = cable_room,
+    .transmit = cable_transmit,
+    .settle = cable_settle,
+    .close = cable_close,
+};

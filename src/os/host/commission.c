@@ -1,0 +1,155 @@
+#include "os/host/commission.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+#define BURST        32
+#define HELLO_NSEC   (100 * 1000000LL)
+#define SILENCE_NSEC (5 * NSEC_PER_SEC) /* a busy machine leaves processes waiting for seconds */
+/* Cables that nobody has heard of after so long are missing. All that are planned were heard: it
+ * does not wait. Too short, and servers that start late find others at their places. */
+#define QUIET_NSEC (10 * NSEC_PER_SEC)
+/* Before we tell all that our place is for life, which is news that everybody has to agree to
+ * anew: so that the others are done, too. */
+#define KEEP_NSEC (2 * NSEC_PER_SEC)
+
+struct commission {
+    struct commission_config config;
+    struct bootstrap *bootstrap;
+    node_id place; /* for life; NODE_NONE: not yet */
+    nsec keep_at;
+    bool told;
+    uint64_t digest; /* of what was told last */
+};
+
+enum err commission_open(struct commission **out, const struct commission_config *config,
+                         struct why *why)
+{
+    struct commission *commission = array_new(1, sizeof *commission);
+    if (!commission)
+        return why_memory(why);
+    commission->config = *config;
+    commission->place = config->known;
+    commission->keep_at = NSEC_NEVER;
+    const struct bootstrap_config options = {
+        .plan = config->plan,
+        .serial = config->serial,
+        .port_count = PORT_MAX,
+        .known = config->known,
+        .hello_nsec = HELLO_NSEC,
+        .silence_nsec = SILENCE_NSEC,
+        .quiet_nsec = QUIET_NSEC,
+    };
+    enum err err = bootstrap_open(&commission->bootstrap, &options, why);
+    if (err) {
+        free(commission);
+        return err;
+    }
+    *out = commission;
+    return OK;
+}
+
+void commission_close(struct commission *commission)
+{
+    if (!commission)
+        return;
+    bootstrap_close(commission->bootstrap);
+    free(commission);
+}
+
+/* ---- in ---- */
+
+unsigned commission_filter(struct commission *commission, unsigned port, struct packet **packets,
+                           unsigned count, nsec now)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct packet *packet = packets[i];
+        bool good = packet->read || packet_read(packet, packet->size);
+        if (!good || packet->kind != PACKET_TO_NEIGHBOUR || packet->service != COMMISSION_SERVICE) {
+            packets[left++] = packet;
+            continue;
+        }
+        bootstrap_receive(commission->bootstrap, port, packet_payload(packet),
+                          packet->stored - PACKET_HEADER_SIZE, now);
+        packet_done(packet);
+    }
+    return left;
+}
+
+void commission_drain(struct commission *commission, unsigned port, nsec now)
+{
+    struct packet *packets[BURST];
+    struct port *at = commission->config.ports[port];
+    unsigned count;
+    while ((count = at->ops->receive(at, packets, BURST)) > 0) {
+        unsigned left = commission_filter(commission, port, packets, count, now);
+        for (unsigned i = 0; i < left; i++) /* a node's that runs already: it will say it again */
+            packet_done(packets[i]);
+    }
+}
+
+/* ---- out ---- */
+
+static bool port_send(void *context, unsigned number, const void *bytes, size_t size)
+{
+    struct commission *commission = context;
+    struct port *port = commission->config.ports[number];
+    if (!port)
+        return true; /* nothing is plugged in */
+    struct packet *packet = NULL;
+    if (port->ops->room(port))
+        packet = packet_take(commission->config.pool, PACKET_HEADER_SIZE + (uint32_t)size);
+    if (!packet)
+        return false;
+    packet->kind = PACKET_TO_NEIGHBOUR;
+    packet->service = COMMISSION_SERVICE;
+    packet->source = NODE_NONE;
+    packet->size = packet->stored = PACKET_HEADER_SIZE + (uint32_t)size;
+    memcpy(packet_payload(packet), bytes, size);
+    packet_seal(packet);
+    /* Who has its place wakes nobody: whoever looks for one looks at every hello of its own. */
+    if (!port->ops->transmit(port, &packet, 1, commission->place != NODE_NONE))
+        packet_done(packet); /* it is said again */
+    return true;
+}
+
+nsec commission_step(struct commission *commission, nsec now)
+{
+    if (now >= commission->keep_at) {
+        bootstrap_keep(commission->bootstrap, commission->place);
+        commission->keep_at = NSEC_NEVER;
+    }
+    return bootstrap_step(commission->bootstrap, now, port_send, commission);
+}
+
+/* ---- the result ---- */
+
+static uint64_t findings_digest(const struct seating *seating, node_id vertex)
+{
+    uint64_t hash = hash_mix(vertex);
+    for (uint32_t i = 0; i < seating->finding_count; i++)
+        for (const char *at = seating->findings[i].line; *at; at++)
+            hash = hash_mix(hash + (uint8_t)*at);
+    return hash;
+}
+
+bool commission_news(struct commission *commission, node_id *vertex, const struct seating **seating)
+{
+    if (!bootstrap_done(commission->bootstrap, vertex, seating))
+        return false;
+    uint64_t digest = findings_digest(*seating, *vertex);
+    bool news = !commission->told || digest != commission->digest;
+    commission->told = true;
+    commission->digest = digest;
+    return news;
+}
+
+void commission_keep(struct commission *commission, node_id vertex, nsec now)
+{
+    commission->place = vertex;
+    commission->keep_at = now + KEEP_NSEC;
+}

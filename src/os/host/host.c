@@ -1,0 +1,407 @@
+/* host: the nodes of one process and their ports: how they begin, what happens to them, how they
+ * end. */
+#include "os/host/host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/list.h"
+#include "node/core/egress.h"
+#include "os/cable/cable.h"
+#include "os/host/commission.h"
+#include "os/host/host_impl.h"
+#include "os/host/inside.h"
+#include "os/host/packets.h"
+#include "transport/wake/wait.h"
+
+enum {
+    SPARE_PACKETS = 512,
+};
+
+static void host_say(struct host *host, node_id server, const char *text)
+{
+    if (host->config.said)
+        host->config.said(host->config.owner, server, text);
+}
+
+/* ---- what happens to it ---- */
+
+static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
+{
+    struct host *host = owner;
+    struct host_node *node = host_find(host, server);
+    char text[80];
+    port_set bit = (port_set)1 << number;
+    node->carriers = on ? node->carriers | bit : node->carriers & ~bit;
+    node->env.now = clock_now();
+    if (node_has(node, number))
+        node_carrier(node->node, number, on);
+    node_ready(node);
+    uint32_t other = host->config.machine ? host->config.machine->cables[number].serial
+                                          : plan_end(host->config.plan, server, number)->server;
+    snprintf(text, sizeof text, "port %u to %s%u: carrier %s", number,
+             host->config.machine ? "serial " : "", other, on ? "on" : "off");
+    host_say(host, node->server, text);
+}
+
+static void on_port(struct node_watcher *watcher, node_id at, unsigned port, bool up)
+{
+    struct host *host = container_of(watcher, struct host_node, watcher)->host;
+    char text[80];
+    snprintf(text, sizeof text, "port %u to %u: %s", port,
+             plan_end(host->config.plan, at, port)->server, up ? "up" : "down");
+    host_say(host, at, text);
+}
+
+static void on_said(void *owner, uint32_t server, const char *text)
+{
+    host_say(owner, server, text);
+}
+
+static void on_inside(void *owner, uint32_t server, uint32_t number, bool lazy)
+{
+    struct host_node *node = host_find(owner, server);
+    node_input(node->node, number);
+    if (!lazy)
+        node_ready(node);
+}
+
+static int on_request(void *owner, uint16_t service, uint64_t client, const void *bytes,
+                      uint32_t size)
+{
+    struct host_node *node = owner;
+    node->env.now = clock_now();
+    node->host->eager = true;
+    node_ready(node);
+    return node_local(node->node, service, client, bytes, size);
+}
+
+int host_request(struct host *host, node_id server, uint16_t service, const void *bytes,
+                 uint32_t size)
+{
+    return on_request(host_find(host, server), service, UINT64_MAX, bytes, size);
+}
+
+static void on_gone(void *owner, uint64_t client)
+{
+    struct host_node *node = owner;
+    node->env.now = clock_now();
+    node_local_gone(node->node, client);
+    node_ready(node);
+}
+
+static void on_shared(void *owner, uint64_t client, int result)
+{
+    struct host_node *node = owner;
+    char text[120];
+    snprintf(text, sizeof text, "program %u attached through %s%s", (unsigned)(uint32_t)client,
+             result ? "its socket: " : "shared memory", result ? strerror(-result) : "");
+    host_say(node->host, node->server, text);
+}
+
+static void on_bell(void *owner, uint32_t events)
+{
+    struct host *host = owner;
+    uint8_t byte;
+    /* One ring, one byte; if there are more we are called again. */
+    (void)!recv(host->bell.event_fd, &byte, sizeof byte, MSG_DONTWAIT);
+}
+
+/* ---- beginning ---- */
+
+/* Every holder of a packet is a term: with one too few, all packets could sit in queues with none
+ * left to receive into. */
+static uint32_t packets_most(const struct host_config *config)
+{
+    uint32_t per_node =
+        NODE_QUEUE_PACKETS + NODE_LIMBO_PACKETS; /* rows and hellos; keys between two roots */
+    for (unsigned i = 0; config->services && config->services[i]; i++) {
+        uint32_t queue = config->services[i]->queue_packets;
+        per_node += queue ? queue : NODE_QUEUE_PACKETS; /* waiting for a link */
+        per_node += EGRESS_FRAME_MAX;                   /* in the service's own hands */
+    }
+    per_node +=
+        config->plan->port_count * INSIDE_PACKETS_MAX;      /* handed to a node of this process */
+    per_node += EGRESS_FRAME_MAX;                           /* being gathered into a frame */
+    return config->server_count * per_node + SPARE_PACKETS; /* being received */
+}
+
+static enum err err_of(int result)
+{
+    return result == -ENOMEM ? ERR_MEMORY : ERR_SYSTEM;
+}
+
+static enum err host_open_parts(struct host *host, struct why *why)
+{
+    const struct host_config *config = &host->config;
+    desks_init(&host->desks);
+    int result = poller_open(&host->poller, &host->lock);
+    if (!result)
+        result = doorbell_open(&host->bell);
+    if (!result)
+        result = poller_add(host->poller, host->bell.event_fd, EPOLLIN, on_bell, host,
+                            &host->bell_watch);
+    if (result)
+        return why_fail(why, err_of(result), "cannot begin to wait: %s", strerror(-result));
+    host->nodes = array_new(config->server_count, sizeof *host->nodes);
+    host->queue = array_new(config->server_count, sizeof *host->queue);
+    host->index_of = array_new(config->plan->server_count, sizeof *host->index_of);
+    host->outside = array_new((size_t)config->server_count * PORT_MAX, sizeof(struct port *));
+    if (!host->nodes || !host->queue || !host->index_of || !host->outside)
+        return why_memory(why);
+    memset(host->index_of, 0xff, config->plan->server_count * sizeof *host->index_of);
+    for (uint32_t i = 0; i < config->server_count; i++) {
+        struct host_node *node = &host->nodes[i];
+        node->host = host;
+        node->server = config->servers[i];
+        node->index = i;
+        if (config->machine)
+            continue;
+        if (host->index_of[node->server] != UINT32_MAX)
+            return why_fail(why, ERR_USAGE, "server %u stands twice in the list", node->server);
+        host->index_of[node->server] = i;
+    }
+    return packets_open(&host->packets, packets_most(config), why);
+}
+
+static enum err node_start(struct host *host, struct host_node *node, uint64_t life,
+                           struct why *why)
+{
+    const struct host_config *config = &host->config;
+    node->env =
+        (struct env){.ops = &host_ops, .now = clock_now(), .pool = packets_pool(host->packets)};
+    node->watcher.port = on_port;
+    const struct node_config options = {
+        .plan = config->plan,
+        .self = node->server,
+        .env = &node->env,
+        .incarnation = life,
+        .seed = entropy_u64(),
+        .hello_nsec = config->hello_nsec,
+        .silence_nsec = config->silence_nsec,
+        .separate = config->separate,
+        .services = config->services,
+        .watcher = &node->watcher,
+    };
+    enum err err = node_open(&node->node, &options, why);
+    if (err)
+        return err;
+    node_ready(node);
+    const struct desk_events desk = {
+        .request = on_request, .gone = on_gone, .shared = on_shared, .owner = node};
+    int result = desk_open(&node->desk, &host->desks, host->poller, config->folder, node->server,
+                           &desk, why);
+    return result ? err_of(result) : OK;
+}
+
+/* Its place is found. A node at a place that it cannot have is not opened: whoever was told ends
+ * the host. */
+void host_seated(struct host *host, struct host_node *node, node_id vertex,
+                 const struct seating *seating)
+{
+    const struct host_config *config = &host->config;
+    struct why why = {0};
+    uint64_t life;
+    bool good = config->machine->seated(config->owner, vertex, seating, &life);
+    if (node->node || !good)
+        return;
+    assert(vertex < config->plan->server_count);
+    node->server = vertex;
+    commission_keep(host->commission, vertex, host->now);
+    enum err err = node_start(host, node, life, &why);
+    if (err)
+        config->machine->failed(config->owner, why.text);
+    for (unsigned number = 0; node->node && number < config->plan->port_count; number++)
+        node_carrier(node->node, number, node->carriers >> number & 1);
+}
+
+static bool is_outside(const struct host *host, node_id server)
+{
+    return host->index_of[server] == UINT32_MAX;
+}
+
+static enum err cables_begin(struct host *host, struct why *why)
+{
+    const struct host_config *config = &host->config;
+    const struct cables_config cables = {
+        .wire = config->wire,
+        .folder = config->links,
+        .address = config->address,
+        .poller = host->poller,
+        .bell = &host->bell,
+        .packets = host->packets,
+        .events = {.carrier = on_carrier, .said = on_said, .owner = host},
+    };
+    int result = cables_open(&host->cables, &cables, why);
+    for (uint32_t i = 0; !result && i < config->server_count; i++)
+        result = cables_listen(
+            host->cables, config->machine ? config->machine->serial : host->nodes[i].server, why);
+    return result ? err_of(result) : OK;
+}
+
+/* A link to another process begins without a carrier; the node thinks otherwise until told. */
+static enum err port_outside(struct host *host, struct host_node *node,
+                             const struct cable_plan *cable, struct why *why)
+{
+    unsigned number = cable->number;
+    if (!host->cables) {
+        enum err err = cables_begin(host, why);
+        if (err)
+            return err;
+    }
+    int result = cables_add(host->cables, cable, &node->ports[number], why);
+    if (result)
+        return err_of(result);
+    host->outside[host->outside_count++] = node->ports[number];
+    if (node_has(node, number))
+        node_carrier(node->node, number, false);
+    return OK;
+}
+
+static enum err port_inside(struct host *host, struct host_node *node, unsigned number,
+                            const struct plan_end *end, struct why *why)
+{
+    const struct inside_end ends[2] = {{node->server, number}, {end->server, end->port}};
+    struct host_node *other = host_find(host, end->server);
+    struct port *ports[2];
+    if (node->ports[number])
+        return OK; /* made from its other end */
+    enum err err = inside_open(ends, on_inside, host, ports, why);
+    if (err)
+        return err;
+    node->ports[number] = ports[0];
+    other->ports[end->port] = ports[1];
+    return OK;
+}
+
+static enum err ports_open(struct host *host, struct host_node *node, struct why *why)
+{
+    const struct plan *plan = host->config.plan;
+    for (unsigned number = 0; number < plan->port_count; number++) {
+        const struct plan_end *end = plan_end(plan, node->server, number);
+        if (end->server == NODE_NONE)
+            continue;
+        const struct cable_plan cable = {node->server, number, end->server, end->port};
+        enum err err = is_outside(host, end->server) ? port_outside(host, node, &cable, why)
+                                                     : port_inside(host, node, number, end, why);
+        if (err)
+            return err;
+        shaper_start(&node->ports[number]->shaper, host->config.rate_bps);
+    }
+    return OK;
+}
+
+/* A machine's ports have the cables that are plugged into them, whatever the plan says. */
+static enum err machine_open(struct host *host, struct why *why)
+{
+    struct host_node *node = &host->nodes[0];
+    const struct host_machine *machine = host->config.machine;
+    const struct commission_config options = {
+        .plan = host->config.plan,
+        .serial = machine->serial,
+        .known = node->server,
+        .ports = node->ports,
+        .pool = packets_pool(host->packets),
+    };
+    for (unsigned number = 0; number < PORT_MAX; number++) {
+        if (machine->cables[number].port == PORT_NONE)
+            continue;
+        const struct cable_plan cable = {machine->serial, number, machine->cables[number].serial,
+                                         machine->cables[number].port};
+        enum err err = port_outside(host, node, &cable, why);
+        if (err)
+            return err;
+        shaper_start(&node->ports[number]->shaper, host->config.rate_bps);
+    }
+    for (unsigned number = 0; node->node && number < host->config.plan->port_count; number++)
+        node_carrier(node->node, number, false);
+    node_ready(node);
+    return commission_open(&host->commission, &options, why);
+}
+
+enum err host_open(struct host **out, const struct host_config *config, struct why *why)
+{
+    assert(config->server_count > 0 && (!config->machine || config->server_count == 1));
+    struct host *host = array_new(1, sizeof *host);
+    if (!host)
+        return why_memory(why);
+    host->config = *config;
+    if (!config->spin)
+        host->config.spin = WAIT_SPIN_NSEC;
+    if (!config->yield)
+        host->config.yield = YIELD_NSEC;
+    host->yield_rest = YIELD_REST_NSEC;
+    enum err err = host_open_parts(host, why);
+    for (uint32_t i = 0; !err && i < config->server_count; i++)
+        if (config->servers[i] != NODE_NONE)
+            err = node_start(host, &host->nodes[i], config->lives[i], why);
+    for (uint32_t i = 0; !err && !config->machine && i < config->server_count; i++)
+        err = ports_open(host, &host->nodes[i], why);
+    if (!err && config->machine)
+        err = machine_open(host, why);
+    if (err) {
+        host_close(host);
+        return err;
+    }
+    if (host->cables)
+        cables_call(host->cables);
+    *out = host;
+    return OK;
+}
+
+/* ---- end ---- */
+
+static void nodes_close(struct host *host)
+{
+    for (uint32_t i = 0; host->nodes && i < host->config.server_count; i++) {
+        struct host_node *node = &host->nodes[i];
+        desk_close(node->desk);
+        if (node->node)
+            node_close(node->node);
+    }
+    for (uint32_t i = 0; host->nodes && i < host->config.server_count; i++)
+        for (unsigned number = 0; number < PORT_MAX; number++) {
+            struct port *port = host->nodes[i].ports[number];
+            if (port)
+                port->ops->close(port);
+        }
+}
+
+void host_close(struct host *host)
+{
+    if (!host)
+        return;
+    nodes_close(host);
+    commission_close(host->commission);
+    cables_close(host->cables);
+    packets_close(host->packets);
+    if (host->poller)
+        poller_remove(host->poller, host->bell_watch);
+    doorbell_close(&host->bell);
+    poller_close(host->poller);
+    free(host->outside);
+    free(host->index_of);
+    free(host->queue);
+    free(host->nodes);
+    free(host);
+}
+
+/* ---- looking ---- */
+
+struct node *host_node(struct host *host, node_id server)
+{
+    struct host_node *node = host_find(host, server);
+    return node ? node->node : NULL;
+}
+
+struct port *host_port(struct host *host, node_id server, unsigned number)
+{
+    struct host_node *node = host_find(host, server);
+    return node ? node->ports[number] : NULL;
+}

@@ -1,0 +1,63 @@
+/* host_env: the world as a node sees it while it is stepped. */
+#include "base/list.h"
+#include "os/host/commission.h"
+#include "os/host/host_impl.h"
+
+static struct host_node *host_node_of(struct env *env)
+{
+    return container_of(env, struct host_node, env);
+}
+
+static unsigned env_receive(struct env *env, unsigned number, struct packet **out, unsigned most)
+{
+    struct host_node *node = host_node_of(env);
+    struct commission *commission = node->host->commission;
+    struct port *port = node->ports[number];
+    unsigned count = port ? port->ops->receive(port, out, most) : 0;
+    return commission ? commission_filter(commission, number, out, count, env->now) : count;
+}
+
+static uint32_t env_room(struct env *env, unsigned number)
+{
+    struct host_node *node = host_node_of(env);
+    struct port *port = node->ports[number];
+    uint32_t room = 0;
+    if (!port)
+        return PACKET_SIZE_MAX; /* planned, and not plugged in */
+    if (!shaper_busy_until(&port->shaper, env->now))
+        room = port->ops->room(port);
+    if (!room) {
+        node->host->starved_count += !node->starved;
+        node->starved |= (port_set)1 << number;
+    }
+    return room;
+}
+
+static void env_transmit(struct env *env, unsigned number, struct packet **packets, unsigned count,
+                         bool lazy)
+{
+    struct host_node *node = host_node_of(env);
+    struct port *port = node->ports[number];
+    bool sent = false;
+    if (port) {
+        if (port->shaper.bits_per_sec)
+            shaper_take(&port->shaper, env->now, packets_bytes(packets, count));
+        node->host->eager |= !lazy;
+        sent = port->ops->transmit(port, packets, count, lazy);
+    }
+    for (unsigned i = 0; !sent && i < count; i++)
+        node_lost(node->node, packets[i]);
+}
+
+static int env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+{
+    return desk_answer(host_node_of(env)->desk, client, bytes, size);
+}
+
+/* No service asks for a disk yet. */
+const struct env_ops host_ops = {
+    .receive = env_receive,
+    .room = env_room,
+    .transmit = env_transmit,
+    .local = env_local,
+};

@@ -1,0 +1,109 @@
+/* host_pass: the nodes that have something to do are stepped. */
+#include "os/host/commission.h"
+#include "os/host/host_impl.h"
+
+enum {
+    STEPS_PER_NODE = 4, /* in one pass, on average: then the links are looked at again */
+};
+
+static void pass_links(struct host *host)
+{
+    for (uint32_t i = 0; i < host->outside_count; i++) {
+        struct port *port = host->outside[i];
+        enum port_news news = port->ops->look(port);
+        if (news == PORT_SILENT)
+            continue;
+        struct host_node *node = host_find(host, port->server);
+        if (node_has(node, port->number))
+            node_input(node->node, port->number);
+        if (news == PORT_LAZY)
+            continue; /* until it has its own to send */
+        host->eager = true;
+        node_ready(node);
+    }
+}
+
+static void pass_starved(struct host *host)
+{
+    for (uint32_t i = 0; host->starved_count && i < host->config.server_count; i++) {
+        struct host_node *node = &host->nodes[i];
+        if (!node->starved)
+            continue;
+        for (port_set left = node->starved; left; left &= left - 1) {
+            unsigned number = (unsigned)__builtin_ctz(left);
+            struct port *port = node->ports[number];
+            if (shaper_busy_until(&port->shaper, host->now) || !port->ops->room(port))
+                continue;
+            node->starved &= ~((port_set)1 << number);
+            node_room(node->node, number);
+            node_ready(node);
+        }
+        host->starved_count -= !node->starved;
+    }
+}
+
+static void pass_timers(struct host *host)
+{
+    nsec next = NSEC_NEVER;
+    for (uint32_t i = 0; i < host->config.server_count; i++) {
+        struct host_node *node = &host->nodes[i];
+        if (node->due <= host->now)
+            node_ready(node);
+        else if (node->due < next)
+            next = node->due;
+    }
+    host->due = next;
+}
+
+/* Listens at the cables of a machine; beside its node, where that reads the ports. */
+static nsec pass_commission(struct host *host, struct host_node *node)
+{
+    node_id vertex;
+    const struct seating *seating;
+    for (unsigned number = 0; number < PORT_MAX; number++)
+        if (node->ports[number] && !node_has(node, number))
+            commission_drain(host->commission, number, host->now);
+    nsec next = commission_step(host->commission, host->now);
+    if (commission_news(host->commission, &vertex, &seating)) {
+        host_seated(host, node, vertex, seating);
+        return host->now;
+    }
+    return next;
+}
+
+static void pass_step(struct host *host, struct host_node *node)
+{
+    node->ready = false;
+    node->env.now = host->now;
+    node->due = node->node ? node_step(node->node) : NSEC_NEVER;
+    if (host->commission) {
+        nsec next = pass_commission(host, node);
+        node->due = next < node->due ? next : node->due;
+    }
+    if (node->due <= host->now)
+        node_ready(node);
+    else if (node->due < host->due)
+        host->due = node->due;
+}
+
+bool host_look(struct host *host)
+{
+    host->now = clock_now();
+    pass_links(host);
+    desks_look(&host->desks);
+    if (host->starved_count)
+        pass_starved(host);
+    if (host->now >= host->due)
+        pass_timers(host);
+    if (host->queue_head == host->queue_tail)
+        return false;
+    uint32_t count = host->config.server_count, most = STEPS_PER_NODE * count;
+    for (uint32_t steps = 0; host->queue_head != host->queue_tail && steps < most; steps++) {
+        if (steps)
+            host->now = clock_now(); /* what one did took time, as the next shall see */
+        pass_step(host, &host->nodes[host->queue[host->queue_head++ % count]]);
+    }
+    for (uint32_t i = 0; i < host->outside_count; i++)
+        host->outside[i]->ops->settle(host->outside[i]);
+    return true;
+}

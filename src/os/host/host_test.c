@@ -1,0 +1,581 @@
+/* Hosts in one process, and one that is killed: over shm, udp and inside. */
+#include "os/host/host.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include "os/host/desk.h"
+#include "os/host/host_scene.h"
+#include "os/host/shaper.h"
+#include "transport/memfile.h"
+#include "transport/ring/channel.h"
+
+/* ---- a service that echoes ---- */
+
+#define ECHO_ID 300
+
+static struct {
+    unsigned echoes; /* that came back, to servers of this process */
+    unsigned gone;
+    unsigned requests;
+} seen;
+
+static void echo_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    const uint8_t *to = bytes;
+    seen.requests++;
+    if (size == 1) {
+        struct weft_packet *packet = weft_packet(self, 100);
+        assert_non_null(packet);
+        weft_set_identity(packet, 7);
+        weft_send_server(self, packet, to[0]);
+    }
+    weft_answer(self, client, bytes, size);
+}
+
+static void echo_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    if (weft_identity(packet) == 7) {
+        weft_set_identity(packet, 8);
+        weft_reply(self, packet);
+        return;
+    }
+    seen.echoes++;
+    weft_done(packet);
+}
+
+static void echo_gone(struct weft_self *self, uint64_t client)
+{
+    seen.gone++;
+}
+
+static const struct weft_service_ops echo_ops = {
+    .request = echo_request, .deliver = echo_deliver, .gone = echo_gone};
+static const struct weft_service echo = {
+    .version = WEFT_SERVICE_VERSION, .name = "echo", .id = ECHO_ID, .ops = &echo_ops};
+static const struct weft_service *const echo_services[] = {&echo, NULL};
+
+static void ping(struct scene *scene, unsigned host, node_id from, uint8_t to)
+{
+    unsigned before = seen.echoes;
+    assert_int_equal(host_request(scene->hosts[host], from, ECHO_ID, &to, 1), 0);
+    scene_until(scene, seen.echoes > before);
+}
+
+static void servers_of_one_process_reach_each_other(void **state)
+{
+    struct scene scene;
+    scene_open(&scene, "torus:3x3x3", echo_services);
+    scene.hosts[0] = scene_host(&scene, (1u << 27) - 1);
+    for (node_id id = 0; id < 27; id++)
+        scene_until(&scene, scene_reaches(&scene, 0, id, 27));
+    for (uint8_t to = 1; to < 27; to++)
+        ping(&scene, 0, 0, to);
+    for (node_id id = 0; id < 27; id++) {
+        struct node_look look;
+        node_look(host_node(scene.hosts[0], id), &look);
+        assert_int_equal(look.drops[DROP_PORT_DOWN], 0);
+    }
+    scene_close(&scene);
+}
+
+/* Two and two, and two of them end and come back, while the others go on. */
+static void hosts_meet_part_and_meet_again(const char *wire)
+{
+    struct scene scene;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.config.wire = cables_wire(wire);
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 3);
+    for (unsigned life = 0; life < 3; life++) {
+        scene.hosts[1] = scene_host(&scene, 1 << 1 | 1 << 2);
+        scene_until(&scene, scene_reaches(&scene, 0, 0, 4) && scene_reaches(&scene, 0, 3, 4));
+        scene_until(&scene, scene_reaches(&scene, 1, 1, 4) && scene_reaches(&scene, 1, 2, 4));
+        ping(&scene, 0, 0, 1);
+        ping(&scene, 0, 0, 3); /* through the others */
+        ping(&scene, 1, 2, 3);
+        scene_close_host(&scene, 1);
+        scene_until(&scene, scene_reaches(&scene, 0, 0, 1));
+        assert_false(node_reaches(host_node(scene.hosts[0], 0), 3));
+    }
+    scene_close(&scene);
+}
+
+static void hosts_meet_again_over_shm(void **state)
+{
+    hosts_meet_part_and_meet_again("shm");
+}
+
+static void hosts_meet_again_over_udp(void **state)
+{
+    hosts_meet_part_and_meet_again("udp");
+}
+
+/* A process of its own for two servers, until it is killed. */
+static pid_t scene_child(struct scene *scene, uint32_t servers)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    static const volatile sig_atomic_t never = 0;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that failed leaves nobody behind */
+    host_run(scene_host(scene, servers), &never, NSEC_NEVER);
+    _exit(1);
+}
+
+/* Killed while it has something to do: its servers are gone at once, and come back as new. */
+static void the_killed_are_missed_and_return(const char *wire)
+{
+    struct scene scene;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.config.wire = cables_wire(wire);
+    scene.config.silence_nsec = 1000 * NSEC_PER_SEC; /* so that only the carrier can tell */
+    pid_t pid = scene_child(&scene, 1 << 1 | 1 << 2);
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 3);
+    for (unsigned life = 0; life < 3; life++) {
+        scene_until(&scene, scene_reaches(&scene, 0, 0, 4));
+        ping(&scene, 0, 0, 3);
+        uint8_t to = 2;
+        for (unsigned i = 0; i < 20; i++)
+            assert_int_equal(host_request(scene.hosts[0], 3, ECHO_ID, &to, 1), 0);
+        kill(pid, SIGKILL);
+        assert_int_equal(waitpid(pid, NULL, 0), pid);
+        scene_until(&scene, scene_reaches(&scene, 0, 0, 1));
+        pid = scene_child(&scene, 1 << 1 | 1 << 2);
+    }
+    scene_until(&scene, scene_reaches(&scene, 0, 3, 4));
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    scene_until(&scene, scene_reaches(&scene, 0, 3, 1));
+    scene.hosts[1] = scene_host(&scene, 1 << 1 | 1 << 2); /* cleans up what the dead left */
+    scene_close(&scene);
+}
+
+static void the_killed_return_over_shm(void **state)
+{
+    the_killed_are_missed_and_return("shm");
+}
+
+static void the_killed_return_over_udp(void **state)
+{
+    the_killed_are_missed_and_return("udp");
+}
+
+/* ---- requests ---- */
+
+static int client_open(const struct scene *scene, node_id server)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/node-%u.socket", scene->folder, server);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+    nsec end = clock_after(SCENE_NSEC); /* its process may have just begun */
+    while (connect(fd, (struct sockaddr *)&address, sizeof address))
+        assert_true((errno == ENOENT || errno == ECONNREFUSED) && clock_now() < end);
+    return fd;
+}
+
+static void folder_empty(const struct scene *scene)
+{
+    char path[sizeof scene->folder + sizeof((struct dirent *)0)->d_name];
+    const struct dirent *entry;
+    DIR *entries = opendir(scene->folder);
+    assert_non_null(entries);
+    while ((entry = readdir(entries))) {
+        snprintf(path, sizeof path, "%s/%s", scene->folder, entry->d_name);
+        if (entry->d_name[0] != '.')
+            assert_int_equal(unlink(path), 0);
+    }
+    closedir(entries);
+}
+
+/* Somebody removed the files of living hosts, and others came who have the same names. */
+static void a_host_removes_no_names_but_its_own(void **state)
+{
+    struct scene first, scene;
+    scene_open(&first, "torus:2x2", echo_services);
+    first.hosts[0] = scene_host(&first, 1 << 0 | 1 << 3);
+    folder_empty(&first);
+    scene = first;
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 3);
+    scene_close_host(&first, 0);
+    scene.hosts[1] = scene_host(&scene, 1 << 1 | 1 << 2); /* finds the others by their names */
+    scene_until(&scene, scene_reaches(&scene, 0, 0, 4) && scene_reaches(&scene, 1, 1, 4));
+    int program = client_open(&scene, 0);
+    close(program);
+    scene_close(&scene);
+}
+
+static void programs_ask_and_hang_up(void **state)
+{
+    struct scene scene;
+    static uint8_t bytes[9000], back[9001];
+    unsigned gone = seen.gone;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    int fds[3] = {client_open(&scene, 2), client_open(&scene, 2), client_open(&scene, 2)};
+    memset(bytes, 0x5a, sizeof bytes);
+    bytes[0] = ECHO_ID >> 8;
+    bytes[1] = ECHO_ID & 0xff;
+    assert_int_equal(send(fds[0], bytes, sizeof bytes, 0), sizeof bytes);
+    ssize_t size = 0;
+    scene_until(&scene, (size = recv(fds[0], back, sizeof back, 0)) >= 0);
+    assert_int_equal(size, sizeof bytes - 2);
+    assert_memory_equal(back, bytes + 2, (size_t)size);
+    bytes[0] = 0x7f; /* no such service */
+    assert_int_equal(send(fds[1], bytes, 10, 0), 10);
+    scene_until(&scene, recv(fds[1], back, sizeof back, 0) == 0);
+    assert_int_equal(send(fds[2], bytes, 1, 0), 1); /* not even a number */
+    scene_until(&scene, recv(fds[2], back, sizeof back, 0) == 0);
+    for (unsigned i = 0; i < 3; i++)
+        close(fds[i]);
+    scene_until(&scene, seen.gone == gone + 3);
+    scene_close(&scene);
+}
+
+/* More programs than there is room for: the surplus is hung up on, and the others are served. */
+static void too_many_programs_are_refused(void **state)
+{
+    enum { CLIENTS = 80 };
+    struct scene scene;
+    int fds[CLIENTS];
+    unsigned served = 0, refused = 0;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        fds[i] = client_open(&scene, 1);
+        scene_step(&scene);
+    }
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        uint8_t bytes[4] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1, 2}, back[8];
+        ssize_t size = -1;
+        if (send(fds[i], bytes, sizeof bytes, MSG_NOSIGNAL) < 0)
+            size = 0;
+        scene_until(&scene, size >= 0 || (size = recv(fds[i], back, sizeof back, 0)) >= 0);
+        served += size == 2;
+        refused += size == 0;
+        close(fds[i]);
+    }
+    assert_int_equal(served + refused, CLIENTS);
+    assert_int_equal(served, 64);
+    scene_close(&scene);
+}
+
+/* ---- requests through shared memory ---- */
+
+static struct channel *memory_open(struct scene *scene, int fd)
+{
+    struct channel *channel;
+    uint8_t answer[64];
+    uint16_t status;
+    ssize_t size;
+    assert_int_equal(channel_open(&channel, fd), 0);
+    assert_int_equal(channel_offer(channel), 0);
+    scene_until(scene, (size = recv(fd, answer, sizeof answer, 0)) >= 0);
+    assert_int_equal(attach_answer_read(&status, answer, (size_t)size), 0);
+    assert_int_equal(status, 0);
+    channel_agree(channel);
+    return channel;
+}
+
+static void memory_echo(struct scene *scene, struct channel *channel, uint8_t value, uint32_t size)
+{
+    static uint8_t bytes[CHANNEL_MESSAGE_MAX], back[CHANNEL_MESSAGE_MAX];
+    const struct iovec piece = {bytes, size};
+    struct channel_message message;
+    memset(bytes, value, size);
+    assert_int_equal(channel_say(channel, ECHO_ID, &piece, 1), 0);
+    scene_until(scene, channel_take(channel, &message, back) == 1);
+    assert_int_equal(message.size, size);
+    assert_memory_equal(back, bytes, size);
+}
+
+static void programs_ask_through_memory(void **state)
+{
+    struct scene scene;
+    unsigned gone = seen.gone;
+    const uint8_t request[] = {ECHO_ID >> 8, ECHO_ID & 0xff, 0x7e, 0x7f};
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    int fd = client_open(&scene, 2);
+    struct channel *channel = memory_open(&scene, fd);
+    for (unsigned i = 0; i < 500; i++)
+        memory_echo(&scene, channel, (uint8_t)i, i % 7 ? 2 + i : CHANNEL_MESSAGE_MAX);
+    /* What comes by the socket still is a request; the answer comes through memory. */
+    uint8_t back[CHANNEL_MESSAGE_MAX];
+    struct channel_message message;
+    assert_int_equal(send(fd, request, sizeof request, 0), sizeof request);
+    scene_until(&scene, channel_take(channel, &message, back) == 1);
+    assert_int_equal(message.size, 2);
+    assert_memory_equal(back, request + 2, 2);
+    /* There is one memory to a program. */
+    struct channel *second;
+    assert_int_equal(channel_open(&second, fd), 0);
+    assert_int_equal(channel_offer(second), 0);
+    scene_until(&scene, seen.gone == gone + 1);
+    channel_close(second);
+    channel_close(channel);
+    close(fd);
+    scene_close(&scene);
+}
+
+/* Nothing but its bell wakes the host: its servers have nobody but each other, and are in no hurry.
+ */
+static void a_sleeping_host_is_woken_through_memory(void **state)
+{
+    static uint8_t back[CHANNEL_MESSAGE_MAX];
+    struct scene scene;
+    scene_open(&scene, "torus:2", echo_services);
+    scene.config.hello_nsec = 1000 * NSEC_PER_SEC;
+    scene.config.silence_nsec = 4000 * NSEC_PER_SEC;
+    pid_t pid = scene_child(&scene, 1 << 0 | 1 << 1);
+    int fd = client_open(&scene, 0);
+    struct channel *channel = memory_open(&scene, fd);
+    for (unsigned i = 0; i < 2000; i++) {
+        const struct iovec piece = {&i, sizeof i};
+        struct channel_message message;
+        int taken = 0;
+        assert_int_equal(channel_say(channel, ECHO_ID, &piece, 1), 0);
+        while (!taken) {
+            struct pollfd ready = {.fd = fd, .events = POLLIN};
+            uint8_t ring[2];
+            channel_arm(channel);
+            channel_fence(channel);
+            taken = channel_take(channel, &message, back);
+            if (taken)
+                continue;
+            if (poll(&ready, 1, (int)(SCENE_NSEC / (1000 * 1000))) != 1)
+                fail_msg("round %u: nobody rang", i);
+            assert_int_equal(recv(fd, ring, sizeof ring, 0), 1);
+        }
+        assert_int_equal(taken, 1);
+        assert_int_equal(message.size, sizeof i);
+        assert_memory_equal(back, &i, sizeof i);
+    }
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    channel_close(channel);
+    close(fd);
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 1); /* cleans up what the dead left */
+    scene_close(&scene);
+}
+
+static void a_killed_program_is_noticed(void **state)
+{
+    enum { WORDS = 400 };
+    struct scene scene;
+    unsigned gone = seen.gone, requests = seen.requests;
+    const struct iovec piece = {"words", 5};
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    int fd = client_open(&scene, 0);
+    struct channel *channel = memory_open(&scene, fd);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) { /* it says something, and is gone before anybody looks */
+        for (unsigned i = 0; i < WORDS; i++)
+            if (channel_say(channel, ECHO_ID, &piece, 1))
+                _exit(1);
+        _exit(raise(SIGKILL));
+    }
+    channel_close(channel);
+    close(fd);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    scene_until(&scene, seen.gone == gone + 1);
+    assert_int_equal(seen.requests - requests, WORDS); /* its last words were heard */
+    scene_close(&scene);
+}
+
+/* A file of two small rings in which the test writes what it likes. */
+static void memory_offer(int fd, const struct memfile *file)
+{
+    uint8_t ask[ATTACH_ASK_SIZE];
+    union {
+        struct cmsghdr header;
+        uint8_t bytes[CMSG_SPACE(sizeof(int))];
+    } room = {.header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+    struct iovec piece = {ask, sizeof ask};
+    struct msghdr message = {.msg_iov = &piece,
+                             .msg_iovlen = 1,
+                             .msg_control = room.bytes,
+                             .msg_controllen = sizeof room.bytes};
+    memcpy(CMSG_DATA(&room.header), &file->fd, sizeof(int));
+    attach_ask_write(&(struct attach_ask){8, 32 << 10}, ask);
+    assert_int_equal(sendmsg(fd, &message, 0), sizeof ask);
+}
+
+/* Whoever writes nonsense is hung up on, and the others do not notice. */
+static void nonsense_ends_one_program(void **state)
+{
+    enum { ANSWERS = 16 * 32, SLOTS = 8 * 128, BELLS = 256 };
+    enum { RING = 128 + ANSWERS + SLOTS + (32 << 10), SLOT = BELLS + 128 + ANSWERS };
+    /* A stamp of a message that is too large, a head behind the tail, a service nobody has. */
+    const struct {
+        size_t at;
+        uint64_t value;
+    } nonsense[] = {{SLOT, (uint64_t)60000 << 32 | 1}, {BELLS + RING, 1000}, {SLOT, 1}};
+    struct scene scene;
+    unsigned gone = seen.gone;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    int good = client_open(&scene, 1);
+    struct channel *channel = memory_open(&scene, good);
+    for (unsigned i = 0; i < 3; i++) {
+        struct memfile file;
+        uint8_t bytes[64];
+        int fd = client_open(&scene, 1);
+        const uint8_t request[] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1, 2};
+        assert_int_equal(memfile_open(&file, "weft-test", BELLS + 2 * RING), 0);
+        memory_offer(fd, &file);
+        scene_until(&scene, recv(fd, bytes, sizeof bytes, 0) == ATTACH_ANSWER_SIZE);
+        memcpy((uint8_t *)file.base + nonsense[i].at, &nonsense[i].value, sizeof(uint64_t));
+        /* The answers fill a ring of which the head is looked at when it is full. */
+        for (unsigned k = 0; k < 12; k++)
+            (void)!send(fd, request, sizeof request, MSG_NOSIGNAL);
+        scene_until(&scene, recv(fd, bytes, sizeof bytes, 0) == 0 || seen.gone == gone + 1 + i);
+        memory_echo(&scene, channel, (uint8_t)i, 1000);
+        scene_until(&scene, seen.gone == gone + 1 + i);
+        memfile_close(&file);
+        close(fd);
+    }
+    channel_close(channel);
+    close(good);
+    scene_until(&scene, seen.gone == gone + 4);
+    scene_close(&scene);
+}
+
+/* A service's number cut in half, and more bytes than a request may have. */
+static void requests_that_are_none_end_their_program(void **state)
+{
+    static const uint8_t bytes[DESK_REQUEST_MAX + 1] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1};
+    static const size_t sizes[] = {1, sizeof bytes};
+    struct scene scene;
+    unsigned gone = seen.gone;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    for (unsigned i = 0; i < 2; i++) {
+        uint8_t answer[64];
+        int fd = client_open(&scene, 1);
+        assert_int_equal(send(fd, bytes, sizes[i], MSG_NOSIGNAL), sizes[i]);
+        scene_until(&scene, recv(fd, answer, sizeof answer, 0) == 0);
+        assert_int_equal(seen.gone, gone + 1 + i);
+        close(fd);
+    }
+    scene_close(&scene);
+}
+
+/* Memory that the node cannot use: it says so, and the socket serves. */
+static void without_memory_the_socket_serves(void **state)
+{
+    struct scene scene;
+    uint8_t ask[ATTACH_ASK_SIZE], bytes[64];
+    const uint8_t request[] = {ECHO_ID >> 8, ECHO_ID & 0xff, 5, 6};
+    uint16_t status;
+    ssize_t size;
+    scene_open(&scene, "torus:2x2", echo_services);
+    scene.hosts[0] = scene_host(&scene, 0xf);
+    int fd = client_open(&scene, 1);
+    attach_ask_write(&(struct attach_ask){512, 1 << 19}, ask);
+    assert_int_equal(send(fd, ask, sizeof ask, 0), sizeof ask); /* with no descriptor */
+    scene_until(&scene, (size = recv(fd, bytes, sizeof bytes, 0)) >= 0);
+    assert_int_equal(attach_answer_read(&status, bytes, (size_t)size), 0);
+    assert_int_equal(status, EOPNOTSUPP);
+    assert_int_equal(send(fd, request, sizeof request, 0), sizeof request);
+    scene_until(&scene, (size = recv(fd, bytes, sizeof bytes, 0)) >= 0);
+    assert_int_equal(size, 2);
+    assert_memory_equal(bytes, request + 2, 2);
+    close(fd);
+    scene_close(&scene);
+}
+
+/* ---- shaping ---- */
+
+/* Services that always have something for their neighbour. */
+static struct weft_packet *flood_poll(struct weft_self *self, unsigned port, uint32_t room)
+{
+    struct weft_packet *packet = room < 1000 ? NULL : weft_packet_hollow(self, 960, 8);
+    if (packet)
+        weft_address_server(self, packet, 1);
+    return packet;
+}
+
+static void flood_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    weft_wake(self, UINT32_MAX);
+}
+
+static uint64_t flooded[3];
+
+static void flood_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    flooded[*(const unsigned *)weft_memory(self)] += weft_size(packet);
+    weft_done(packet);
+}
+
+static unsigned flood_starts;
+
+static int flood_start(struct weft_self *self)
+{
+    *(unsigned *)weft_memory(self) = flood_starts++ % 3;
+    return 0;
+}
+
+static const struct weft_service_ops flood_ops = {
+    .start = flood_start, .poll = flood_poll, .request = flood_request, .deliver = flood_deliver};
+#define FLOOD(number, share)                                                                       \
+    {                                                                                              \
+        .version = WEFT_SERVICE_VERSION, .name = "flood-" #share, .id = (number),                  \
+        .weight = (share), .queue = WEFT_QUEUE_OWN, .size = sizeof(unsigned), .ops = &flood_ops    \
+    }
+static const struct weft_service floods[] = {FLOOD(301, 1), FLOOD(302, 2), FLOOD(303, 4)};
+static const struct weft_service *const flood_services[] = {&floods[0], &floods[1], &floods[2],
+                                                            NULL};
+
+/* A shaped link is never faster than it is said to be, and is shared by the weights. */
+static void a_shaped_link_is_shared_by_weights(void **state)
+{
+    enum { BYTES = 4 * 1000 * 1000 };
+    struct scene scene;
+    struct port_look before, after;
+    flood_starts = 0;
+    memset(flooded, 0, sizeof flooded);
+    scene_open(&scene, "torus:2", flood_services);
+    scene.config.rate_bps = 100 * 1000 * 1000;
+    scene.hosts[0] = scene_host(&scene, 1 << 0);
+    scene.hosts[1] = scene_host(&scene, 1 << 1);
+    scene_until(&scene, scene_reaches(&scene, 0, 0, 2) && scene_reaches(&scene, 1, 1, 2));
+    unsigned port = plan_port(&scene.plan, 0, 1);
+    node_look_port(host_node(scene.hosts[0], 0), port, &before);
+    nsec begin = clock_now();
+    for (uint16_t id = 301; id <= 303; id++)
+        assert_int_equal(host_request(scene.hosts[0], 0, id, NULL, 0), 0);
+    scene_until(&scene, flooded[0] + flooded[1] + flooded[2] > BYTES);
+    nsec spent = clock_now() - begin;
+    node_look_port(host_node(scene.hosts[0], 0), port, &after);
+    uint64_t line = after.bytes_out - before.bytes_out +
+                    SHAPER_FRAME_BYTES * (after.frames_out - before.frames_out);
+    /* At least so long, whatever else runs here; a frame may be on its way. */
+    nsec least = (nsec)(line - PACKET_SIZE_MAX - SHAPER_FRAME_BYTES) * 80 - SHAPER_DEPTH_NSEC;
+    assert_true(spent >= least);
+    double total = (double)(flooded[0] + flooded[1] + flooded[2]);
+    for (unsigned i = 0; i < 3; i++)
+        assert_within((double)flooded[i] / total, (double)(1 << i) / 7, 0.02);
+    assert_true(after.busy > before.busy);
+    scene_close(&scene);
+}
+
+TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_meet_again_over_shm),
+          TEST(hosts_meet_again_over_udp), TEST(a_host_removes_no_names_but_its_own),
+          TEST(the_killed_return_over_shm), TEST(the_killed_return_over_udp),
+          TEST(programs_ask_and_hang_up), TEST(too_many_programs_are_refused),
+          TEST(programs_ask_through_memory), TEST(a_sleeping_host_is_woken_through_memory),
+          TEST(a_killed_program_is_noticed), TEST(nonsense_ends_one_program),
+          TEST(requests_that_are_none_end_their_program), TEST(without_memory_the_socket_serves),
+          TEST(a_shaped_link_is_shared_by_weights))

@@ -1,0 +1,22 @@
+#pragma once
+/* inside: a link between two nodes of one process. Packets change hands by pointer; nothing is
+ * copied. Each end has a bounded inbox: a full one means no room at the other end. */
+
+#include "base/err.h"
+#include "os/host/port.h"
+
+struct inside_end {
+    uint32_t server;
+    uint32_t number;
+};
+
+/* Told when the inbox of that end was empty and is not any more, and when the first comes that is
+ * not lazy. */
+typedef void inside_arrived(void *owner, uint32_t server, uint32_t number, bool lazy);
+
+/* Both ends of a link; each is closed for itself. */
+MUST_CHECK enum err inside_open(const struct inside_end ends[2], inside_arrived *arrived,
+                                void *owner, struct port *ports[2], struct why *why);
+
+/* Packets that one end holds at most, for the sum of a process's packets. */
+#define INSIDE_PACKETS_MAX 256

@@ -1,0 +1,173 @@
+#include "os/host/packets.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/list.h"
+
+/* An odd number of cache lines, so that the headers of neighbours fall into different sets. */
+#define LINE   64
+#define STRIDE (((PACKET_SIZE_MAX + LINE - 1) / LINE | 1) * LINE)
+static_assert(STRIDE / LINE % 2 == 1 && STRIDE >= PACKET_SIZE_MAX, "all of a packet, and odd");
+
+struct packets {
+    struct packet_pool pool;
+    struct packet *free; /* by packet.next */
+    uint32_t count;
+    struct owned_packet *all;
+    uint8_t *buffers;
+};
+
+static struct owned_packet *owned(struct packet *packet)
+{
+    return container_of(packet, struct owned_packet, packet);
+}
+
+/* The next free one, its fields as a new packet's. */
+static inline struct owned_packet *packets_next(struct packets *packets)
+{
+    struct packet *packet = packets->free;
+    if (!packet)
+        return NULL;
+    struct packet *next = packet->next;
+    packets->free = next;
+    __builtin_prefetch(next, 1);
+    packets->pool.live++;
+    *packet = (struct packet){.pool = &packets->pool, .port_in = PORT_NONE};
+    return owned(packet);
+}
+
+static struct packet *packets_take(struct packet_pool *pool, uint32_t stored)
+{
+    assert(stored >= PACKET_HEADER_SIZE && stored <= PACKET_SIZE_MAX);
+    struct owned_packet *taken = packets_next(container_of(pool, struct packets, pool));
+    if (!taken)
+        return NULL;
+    taken->loan = NULL;
+    taken->packet.bytes = taken->own;
+    taken->packet.size = taken->packet.stored = stored;
+    return &taken->packet;
+}
+
+static void loan_drop(struct loan *loan)
+{
+    assert(loan->live > 0);
+    if (--loan->live == 0 && loan->whole)
+        loan->released(loan);
+}
+
+static void packets_give(struct packet_pool *pool, struct packet *packet)
+{
+    struct packets *packets = container_of(pool, struct packets, pool);
+    struct owned_packet *given = owned(packet);
+    assert(packet->pool == pool && pool->live > 0);
+    pool->live--;
+    packet->next = packets->free;
+    packets->free = packet;
+    struct loan *loan = given->loan;
+    given->loan = NULL;
+    if (loan)
+        loan_drop(loan);
+}
+
+static const struct packet_pool_ops packets_ops = {.take = packets_take, .give = packets_give};
+
+enum err packets_open(struct packets **out, uint32_t count, struct why *why)
+{
+    assert(count > 0);
+    struct packets *packets = array_new(1, sizeof *packets);
+    if (!packets)
+        return why_memory(why);
+    packets->all = array_new(count, sizeof *packets->all);
+    packets->buffers = mmap(NULL, (size_t)count * STRIDE, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!packets->all || packets->buffers == MAP_FAILED) {
+        if (packets->buffers != MAP_FAILED)
+            munmap(packets->buffers, (size_t)count * STRIDE);
+        free(packets->all);
+        free(packets);
+        return why_memory(why);
+    }
+    packets->pool.ops = &packets_ops;
+    packets->count = count;
+    for (uint32_t i = count; i-- > 0;) {
+        packets->all[i].own = packets->buffers + (size_t)i * STRIDE;
+        packets->all[i].packet.next = packets->free;
+        packets->free = &packets->all[i].packet;
+    }
+    *out = packets;
+    return OK;
+}
+
+void packets_close(struct packets *packets)
+{
+    if (!packets)
+        return;
+    assert(packets->pool.live == 0);
+    munmap(packets->buffers, (size_t)packets->count * STRIDE);
+    free(packets->all);
+    free(packets);
+}
+
+struct packet_pool *packets_pool(struct packets *packets)
+{
+    return &packets->pool;
+}
+
+uint32_t packets_free(const struct packets *packets)
+{
+    return packets->count - (uint32_t)packets->pool.live;
+}
+
+struct packet *packets_lend(struct packets *packets, struct loan *loan, uint8_t *bytes,
+                            uint32_t size)
+{
+    assert(!loan->whole && loan->count < LOAN_PACKETS_MAX);
+    struct owned_packet *lent = packets_next(packets);
+    if (!lent)
+        return NULL;
+    lent->loan = loan;
+    lent->packet.bytes = bytes;
+    lent->packet.size = lent->packet.stored = size;
+    loan->held[loan->count++] = lent;
+    loan->live++;
+    return &lent->packet;
+}
+
+void loan_start(struct loan *loan)
+{
+    loan->live = loan->count = 0;
+    loan->whole = false;
+}
+
+void loan_close(struct loan *loan)
+{
+    assert(!loan->whole);
+    loan->whole = true;
+    if (!loan->live)
+        loan->released(loan);
+}
+
+/* A packet may have been given back and lent again of the same frame, so it may stand here twice.
+ */
+void loan_settle(struct loan *loan)
+{
+    if (!loan->live)
+        return;
+    for (uint32_t i = 0; i < loan->count; i++) {
+        struct owned_packet *held = loan->held[i];
+        if (held->loan != loan)
+            continue;
+        memcpy(held->own, held->packet.bytes, held->packet.stored);
+        held->packet.bytes = held->own;
+        held->loan = NULL;
+        loan->live--;
+    }
+    assert(loan->live == 0);
+    loan->count = 0;
+    if (loan->whole)
+        loan->released(loan);
+}

@@ -1,0 +1,237 @@
+/* chaos: networks at the edge of what a storm can meet, and guests. Whole storms are in
+ * tests/sim_seeds.c. */
+#include "sim/chaos/chaos.h"
+
+#include <string.h>
+#include <weft/service.h>
+
+#include "base/test.h"
+#include "node/place_test.h"
+#include "sim/chaos/chaos_load.h"
+#include "topology/format/format.h"
+
+#define SEEDS 20
+
+static enum err run(const struct place *place, uint64_t seed, struct chaos_result *result,
+                    struct why *why)
+{
+    struct chaos_settings settings = {.plan = &place->plan, .seed = seed, .kinds = FAULT_ALL};
+    return chaos_run(&settings, result, why);
+}
+
+/* There is no port to press, and nothing but the server to fail. */
+static void a_server_alone_survives(void **state)
+{
+    struct place place;
+    struct chaos_result result;
+    place_open(&place, "torus:1");
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        assert_int_equal(run(&place, seed, &result, NULL), OK);
+        assert_null(result.checker);
+        assert_true(result.faults > 0 && result.delivered > 0);
+        assert_int_equal(result.lost, 0);
+    }
+    place_close(&place);
+}
+
+static void two_servers_survive(void **state)
+{
+    struct place place;
+    struct chaos_result result;
+    place_open(&place, "torus:2");
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        assert_int_equal(run(&place, seed, &result, NULL), OK);
+        assert_null(result.checker);
+    }
+    place_close(&place);
+}
+
+static void a_network_in_pieces_is_refused(void **state)
+{
+    static const char *const graphs[] = {"graph { 0 -- 1; 1 -- 2; 2 -- 0; 3 }",
+                                         "graph { 0 -- 1; 2 -- 3 }", "graph { 0; 1 }"};
+    for (unsigned i = 0; i < sizeof graphs / sizeof *graphs; i++) {
+        struct place place;
+        struct chaos_result result;
+        struct why why = {""};
+        assert_int_equal(
+            format_read(&place.topology, FORMAT_DOT, "pieces", graphs[i], strlen(graphs[i]), &why),
+            OK);
+        assert_int_equal(plan_init(&place.plan, &place.topology, &why), OK);
+        assert_int_equal(run(&place, 1, &result, &why), ERR_USAGE);
+        assert_non_null(strstr(why.text, "not all servers are connected"));
+        place_close(&place);
+    }
+}
+
+/* ---- guests ---- */
+
+#define BEAT      300 /* a service that sends a packet to the next server, over and over */
+#define BEATS_MAX 40  /* that the checker puts up with */
+
+struct beat {
+    int64_t interval; /* 0: it is silent */
+};
+
+static void beat_timer(struct weft_self *self, uint64_t cookie)
+{
+    const struct beat *beat = weft_memory(self);
+    if (!beat->interval)
+        return;
+    weft_server next = (weft_here(self) + 1) % weft_server_count(self);
+    struct weft_packet *packet = weft_packet(self, 8);
+    if (packet) /* with nobody there it is dropped and counted, which is as well */
+        (void)weft_send_server(self, packet, next);
+    (void)weft_timer(self, weft_now(self) + beat->interval, 0);
+}
+
+static void beat_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    struct beat *beat = weft_memory(self);
+    const struct chaos_load_order *order = bytes;
+    bool was_silent = !beat->interval;
+    assert_int_equal(size, sizeof *order);
+    beat->interval = order->interval_nsec;
+    if (was_silent && beat->interval)
+        (void)weft_timer(self, weft_now(self) + beat->interval, 0);
+}
+
+static void beat_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    weft_done(packet);
+}
+
+static const struct weft_service_ops beat_ops = {
+    .request = beat_request, .timer = beat_timer, .deliver = beat_deliver};
+static const struct weft_service beat_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "beat",
+    .id = BEAT,
+    .size = sizeof(struct beat),
+    .ops = &beat_ops,
+};
+
+struct beats {
+    unsigned heard;
+};
+
+static unsigned beats_open_count; /* of checkers: each that was opened is closed */
+
+static enum err beats_open(struct checker *checker, struct why *why)
+{
+    beats_open_count++;
+    return OK;
+}
+
+static void beats_close(struct checker *checker)
+{
+    beats_open_count--;
+}
+
+static void beats_delivered(struct checker *checker, node_id at, const struct packet *packet)
+{
+    struct beats *beats = checker->memory;
+    if (packet->service == BEAT && ++beats->heard > BEATS_MAX)
+        checker_fail(checker, "server %u hears beat %u", at, beats->heard);
+}
+
+static const struct checker_ops beats_checker = {
+    .name = "beats",
+    .size = sizeof(struct beats),
+    .open = beats_open,
+    .close = beats_close,
+    .delivered = beats_delivered,
+};
+
+static const struct weft_service *const beat_services[] = {&beat_service, NULL};
+static const struct checker_ops *const beat_checkers[] = {&beats_checker, NULL};
+
+static void a_guest_finds_what_its_service_does_and_finds_it_again(void **state)
+{
+    struct place place;
+    struct chaos_result first, again;
+    const struct chaos_guests guests = {beat_services, beat_checkers};
+    place_open(&place, "torus:3x3");
+    struct chaos_settings settings = {.plan = &place.plan, .seed = 3, .kinds = FAULT_ALL};
+    assert_int_equal(chaos_run_with(&settings, &guests, &first, NULL), OK);
+    assert_string_equal(first.checker, "beats");
+    assert_non_null(strstr(first.text, "hears beat 41"));
+    assert_int_equal(beats_open_count, 0);
+
+    struct text command = {0}, wanted = {0};
+    settings.plants = NODE_FAULT_LEAK; /* said again as well */
+    chaos_replay_write("torus:3x3", &settings, &first, &command);
+    settings.plants = 0;
+    text_puts(&wanted, "weft sim chaos torus:3x3 --seed 3 --seeds 1 --faults ");
+    fault_kinds_write(first.kinds, &wanted);
+    text_puts(&wanted, " --plant leak");
+    assert_string_equal(command.data, wanted.data);
+    text_fini(&command);
+    text_fini(&wanted);
+    settings.kinds = first.kinds; /* as that command says */
+    assert_int_equal(chaos_run_with(&settings, &guests, &again, NULL), OK);
+    assert_string_equal(again.text, first.text);
+    assert_true(again.failed_at == first.failed_at && again.hash == first.hash);
+    place_close(&place);
+}
+
+static void a_service_that_is_a_guest_survives(void **state)
+{
+    struct place place;
+    struct chaos_result result;
+    const struct chaos_guests guests = {beat_services, NULL};
+    place_open(&place, "torus:3x3");
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct chaos_settings settings = {.plan = &place.plan, .seed = seed, .kinds = FAULT_ALL};
+        assert_int_equal(chaos_run_with(&settings, &guests, &result, NULL), OK);
+        if (result.checker)
+            fail_msg("seed %d: %s: %s", (int)seed, result.checker, result.text);
+    }
+    place_close(&place);
+}
+
+/* Without the service there is nothing to hear: all hooks are called, and nothing is changed. */
+static void a_guest_that_only_looks_changes_nothing(void **state)
+{
+    struct place place;
+    struct chaos_result alone, looked_at;
+    const struct chaos_guests guests = {NULL, beat_checkers};
+    place_open(&place, "torus:3x3");
+    struct chaos_settings settings = {.plan = &place.plan, .seed = 3, .kinds = FAULT_ALL};
+    assert_int_equal(run(&place, 3, &alone, NULL), OK);
+    assert_int_equal(chaos_run_with(&settings, &guests, &looked_at, NULL), OK);
+    assert_null(looked_at.checker);
+    assert_true(alone.hash == looked_at.hash);
+    place_close(&place);
+}
+
+static void too_many_guests_are_refused(void **state)
+{
+    struct place place;
+    struct chaos_result result;
+    struct why why = {""};
+    const struct weft_service *services[CHAOS_GUESTS_MAX + 2] = {NULL};
+    const struct checker_ops *checkers[CHECKER_MAX + 1] = {NULL};
+    for (unsigned i = 0; i <= CHAOS_GUESTS_MAX; i++)
+        services[i] = &beat_service;
+    for (unsigned i = 0; i < CHECKER_MAX; i++)
+        checkers[i] = &beats_checker;
+    place_open(&place, "torus:3x3");
+    struct chaos_settings settings = {.plan = &place.plan, .seed = 1};
+    assert_int_equal(
+        chaos_run_with(&settings, &(struct chaos_guests){services, NULL}, &result, &why),
+        ERR_USAGE);
+    assert_non_null(strstr(why.text, "services"));
+    assert_int_equal(
+        chaos_run_with(&settings, &(struct chaos_guests){NULL, checkers}, &result, &why),
+        ERR_USAGE);
+    assert_non_null(strstr(why.text, "checkers"));
+    assert_int_equal(beats_open_count, 0);
+    place_close(&place);
+}
+
+TEST_MAIN(TEST(a_server_alone_survives), TEST(two_servers_survive),
+          TEST(a_network_in_pieces_is_refused),
+          TEST(a_guest_finds_what_its_service_does_and_finds_it_again),
+          TEST(a_service_that_is_a_guest_survives), TEST(a_guest_that_only_looks_changes_nothing),
+          TEST(too_many_guests_are_refused))

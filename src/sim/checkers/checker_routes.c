@@ -1,0 +1,177 @@
+/* checker_routes: what servers know of the links only gets newer, what they send leaves only where
+ * somebody hears it, and when all is healed they all know everything again. */
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "sim/checkers/checker.h"
+
+struct age {
+    uint64_t incarnation, version;
+};
+
+struct ages {
+    struct age *of; /* the newest row seen: by who saw it, and of whom */
+};
+
+static enum err routes_open(struct checker *checker, struct why *why)
+{
+    uint32_t count = checker->all->view.plan->server_count;
+    struct ages *ages = checker->memory;
+    ages->of = calloc((size_t)count * count, sizeof *ages->of);
+    return ages->of ? OK : why_memory(why);
+}
+
+static void routes_close(struct checker *checker)
+{
+    free(((struct ages *)checker->memory)->of);
+}
+
+static struct age *age_of(struct checker *checker, node_id at, node_id server)
+{
+    struct ages *ages = checker->memory;
+    return &ages->of[(size_t)at * checker->all->view.plan->server_count + server];
+}
+
+/* It has forgotten all. */
+static void routes_started(struct checker *checker, node_id at)
+{
+    for (node_id server = 0; server < checker->all->view.plan->server_count; server++)
+        *age_of(checker, at, server) = (struct age){0};
+}
+
+static void routes_row(struct checker *checker, node_id at, node_id server, uint64_t incarnation,
+                       uint64_t version)
+{
+    struct age *age = age_of(checker, at, server);
+    if (incarnation < age->incarnation ||
+        (incarnation == age->incarnation && version <= age->version)) {
+        checker_fail(
+            checker,
+            "server %u takes a row of %u that is older than one it had: life %llu, version "
+            "%llu after %llu, %llu",
+            at, server, (unsigned long long)incarnation, (unsigned long long)version,
+            (unsigned long long)age->incarnation, (unsigned long long)age->version);
+        return;
+    }
+    *age = (struct age){incarnation, version};
+}
+
+/* The links' own service speaks to neighbours it does not hear yet; nobody else does. */
+static void routes_transmitted(struct checker *checker, node_id at, unsigned port,
+                               const struct packet *packet)
+{
+    const struct checker_view *view = &checker->all->view;
+    if (packet->service == 0 && packet->kind == PACKET_TO_NEIGHBOUR)
+        return;
+    enum port_state state = view->port(view->context, at, port);
+    if (state != PORT_UP && state != PORT_COMING)
+        checker_fail(checker,
+                     "server %u sends packet %llu of service %u out of port %u, which is down", at,
+                     (unsigned long long)packet->trail, packet->service, port);
+}
+
+/* ---- coming back ---- */
+
+static bool server_is_back(const struct checker_view *view, node_id server, uint64_t *digest,
+                           struct why *why)
+{
+    const struct node *node = view->node(view->context, server);
+    if (!node)
+        return why_set(why, "server %u is down", server), false;
+    struct node_look look;
+    node_look(node, &look);
+    if (!look.settled)
+        return why_set(why, "server %u is not settled", server), false;
+    for (unsigned port = 0; port < view->plan->port_count; port++) {
+        struct port_look at;
+        node_look_port(node, port, &at);
+        if (at.state != PORT_UP && at.state != PORT_ABSENT)
+            return why_set(why, "server %u: port %u to %u is in state %d", server, port, at.peer,
+                           at.state),
+                   false;
+    }
+    if (look.reachable != view->plan->server_count)
+        return why_set(why, "server %u reaches %u of %u", server, look.reachable,
+                       view->plan->server_count),
+               false;
+    if (look.limbo)
+        return why_set(why, "server %u: %u packets wait for a root", server, look.limbo), false;
+    if (server == 0)
+        *digest = look.digest;
+    if (look.digest != *digest)
+        return why_set(why, "server %u knows other rows than server 0", server), false;
+    return true;
+}
+
+/* Breadth first over the plan; hops and queue have room for all servers. */
+static void plan_search(const struct plan *plan, node_id from, uint32_t *hops, node_id *queue)
+{
+    for (node_id server = 0; server < plan->server_count; server++)
+        hops[server] = UINT32_MAX;
+    uint32_t count = 0;
+    hops[from] = 0;
+    queue[count++] = from;
+    for (uint32_t i = 0; i < count; i++)
+        for (unsigned port = 0; port < plan->port_count; port++) {
+            node_id to = plan_end(plan, queue[i], port)->server;
+            if (to == NODE_NONE || hops[to] != UINT32_MAX)
+                continue;
+            hops[to] = hops[queue[i]] + 1;
+            queue[count++] = to;
+        }
+}
+
+static bool distances_are_right(const struct checker_view *view, struct why *why)
+{
+    const struct plan *plan = view->plan;
+    uint32_t *hops = array_new(plan->server_count, sizeof *hops);
+    node_id *queue = array_new(plan->server_count, sizeof *queue);
+    bool right = hops && queue;
+    if (!right)
+        why_set(why, "not enough memory");
+    for (node_id from = 0; right && from < plan->server_count; from++) {
+        plan_search(plan, from, hops, queue);
+        const struct node *node = view->node(view->context, from);
+        for (node_id to = 0; right && to < plan->server_count; to++) {
+            uint32_t found = node_distance(node, to);
+            right = found == hops[to];
+            if (!right)
+                why_set(why, "server %u thinks that %u is %u hops away, and it is %u", from, to,
+                        found, hops[to]);
+        }
+    }
+    free(hops);
+    free(queue);
+    return right;
+}
+
+bool checker_routes_are_back(const struct checker_view *view, struct why *why)
+{
+    uint64_t digest = 0;
+    for (node_id server = 0; server < view->plan->server_count; server++)
+        if (!server_is_back(view, server, &digest, why))
+            return false;
+    return distances_are_right(view, why);
+}
+
+/* What came back stays. */
+static void routes_phase(struct checker *checker, enum checker_phase phase)
+{
+    struct why why = {""};
+    if ((phase == PHASE_STEADY || phase == PHASE_QUIET) &&
+        !checker_routes_are_back(&checker->all->view, &why))
+        checker_fail(checker, "in the calm %s", why.text);
+}
+
+const struct checker_ops checker_routes = {
+    .name = "routes",
+    .size = sizeof(struct ages),
+    .open = routes_open,
+    .close = routes_close,
+    .started = routes_started,
+    .row = routes_row,
+    .transmitted = routes_transmitted,
+    .phase = routes_phase,
+};

@@ -1,0 +1,361 @@
+/* engine: a timing wheel of wheels.
+ *
+ * Time is cut into windows of 2^WINDOW_BITS picoseconds. A channel stands in a list of the lowest
+ * wheel on which its moment and the cursor are of the same round:
+ *
+ *     wheel 0   a bucket is one window; its list is in order by (time, channel)
+ *     wheel 1   a bucket is a whole round of wheel 0; its list is in no order
+ *     ...       WHEELS of them cover all 64 bits
+ *
+ * The next event is the head of the first bucket of wheel 0. When that wheel is empty the cursor
+ * moves to the first bucket in use of the next wheel that has one, and its channels are put anew:
+ * each moves at most WHEELS times, in practice once. Two words of bits find a bucket, however far
+ * away it is.
+ *
+ * Lists of wheel 0 are short: windows are. Where many channels are due in one window they mostly
+ * come in order or in the reverse, which costs nothing; only a crowd in random order walks.
+ *
+ * Invariants: a bucket's bit is set iff its list is not empty; on the wheels above 0 all buckets in
+ * use are later than the cursor's; the order of wheel 0 is total, so the order in which the lists
+ * above happen to be read changes nothing. */
+#include "sim/engine/engine.h"
+
+#include <stdlib.h>
+
+#include "base/check.h"
+
+#define WINDOW_BITS 13 /* 8 ns: a busy torus of 512 servers has one to three events in it */
+#define BUCKET_BITS 12
+#define BUCKETS     (1u << BUCKET_BITS)
+#define WORDS       (BUCKETS / 64)
+#define WHEELS      5 /* 13 + 5 * 12 = 73 bits */
+#define NOBODY      ENGINE_NOBODY
+#define AHEAD       4
+#define NOWHERE     UINT32_MAX
+
+static_assert(WORDS == 64, "one word says which words have bits");
+static_assert(WINDOW_BITS + WHEELS * BUCKET_BITS >= 64, "every moment has a bucket");
+
+struct channel {
+    psec at;
+    uint32_t next;     /* of its bucket's list; NOBODY ends it */
+    uint32_t previous; /* of the first: the last */
+    uint32_t place;    /* wheel * BUCKETS + bucket, or NOWHERE */
+};
+
+struct wheel {
+    uint64_t summary; /* a bit for each word that is not 0 */
+    uint64_t words[WORDS];
+    uint32_t first[BUCKETS];
+};
+
+struct engine {
+    psec now;
+    psec cursor;    /* start of the round of wheel 0 */
+    uint32_t ahead; /* what engine_ahead returned last, ... */
+    psec ahead_at;  /* ... and when that was due; if it still is, it stands in wheel 0 */
+    uint32_t channel_count;
+    struct channel *channels;
+    struct wheel wheels[WHEELS];
+};
+
+enum err engine_open(struct engine **out, uint32_t channel_count, struct why *why)
+{
+    assert(channel_count <= ENGINE_CHANNEL_MAX);
+    struct engine *engine = calloc(1, sizeof *engine);
+    if (!engine)
+        return why_memory(why);
+    engine->channels = calloc((size_t)channel_count + 1, sizeof *engine->channels);
+    if (!engine->channels) {
+        engine_close(engine);
+        return why_memory(why);
+    }
+    engine->channel_count = channel_count;
+    engine->ahead = NOBODY;
+    for (uint32_t i = 0; i < channel_count; i++)
+        engine->channels[i] = (struct channel){.at = PSEC_NEVER, .place = NOWHERE};
+    for (unsigned level = 0; level < WHEELS; level++)
+        for (uint32_t bucket = 0; bucket < BUCKETS; bucket++)
+            engine->wheels[level].first[bucket] = NOBODY;
+    *out = engine;
+    return OK;
+}
+
+void engine_close(struct engine *engine)
+{
+    if (!engine)
+        return;
+    free(engine->channels);
+    free(engine);
+}
+
+/* ---- lists ---- */
+
+static inline bool sooner(const struct channel *channels, uint32_t one, uint32_t other)
+{
+    return channels[one].at < channels[other].at ||
+           (one < other && channels[one].at == channels[other].at);
+}
+
+/* Puts a channel before `next`, which is in the list; NOBODY: at its end. */
+static inline void link_before(struct engine *engine, uint32_t *first, uint32_t index,
+                               uint32_t next)
+{
+    struct channel *channels = engine->channels;
+    uint32_t head = *first, previous = channels[next == NOBODY ? head : next].previous;
+    channels[index].next = next;
+    channels[index].previous = previous;
+    channels[next == NOBODY ? head : next].previous = index;
+    if (next == head)
+        *first = index;
+    else
+        channels[previous].next = index;
+}
+
+static void link_in_order(struct engine *engine, uint32_t *first, uint32_t index)
+{
+    const struct channel *channels = engine->channels;
+    uint32_t next = *first;
+    if (sooner(channels, channels[next].previous, index))
+        next = NOBODY;
+    else
+        while (sooner(channels, next, index))
+            next = channels[next].next;
+    link_before(engine, first, index, next);
+}
+
+static inline unsigned low_bit(uint64_t bits)
+{
+    return (unsigned)__builtin_ctzll(bits);
+}
+
+static void place(struct engine *engine, uint32_t index)
+{
+    struct channel *channel = &engine->channels[index];
+    uint64_t apart = (channel->at ^ engine->cursor) >> WINDOW_BITS | 1;
+    unsigned level = (63 - (unsigned)__builtin_clzll(apart)) / BUCKET_BITS;
+    uint32_t bucket =
+        (uint32_t)(channel->at >> (WINDOW_BITS + level * BUCKET_BITS)) & (BUCKETS - 1);
+    struct wheel *wheel = &engine->wheels[level];
+    uint32_t *first = &wheel->first[bucket];
+    channel->place = level * BUCKETS + bucket;
+    if (*first == NOBODY) {
+        *first = index;
+        channel->next = NOBODY;
+        channel->previous = index;
+        wheel->words[bucket / 64] |= 1ull << bucket % 64;
+        wheel->summary |= 1ull << bucket / 64;
+    } else if (level == 0) {
+        link_in_order(engine, first, index);
+    } else {
+        link_before(engine, first, index, NOBODY);
+    }
+}
+
+static inline void bucket_emptied(struct wheel *wheel, uint32_t bucket)
+{
+    uint64_t word = wheel->words[bucket / 64] &= ~(1ull << bucket % 64);
+    if (word == 0)
+        wheel->summary &= ~(1ull << bucket / 64);
+}
+
+static inline void unplace(struct engine *engine, uint32_t index)
+{
+    struct channel *channels = engine->channels, *channel = &channels[index];
+    struct wheel *wheel = &engine->wheels[channel->place / BUCKETS];
+    uint32_t bucket = channel->place % BUCKETS, next = channel->next;
+    if (wheel->first[bucket] != index) {
+        channels[channel->previous].next = next;
+        channels[next == NOBODY ? wheel->first[bucket] : next].previous = channel->previous;
+    } else if (next != NOBODY) {
+        channels[next].previous = channel->previous;
+        wheel->first[bucket] = next;
+    } else {
+        wheel->first[bucket] = NOBODY;
+        bucket_emptied(wheel, bucket);
+    }
+    channel->place = NOWHERE;
+}
+
+/* unplace of the first of a bucket of wheel 0. */
+static inline void unplace_first(struct engine *engine, uint32_t bucket, struct channel *channel)
+{
+    struct wheel *wheel = &engine->wheels[0];
+    uint32_t next = channel->next;
+    wheel->first[bucket] = next;
+    if (next == NOBODY)
+        bucket_emptied(wheel, bucket);
+    else
+        engine->channels[next].previous = channel->previous;
+    channel->place = NOWHERE;
+}
+
+void engine_set(struct engine *engine, uint32_t channel, psec at)
+{
+    assert(channel < engine->channel_count && at >= engine->now);
+    if (engine->channels[channel].at == at)
+        return;
+    if (engine->channels[channel].place != NOWHERE)
+        unplace(engine, channel);
+    engine->channels[channel].at = at;
+    if (at != PSEC_NEVER)
+        place(engine, channel);
+}
+
+psec engine_at(const struct engine *engine, uint32_t channel)
+{
+    return engine->channels[channel].at;
+}
+
+static inline uint32_t first_bucket(const struct wheel *wheel)
+{
+    unsigned word = low_bit(wheel->summary);
+    return word * 64 + low_bit(wheel->words[word]);
+}
+
+/* Moves the cursor to the first bucket in use above wheel 0 that begins before `until`, and puts
+ * what is in it anew. False: there is none, and the cursor stays: whatever is set later may be due
+ * before. */
+static bool advance(struct engine *engine, psec until)
+{
+    unsigned level = 1;
+    while (level < WHEELS && engine->wheels[level].summary == 0)
+        level++;
+    if (level == WHEELS)
+        return false;
+    struct wheel *wheel = &engine->wheels[level];
+    uint32_t bucket = first_bucket(wheel);
+    unsigned shift = WINDOW_BITS + level * BUCKET_BITS;
+    psec round = shift + BUCKET_BITS < 64 ? ~0ull << (shift + BUCKET_BITS) : 0;
+    psec start = (engine->cursor & round) | (psec)bucket << shift;
+    if (start >= until)
+        return false;
+    assert(start > engine->cursor);
+    engine->cursor = start;
+    uint32_t next = wheel->first[bucket];
+    wheel->first[bucket] = NOBODY;
+    bucket_emptied(wheel, bucket);
+    while (next != NOBODY) {
+        uint32_t index = next;
+        next = engine->channels[index].next;
+        place(engine, index);
+    }
+    return true;
+}
+
+bool engine_next(struct engine *engine, psec until, uint32_t *out)
+{
+    struct wheel *wheel = &engine->wheels[0];
+    assert(until >= engine->now);
+    while (wheel->summary || advance(engine, until)) {
+        if (!wheel->summary)
+            continue; /* a bucket of a higher wheel fell into one that is not the lowest */
+        uint32_t bucket = first_bucket(wheel), index = wheel->first[bucket];
+        struct channel *channel = &engine->channels[index];
+        if (channel->at >= until)
+            break;
+        unplace_first(engine, bucket, channel);
+        engine->now = channel->at;
+        channel->at = PSEC_NEVER;
+        *out = index;
+        return true;
+    }
+    engine->now = until;
+    return false;
+}
+
+/* The channel behind that one in wheel 0. */
+static uint32_t behind(const struct engine *engine, uint32_t index)
+{
+    const struct wheel *wheel = &engine->wheels[0];
+    const struct channel *channel = &engine->channels[index];
+    if (channel->next != NOBODY)
+        return channel->next;
+    uint32_t bucket = channel->place;
+    unsigned word = bucket / 64;
+    uint64_t bits = wheel->words[word] & ~1ull << bucket % 64; /* later ones */
+    if (!bits) {
+        uint64_t words = word < 63 ? wheel->summary & ~1ull << word : 0;
+        if (!words)
+            return NOBODY;
+        word = low_bit(words);
+        bits = wheel->words[word];
+    }
+    return wheel->first[word * 64 + low_bit(bits)];
+}
+
+uint32_t engine_ahead(struct engine *engine)
+{
+    uint32_t index = engine->ahead;
+    if (index != NOBODY && engine->channels[index].at == engine->ahead_at) {
+        index = behind(engine, index);
+    } else { /* it was overtaken or set anew: begin again */
+        const struct wheel *wheel = &engine->wheels[0];
+        index = wheel->summary ? wheel->first[first_bucket(wheel)] : NOBODY;
+        for (unsigned i = 1; i < AHEAD && index != NOBODY; i++)
+            index = behind(engine, index);
+    }
+    engine->ahead = index;
+    if (index != NOBODY)
+        engine->ahead_at = engine->channels[index].at;
+    return index;
+}
+
+psec engine_now(const struct engine *engine)
+{
+    return engine->now;
+}
+
+size_t engine_memory(const struct engine *engine)
+{
+    return sizeof *engine + ((size_t)engine->channel_count + 1) * sizeof *engine->channels;
+}
+
+static uint32_t bucket_check(const struct engine *engine, unsigned level, uint32_t bucket)
+{
+    const struct channel *channels = engine->channels;
+    unsigned shift = WINDOW_BITS + level * BUCKET_BITS;
+    psec round = shift + BUCKET_BITS < 64 ? ~0ull << (shift + BUCKET_BITS) : 0;
+    uint32_t first = engine->wheels[level].first[bucket], previous = NOBODY, count = 0;
+    for (uint32_t i = first; i != NOBODY; i = channels[i].next) {
+        assert(channels[i].place == level * BUCKETS + bucket);
+        assert((channels[i].at >> shift & (BUCKETS - 1)) == bucket);
+        assert((channels[i].at & round) == (engine->cursor & round));
+        assert(i == first || channels[i].previous == previous);
+        assert(i == first || level > 0 || sooner(channels, previous, i));
+        previous = i;
+        count++;
+    }
+    assert(count == 0 || channels[first].previous == previous);
+    return count;
+}
+
+static uint32_t wheel_check(const struct engine *engine, unsigned level)
+{
+    const struct wheel *wheel = &engine->wheels[level];
+    unsigned shift = WINDOW_BITS + level * BUCKET_BITS;
+    uint32_t here = (uint32_t)(engine->cursor >> shift) & (BUCKETS - 1), count = 0;
+    for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
+        uint32_t channels = bucket_check(engine, level, bucket);
+        assert((channels > 0) == (wheel->words[bucket / 64] >> bucket % 64 & 1));
+        assert(channels == 0 || level == 0 || bucket > here);
+        count += channels;
+    }
+    for (unsigned word = 0; word < WORDS; word++)
+        assert((wheel->words[word] != 0) == (wheel->summary >> word & 1));
+    return count;
+}
+
+void engine_check(const struct engine *engine)
+{
+    uint32_t placed = 0;
+    for (uint32_t i = 0; i < engine->channel_count; i++) {
+        const struct channel *channel = &engine->channels[i];
+        assert((channel->place == NOWHERE) == (channel->at == PSEC_NEVER));
+        assert(channel->at >= engine->now);
+        placed += channel->place != NOWHERE;
+    }
+    for (unsigned level = 0; level < WHEELS; level++)
+        placed -= wheel_check(engine, level);
+    assert(placed == 0);
+}

@@ -1,0 +1,248 @@
+/* wire: times on the cable, room, and faults that lose nothing unseen. */
+#include "sim/engine/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/test.h"
+
+#define MANY 4000
+
+static const struct wire_settings settings = WIRE_DEFAULTS; /* 8,000 ps a byte, 1 us */
+
+static struct slab_pool *pool_open(void)
+{
+    struct slab_pool *pool;
+    assert_int_equal(slab_pool_open(&pool, 0, NULL), OK);
+    return pool;
+}
+
+static void wire_open(struct wire *wire, const struct wire_settings *with, struct slab_pool *pool,
+                      uint64_t seed)
+{
+    wire_init(wire, NULL, pool, seed, 9);
+    wire_set(wire, with);
+}
+
+static struct packet *packet_of(struct slab_pool *pool, uint32_t size)
+{
+    uint32_t stored = size < 100 ? size : 100;
+    struct packet *packet = packet_take(slab_packets(pool), stored);
+    packet->size = size;
+    packet->read = true;
+    for (uint32_t i = 0; i < stored; i++)
+        packet->bytes[i] = (uint8_t)(i * 7);
+    packet->hops_left = packet->bytes[4];
+    packet->hops = packet->bytes[5];
+    return packet;
+}
+
+static void send_one(struct wire *wire, struct slab_pool *pool, psec now, uint32_t size)
+{
+    struct packet *packet = packet_of(pool, size);
+    wire_send(wire, now, &packet, 1);
+}
+
+static void a_frame_takes_its_bytes_and_the_delay(void **state)
+{
+    struct slab_pool *pool = pool_open();
+    struct wire wire;
+    struct packet *out[4];
+    wire_open(&wire, &settings, pool, 1);
+    assert_true(wire_next(&wire) == PSEC_NEVER);
+    send_one(&wire, pool, 5000, 62);
+    assert_true(wire_next(&wire) == 5000 + 100 * 8000 + 1000000);
+    send_one(&wire, pool, 6000, 962); /* behind the first */
+    assert_int_equal(wire_receive(&wire, wire_next(&wire) - 1, out, 4), 0);
+    assert_int_equal(wire_receive(&wire, wire_next(&wire), out, 4), 1);
+    packet_done(out[0]);
+    assert_true(wire_next(&wire) == 5000 + 1100 * 8000 + 1000000);
+    /* Packets of one frame pay for one frame, and arrive together. */
+    struct packet *frame[3] = {packet_of(pool, 50), packet_of(pool, 50), packet_of(pool, 62)};
+    wire_send(&wire, 50000000, frame, 3);
+    assert_int_equal(wire_receive(&wire, 50000000, out, 4), 1);
+    packet_done(out[0]);
+    assert_true(wire_next(&wire) == 50000000 + 200 * 8000 + 1000000);
+    assert_int_equal(wire_receive(&wire, wire_next(&wire), out, 2), 2);
+    assert_true(out[0] == frame[0] && out[1] == frame[1]);
+    assert_int_equal(wire_receive(&wire, PSEC_NEVER, out + 2, 2), 1);
+    for (unsigned i = 0; i < 3; i++)
+        packet_done(frame[i]);
+    assert_true(wire.bytes == 100 + 1000 + 200);
+    wire_fini(&wire);
+    slab_pool_close(pool);
+}
+
+static void rates_that_divide_nothing_stay_exact_enough(void **state)
+{
+    struct slab_pool *pool = pool_open();
+    struct wire wire;
+    struct wire_settings odd = settings;
+    odd.delay = 0;
+    odd.overhead = 0;
+    odd.buffer = 0;
+    odd.rate = 7000000003;
+    wire_open(&wire, &odd, pool, 1);
+    for (unsigned i = 0; i < 1000; i++)
+        send_one(&wire, pool, 0, 9000);
+    double expected = 1000 * 9000.0 * 8e12 / 7000000003.0;
+    assert_within((double)wire.last->order / expected, 1, 1e-6);
+    odd.rate = 0; /* no time at all */
+    wire_set(&wire, &odd);
+    psec before = wire.free_at;
+    send_one(&wire, pool, before + 5, 9000);
+    assert_true(wire.free_at == before + 5);
+    wire_fini(&wire);
+    slab_pool_close(pool);
+}
+
+static void beyond_its_depth_there_is_no_room_until_it_drains(void **state)
+{
+    struct slab_pool *pool = pool_open();
+    struct wire wire;
+    struct wire_settings shallow = settings;
+    shallow.depth = 1000;
+    wire_open(&wire, &shallow, pool, 1);
+    assert_true(wire_room(&wire, 0) >= PACKET_SIZE_MAX);
+    send_one(&wire, pool, 0, 962); /* 1,000 bytes: just as much as may wait */
+    assert_true(wire_room(&wire, 0) > 0);
+    assert_false(wire.asked);
+    send_one(&wire, pool, 0, 62);
+    assert_int_equal(wire_room(&wire, 0), 0);
+    assert_true(wire.asked);
+    assert_true(wire_room_at(&wire) == 100 * 8000);
+    assert_int_equal(wire_room(&wire, wire_room_at(&wire) - 1), 0);
+    assert_true(wire_room(&wire, wire_room_at(&wire)) > 0);
+    assert_true(wire.full == 1);
+    wire_fini(&wire);
+    slab_pool_close(pool);
+}
+
+/* What comes out of a wire into which MANY frames of two packets went. */
+struct outcome {
+    unsigned received, damaged, twice, overtaken;
+    uint64_t hash;
+    struct wire_counts counts;
+};
+
+static struct outcome run(const struct wire_faults *faults, uint64_t seed)
+{
+    static uint8_t seen[2 * MANY + 2];
+    struct slab_pool *pool = pool_open();
+    struct outcome outcome = {0};
+    struct wire wire;
+    struct packet *out;
+    uint64_t last = 0;
+    memset(seen, 0, sizeof seen);
+    wire_open(&wire, &settings, pool, seed);
+    wire_set_faults(&wire, faults);
+    for (unsigned i = 0; i < MANY; i++) {
+        struct packet *frame[2] = {packet_of(pool, 80), packet_of(pool, 300)};
+        frame[0]->trail = 2 * i + 1;
+        frame[1]->trail = 2 * i + 2;
+        wire_send(&wire, (psec)i * 10000, frame, 2);
+        wire_check(&wire);
+        if (i % 64 == 0 && wire.first) { /* now and then something is read */
+            assert_int_equal(wire_receive(&wire, PSEC_NEVER, &out, 1), 1);
+            outcome.received++;
+            outcome.twice += seen[out->trail]++ != 0;
+            packet_done(out);
+        }
+    }
+    psec before = 0;
+    while (wire_next(&wire) != PSEC_NEVER) {
+        psec at = wire_next(&wire);
+        assert_true(at >= before);
+        before = at;
+        assert_int_equal(wire_receive(&wire, at, &out, 1), 1);
+        outcome.hash = (outcome.hash + at + out->trail) * 0x9e3779b97f4a7c15u;
+        outcome.received++;
+        outcome.twice += seen[out->trail]++ != 0;
+        outcome.overtaken += out->trail < last;
+        last = out->trail;
+        unsigned wrong = 0;
+        for (uint32_t k = 0; k < out->stored; k++)
+            wrong += out->bytes[k] != (uint8_t)(k * 7);
+        assert_true(out->read || wrong > 0 || faults->corruption);
+        assert_true(!out->read || wrong == 0);
+        outcome.damaged += wrong > 0;
+        packet_done(out);
+    }
+    wire_check(&wire);
+    wire_count(&wire, &outcome.counts);
+    wire_fini(&wire);
+    slab_pool_close(pool);
+    return outcome;
+}
+
+static void faults_come_as_often_as_asked_and_are_counted(void **state)
+{
+    print_message("# seed 4\n");
+    struct outcome none = run(&(struct wire_faults){0}, 4);
+    assert_int_equal(none.received, 2 * MANY);
+    assert_int_equal(none.damaged + none.twice + none.overtaken, 0);
+
+    struct outcome loss = run(&(struct wire_faults){.loss = 250000}, 4);
+    assert_true(loss.counts.lost > MANY / 2 - MANY / 10 && loss.counts.lost < MANY / 2 + MANY / 10);
+    assert_int_equal(loss.received, 2 * MANY - loss.counts.lost);
+
+    struct outcome broken = run(&(struct wire_faults){.corruption = 500000}, 4);
+    assert_int_equal(broken.received, 2 * MANY);
+    assert_true(broken.counts.corrupted > MANY / 2 - MANY / 10);
+    /* Two bits may meet and undo each other, and the first of each 64 were not looked at. */
+    assert_true(broken.damaged <= broken.counts.corrupted);
+    assert_true(broken.damaged > broken.counts.corrupted * 9 / 10);
+
+    struct outcome twice = run(&(struct wire_faults){.duplication = 100000}, 4);
+    assert_int_equal(twice.received, 2 * MANY + twice.counts.duplicated);
+    assert_int_equal(twice.twice, twice.counts.duplicated);
+    assert_true(twice.counts.duplicated > MANY / 10);
+
+    struct outcome dead = run(&(struct wire_faults){.dead = true}, 4);
+    assert_int_equal(dead.received, 0);
+    assert_int_equal(dead.counts.dead, 2 * MANY);
+}
+
+static void jitter_keeps_the_order_unless_told_otherwise(void **state)
+{
+    struct wire_faults faults = {.jitter = 100000000};
+    assert_int_equal(run(&faults, 5).overtaken, 0);
+    faults.reorder = true;
+    assert_true(run(&faults, 5).overtaken > MANY / 10);
+}
+
+static void a_seed_gives_the_same_run_and_another_another(void **state)
+{
+    const struct wire_faults faults = {.loss = 50000,
+                                       .corruption = 50000,
+                                       .duplication = 50000,
+                                       .jitter = 50000000,
+                                       .reorder = true};
+    struct outcome one = run(&faults, 6), same = run(&faults, 6), other = run(&faults, 7);
+    assert_true(one.hash == same.hash && one.hash != other.hash);
+    assert_memory_equal(&one.counts, &same.counts, sizeof one.counts);
+}
+
+static void an_end_that_does_not_read_loses_what_does_not_fit(void **state)
+{
+    struct slab_pool *pool = pool_open();
+    struct wire wire;
+    struct wire_settings small = settings;
+    small.buffer = 10000;
+    wire_open(&wire, &small, pool, 1);
+    for (unsigned i = 0; i < 100; i++)
+        send_one(&wire, pool, 0, 1000);
+    assert_true(wire.overrun == 89); /* the one that filled it stays */
+    wire_flush(&wire);
+    assert_true(wire.flushed == 11);
+    wire_fini(&wire);
+    slab_pool_close(pool);
+}
+
+TEST_MAIN(TEST(a_frame_takes_its_bytes_and_the_delay),
+          TEST(rates_that_divide_nothing_stay_exact_enough),
+          TEST(beyond_its_depth_there_is_no_room_until_it_drains),
+          TEST(faults_come_as_often_as_asked_and_are_counted),
+          TEST(jitter_keeps_the_order_unless_told_otherwise),
+          TEST(a_seed_gives_the_same_run_and_another_another),
+          TEST(an_end_that_does_not_read_loses_what_does_not_fit))

@@ -1,0 +1,689 @@
+/* world: nodes, wires and the engine, and who is told what.
+ *
+ * Channels of the engine, with W wires (a server's port is a wire, cabled or not) and N servers:
+ *
+ *     [0, W)           something arrives at the far end of the wire
+ *     [W, 2W)          the wire has room again; set only while its node waits for that
+ *     [2W, 2W + N)     the node wants to be called
+ *
+ * An arrival stands in the engine from when it became the wire's first until it is due; from then
+ * on the node has been told, and the wire is set anew when the node receives. */
+#include "sim/world/world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/check.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/wide.h"
+#include "sim/engine/pages.h"
+#include "sim/world/world_watch.h"
+
+#define CLOCK_RIGHT 1000000u
+#define NOT_ASKED   INT64_MIN /* of `wanted`: the channel is not set */
+/* A node that is called so often at one moment does not mean to stop. */
+#define STEPS_PER_MOMENT_MAX 1000000u
+
+/* What each hop touches stands in the first line. */
+struct world_node {
+    struct env env;
+    struct world *world;
+    struct node *node; /* NULL: down */
+    env_nsec wanted;   /* when it wants to be called; what its timer's channel is set to */
+    node_id self;
+    uint8_t input_port; /* the last that something arrived at ... */
+    bool paused;
+    bool skewed;         /* its clock is not the world's */
+    uint32_t input_wire; /* ... and over which wire */
+    uint64_t incarnation;
+    uint32_t rate;          /* of its clock, in millionths */
+    env_nsec clock_base;    /* of the world, ... */
+    env_nsec clock_at_base; /* ... and what it read then */
+    struct disk *disk;      /* NULL: it has none; it outlives the node */
+};
+
+struct world {
+    struct world_settings settings;
+    const struct plan *plan;
+    struct engine *engine;
+    struct slab_pool *pool;
+    struct pages pages; /* all memory of the nodes, and ... */
+    struct arena arena; /* ... of wires and what stands around nodes */
+    struct wire_pace pace;
+    struct wire *wires; /* by server and port: the direction that leaves there */
+    struct world_node *nodes;
+    struct world_watch watch;
+    uint32_t wire_count;
+    uint32_t steps_at_moment;
+    bool stopped;      /* by world_stop */
+    uint32_t ahead[4]; /* channels that may come next, the nearest first */
+    uint64_t hash;
+    struct world_counts counts;
+};
+
+/* ---- clocks ---- */
+
+static env_nsec world_nsec(const struct world *world)
+{
+    return (env_nsec)(engine_now(world->engine) / PSEC_PER_NSEC);
+}
+
+static env_nsec clock_read(const struct world_node *at)
+{
+    if (!at->skewed)
+        return world_nsec(at->world);
+    env_nsec passed = world_nsec(at->world) - at->clock_base;
+    return at->clock_at_base + (env_nsec)((uint128)passed * at->rate / CLOCK_RIGHT);
+}
+
+/* When that clock reads so much; now at the earliest. */
+static psec clock_when(const struct world_node *at, env_nsec moment)
+{
+    psec now = engine_now(at->world->engine);
+    if (moment == ENV_NEVER)
+        return PSEC_NEVER;
+    if (moment <= at->env.now)
+        return now;
+    uint128 passed = (uint128)(moment - at->clock_at_base);
+    if (at->skewed)
+        passed = (passed * CLOCK_RIGHT + at->rate - 1) / at->rate;
+    uint128 when = ((uint128)at->clock_base + passed) * PSEC_PER_NSEC;
+    if (when >= PSEC_NEVER)
+        return PSEC_NEVER;
+    return (psec)when > now ? (psec)when : now;
+}
+
+/* ---- steps ---- */
+
+static inline uint32_t timer_channel(const struct world *world, node_id id)
+{
+    return 2 * world->wire_count + id;
+}
+
+static inline uint32_t disk_channel(const struct world *world, node_id id)
+{
+    return timer_channel(world, world->plan->server_count) + id;
+}
+
+/* The wire that ends at that port. */
+static uint32_t wire_into(const struct world *world, node_id id, unsigned port)
+{
+    const struct plan_end *end = plan_end(world->plan, id, port);
+    return end->server * world->plan->port_count + end->port;
+}
+
+static inline void hash_add(struct world *world, uint64_t value)
+{
+    world->hash = hash_mix(world->hash ^ value);
+}
+
+static inline bool is_awake(const struct world_node *at)
+{
+    return at->node && !at->paused;
+}
+
+static void step(struct world_node *at)
+{
+    struct world *world = at->world;
+    at->env.now = clock_read(at);
+    env_nsec next = node_step(at->node);
+    world->counts.steps++;
+    if (next == at->wanted)
+        return;
+    at->wanted = next;
+    engine_set(world->engine, timer_channel(world, at->self), clock_when(at, next));
+}
+
+static void timer_due(struct world_node *at)
+{
+    at->wanted = NOT_ASKED;
+    if (is_awake(at))
+        step(at);
+}
+
+/* The wire's first is an event again, unless its node knows of it already. */
+static void arm(struct world *world, uint32_t wire)
+{
+    psec next = wire_next(&world->wires[wire]);
+    engine_set(world->engine, wire, next > engine_now(world->engine) ? next : PSEC_NEVER);
+}
+
+static void arrived(struct world *world, uint32_t wire)
+{
+    const struct plan_end *end = &world->plan->ends[wire];
+    struct world_node *at = &world->nodes[end->server];
+    at->input_port = (uint8_t)end->port;
+    at->input_wire = wire;
+    if (is_awake(at)) {
+        node_input(at->node, end->port);
+        step(at);
+    } else if (!at->node) {
+        wire_lose(&world->wires[wire], engine_now(world->engine));
+        arm(world, wire);
+    }
+}
+
+static void has_room(struct world *world, uint32_t wire)
+{
+    struct world_node *at = &world->nodes[wire / world->plan->port_count];
+    world->wires[wire].asked = false;
+    world->counts.rooms++;
+    if (!is_awake(at))
+        return;
+    node_room(at->node, wire % world->plan->port_count);
+    step(at);
+}
+
+/* Operations that are done; while it is paused they wait for it. */
+static void disk_due(struct world_node *at)
+{
+    if (!is_awake(at))
+        return;
+    struct world *world = at->world;
+    at->env.now = clock_read(at);
+    disk_run(at->disk, engine_now(world->engine));
+    engine_set(world->engine, disk_channel(world, at->self), disk_next(at->disk));
+    step(at);
+}
+
+/* A hop touches some thirty lines of memory in as many places, and a large world fits in no cache.
+ * So what the next events need is fetched while this one is handled: the one that is furthest ahead
+ * brings what its channel names, the next what that points to, and so on. */
+static inline void fetch_ahead(struct world *world)
+{
+    const struct plan_end *ends = world->plan->ends, *end;
+    uint32_t *ahead = world->ahead;
+    ahead[0] = ahead[1];
+    ahead[1] = ahead[2];
+    ahead[2] = ahead[3];
+    ahead[3] = engine_ahead(world->engine);
+    if (ahead[3] < world->wire_count) {
+        __builtin_prefetch(&world->wires[ahead[3]]);
+        __builtin_prefetch(&ends[ahead[3]]);
+    }
+    if (ahead[2] < world->wire_count) {
+        const char *packet = (const char *)world->wires[ahead[2]].first;
+        __builtin_prefetch(packet);
+        __builtin_prefetch(packet + 64);
+        __builtin_prefetch(&world->nodes[ends[ahead[2]].server]);
+    }
+    if (ahead[1] < world->wire_count) {
+        end = &ends[ahead[1]];
+        if (world->nodes[end->server].node)
+            node_approach(world->nodes[end->server].node, end->port);
+    }
+    if (ahead[0] < world->wire_count) {
+        end = &ends[ahead[0]];
+        const struct node *node = world->nodes[end->server].node;
+        const struct packet *packet = world->wires[ahead[0]].first;
+        if (node && packet)
+            node_expect(node, end->port, packet);
+    }
+}
+
+void world_run(struct world *world, psec until)
+{
+    uint32_t channel;
+    psec before = engine_now(world->engine);
+    while (engine_next(world->engine, until, &channel)) {
+        psec now = engine_now(world->engine);
+        world->steps_at_moment = now == before ? world->steps_at_moment + 1 : 0;
+        before = now;
+        assert(world->steps_at_moment < STEPS_PER_MOMENT_MAX);
+        world->counts.events++;
+        fetch_ahead(world);
+        hash_add(world, now * 0x9e3779b97f4a7c15u + channel);
+        if (channel < world->wire_count)
+            arrived(world, channel);
+        else if (channel < 2 * world->wire_count)
+            has_room(world, channel - world->wire_count);
+        else if (channel < disk_channel(world, 0))
+            timer_due(&world->nodes[channel - 2 * world->wire_count]);
+        else
+            disk_due(&world->nodes[channel - disk_channel(world, 0)]);
+    }
+}
+
+/* ---- what a node sees ---- */
+
+static inline struct world_node *node_of_env(struct env *env)
+{
+    return container_of(env, struct world_node, env);
+}
+
+static unsigned env_receive(struct env *env, unsigned port, struct packet **out, unsigned most)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    uint32_t wire = port == at->input_port ? at->input_wire : wire_into(world, at->self, port);
+    unsigned count = wire_receive(&world->wires[wire], engine_now(world->engine), out, most);
+    for (unsigned i = 0; i < count; i++)
+        hash_add(world, out[i]->trail << 16 ^ out[i]->size);
+    world->counts.hops += count;
+    if (world->wires[wire].first) /* what is gone from the engine stays so */
+        arm(world, wire);
+    return count;
+}
+
+static uint32_t env_room(struct env *env, unsigned port)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    uint32_t index = at->self * world->plan->port_count + port;
+    struct wire *wire = &world->wires[index];
+    uint32_t room = wire_room(wire, engine_now(world->engine));
+    if (!room)
+        engine_set(world->engine, world->wire_count + index, wire_room_at(wire));
+    return room;
+}
+
+static void env_transmit(struct env *env, unsigned port, struct packet **packets, unsigned count,
+                         bool lazy)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    uint32_t index = at->self * world->plan->port_count + port;
+    struct wire *wire = &world->wires[index];
+    struct packet *first = wire->first;
+    for (unsigned i = 0; i < count; i++) {
+        assert(!packets[i]->changed); /* between processes its bytes would say something else */
+        packets[i]->read = true;      /* its fields stay with it */
+    }
+    wire_send(wire, engine_now(world->engine), packets, count);
+    if (wire->first != first)
+        arm(world, index);
+}
+
+static int env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
+{
+    struct world_node *at = node_of_env(env);
+    const struct world_settings *settings = &at->world->settings;
+    if (settings->answer)
+        settings->answer(settings->context, at->self, client, bytes, size);
+    return 0;
+}
+
+static void env_disk(struct env *env, struct disk_operation *operation)
+{
+    struct world_node *at = node_of_env(env);
+    struct world *world = at->world;
+    disk_submit(at->disk, engine_now(world->engine), operation);
+    engine_set(world->engine, disk_channel(world, at->self), disk_next(at->disk));
+}
+
+static const struct env_ops world_env_ops = {
+    .receive = env_receive,
+    .room = env_room,
+    .transmit = env_transmit,
+    .local = env_local,
+};
+
+static const struct env_ops world_env_disk_ops = {
+    .receive = env_receive,
+    .room = env_room,
+    .transmit = env_transmit,
+    .local = env_local,
+    .disk = env_disk,
+};
+
+/* ---- lives ---- */
+
+static enum err node_begin(struct world *world, node_id id, struct why *why)
+{
+    struct world_node *at = &world->nodes[id];
+    assert(!at->node);
+    struct node_config config = world->settings.node;
+    config.plan = world->plan;
+    config.self = id;
+    config.env = &at->env;
+    config.incarnation = at->incarnation + 1;
+    /* Another life draws other numbers. */
+    config.seed =
+        hash_mix(world->settings.seed ^ hash_mix((uint64_t)id << 32 ^ config.incarnation));
+    config.watcher = world_watch_node(&world->watch);
+    config.memory = &world->pages.source;
+    at->env.now = clock_read(at);
+    enum err err = node_open(&at->node, &config, why);
+    if (err) {
+        at->node = NULL;
+        return err;
+    }
+    at->incarnation = config.incarnation;
+    at->paused = false;
+    at->wanted = NOT_ASKED;
+    world_watch_opened(&world->watch, id, at->incarnation);
+    engine_set(world->engine, timer_channel(world, id), engine_now(world->engine));
+    return OK;
+}
+
+enum err world_restart(struct world *world, node_id id, struct why *why)
+{
+    return node_begin(world, id, why);
+}
+
+/* What arrived and was not read is lost with its reader. */
+static void lose_input(struct world *world, node_id id)
+{
+    for (unsigned port = 0; port < world->plan->port_count; port++) {
+        if (plan_end(world->plan, id, port)->server == NODE_NONE)
+            continue;
+        uint32_t wire = wire_into(world, id, port);
+        wire_lose(&world->wires[wire], engine_now(world->engine));
+        arm(world, wire);
+    }
+}
+
+void world_crash(struct world *world, node_id id)
+{
+    struct world_node *at = &world->nodes[id];
+    assert(at->node);
+    at->env.now = clock_read(at);
+    node_close(at->node);
+    at->node = NULL;
+    at->paused = false;
+    at->wanted = NOT_ASKED;
+    engine_set(world->engine, timer_channel(world, id), PSEC_NEVER);
+    for (unsigned port = 0; port < world->plan->port_count; port++) {
+        uint32_t wire = id * world->plan->port_count + port;
+        world->wires[wire].asked = false;
+        engine_set(world->engine, world->wire_count + wire, PSEC_NEVER);
+    }
+    if (at->disk) {
+        disk_crash(at->disk);
+        engine_set(world->engine, disk_channel(world, id), PSEC_NEVER);
+    }
+    lose_input(world, id);
+    hash_add(world, engine_now(world->engine) ^ id);
+    world_watch_closed(&world->watch, id);
+}
+
+void world_pause(struct world *world, node_id id, bool paused)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!at->node || at->paused == paused)
+        return;
+    at->paused = paused;
+    if (paused)
+        return;
+    /* Whatever happened meanwhile, it hears of now. */
+    for (unsigned port = 0; port < world->plan->port_count; port++) {
+        if (plan_end(world->plan, id, port)->server == NODE_NONE)
+            continue;
+        node_input(at->node, port);
+        node_room(at->node, port);
+    }
+    step(at);
+    if (at->disk)
+        disk_due(at);
+}
+
+void world_fill(struct world *world, node_id id, bool full)
+{
+    for (unsigned port = 0; port < world->plan->port_count; port++) {
+        if (plan_end(world->plan, id, port)->server == NODE_NONE)
+            continue;
+        uint32_t index = wire_into(world, id, port);
+        struct wire *wire = &world->wires[index];
+        wire->stuck = full;
+        if (full || !wire->asked)
+            continue;
+        psec now = engine_now(world->engine), at = wire_room_at(wire);
+        engine_set(world->engine, world->wire_count + index, at > now ? at : now);
+    }
+}
+
+void world_clock(struct world *world, node_id id, uint32_t millionths)
+{
+    struct world_node *at = &world->nodes[id];
+    assert(millionths > 0);
+    at->clock_at_base = clock_read(at);
+    at->clock_base = world_nsec(world);
+    at->rate = millionths;
+    at->skewed = true;
+    at->wanted = NOT_ASKED;
+    if (is_awake(at))
+        step(at); /* what it waits for comes sooner or later now */
+}
+
+void world_carrier(struct world *world, node_id id, unsigned port, bool on)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!at->node)
+        return;
+    at->env.now = clock_read(at);
+    node_carrier(at->node, port, on);
+    if (!at->paused)
+        step(at);
+}
+
+void world_cut(struct world *world, node_id id, unsigned port, bool cut)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!at->node)
+        return;
+    at->env.now = clock_read(at);
+    node_cut(at->node, port, cut);
+    if (!at->paused)
+        step(at);
+}
+
+int world_request(struct world *world, node_id id, uint16_t service, uint64_t client,
+                  const void *bytes, uint32_t size)
+{
+    struct world_node *at = &world->nodes[id];
+    if (!is_awake(at))
+        return -ECONNREFUSED;
+    at->env.now = clock_read(at);
+    int result = node_local(at->node, service, client, bytes, size);
+    step(at);
+    return result;
+}
+
+/* ---- beginning and end ---- */
+
+static enum err disks_open(struct world *world, struct why *why)
+{
+    enum err err = OK;
+    for (node_id id = 0; !err && world->settings.disk.size && id < world->plan->server_count; id++)
+        err =
+            disk_open(&world->nodes[id].disk, &world->settings.disk, world->settings.seed, id, why);
+    return err;
+}
+
+static enum err parts_open(struct world *world, struct why *why)
+{
+    const struct plan *plan = world->plan;
+    enum err err = slab_pool_open(&world->pool, world->settings.packet_memory, why);
+    if (!err)
+        err = engine_open(&world->engine, 2 * world->wire_count + 2 * plan->server_count, why);
+    if (err)
+        return err;
+    world->wires = arena_take_array(&world->arena, world->wire_count, sizeof *world->wires);
+    world->nodes = arena_take_array(&world->arena, plan->server_count, sizeof *world->nodes);
+    if (!world->wires || !world->nodes)
+        return why_memory(why);
+    slab_watch(world->pool, world_watch_slab(&world->watch));
+    for (uint32_t i = 0; i < world->wire_count; i++)
+        wire_init(&world->wires[i], &world->pace, world->pool, world->settings.seed, i);
+    for (node_id id = 0; id < plan->server_count; id++)
+        world->nodes[id] = (struct world_node){
+            .env = {.ops = world->settings.disk.size ? &world_env_disk_ops : &world_env_ops,
+                    .pool = slab_packets(world->pool)},
+            .world = world,
+            .self = id,
+            .wanted = NOT_ASKED,
+            .input_port = PORT_NONE,
+            .rate = CLOCK_RIGHT,
+        };
+    return disks_open(world, why);
+}
+
+static enum err nodes_open(struct world *world, struct why *why)
+{
+    uint32_t count = world->plan->server_count;
+    for (node_id id = 0; id < count; id++) {
+        enum err err = node_begin(world, id, why);
+        if (err)
+            return err;
+    }
+    if (!world->settings.settled)
+        return OK;
+    uint64_t *incarnations = array_new(count, sizeof *incarnations);
+    if (!incarnations)
+        return why_memory(why);
+    for (node_id id = 0; id < count; id++)
+        incarnations[id] = world->nodes[id].incarnation;
+    for (node_id id = 0; id < count; id++)
+        node_settle(world->nodes[id].node, incarnations);
+    free(incarnations);
+    return OK;
+}
+
+enum err world_open(struct world **out, const struct world_settings *settings, struct why *why)
+{
+    struct world *world = calloc(1, sizeof *world);
+    if (!world)
+        return why_memory(why);
+    world->settings = *settings;
+    world->plan = settings->plan;
+    world->pace = wire_pace_make(&settings->wire);
+    pages_init(&world->pages);
+    world->arena.source = &world->pages.source;
+    for (unsigned i = 0; i < 4; i++)
+        world->ahead[i] = ENGINE_NOBODY;
+    world->wire_count = world->plan->server_count * world->plan->port_count;
+    world_watch_init(&world->watch, world, settings->watchers);
+    enum err err = parts_open(world, why);
+    if (!err && !settings->down)
+        err = nodes_open(world, why);
+    if (err) {
+        world_close(world);
+        return err;
+    }
+    *out = world;
+    return OK;
+}
+
+uint64_t world_stop(struct world *world)
+{
+    for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
+        if (world->nodes[id].node)
+            world_crash(world, id);
+    for (uint32_t i = 0; world->wires && i < world->wire_count; i++)
+        wire_flush(&world->wires[i]);
+    world->stopped = true;
+    return world->pool ? slab_packets(world->pool)->live : 0;
+}
+
+void world_close(struct world *world)
+{
+    if (!world)
+        return;
+    bool stopped = world->stopped;
+    uint64_t left = world_stop(world);
+    assert(!left || stopped);
+    for (uint32_t i = 0; world->wires && i < world->wire_count; i++)
+        wire_fini(&world->wires[i]);
+    for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
+        disk_close(world->nodes[id].disk);
+    engine_close(world->engine);
+    slab_pool_close(world->pool);
+    arena_fini(&world->arena);
+    pages_fini(&world->pages);
+    free(world);
+}
+
+/* ---- looking ---- */
+
+psec world_now(const struct world *world)
+{
+    return engine_now(world->engine);
+}
+
+struct node *world_node(struct world *world, node_id id)
+{
+    return world->nodes[id].node;
+}
+
+uint64_t world_incarnation(const struct world *world, node_id id)
+{
+    return world->nodes[id].incarnation;
+}
+
+struct wire *world_wire(struct world *world, node_id id, unsigned port)
+{
+    if (plan_end(world->plan, id, port)->server == NODE_NONE)
+        return NULL;
+    return &world->wires[id * world->plan->port_count + port];
+}
+
+struct slab_pool *world_pool(struct world *world)
+{
+    return world->pool;
+}
+
+const struct plan *world_plan(const struct world *world)
+{
+    return world->plan;
+}
+
+void world_count(const struct world *world, struct world_counts *counts)
+{
+    *counts = world->counts;
+}
+
+void world_count_wires(const struct world *world, struct wire_counts *counts)
+{
+    *counts = (struct wire_counts){0};
+    for (uint32_t i = 0; i < world->wire_count; i++)
+        wire_count_add(&world->wires[i], counts);
+}
+
+uint64_t world_hash(const struct world *world)
+{
+    return world->hash;
+}
+
+bool world_is_whole(struct world *world)
+{
+    uint32_t up = 0;
+    for (node_id id = 0; id < world->plan->server_count; id++)
+        up += world->nodes[id].node != NULL;
+    for (node_id id = 0; id < world->plan->server_count; id++) {
+        struct node_look look;
+        if (!world->nodes[id].node)
+            continue;
+        node_look(world->nodes[id].node, &look);
+        if (!look.settled || look.reachable != up)
+            return false;
+    }
+    return true;
+}
+
+size_t world_memory(const struct world *world)
+{
+    size_t memory = sizeof *world + world->wire_count * sizeof *world->wires +
+                    world->plan->server_count * sizeof *world->nodes +
+                    engine_memory(world->engine) + slab_memory(world->pool);
+    for (node_id id = 0; id < world->plan->server_count; id++)
+        if (world->nodes[id].node)
+            memory += node_memory(world->nodes[id].node);
+    return memory;
+}
+
+void world_check(struct world *world)
+{
+    engine_check(world->engine);
+    for (uint32_t i = 0; i < world->wire_count; i++)
+        wire_check(&world->wires[i]);
+    for (node_id id = 0; id < world->plan->server_count; id++)
+        if (world->nodes[id].node)
+            node_check(world->nodes[id].node);
+}
+
+struct disk *world_disk(struct world *world, node_id id)
+{
+    return world->nodes[id].disk;
+}

@@ -1,0 +1,505 @@
+/* world: the node code in simulated time. */
+#include "sim/world/world.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/test.h"
+#include "node/core/self.h"
+
+#define CHATTER   300
+#define KEEPER    301
+#define SECOND    PSEC_PER_SECOND
+#define MILLI     (PSEC_PER_SECOND / 1000)
+#define WHOLE_MAX (10 * SECOND)
+
+/* ---- chatter: a service that sends a packet to a random key now and then ---- */
+
+struct chatter {
+    uint64_t sent, delivered, refused;
+};
+
+static int64_t chatter_period = 100000;
+static uint32_t chatter_size = 100;
+
+static int chatter_start(struct weft_self *self)
+{
+    return weft_timer(self, weft_now(self) + 1 + (int64_t)(weft_random(self) % 1000000), 0);
+}
+
+static void chatter_timer(struct weft_self *self, uint64_t cookie)
+{
+    struct chatter *chatter = weft_memory(self);
+    struct weft_packet *packet = weft_packet_hollow(self, chatter_size, 16);
+    struct weft_key key = {{0}};
+    uint64_t route = weft_random(self);
+    for (unsigned i = 0; i < 8; i++)
+        key.bytes[WEFT_KEY_SIZE - 8 + i] = (uint8_t)(route >> 8 * i);
+    if (packet && weft_send_key(self, packet, &key) == 0)
+        chatter->sent++;
+    else
+        chatter->refused++;
+    (void)weft_timer(self, weft_now(self) + chatter_period, 0);
+}
+
+static void chatter_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    struct chatter *chatter = weft_memory(self);
+    chatter->delivered++;
+    weft_done(packet);
+}
+
+/* Answers with what it was asked, and the time. */
+static void chatter_request(struct weft_self *self, uint64_t client, const void *bytes,
+                            uint32_t size)
+{
+    weft_answer(self, client, bytes, size);
+}
+
+static void chatter_stats(struct weft_self *self, struct weft_report *report)
+{
+    const struct chatter *chatter = weft_memory(self);
+    weft_stat(report, "sent", chatter->sent);
+    weft_stat(report, "delivered", chatter->delivered);
+}
+
+static const struct weft_service chatter_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "chatter",
+    .id = CHATTER,
+    .queue_packets = 4096,
+    .size = sizeof(struct chatter),
+    .ops =
+        &(const struct weft_service_ops){
+            .start = chatter_start,
+            .timer = chatter_timer,
+            .deliver = chatter_deliver,
+            .request = chatter_request,
+            .stats = chatter_stats,
+        },
+};
+
+/* ---- keeper: writes a word to its disk and reads it again; asked "w", "s" and "r" ---- */
+
+struct keeper {
+    struct disk_operation operation;
+    uint64_t client;
+    char word[8];
+};
+
+static void keeper_done(struct disk_operation *operation)
+{
+    struct weft_self *self = operation->owner;
+    struct keeper *keeper = weft_memory(self);
+    const char *answer = operation->result < 0 ? "refused" : keeper->word;
+    weft_answer(self, keeper->client, answer, (uint32_t)strlen(answer));
+}
+
+static void keeper_request(struct weft_self *self, uint64_t client, const void *bytes,
+                           uint32_t size)
+{
+    struct keeper *keeper = weft_memory(self);
+    char what = *(const char *)bytes;
+    keeper->client = client;
+    memcpy(keeper->word, what == 'w' ? "durable" : "", 8 * (what == 'w'));
+    keeper->operation = (struct disk_operation){
+        .kind = what == 'w'   ? DISK_WRITE
+                : what == 'r' ? DISK_READ
+                              : DISK_SYNC,
+        .bytes = what == 's' ? NULL : keeper->word,
+        .size = what == 's' ? 0 : sizeof keeper->word,
+        .done = keeper_done,
+        .owner = self,
+    };
+    if (node_disk(self, &keeper->operation) < 0)
+        weft_answer(self, client, "no disk", 7);
+}
+
+static const struct weft_service keeper_service = {
+    .version = WEFT_SERVICE_VERSION,
+    .name = "keeper",
+    .id = KEEPER,
+    .size = sizeof(struct keeper),
+    .ops = &(const struct weft_service_ops){.request = keeper_request},
+};
+
+static const struct weft_service *const services[] = {&chatter_service, &keeper_service, NULL};
+
+/* ---- a witness: counts, and knows each packet by its trail ---- */
+
+struct witness {
+    struct world_watcher watcher;
+    uint64_t sent, delivered, dropped, lost, copied, opened, closed, ports_up, ports_down;
+    uint64_t balance; /* of trails: sent ones added, delivered, dropped and lost ones taken away */
+};
+
+static struct witness *witness_of(struct world_watcher *watcher)
+{
+    return (struct witness *)watcher;
+}
+
+static void saw_sent(struct world_watcher *watcher, node_id at, const struct packet *packet)
+{
+    witness_of(watcher)->sent++;
+    witness_of(watcher)->balance += packet->trail;
+}
+
+static void saw_delivered(struct world_watcher *watcher, node_id at, const struct packet *packet)
+{
+    witness_of(watcher)->delivered++;
+    witness_of(watcher)->balance -= packet->trail;
+}
+
+static void saw_dropped(struct world_watcher *watcher, node_id at, const struct packet *packet,
+                        enum drop_reason reason)
+{
+    if (packet->service != CHATTER)
+        return;
+    witness_of(watcher)->dropped++;
+    witness_of(watcher)->balance -= packet->trail;
+}
+
+static void saw_lost(struct world_watcher *watcher, const struct packet *packet)
+{
+    if (packet->service != CHATTER)
+        return;
+    witness_of(watcher)->lost++;
+    witness_of(watcher)->balance -= packet->trail;
+}
+
+static void saw_copied(struct world_watcher *watcher, const struct packet *packet)
+{
+    if (packet->service != CHATTER)
+        return;
+    witness_of(watcher)->copied++;
+    witness_of(watcher)->balance += packet->trail;
+}
+
+static void saw_port(struct world_watcher *watcher, node_id at, unsigned port, bool up)
+{
+    witness_of(watcher)->ports_up += up;
+    witness_of(watcher)->ports_down += !up;
+}
+
+static void saw_opened(struct world_watcher *watcher, node_id at, uint64_t incarnation)
+{
+    witness_of(watcher)->opened++;
+}
+
+static void saw_closed(struct world_watcher *watcher, node_id at)
+{
+    witness_of(watcher)->closed++;
+}
+
+static const struct world_watcher_ops witness_ops = {
+    .sent = saw_sent,
+    .delivered = saw_delivered,
+    .dropped = saw_dropped,
+    .port = saw_port,
+    .copied = saw_copied,
+    .lost = saw_lost,
+    .opened = saw_opened,
+    .closed = saw_closed,
+};
+
+/* ---- scenes ---- */
+
+struct scene {
+    struct topology topology;
+    struct plan plan;
+    struct world *world;
+    struct witness witness;
+    struct world_watcher *watchers[2];
+    char answer[64];
+    uint64_t answers;
+};
+
+static void answered(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size)
+{
+    struct scene *scene = context;
+    assert_true(size < sizeof scene->answer);
+    memcpy(scene->answer, bytes, size);
+    scene->answer[size] = 0;
+    scene->answers += client;
+}
+
+static struct disk_settings scene_disk; /* of servers in the next scene */
+
+static struct scene *scene_open(const char *spec, uint64_t seed, bool settled)
+{
+    struct scene *scene = calloc(1, sizeof *scene);
+    struct world_settings settings = WORLD_DEFAULTS;
+    struct why why = {0};
+    assert_int_equal(topology_build(&scene->topology, spec, &why), OK);
+    assert_int_equal(plan_init(&scene->plan, &scene->topology, &why), OK);
+    scene->witness.watcher = (struct world_watcher){.name = "witness", .ops = &witness_ops};
+    scene->watchers[0] = &scene->witness.watcher;
+    settings.plan = &scene->plan;
+    settings.node.services = services;
+    settings.seed = seed;
+    settings.disk = scene_disk;
+    settings.settled = settled;
+    settings.watchers = scene->watchers;
+    settings.answer = answered;
+    settings.context = scene;
+    assert_int_equal(world_open(&scene->world, &settings, &why), OK);
+    return scene;
+}
+
+/* Closes it, and every packet was accounted for. */
+static void scene_close(struct scene *scene)
+{
+    struct witness *witness = &scene->witness;
+    world_check(scene->world);
+    world_close(scene->world);
+    assert_true(witness->opened == witness->closed);
+    assert_true(witness->sent + witness->copied ==
+                witness->delivered + witness->dropped + witness->lost);
+    assert_true(witness->balance == 0);
+    plan_fini(&scene->plan);
+    topology_fini(&scene->topology);
+    free(scene);
+}
+
+static void run_until_whole(struct scene *scene)
+{
+    psec most = world_now(scene->world) + WHOLE_MAX;
+    while (!world_is_whole(scene->world)) {
+        assert_true(world_now(scene->world) < most);
+        world_run(scene->world, world_now(scene->world) + 10 * MILLI);
+    }
+}
+
+static void servers_find_each_other_on_any_wiring(void **state)
+{
+    static const char *const specs[] = {"torus:3x3x3", "novacube:4x4",
+                                        "jellyfish:n=20,degree=4,seed=3", "torus:5x4"};
+    for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
+        struct scene *scene = scene_open(specs[i], 1 + i, false);
+        assert_false(world_is_whole(scene->world));
+        run_until_whole(scene);
+        uint64_t before = scene->witness.delivered;
+        world_run(scene->world, world_now(scene->world) + 100 * MILLI);
+        assert_true(scene->witness.delivered > before + 100);
+        scene_close(scene);
+    }
+}
+
+static void a_settled_world_delivers_from_the_start(void **state)
+{
+    struct scene *scene = scene_open("torus:4x4x4", 5, true);
+    world_run(scene->world, 20 * MILLI);
+    assert_true(world_is_whole(scene->world));
+    assert_true(scene->witness.delivered > 5000);
+    assert_true(scene->witness.dropped + scene->witness.lost == 0);
+    /* Uncongested: an event a hop, and one for each packet sent and each node begun; hellos are
+     * hops, too. */
+    struct world_counts counts;
+    world_count(scene->world, &counts);
+    assert_true(counts.hops > 10000);
+    assert_true(counts.rooms == 0);
+    assert_true(counts.events <= counts.hops + scene->witness.sent + 3 * 64);
+    scene_close(scene);
+}
+
+static uint64_t hash_of(uint64_t seed)
+{
+    struct scene *scene = scene_open("torus:3x3", seed, false);
+    world_run(scene->world, 300 * MILLI);
+    wire_set_faults(world_wire(scene->world, 2, 1), &(struct wire_faults){.loss = 100000,
+                                                                          .corruption = 100000,
+                                                                          .duplication = 100000,
+                                                                          .jitter = MILLI,
+                                                                          .reorder = true});
+    world_crash(scene->world, 4);
+    world_clock(scene->world, 1, 900000);
+    world_run(scene->world, SECOND);
+    assert_int_equal(world_restart(scene->world, 4, NULL), OK);
+    world_pause(scene->world, 7, true);
+    world_run(scene->world, 2500 * MILLI);
+    world_pause(scene->world, 7, false);
+    wire_set_faults(world_wire(scene->world, 2, 1), &(struct wire_faults){0});
+    run_until_whole(scene);
+    uint64_t hash = world_hash(scene->world);
+    assert_true(scene->witness.lost > 0 && scene->witness.copied > 0);
+    scene_close(scene);
+    return hash;
+}
+
+static void a_seed_is_a_run(void **state)
+{
+    uint64_t one = hash_of(1);
+    print_message("# seed 1: %016llx\n", (unsigned long long)one);
+    assert_true(one == hash_of(1));
+    assert_true(one != hash_of(2));
+}
+
+static void a_crash_is_noticed_and_a_new_life_welcome(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3x3", 9, true);
+    world_run(scene->world, 10 * MILLI);
+    world_crash(scene->world, 13);
+    assert_null(world_node(scene->world, 13));
+    assert_int_equal(world_request(scene->world, 13, CHATTER, 1, "", 0), -ECONNREFUSED);
+    assert_false(world_is_whole(scene->world));
+    run_until_whole(scene);
+    assert_false(node_reaches(world_node(scene->world, 0), 13));
+    uint64_t lost = scene->witness.lost;
+    assert_true(lost > 0); /* what was sent to it before that */
+    world_run(scene->world, world_now(scene->world) + 100 * MILLI);
+    assert_true(scene->witness.lost == lost);
+    assert_int_equal(world_restart(scene->world, 13, NULL), OK);
+    assert_true(world_incarnation(scene->world, 13) == 2);
+    run_until_whole(scene);
+    assert_true(node_reaches(world_node(scene->world, 0), 13));
+    scene_close(scene);
+}
+
+static void a_pause_is_a_silence_that_ends(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 11, true);
+    struct node_look before, after;
+    world_run(scene->world, 10 * MILLI);
+    world_pause(scene->world, 4, true);
+    node_look(world_node(scene->world, 4), &before);
+    world_run(scene->world, 500 * MILLI); /* shorter than what makes neighbours give up */
+    node_look(world_node(scene->world, 4), &after);
+    assert_true(before.steps == after.steps);
+    assert_true(world_is_whole(scene->world));
+    world_pause(scene->world, 4, false);
+    node_look(world_node(scene->world, 4), &after);
+    assert_true(after.steps == before.steps + 1);
+    world_run(scene->world, SECOND);
+    node_look(world_node(scene->world, 4), &after);
+    assert_true(after.packets_in > before.packets_in + 100);
+    scene_close(scene);
+}
+
+static void links_that_are_full_take_nothing_until_they_are_not(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 13, true);
+    struct wire_counts before, after;
+    world_run(scene->world, 10 * MILLI);
+    unsigned port = plan_port(world_plan(scene->world), 1, 4);
+    wire_count(world_wire(scene->world, 1, port), &before);
+    world_fill(scene->world, 4, true);
+    world_run(scene->world, world_now(scene->world) + 500 * MILLI);
+    wire_count(world_wire(scene->world, 1, port), &after);
+    assert_true(after.sent == before.sent && after.full == before.full + 1);
+    assert_true(world_is_whole(scene->world)); /* it is too short to be given up */
+    world_fill(scene->world, 4, false);
+    world_run(scene->world, world_now(scene->world) + MILLI);
+    wire_count(world_wire(scene->world, 1, port), &after);
+    assert_true(after.sent > before.sent);
+    world_fill(scene->world, 4, true);
+    world_run(scene->world, world_now(scene->world) + 30 * SECOND);
+    assert_false(node_reaches(world_node(scene->world, 1), 4));
+    world_fill(scene->world, 4, false);
+    run_until_whole(scene);
+    scene_close(scene);
+}
+
+static void a_slow_clock_reads_less_and_still_wakes_its_node(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 12, true);
+    struct node_look slow, right;
+    world_clock(scene->world, 4, 500000);
+    world_run(scene->world, SECOND);
+    node_look(world_node(scene->world, 4), &slow);
+    node_look(world_node(scene->world, 5), &right);
+    /* Half the seconds, half the packets: 5,000 against 10,000. */
+    assert_in_range(slow.sent, 4980, 5020);
+    assert_in_range(right.sent, 9980, 10020);
+    scene_close(scene);
+}
+
+static void a_local_program_is_answered(void **state)
+{
+    struct scene *scene = scene_open("torus:3x3", 13, true);
+    assert_int_equal(world_request(scene->world, 3, CHATTER, 77, "hello", 5), 0);
+    assert_string_equal(scene->answer, "hello");
+    assert_true(scene->answers == 77);
+    assert_int_equal(world_request(scene->world, 3, 999, 77, "hello", 5), -ENOENT);
+    scene_close(scene);
+}
+
+/* Twice what the cables take: they are full all the time, and queues drop the rest. */
+static void a_busy_wire_is_full_and_says_when_it_is_not(void **state)
+{
+    chatter_size = 8000;
+    chatter_period = 10000;
+    struct scene *scene = scene_open("torus:3x3", 14, true);
+    world_run(scene->world, SECOND);
+    chatter_size = 100;
+    chatter_period = 100000;
+    struct world_counts counts;
+    struct wire_counts wires;
+    world_count(scene->world, &counts);
+    world_count_wires(scene->world, &wires);
+    assert_true(counts.rooms > 10000);
+    /* 36 wires of 1 Gb/s for a second, to within a hundredth. */
+    assert_true(wires.bytes > 36ull * 125000000 * 99 / 100);
+    assert_true(wires.bytes < 36ull * (125000000 + 20000));
+    assert_true(scene->witness.dropped > 0);
+    scene_close(scene);
+}
+
+/* Asks the keeper of server 4 and returns what it answers within a while, or "". */
+static const char *keeper_ask(struct scene *scene, const char *what)
+{
+    scene->answer[0] = 0;
+    assert_int_equal(world_request(scene->world, 4, KEEPER, 1, what, 1), 0);
+    assert_string_equal(scene->answer, ""); /* a disk takes its time */
+    world_run(scene->world, world_now(scene->world) + 10 * MILLI);
+    return scene->answer;
+}
+
+static void life_again(struct scene *scene)
+{
+    struct why why;
+    world_crash(scene->world, 4);
+    assert_int_equal(world_restart(scene->world, 4, &why), OK);
+}
+
+static void what_was_synced_outlives_its_server(void **state)
+{
+    scene_disk = (struct disk_settings){.size = 1 << 20, .delay = MILLI, .lost = DISK_PARTS};
+    struct scene *scene = scene_open("torus:3x3", 15, true);
+    assert_string_equal(keeper_ask(scene, "w"), "durable");
+    life_again(scene); /* before a sync: this disk loses all of that */
+    assert_string_equal(keeper_ask(scene, "r"), "");
+    assert_string_equal(keeper_ask(scene, "w"), "durable");
+    (void)keeper_ask(scene, "s");
+    life_again(scene);
+    assert_string_equal(keeper_ask(scene, "r"), "durable");
+    /* What it waits for when it dies never comes; while it is paused it waits, too. */
+    assert_int_equal(world_request(scene->world, 4, KEEPER, 1, "r", 1), 0);
+    scene->answer[0] = 0;
+    world_pause(scene->world, 4, true);
+    world_run(scene->world, world_now(scene->world) + 10 * MILLI);
+    assert_string_equal(scene->answer, "");
+    world_pause(scene->world, 4, false);
+    assert_string_equal(scene->answer, "durable");
+    assert_int_equal(world_request(scene->world, 4, KEEPER, 1, "r", 1), 0);
+    scene->answer[0] = 0;
+    life_again(scene);
+    world_run(scene->world, world_now(scene->world) + 10 * MILLI);
+    assert_string_equal(scene->answer, "");
+    struct disk_counts counts;
+    disk_count(world_disk(scene->world, 4), &counts);
+    assert_true(counts.lost == 1 && counts.writes == 2 && counts.syncs == 1);
+    scene_close(scene);
+    scene_disk = (struct disk_settings){0};
+    scene = scene_open("torus:3x3", 15, true);
+    assert_int_equal(world_request(scene->world, 4, KEEPER, 1, "r", 1), 0);
+    assert_string_equal(scene->answer, "no disk");
+    scene_close(scene);
+}
+
+TEST_MAIN(TEST(servers_find_each_other_on_any_wiring), TEST(what_was_synced_outlives_its_server),
+          TEST(a_settled_world_delivers_from_the_start), TEST(a_seed_is_a_run),
+          TEST(a_crash_is_noticed_and_a_new_life_welcome), TEST(a_pause_is_a_silence_that_ends),
+          TEST(links_that_are_full_take_nothing_until_they_are_not),
+          TEST(a_slow_clock_reads_less_and_still_wakes_its_node), TEST(a_local_program_is_answered),
+          TEST(a_busy_wire_is_full_and_says_when_it_is_not))
