@@ -284,6 +284,50 @@ static void bollobas_has_his_formula(void **state)
     topology_fini(&topology);
 }
 
+/* Every proof is the best of all on some generator: one that nothing needs would
+ * be deleted. Those of networks beyond SPECTRAL_NODE_MAX (chebyshev.h, walks.h)
+ * are left out, for they take too long here. */
+static void every_proof_is_the_best_somewhere(void **state)
+{
+    static const struct {
+        const char *spec, *method;
+    } known[] = {
+        {"fattree:k=6", "non-blocking"},
+        {"swdc-ring:64,seed=1", "congestion"},
+        {"torus:40x30", "congestion"},            /* too large for an embedding */
+        {"novacube:6x6", "embedding"},            /* 22; spectral 18, congestion 19 */
+        {"novacube:2x2x2x2x2x2x2x2", "spectral"}, /* in closed form; too many axes to embed */
+        {"jellyfish:n=100,degree=12", "spectral"} /* by Cholesky's factor */
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        struct topology topology;
+        struct bisection bisection;
+        example_spec(&topology, known[i].spec);
+        assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+        assert_string_equal(bisection.lower_method, known[i].method);
+        bisection_fini(&bisection);
+        topology_fini(&topology);
+    }
+}
+
+/* Nodes that weigh differently, and more than the other proofs take. */
+static void distances_bound_what_is_too_large_for_other_proofs(void **state)
+{
+    struct topology topology;
+    struct bisection bisection;
+    struct distance_tally tally = {0};
+    example_spec(&topology, "jellyfish:servers=20000,ports=3000x8+3000x16");
+    assert_int_equal(bisection_find(&bisection, &topology, 1, NULL), OK);
+    assert_string_equal(bisection.lower_method, "connected");
+    assert_int_equal(distance_tally_add(&tally, &topology, 0, topology.graph.node_count, NULL), OK);
+    assert_int_equal(bisection_raise(&bisection, &topology, &tally, NULL), OK);
+    assert_string_equal(bisection.lower_method, "distances");
+    assert_true(bisection.lower > 1);
+    distance_tally_fini(&tally);
+    bisection_fini(&bisection);
+    topology_fini(&topology);
+}
+
 TEST_MAIN(TEST(a_watcher_is_told_and_changes_nothing), TEST(even_tori_are_known_exactly),
           TEST(odd_tori_are_cut_best), TEST(novacubes_are_cut_across_no_jumps),
           TEST(fat_trees_have_half_their_servers_across), TEST(moore_graphs_are_bracketed),
@@ -291,4 +335,6 @@ TEST_MAIN(TEST(a_watcher_is_told_and_changes_nothing), TEST(even_tori_are_known_
           TEST(brackets_of_small_graphs_hold_the_smallest_halving),
           TEST(without_cables_nothing_is_cut), TEST(networks_in_parts_may_need_no_cut),
           TEST(one_heavy_node_needs_no_cut), TEST(parallel_cables_each_count),
-          TEST(a_seed_repeats_the_result), TEST(bollobas_has_his_formula))
+          TEST(a_seed_repeats_the_result), TEST(bollobas_has_his_formula),
+          TEST(every_proof_is_the_best_somewhere),
+          TEST(distances_bound_what_is_too_large_for_other_proofs))
