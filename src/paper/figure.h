@@ -23,7 +23,7 @@
 
 enum verdict {
     VERDICT_AGREES,
-    VERDICT_DIFFERS, /* the claim's reason says why */
+    VERDICT_DIFFERS,
     VERDICT_MISSING, /* cannot be reproduced; the claim's reason says what is missing */
 };
 
@@ -47,7 +47,9 @@ struct claim {
     double tolerance;     /* absolute: what the rounding of the printed number allows */
     double found;         /* ours; NaN if it could not be computed */
     double at;            /* x of the printed number in the plot; 0: it is not marked there */
-    const char *reason;   /* shown unless it agrees */
+    const char *reason;   /* shown unless it agrees: what is missing, or what the figure found
+                             out about a difference. NULL: the numbers say all. A cause that
+                             was not measured is no reason. */
 };
 
 struct figure_column {

@@ -63,6 +63,10 @@ static enum err sample_run(struct figure_result *result, const struct figure_cal
                                         .found = NAN,
                                         .at = 2,
                                         .reason = "the traces were never published"});
+    figure_claim(result, (struct claim){.where = "fig 3",
+                                        .what = "rows",
+                                        .paper = 3,
+                                        .found = (double)table->row_count});
     if (call->quick)
         return why_fail(why, ERR_INPUT, "sample: refused");
     return OK;
@@ -117,6 +121,9 @@ static void reasons_show_only_where_needed(void **state)
     report_claims(&differs, &sample, &result);
     figure_result_fini(&result);
     assert_non_null(strstr(differs.data, "differs\n      the seed says otherwise\n"));
+    const char *bare = strstr(differs.data, "rows (fig 3)");
+    assert_non_null(bare);
+    assert_string_equal(strchr(bare, '\n'), "\n"); /* no reason was given */
     text_fini(&agrees);
     text_fini(&differs);
 }

@@ -84,7 +84,6 @@ static void fig1c_claims(struct figure_result *result, const struct shares *larg
             .paper = 99.5,
             .found = large->jelly[5],
             .at = 5,
-            .reason = "the mean of several graphs is lower",
         },
         {
             .where = "fig 1c",
@@ -252,7 +251,6 @@ static void fig5_claims(struct figure_result *result, const struct fig5_summary 
             .paper = 2.7,
             .found = summary->mean_last,
             .at = 3200 * FIG5_SERVERS,
-            .reason = "measured over all pairs",
         },
         {
             .where = "fig 5",
@@ -261,7 +259,6 @@ static void fig5_claims(struct figure_result *result, const struct fig5_summary 
             .paper = 0,
             .tolerance = 1,
             .found = summary->difference,
-            .reason = "growing makes longer paths than building anew",
         },
         {
             .where = "fig 5",
@@ -269,8 +266,6 @@ static void fig5_claims(struct figure_result *result, const struct fig5_summary 
             .unit = "sizes",
             .paper = summary->sizes,
             .found = summary->same_diameter,
-            .reason = "a single pair of switches decides the diameter, and near the size where it "
-                      "steps up the two networks may be on different sides",
         },
         {
             .where = "section 4",
@@ -279,7 +274,6 @@ static void fig5_claims(struct figure_result *result, const struct fig5_summary 
             .relation = RELATION_AT_MOST,
             .paper = 4,
             .found = summary->diameter_max,
-            .reason = "a Jellyfish of some size has a larger one",
         },
     };
     figure_claims(result, claims, sizeof claims / sizeof *claims);

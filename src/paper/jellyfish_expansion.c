@@ -302,9 +302,7 @@ static const char *above_text(struct figure_result *result, const struct contest
     const char *end = proved < STAGES ? figure_text(result, "proved from stage %u on", proved)
                                       : "not proved for any stage";
     if (found == STAGES)
-        return figure_text(result,
-                           "not in eight expansions: the last has %.2f, this Clos %.2f, with "
-                           "uplinks bought ahead for all servers to come",
+        return figure_text(result, "not in eight expansions: the last has %.2f, this Clos %.2f",
                            contest->jelly[STAGES - 1].upper, last->bisection);
     return figure_text(result, "from stage %u on, by the best cut found; %s", found, end);
 }
@@ -374,11 +372,11 @@ static void legup_claims(struct figure_result *result, const struct score each[2
     struct score both = {each[0].cases + each[1].cases, each[0].held + each[1].held};
     figure_claim(
         result,
-        score_claim("fig 7", "stages at which Jellyfish is above our own Clos", &both,
-                    figure_text(result,
-                                "not at %u stages of the greedy Clos, nor at %u "
-                                "of the foresighted one",
-                                each[0].cases - each[0].held, each[1].cases - each[1].held)));
+        score_claim_with("fig 7", "stages at which Jellyfish is above our own Clos", &both,
+                         figure_text(result,
+                                     "not at %u stages of the greedy Clos, nor at %u "
+                                     "of the foresighted one",
+                                     each[0].cases - each[0].held, each[1].cases - each[1].held)));
 }
 
 static enum err fig7_run(struct figure_result *result, const struct figure_call *call,

@@ -307,7 +307,6 @@ static void fig9_claims(struct figure_result *result, const struct fig9 *fig9)
             .paper = 0,
             .tolerance = 5,
             .found = tallies[CHOICE_ECMP_8].few - tallies[CHOICE_ECMP_64].few,
-            .reason = "many pairs have more than 8 paths of the least length",
         },
         {
             .where = "fig 9",

@@ -152,30 +152,31 @@ static enum err deadlock_case(struct figure_result *result, struct figure_table 
 
 static void deadlock_claims(struct figure_result *result, const struct deadlock_scores *scores)
 {
-    const char *certain = figure_text(
-        result,
-        "a first hop on any axis comes before dimension order, and closes cycles that datelines "
-        "do not cut; in %u of the %u cycles all packets hold their first channel, so that "
-        "sending them at the same moment stops them for ever",
-        scores->certain.held, scores->certain.cases);
-    figure_claim(result, score_claim("section V.C", "PORA is free with two virtual channels",
-                                     &scores->free[PORA], certain));
-    figure_claim(result, score_claim("section V.C",
-                                     "the same, a first hop going on round its ring (pora-around)",
-                                     &scores->free[AROUND], certain));
-    figure_claim(result, score_claim("section V.C",
-                                     "the same, a quadrant of the source each (pora-quadrants)",
-                                     &scores->free[QUADRANTS], certain));
+    const char *certain =
+        figure_text(result,
+                    "in %u of the %u cycles all packets hold their first channel, so that sending "
+                    "them at the same moment stops them for ever",
+                    scores->certain.held, scores->certain.cases);
+    figure_claim(result, score_claim_with("section V.C", "PORA is free with two virtual channels",
+                                          &scores->free[PORA], certain));
+    figure_claim(result,
+                 score_claim_with("section V.C",
+                                  "the same, a first hop going on round its ring (pora-around)",
+                                  &scores->free[AROUND], certain));
+    figure_claim(result,
+                 score_claim_with("section V.C",
+                                  "the same, a quadrant of the source each (pora-quadrants)",
+                                  &scores->free[QUADRANTS], certain));
     figure_claim(result, score_claim("our variant",
                                      "free with two: the jump at the source only (pora-free)",
-                                     &scores->free[VARIANT], "a cycle was found"));
+                                     &scores->free[VARIANT]));
     figure_claim(result,
                  score_claim("our variant", "free with a third: PORA's own routes (pora-raised)",
-                             &scores->raised, "a cycle was found"));
+                             &scores->raised));
     figure_claim(result, score_claim("our variant", "pora-free's mean path is at most PORA's",
-                                     &scores->shorter, "it is longer"));
+                                     &scores->shorter));
     figure_claim(result, score_claim("our variant", "pora-free's mean path is optimal, k even",
-                                     &scores->optimal, "it is longer"));
+                                     &scores->optimal));
 }
 
 static enum err deadlock_run(struct figure_result *result, const struct figure_call *call,

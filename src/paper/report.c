@@ -82,9 +82,11 @@ void report_claims(struct text *out, const struct figure *figure,
         line_format(&line, claim);
         text_printf(out, "  %-*s  paper %-*s  weft %-*s  %s\n", what, line.what, paper, line.paper,
                     found, line.found, verdict_text(claim->verdict));
+        if (claim->verdict == VERDICT_AGREES || !claim->reason)
+            continue;
         bool shared = i + 1 < result->claim_count && next->verdict == claim->verdict &&
-                      strcmp(next->reason, claim->reason) == 0;
-        if (claim->verdict != VERDICT_AGREES && !shared)
+                      next->reason && strcmp(next->reason, claim->reason) == 0;
+        if (!shared)
             text_wrap(out, claim->reason, strlen(claim->reason), 6, 98);
     }
     if (figure->choice)
@@ -147,7 +149,7 @@ static void claim_json(struct json *json, const struct claim *claim)
     json_put_number(json, "tolerance", claim->tolerance);
     json_put_number(json, "weft", claim->found);
     json_put_string(json, "verdict", verdict_text(claim->verdict));
-    if (claim->verdict != VERDICT_AGREES)
+    if (claim->verdict != VERDICT_AGREES && claim->reason)
         json_put_string(json, "reason", claim->reason);
     json_end(json, '}');
 }

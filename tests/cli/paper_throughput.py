@@ -112,13 +112,15 @@ class NovaCube(unittest.TestCase):
         verdicts = set()
         for row in rows(figure):
             for whose in ("own", "torus"):
-                lower, upper, claim = row[whose + "_lower"], row[whose + "_upper"], next(claims)
+                # Valiant's way attains half of any network's own capacity.
+                lower = row["torus_lower"] if whose == "torus" else 50
+                upper, claim = row[whose + "_upper"], next(claims)
                 self.assertLessEqual(lower, upper)
                 wanted = ("agrees" if lower > 62.5 else
                           "differs" if upper < 62.5 else "cannot be reproduced")
                 self.assertEqual(claim["verdict"], wanted, claim)
                 verdicts.add(wanted)
-            self.assertAlmostEqual(row["own_lower"], 50)
+            self.assertNotIn("own_lower", row)  # it would be 50 in every row
             self.assertLessEqual(row["pora"], row["own_upper"] + 1e-9)
             self.assertLessEqual(row["valiant"], row["own_upper"] + 1e-9)
         self.assertEqual(len(verdicts), 3)

@@ -292,9 +292,10 @@ const struct command command_paper_run = {
     .summary = "compute figures anew and compare them with the paper",
     .description =
         "For each claim of a figure it prints what the paper says, what weft finds, and a\n"
-        "verdict computed from the two: \"agrees\", \"differs\" with the reason, or \"cannot be\n"
-        "reproduced\" with what is missing. A number agrees if it is equal within the rounding\n"
-        "of the printed one, or lies on the side of it that the paper says.\n"
+        "verdict computed from the two: \"agrees\", \"differs\", or \"cannot be reproduced\"\n"
+        "with what is missing. Where a figure measured more about a difference, a line says\n"
+        "so. A number agrees if it is equal within the rounding of the printed one, or lies on\n"
+        "the side of it that the paper says.\n"
         "\n"
         "With --out it writes the numbers behind the figure as CSV (a figure's second table is\n"
         "NAME-TABLE.csv), everything as JSON, the plot as a gnuplot script, and, if gnuplot is\n"

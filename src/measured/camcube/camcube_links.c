@@ -105,37 +105,28 @@ static void throughput_claims(struct figure_result *result, const struct load_fo
                               const struct load_job *job, enum world_kind world)
 {
     const char *word = worlds[world].word;
-    const char *busy = world == REAL ? "something else had this machine's processors for longer "
-                                       "than a shaped link can catch up"
-                                     : "computed from frames and their overhead";
     const struct claim claims[] = {
         {.what = figure_text(result, "%s: jumbo, lowest", word),
          .relation = RELATION_ABOVE,
          .paper = 0.98,
-         .found = lowest(found, job, LOAD_JUMBO, 6),
-         .reason = busy},
+         .found = lowest(found, job, LOAD_JUMBO, 6)},
         {.what = figure_text(result, "%s: 1,500 B, lowest up to L = 5", word),
          .paper = 0.97,
          .tolerance = 0.01,
-         .found = lowest(found, job, LOAD_STANDARD, 5),
-         .reason = busy},
+         .found = lowest(found, job, LOAD_STANDARD, 5)},
         {.what = figure_text(result, "%s: 1,500 B at L = 6", word),
          .paper = 0.91,
          .tolerance = 0.01,
-         .found = found->points[LOAD_STANDARD][6].share,
-         .reason = "the paper's servers ran out of processor there (87 %, fig 4b); with a link's "
-                   "rate that leaves some, the sixth link carries what the others do"},
+         .found = found->points[LOAD_STANDARD][6].share},
         {.what = figure_text(result, "%s: 1,500 B aggregated, lowest", word),
          .relation = RELATION_ABOVE,
          .paper = 0.98,
-         .found = lowest(found, job, LOAD_AGGREGATED, 6),
-         .reason = busy},
+         .found = lowest(found, job, LOAD_AGGREGATED, 6)},
         {.what = figure_text(result, "%s: a server from the median", word),
          .unit = "%",
          .relation = RELATION_AT_MOST,
          .paper = 1.28,
-         .found = farthest(found, job),
-         .reason = busy},
+         .found = farthest(found, job)},
     };
     for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
         struct claim claim = claims[i];
@@ -243,30 +234,24 @@ static void cpu_claims(struct figure_result *result, const struct load_found *fo
         cores[kind] = found->points[kind][6].cores;
         idle = fmax(idle, found->points[kind][0].cores);
     }
-    const char *other = "at this rate waking up costs more than handling a packet, and that is the "
-                        "same for large and small ones";
     const struct claim claims[] = {
         {.what = "L = 6, aggregated to separate, 1,500 B",
          .relation = RELATION_BELOW,
          .paper = 45.0 / 87,
-         .found = cores[LOAD_AGGREGATED] / cores[LOAD_STANDARD],
-         .reason = other},
+         .found = cores[LOAD_AGGREGATED] / cores[LOAD_STANDARD]},
         {.what = "L = 6, jumbo to 1,500 B",
          .relation = RELATION_BELOW,
          .paper = 22.0 / 87,
-         .found = cores[LOAD_JUMBO] / cores[LOAD_STANDARD],
-         .reason = other},
+         .found = cores[LOAD_JUMBO] / cores[LOAD_STANDARD]},
         {.what = "L = 6, jumbo to 1,500 B aggregated",
          .relation = RELATION_BELOW,
          .paper = 1,
-         .found = cores[LOAD_JUMBO] / cores[LOAD_AGGREGATED],
-         .reason = other},
+         .found = cores[LOAD_JUMBO] / cores[LOAD_AGGREGATED]},
         {.what = "L = 0, all servers, of this machine",
          .unit = "%",
          .relation = RELATION_BELOW,
          .paper = 1,
-         .found = 100 * idle / crowd_cores(),
-         .reason = "27 idle servers share this machine's cores"},
+         .found = 100 * idle / crowd_cores()},
         {.what = "L = 6, 1,500 B: a server's share",
          .unit = "%",
          .relation = RELATION_ABOVE,

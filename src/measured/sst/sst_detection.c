@@ -155,7 +155,7 @@ static void rows_fill(struct figure_result *result, const struct setting *settin
 }
 
 static void factor_claim(struct figure_result *result, const struct found *found, const char *what,
-                         enum relation relation, double paper, double factor, const char *reason)
+                         enum relation relation, double paper, double factor)
 {
     figure_claim(result,
                  (struct claim){
@@ -165,25 +165,9 @@ static void factor_claim(struct figure_result *result, const struct found *found
                      .paper = relation == RELATION_BETWEEN ? 1 / paper : paper,
                      .paper_high = paper,
                      .found = factor,
-                     .reason = isnan(factor) ? figure_text(result, "%s", found->missing) : reason,
+                     .reason = isnan(factor) ? figure_text(result, "%s", found->missing) : NULL,
                  });
 }
-
-/* Why a shape is another here than in the paper, over memory and over libfabric. */
-static const char *const fetch_reasons[] = {
-    "a fetch of a row that did not change is a look at a line that is in the cache",
-    "the fetches of all rows are under way at once: the way takes long, not their number",
-};
-static const char *const put_reasons[] = {
-    "the owner's processor writes into every node's memory, one after the other; an adapter would "
-    "do it beside",
-    "a put is a call of the kernel for every node, one after the other",
-};
-static const char *const meet_reasons[] = {
-    "who reads has each row twice, its owner's and the one fetched: that wants more of the caches "
-    "than to be written to",
-    "a write comes by itself; a read has to be asked for and answered",
-};
 
 static void row_claims(struct figure_result *result, const struct setting *setting,
                        const struct found *found)
@@ -193,30 +177,24 @@ static void row_claims(struct figure_result *result, const struct setting *setti
     const double(*reads)[ROW_ACTS] = found->times[SST_READS];
     const double(*writes)[ROW_ACTS] = found->times[SST_WRITES];
     const char *table = setting->table;
-    const char *turns = "each node that polls takes a turn of the two cores, whoever waits for it";
-    bool yields = setting->waiting == NODES_YIELD, far = setting->fabric;
+    bool yields = setting->waiting == NODES_YIELD;
     factor_claim(result, found,
                  figure_text(result, "reads, one row: %u nodes to %u, %s", most, fewest, table),
-                 RELATION_ABOVE, CONSTANT, reads[last][ONE_ROW] / reads[0][ONE_ROW],
-                 fetch_reasons[far]);
+                 RELATION_ABOVE, CONSTANT, reads[last][ONE_ROW] / reads[0][ONE_ROW]);
     factor_claim(result, found,
                  figure_text(result, "writes, one row: %u nodes to %u, %s", most, fewest, table),
-                 RELATION_AT_MOST, CONSTANT, writes[last][ONE_ROW] / writes[0][ONE_ROW],
-                 yields ? turns : put_reasons[far]);
+                 RELATION_AT_MOST, CONSTANT, writes[last][ONE_ROW] / writes[0][ONE_ROW]);
     if (yields)
         return; /* the scheduler's shapes are no claim of the paper's */
     factor_claim(result, found,
                  figure_text(result, "reads, %u nodes: all rows to one, %s", most, table),
-                 RELATION_AT_MOST, CONSTANT, reads[last][ALL_ROWS] / reads[last][ONE_ROW],
-                 "to read all rows takes time that shows beside so short a fetch");
+                 RELATION_AT_MOST, CONSTANT, reads[last][ALL_ROWS] / reads[last][ONE_ROW]);
     factor_claim(result, found,
                  figure_text(result, "writes, %u nodes: all rows to one, %s", most, table),
-                 RELATION_ABOVE, 1, writes[last][ALL_ROWS] / writes[last][ONE_ROW],
-                 "to read further rows costs nothing that shows beside the way");
+                 RELATION_ABOVE, 1, writes[last][ALL_ROWS] / writes[last][ONE_ROW]);
     factor_claim(result, found,
                  figure_text(result, "all rows, %u nodes: writes to reads, %s", most, table),
-                 RELATION_BETWEEN, CONSTANT, writes[last][ALL_ROWS] / reads[last][ALL_ROWS],
-                 meet_reasons[far]);
+                 RELATION_BETWEEN, CONSTANT, writes[last][ALL_ROWS] / reads[last][ALL_ROWS]);
 }
 
 static enum err fig5_run(struct figure_result *result, const struct figure_call *call,
@@ -327,7 +305,7 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
             claim.where = "fig 6";
             claim.relation = RELATION_ABOVE;
             claim.paper = 1;
-            claim.reason = isnan(claim.found) ? ONE_CORE : "it does not grow";
+            claim.reason = isnan(claim.found) ? ONE_CORE : NULL;
             figure_claim(result, claim);
         }
     }
@@ -339,9 +317,7 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
                              .paper = 1 / CONSTANT,
                              .paper_high = CONSTANT,
                              .found = equal,
-                             .reason = isnan(equal) ? ONE_CORE
-                                                    : "who writes copies the row to every node, "
-                                                      "who reads fetches the one that changed",
+                             .reason = isnan(equal) ? ONE_CORE : NULL,
                          });
 }
 

@@ -83,27 +83,25 @@ static void size_claims(struct figure_result *result, const struct bare_result *
          .paper_high = 1,
          .tolerance = 0.25,
          .found = last->post / first->post,
-         .reason = missing ? reason
-                           : "posting is a call of the kernel that copies the bytes into a "
-                             "socket: no adapter fetches them later"},
+         .reason = missing ? reason : NULL},
         {.what = figure_text(result, "fi_%s: share of the time spent polling, at least", word),
          .unit = "%",
          .relation = RELATION_ABOVE,
          .paper = 50,
          .found = missing ? NAN : 100 * share,
-         .reason = missing ? reason : "the processor that posts does the adapter's work"},
+         .reason = missing ? reason : NULL},
         {.what = figure_text(result, "fi_%s: variance that a line in size explains", word),
          .unit = "%",
          .relation = RELATION_ABOVE,
          .paper = 95,
          .found = 100 * sample_line_of(x, y[1], SIZE_COUNT).share,
-         .reason = missing ? reason : "the time is no straight line in the size"},
+         .reason = missing ? reason : NULL},
         {.what = figure_text(result, "memory %s: variance that a line in size explains", word),
          .unit = "%",
          .relation = RELATION_ABOVE,
          .paper = 95,
          .found = 100 * sample_line_of(x, y[0], SIZE_COUNT).share,
-         .reason = memory->missing[0] ? ONE_CORE : "the time is no straight line in the size"},
+         .reason = memory->missing[0] ? ONE_CORE : NULL},
     };
     for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
         claims[i].where = way == BARE_READS ? "fig 1a" : "fig 1b";
@@ -181,22 +179,16 @@ static void row_claim(struct figure_result *result, int kind, uint32_t size,
 {
     int medium = kind / BARE_WAY_COUNT, way = kind % BARE_WAY_COUNT;
     double factor = times[BARE_ROWS_MAX - 1].total / times[0].total;
-    figure_claim(
-        result,
-        (struct claim){
-            .where = way == BARE_READS ? "fig 3a" : "fig 3b",
-            .what = figure_text(result, "%s, %s, %u B: seven at once to one", bare_way_names[way],
-                                bare_medium_names[medium], size),
-            .relation = RELATION_BELOW,
-            .paper = 2,
-            .found = factor,
-            .reason = isnan(factor) ? figure_text(result, "%s", missing)
-                      : medium == BARE_FABRIC
-                          ? "each operation is a call of the kernel at both ends: seven have "
-                            "little to wait for while there is work to do"
-                          : "one processor moves the lines of all seven: there is no adapter "
-                            "that waits for them at the same time",
-        });
+    figure_claim(result,
+                 (struct claim){
+                     .where = way == BARE_READS ? "fig 3a" : "fig 3b",
+                     .what = figure_text(result, "%s, %s, %u B: seven at once to one",
+                                         bare_way_names[way], bare_medium_names[medium], size),
+                     .relation = RELATION_BELOW,
+                     .paper = 2,
+                     .found = factor,
+                     .reason = isnan(factor) ? figure_text(result, "%s", missing) : NULL,
+                 });
 }
 
 static enum err fig3_run(struct figure_result *result, const struct figure_call *call,

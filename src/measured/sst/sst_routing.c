@@ -338,26 +338,26 @@ static void routing_claims(struct figure_result *result, const struct outcome *o
                            double missed)
 {
     const struct claim claims[] = {
-        {.where = "fig 9",
-         .what = "routers with right tables after each change of a link",
-         .unit = "%",
-         .paper = 100,
-         .found = 100 * (double)outcome->right / (double)outcome->tables,
-         .reason = "a router computed from costs that are not the network's"},
-        {.where = "section 5.8",
-         .what = "recomputations after changes that no shortest path can see",
-         .paper = 0,
-         .found = (double)outcome->needless,
-         .reason = "a predicate held that should not have"},
-        {.where = "section 5.8",
-         .what = "tables made wrong by one changed cost that the printed rule leaves so",
-         .unit = "%",
-         .paper = 0,
-         .found = missed,
-         .reason = "the rule looks at used links that become dearer and unused ones that become "
-                   "cheaper; a used link that becomes cheaper can draw further paths to it. Ours "
-                   "looks at any change of a used link, and at unused ones that undercut the path "
-                   "between their ends"},
+        {
+            .where = "fig 9",
+            .what = "routers with right tables after each change of a link",
+            .unit = "%",
+            .paper = 100,
+            .found = 100 * (double)outcome->right / (double)outcome->tables,
+        },
+        {
+            .where = "section 5.8",
+            .what = "recomputations after changes that no shortest path can see",
+            .paper = 0,
+            .found = (double)outcome->needless,
+        },
+        {
+            .where = "section 5.8",
+            .what = "tables made wrong by one changed cost that the printed rule leaves so",
+            .unit = "%",
+            .paper = 0,
+            .found = missed,
+        },
     };
     figure_claims(result, claims, sizeof claims / sizeof claims[0]);
 }

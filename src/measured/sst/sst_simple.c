@@ -163,20 +163,17 @@ static void cell_claims(struct figure_result *result, const struct cells *cells,
         const char *missing = figure_text(result, "%s", made[WITH_TABLE].missing);
         bool here = made[WITH_TABLE].count && made[WITHOUT].count;
         for (int make = 0; make < MAKE_COUNT; make++)
-            figure_claim(
-                result,
-                (struct claim){
-                    .where = where,
-                    .what = figure_text(result, "%s %s, %s: mean", make_names[make],
-                                        bare_way_names[way], name),
-                    .unit = "us",
-                    .relation = RELATION_AT_MOST,
-                    .paper = printed[way][make][0],
-                    .found = made[make].sample.mean,
-                    .reason = here ? "both ends are processes that the kernel carries bytes "
-                                     "between; the paper's adapters did without"
-                                   : missing,
-                });
+            figure_claim(result,
+                         (struct claim){
+                             .where = where,
+                             .what = figure_text(result, "%s %s, %s: mean", make_names[make],
+                                                 bare_way_names[way], name),
+                             .unit = "us",
+                             .relation = RELATION_AT_MOST,
+                             .paper = printed[way][make][0],
+                             .found = made[make].sample.mean,
+                             .reason = here ? NULL : missing,
+                         });
         figure_claim(result,
                      (struct claim){
                          .where = "section 5.5.1",
@@ -186,9 +183,7 @@ static void cell_claims(struct figure_result *result, const struct cells *cells,
                          .paper = 1,
                          .tolerance = 0.1,
                          .found = made[WITH_TABLE].sample.median / made[WITHOUT].sample.median,
-                         .reason = here ? "a put and a pass of the detector cost something beside "
-                                          "so little"
-                                        : missing,
+                         .reason = here ? NULL : missing,
                      });
     }
     const struct cell *reads = &cells->cells[medium][BARE_READS][WITH_TABLE];
@@ -201,7 +196,7 @@ static void cell_claims(struct figure_result *result, const struct cells *cells,
                      .paper = 1,
                      .found = reads->sample.deviation / writes->sample.deviation,
                      .reason = reads->count && writes->count
-                                   ? "who reads fetches as often as who is written to looks"
+                                   ? NULL
                                    : figure_text(result, "%s", reads->missing),
                  });
 }
@@ -335,7 +330,6 @@ static enum err complex_row(struct figure_result *result, struct figure_table *t
 static void complex_claims(struct figure_result *result, int way, bool full, const double found[3])
 {
     static const char *const small = "so many nodes are in the full size only";
-    const char *turns = "25 nodes share two cores: before all have answered, each has had its turn";
     const char *name = bare_way_names[way];
     const struct claim claims[] = {
         {.what = figure_text(result, "%s, 25 nodes, yielding: all rows set", name),
@@ -343,20 +337,18 @@ static void complex_claims(struct figure_result *result, int way, bool full, con
          .relation = RELATION_AT_MOST,
          .paper = complex_printed(way),
          .found = full ? found[NODES_YIELD] : NAN,
-         .reason = full ? turns : small},
+         .reason = full ? NULL : small},
         {.what = figure_text(result, "%s, 25 nodes, busy as the paper's: all rows set", name),
          .unit = "us",
          .relation = RELATION_AT_MOST,
          .paper = complex_printed(way),
          .found = full ? found[NODES_BUSY] : NAN,
-         .reason = full ? "two cores cannot carry 25 detectors that never let go: each answer "
-                          "waits until the system has taken the core from somebody"
-                        : small},
+         .reason = full ? NULL : small},
         {.what = figure_text(result, "%s: to the simplest predicate of two nodes", name),
          .relation = RELATION_BELOW,
          .paper = 6,
          .found = full ? found[NODES_YIELD] / found[2] : NAN,
-         .reason = full ? turns : small},
+         .reason = full ? NULL : small},
     };
     for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
         struct claim claim = claims[i];
