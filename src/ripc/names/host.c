@@ -452,6 +452,7 @@ static int host_alive(struct name_service *service, const struct claim *claim)
 
 const struct name_service_ops name_service_host = {
     .word = "host",
+    .once = true,
     .open = host_open,
     .close = host_close,
     .announce = host_announce,

@@ -1,5 +1,6 @@
 /* names: the front of the name services. It keeps what all of them told in one
- * cache, asks all of them, and claims with all of them or with none.
+ * cache, asks all of them, and claims with all of them or with none. Which services
+ * there are is in services.c.
  *
  * The program is called back last, when the cache is in order, with a copy of
  * the claim: it may ask, announce, withdraw and forget from there. Whatever
@@ -16,8 +17,7 @@
 #include "ripc/names/cache.h"
 #include "ripc/names/names_impl.h"
 
-#define SERVICE_TEXT_MAX 512
-#define BATCH            64 /* claims that a walk takes out before it calls back */
+#define BATCH 64 /* claims that a walk takes out before it calls back */
 
 struct names {
     struct poller *poller;
@@ -30,13 +30,6 @@ struct names {
     bool adrift;               /* the fabric does not know us at the place of our claims */
     unsigned service_count;
     struct name_service *services[NAMES_SERVICE_MAX];
-};
-
-static const struct name_service_ops *const services[] = {
-    &name_service_host,
-    &name_service_multicast,
-    &name_service_file,
-    &name_service_directory,
 };
 
 static const struct names_tuning tuning_default = {
@@ -72,76 +65,36 @@ void names_count(const struct names *names, struct names_counts *counts)
 
 /* ---- opening ---- */
 
-/* One word of the list: SERVICE or SERVICE:ARGUMENT. */
-static int service_open(struct names *names, char *text, const struct names_config *config,
-                        struct why *why)
-{
-    char *colon = strchr(text, ':');
-    const struct name_service_ops *ops = NULL;
-    if (colon)
-        *colon = '\0';
-    for (size_t i = 0; i < sizeof services / sizeof *services; i++)
-        if (strcmp(services[i]->word, text) == 0)
-            ops = services[i];
-    if (!ops)
-        return why_fail(why, -EINVAL,
-                        "no name service '%s': it is host, multicast:GROUP:PORT, file:PATH or "
-                        "directory",
-                        text);
-    if (names->service_count == NAMES_SERVICE_MAX)
-        return why_fail(why, -EINVAL, "more than %d name services", NAMES_SERVICE_MAX);
-    for (unsigned i = 0; i < names->service_count; i++)
-        if (ops == &name_service_host && names->services[i]->ops == ops)
-            return why_fail(why, -EINVAL, "name service host is listed twice");
-
-    struct name_service **service = &names->services[names->service_count];
-    int result = ops->open(service, names, colon ? colon + 1 : NULL, config, why);
-    if (result < 0)
-        return result;
-    assert((*service)->ops == ops);
-    (*service)->index = names->service_count++;
-    return 0;
-}
-
-static int services_open(struct names *names, const struct names_config *config, struct why *why)
-{
-    char text[SERVICE_TEXT_MAX];
-    const char *list = config->services;
-    if (strlen(list) >= sizeof text)
-        return why_fail(why, -EINVAL, "a list of name services over %zu bytes", sizeof text - 1);
-    strcpy(text, list);
-    for (char *word = text, *next; word; word = next) {
-        next = strchr(word, ',');
-        if (next)
-            *next++ = '\0';
-        if (!*word)
-            return why_fail(why, -EINVAL, "an empty word in the list of name services '%s'", list);
-        int result = service_open(names, word, config, why);
-        if (result < 0)
-            return result;
-    }
-    return 0;
-}
-
 static void names_sweep(void *owner);
 
-int names_open(struct names **out, const struct names_config *config, struct why *why)
+struct names *names_new(const struct names_config *config)
 {
-    assert(config->poller && config->services && config->events && config->domain);
+    assert(config->poller && config->events);
     struct names *names = array_new(1, sizeof *names);
     if (!names)
-        return why_fail(why, -ENOMEM, "not enough memory");
+        return NULL;
     names->poller = config->poller;
     names->events = config->events;
     names->owner = config->owner;
     names->tuning = tuning_default;
     names->sweep = (struct poller_timer){.at = NSEC_NEVER, .fired = names_sweep, .owner = names};
-    int result = services_open(names, config, why);
-    if (result < 0) {
-        names_close(names);
+    return names;
+}
+
+int names_add(struct names *names, const struct name_service_ops *ops, const char *argument,
+              const struct names_config *config, struct why *why)
+{
+    if (names->service_count == NAMES_SERVICE_MAX)
+        return why_fail(why, -EINVAL, "more than %d name services", NAMES_SERVICE_MAX);
+    for (unsigned i = 0; i < names->service_count; i++)
+        if (ops->once && names->services[i]->ops == ops)
+            return why_fail(why, -EINVAL, "name service %s is listed twice", ops->word);
+    struct name_service **service = &names->services[names->service_count];
+    int result = ops->open(service, names, argument, config, why);
+    if (result < 0)
         return result;
-    }
-    *out = names;
+    assert((*service)->ops == ops);
+    (*service)->index = names->service_count++;
     return 0;
 }
 

@@ -111,6 +111,7 @@ void names_count(const struct names *names, struct names_counts *counts);
 struct name_service;
 struct name_service_ops {
     const char *word; /* before the colon */
+    bool once;        /* it cannot be listed twice */
     bool later;       /* it may come to know what it does not know at once ... */
     bool answers;     /* ... and then says so, also of nobody: names_told_all */
     int (*open)(struct name_service **service, struct names *names, const char *argument,

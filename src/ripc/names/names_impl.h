@@ -23,6 +23,18 @@ extern const struct name_service_ops name_service_multicast;
 extern const struct name_service_ops name_service_file;
 extern const struct name_service_ops name_service_directory;
 
+/* ---- for services.c ---- */
+
+/* Without a service; NULL: no memory. names_close closes it. */
+MUST_CHECK struct names *names_new(const struct names_config *config);
+
+/* Opens one more service. -EINVAL: they are too many, or it is there and may be only once; or why
+ * it does not open. */
+MUST_CHECK int names_add(struct names *names, const struct name_service_ops *ops,
+                         const char *argument, const struct names_config *config, struct why *why);
+
+/* ---- for the services ---- */
+
 /* What announce of a service returns besides 0 (claimed) and errors. */
 #define NAME_SERVICE_LATER 1
 
