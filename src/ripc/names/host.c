@@ -23,8 +23,8 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "base/id_map.h"
 #include "base/list.h"
+#include "ripc/names/holding.h"
 #include "ripc/names/names_impl.h"
 #include "transport/domain.h"
 
@@ -38,11 +38,9 @@ enum {
 #define RECHECK_FIRST_NSEC (2 * 1000 * 1000LL)
 #define RECHECK_LAST_NSEC  (64 * 1000 * 1000LL)
 
-/* A claim of ours. */
-struct held {
-    struct held *next; /* of the same id */
-    uint64_t id;
-    uint64_t member;
+/* A claim of ours, and its file, which we keep locked. */
+struct locked_claim {
+    struct holding holding; /* first */
     int fd;
 };
 
@@ -57,8 +55,8 @@ struct host {
     struct poller *poller;
     char folder[DOMAIN_PATH_MAX];
     struct seal seal;
-    struct id_map held; /* struct held, by id */
-    int watch_fd;       /* -1 until somebody asks */
+    struct id_map holdings; /* struct locked_claim */
+    int watch_fd;           /* -1 until somebody asks */
     struct poller_watch *watch;
     struct poller_timer look; /* in place of the watch, where there is none */
     struct poller_timer recheck_timer;
@@ -281,29 +279,25 @@ static void watch_start(struct host *host)
 
 /* ---- the operations ---- */
 
+static struct locked_claim *locked_of(struct holding *holding)
+{
+    return container_of(holding, struct locked_claim, holding);
+}
+
 /* Unlinks while it is locked: nobody else can have taken the file. */
-static void held_free(struct host *host, struct held *held)
+static void locked_free(void *owner, struct holding *holding)
 {
     char path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
-    file_path(host, path, held->id, held->member);
+    file_path(owner, path, holding->claim.id, holding->claim.member);
     unlink(path);
-    close(held->fd);
-    free(held);
+    close(locked_of(holding)->fd);
+    free(locked_of(holding));
 }
 
 static void host_close(struct name_service *service)
 {
     struct host *host = host_of(service);
-    struct held *held;
-    size_t cursor = 0;
-    while ((held = id_map_next(&host->held, &cursor))) {
-        while (held) {
-            struct held *next = held->next;
-            held_free(host, held);
-            held = next;
-        }
-    }
-    id_map_fini(&host->held);
+    holdings_fini(&host->holdings, locked_free, host);
     watch_stop(host);
     poller_unset(host->poller, &host->look);
     poller_unset(host->poller, &host->recheck_timer);
@@ -376,52 +370,42 @@ static int host_announce(struct name_service *service, const struct claim *claim
     if (id_is_otherwise(host, claim))
         return -EADDRINUSE;
     claim_name_write(name, claim->id, claim->member);
-    struct held *held = array_new(1, sizeof *held), *chain = id_map_get(&host->held, claim->id);
-    if (!held)
+    struct locked_claim *locked = array_new(1, sizeof *locked);
+    if (!locked)
         return -ENOMEM;
     int fd = domain_file_lock(host->folder, name);
     if (fd < 0) {
-        free(held);
+        free(locked);
         return fd == -EBUSY ? -EADDRINUSE : fd;
     }
-    *held = (struct held){.next = chain, .id = claim->id, .member = claim->member, .fd = fd};
+    *locked = (struct locked_claim){.holding.claim = *claim, .fd = fd};
     int result = record_write(host, fd, claim);
-    if (result == 0 && !id_map_put(&host->held, claim->id, held))
+    if (result == 0 && !holdings_put(&host->holdings, &locked->holding))
         result = -ENOMEM;
     if (result < 0)
-        held_free(host, held);
+        locked_free(host, &locked->holding);
     return result;
 }
 
 static void host_withdraw(struct name_service *service, const struct claim *claim)
 {
     struct host *host = host_of(service);
-    struct held *chain = id_map_get(&host->held, claim->id), **link = &chain;
-    while (*link && (*link)->member != claim->member)
-        link = &(*link)->next;
-    struct held *held = *link;
-    if (!held)
+    struct holding *holding = holdings_find(&host->holdings, claim->id, claim->member);
+    if (!holding)
         return;
-    *link = held->next;
-    if (chain) {
-        bool put =
-            id_map_put(&host->held, claim->id, chain); /* there is one: no memory is needed */
-        assert(put);
-    } else {
-        id_map_take(&host->held, claim->id);
-    }
-    held_free(host, held);
+    holdings_take(&host->holdings, holding);
+    locked_free(host, holding);
 }
 
 static void host_renew(struct name_service *service, const struct claim *claim)
 {
     struct host *host = host_of(service);
-    const struct held *held = id_map_get(&host->held, claim->id);
-    while (held && held->member != claim->member)
-        held = held->next;
+    struct holding *holding = holdings_find(&host->holdings, claim->id, claim->member);
+    if (!holding)
+        return;
+    holding->claim = *claim;
     /* Without room for the record nobody finds us by it: as long as that lasts, by none of ours. */
-    if (held)
-        (void)!record_write(host, held->fd, claim);
+    (void)!record_write(host, locked_of(holding)->fd, claim);
 }
 
 static void host_ask(struct name_service *service, uint64_t id)

@@ -15,7 +15,7 @@
  *
  * What others send cannot make us flood: answers to one have a budget a second;
  * beyond it they are said to all, a few times a second; and a wake-up reads a
- * bounded number of datagrams. The formats are in claim.c. */
+ * bounded number of datagrams. What is said when is in claiming.c, the formats are in claim.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,9 @@
 #include "base/check.h"
 #include "base/id_map.h"
 #include "base/list.h"
+#include "ripc/names/claiming.h"
 #include "ripc/names/group_socket.h"
+#include "ripc/names/holding.h"
 #include "ripc/names/names_impl.h"
 
 enum {
@@ -35,13 +37,9 @@ enum {
     CRIES_PER_SECOND = 8,     /* answers to all, and claims repeated against a rival */
     ASKS_PER_SECOND = 512,
     ASKS_MAX = 4096, /* queries under way */
-    ASK_SENDS = 3,
 };
 
 #define CLOCKS_APART_NSEC (120 * NSEC_PER_SEC) /* between two hosts with a key */
-#define GRACE_NSEC        (5 * NSEC_PER_SEC)   /* in which a new binding yields to an older one */
-#define ASSERT_WAIT_MAX   (8 * NSEC_PER_SEC)
-#define ASSERT_CALM       (30 * NSEC_PER_SEC) /* a rival that was silent for so long is a new one */
 
 /* A budget that fills again with time. */
 struct rate {
@@ -50,24 +48,18 @@ struct rate {
 };
 
 /* A claim of ours, or one to be. */
-struct holding {
-    struct holding *next; /* of the same id */
+struct announcement {
+    struct holding holding; /* first */
     struct multicast *multicast;
-    struct claim claim;
-    bool probing;
-    uint64_t objector; /* the context that has it, or probes with more right; 0: nobody so far */
-    unsigned said;     /* probes, or claims */
+    struct claiming claiming;
     struct poller_timer timer;
-    nsec assert_at; /* not before this */
-    nsec assert_wait;
 };
 
 /* A query without an answer so far. */
-struct ask {
+struct query {
     struct multicast *multicast;
     uint64_t id;
-    unsigned sends;
-    bool answered;
+    struct asking asking;
     struct poller_timer timer;
 };
 
@@ -81,15 +73,25 @@ struct multicast {
     struct seal seal;
     uint64_t domain;
     uint64_t sender;
-    struct id_map holdings; /* by id */
-    struct id_map asks;     /* by id */
+    struct id_map holdings; /* struct announcement */
+    struct id_map queries;  /* by id */
     nsec list_at;           /* the next query for everything not before this */
-    struct rate answers, cries, queries;
+    struct rate answers, cries, asks;
 };
 
 static struct multicast *multicast_of(struct name_service *service)
 {
     return container_of(service, struct multicast, service);
+}
+
+static struct announcement *announcement_of(struct holding *holding)
+{
+    return container_of(holding, struct announcement, holding);
+}
+
+static bool is_probing(const struct holding *holding)
+{
+    return container_of(holding, const struct announcement, holding)->claiming.probing;
 }
 
 static bool rate_take(struct rate *rate)
@@ -139,7 +141,7 @@ static void answer_add(struct multicast *multicast, struct datagram *datagram,
                        const struct holding *holding, const struct sockaddr_in *to)
 {
     for (; holding; holding = holding->next) {
-        if (holding->probing)
+        if (is_probing(holding))
             continue;
         datagram->claims[datagram->count++] = holding->claim;
         if (datagram->count == DATAGRAM_CLAIMS_MAX)
@@ -153,7 +155,7 @@ static void answer_query(struct multicast *multicast, uint64_t id, const struct 
     const struct holding *holding;
     size_t cursor = 0;
     if (id)
-        answer_add(multicast, &datagram, id_map_get(&multicast->holdings, id), to);
+        answer_add(multicast, &datagram, holdings_of(&multicast->holdings, id), to);
     while (!id && (holding = id_map_next(&multicast->holdings, &cursor)))
         answer_add(multicast, &datagram, holding, to);
     answer(multicast, &datagram, to);
@@ -165,109 +167,83 @@ static void say_query(struct multicast *multicast, uint64_t id)
     struct datagram datagram = {.kind = DATAGRAM_QUERY, .query = id};
     const struct holding *holding;
     size_t cursor = 0;
-    if (!rate_take(&multicast->queries))
+    if (!rate_take(&multicast->asks))
         return;
     while (datagram.count < DATAGRAM_CLAIMS_MAX &&
            (holding = id_map_next(&multicast->holdings, &cursor)))
-        if (!holding->probing)
+        if (!is_probing(holding))
             datagram.claims[datagram.count++] = holding->claim;
     say(multicast, &datagram, NULL);
 }
 
-/* ---- holdings ---- */
+/* ---- announcements ---- */
 
-static struct holding *holding_find(const struct multicast *multicast, uint64_t id, uint64_t member)
+static void announcement_free(struct announcement *announcement)
 {
-    struct holding *holding = id_map_get(&multicast->holdings, id);
-    while (holding && holding->claim.member != member)
-        holding = holding->next;
-    return holding;
+    struct multicast *multicast = announcement->multicast;
+    holdings_take(&multicast->holdings, &announcement->holding);
+    poller_unset(multicast->poller, &announcement->timer);
+    free(announcement);
 }
 
-static void holding_free(struct multicast *multicast, struct holding *holding)
+static void announcement_lose(struct announcement *announcement, int status)
 {
-    uint64_t id = holding->claim.id;
-    struct holding *chain = id_map_get(&multicast->holdings, id), **link = &chain;
-    while (*link != holding)
-        link = &(*link)->next;
-    *link = holding->next;
-    if (chain) {
-        bool put = id_map_put(&multicast->holdings, id, chain); /* needs no memory: it is there */
-        assert(put);
-    } else {
-        id_map_take(&multicast->holdings, id);
-    }
-    poller_unset(multicast->poller, &holding->timer);
-    free(holding);
-}
-
-static void holding_lose(struct multicast *multicast, struct holding *holding, int status)
-{
-    uint64_t id = holding->claim.id, member = holding->claim.member;
-    holding_free(multicast, holding);
+    struct multicast *multicast = announcement->multicast;
+    uint64_t id = announcement->holding.claim.id, member = announcement->holding.claim.member;
+    announcement_free(announcement);
     names_settled(multicast->names, &multicast->service, id, member, status);
 }
 
 /* Says it the first time; the timer the second. */
-static void holding_claim(struct holding *holding)
+static void announcement_claim(struct announcement *announcement, nsec wait)
 {
-    struct multicast *multicast = holding->multicast;
-    nsec again = clock_after(names_tuning(multicast->names)->repeat_wait);
-    holding->probing = false;
-    holding->said = 1;
-    say_claim(multicast, DATAGRAM_CLAIM, &holding->claim, NULL);
-    if (poller_set(multicast->poller, &holding->timer, again) < 0)
-        holding->said = 2; /* no memory: once must do, those who ask are answered */
+    struct multicast *multicast = announcement->multicast;
+    say_claim(multicast, DATAGRAM_CLAIM, &announcement->holding.claim, NULL);
+    if (poller_set(multicast->poller, &announcement->timer, clock_after(wait)) < 0)
+        return; /* no memory: once must do, those who ask are answered */
 }
 
-static void holding_fired(void *owner)
+static void announcement_fired(void *owner)
 {
-    struct holding *holding = owner;
-    struct multicast *multicast = holding->multicast;
+    struct announcement *announcement = owner;
+    struct multicast *multicast = announcement->multicast;
     const struct names_tuning *tuning = names_tuning(multicast->names);
-    if (!holding->probing) {
-        say_claim(multicast, DATAGRAM_CLAIM, &holding->claim, NULL);
-        holding->said++;
-        return;
+    const struct claim *claim = &announcement->holding.claim;
+    uint64_t id = claim->id, member = claim->member;
+    nsec wait;
+    enum claiming_act act = claiming_next(&announcement->claiming, tuning, &wait);
+    if (act == CLAIMING_PROBE &&
+        poller_set(multicast->poller, &announcement->timer, clock_after(wait)) < 0)
+        act = claiming_hurry(&announcement->claiming, tuning, &wait); /* no memory to wait */
+    switch (act) {
+    case CLAIMING_PROBE:
+        say_claim(multicast, DATAGRAM_PROBE, claim, NULL);
+        break;
+    case CLAIMING_CLAIM:
+        announcement_claim(announcement, wait);
+        names_settled(multicast->names, &multicast->service, id, member, 0);
+        break;
+    case CLAIMING_REPEAT:
+        say_claim(multicast, DATAGRAM_CLAIM, claim, NULL);
+        break;
+    case CLAIMING_LOST:
+        announcement_lose(announcement, -EADDRINUSE);
+        break;
     }
-    if (holding->objector) {
-        holding_lose(multicast, holding, -EADDRINUSE);
-        return;
-    }
-    if (holding->said < tuning->probe_count &&
-        poller_set(multicast->poller, &holding->timer, clock_after(tuning->probe_wait)) >= 0) {
-        say_claim(multicast, DATAGRAM_PROBE, &holding->claim, NULL);
-        holding->said++;
-        return;
-    }
-    uint64_t id = holding->claim.id, member = holding->claim.member;
-    holding_claim(holding);
-    names_settled(multicast->names, &multicast->service, id, member, 0);
 }
 
 /* Somebody says that he has what is ours. */
-static void holding_assert(struct holding *holding)
+static void announcement_assert(struct announcement *announcement)
 {
-    struct multicast *multicast = holding->multicast;
+    struct multicast *multicast = announcement->multicast;
     nsec now = clock_now();
-    if (now < holding->assert_at || !rate_take(&multicast->cries))
+    if (!claiming_may_assert(&announcement->claiming, now) || !rate_take(&multicast->cries))
         return;
-    if (now > holding->assert_at + ASSERT_CALM)
-        holding->assert_wait = names_tuning(multicast->names)->assert_wait;
-    holding->assert_at = now + holding->assert_wait;
-    if (holding->assert_wait < ASSERT_WAIT_MAX)
-        holding->assert_wait *= 2;
-    say_claim(multicast, DATAGRAM_CLAIM, &holding->claim, NULL);
+    claiming_asserted(&announcement->claiming, names_tuning(multicast->names), now);
+    say_claim(multicast, DATAGRAM_CLAIM, &announcement->holding.claim, NULL);
 }
 
 /* ---- hearing ---- */
-
-static bool claim_is_newer(const struct claim *claim, const struct claim *than)
-{
-    if (claim->incarnation != than->incarnation)
-        return claim->incarnation > than->incarnation;
-    return claim->place.context < than->place.context;
-}
 
 /* A claim on this host only is of no use to others. */
 static bool claim_is_in_reach(const struct claim *claim)
@@ -276,71 +252,57 @@ static bool claim_is_in_reach(const struct claim *claim)
 }
 
 /* What stands against the claim: our own of that member, or the id used otherwise. */
-static struct holding *holding_against(const struct multicast *multicast, const struct claim *claim)
+static struct announcement *announcement_against(const struct multicast *multicast,
+                                                 const struct claim *claim)
 {
-    struct holding *holding = id_map_get(&multicast->holdings, claim->id);
+    struct holding *holding = holdings_of(&multicast->holdings, claim->id);
     for (; holding; holding = holding->next)
         if (holding->claim.place.context != claim->place.context &&
             (holding->claim.member == claim->member || holding->claim.group != claim->group))
-            return holding;
+            return announcement_of(holding);
     return NULL;
-}
-
-/* Is a claim that was said at that time (of its own clock) the end of ours? */
-static bool holding_yields(const struct holding *holding, const struct claim *claim, uint64_t time)
-{
-    if (holding->claim.member != claim->member)
-        return false; /* the id is a group's and a service's: nobody can tell who is right */
-    bool newer = claim_is_newer(&holding->claim, claim);
-    uint64_t age =
-        newer ? (uint64_t)clock_wall() - holding->claim.incarnation : time - claim->incarnation;
-    if (age < GRACE_NSEC)
-        return newer;
-    return holding->multicast->seal.keyed && !newer;
 }
 
 static void hear_claim(struct multicast *multicast, const struct claim *claim, uint64_t time)
 {
-    struct holding *holding = holding_against(multicast, claim);
-    if (holding && holding->probing) {
-        holding->objector = claim->place.context;
-    } else if (holding && holding_yields(holding, claim, time)) {
+    struct announcement *ours = announcement_against(multicast, claim);
+    if (ours && ours->claiming.probing) {
+        claiming_objected(&ours->claiming, claim);
+    } else if (ours && claiming_yields(&ours->holding.claim, claim, (uint64_t)clock_wall(), time,
+                                       multicast->seal.keyed)) {
         names_counts(multicast->names)->conflicts++;
-        holding_lose(multicast, holding, -ESTALE);
+        announcement_lose(ours, -ESTALE);
     }
-    struct ask *ask = id_map_get(&multicast->asks, claim->id);
-    if (ask && !claim->group)
-        ask->answered = true;
+    struct query *query = id_map_get(&multicast->queries, claim->id);
+    if (query && !claim->group)
+        query->asking.answered = true;
     if (!claim_is_in_reach(claim))
         return;
     nsec until = clock_after(names_tuning(multicast->names)->lifetime);
     int result = names_learn(multicast->names, &multicast->service, claim, until, false);
-    holding = result == -EADDRINUSE ? holding_against(multicast, claim) : NULL;
-    if (holding)
-        holding_assert(holding);
+    ours = result == -EADDRINUSE ? announcement_against(multicast, claim) : NULL;
+    if (ours)
+        announcement_assert(ours);
 }
 
 /* Somebody is about to claim. */
 static void hear_probe(struct multicast *multicast, const struct claim *claim,
                        const struct sockaddr_in *from)
 {
-    struct holding *holding = holding_against(multicast, claim);
-    if (!holding)
+    struct announcement *ours = announcement_against(multicast, claim);
+    if (!ours || !claiming_probed(&ours->claiming, &ours->holding.claim, claim))
         return;
-    if (holding->probing && claim->place.context < holding->claim.place.context) {
-        holding->objector = claim->place.context;
-    } else if (rate_take(&multicast->answers)) {
-        enum datagram_kind kind = holding->probing ? DATAGRAM_PROBE : DATAGRAM_CLAIM;
-        say_claim(multicast, kind, &holding->claim, from);
-    }
+    enum datagram_kind kind = ours->claiming.probing ? DATAGRAM_PROBE : DATAGRAM_CLAIM;
+    if (rate_take(&multicast->answers))
+        say_claim(multicast, kind, &ours->holding.claim, from);
 }
 
 /* Whoever objected may have given it up just then. */
 static void hear_withdraw(struct multicast *multicast, const struct claim *claim)
 {
-    struct holding *holding = holding_against(multicast, claim);
-    if (holding && holding->objector == claim->place.context)
-        holding->objector = 0;
+    struct announcement *ours = announcement_against(multicast, claim);
+    if (ours)
+        claiming_withdrawn(&ours->claiming, claim);
     names_ended(multicast->names, claim, clock_after(names_tuning(multicast->names)->lifetime));
 }
 
@@ -413,45 +375,43 @@ static void talk_ready(void *owner, uint32_t events)
 
 /* ---- the operations ---- */
 
-static void ask_free(struct ask *ask)
+static void query_free(struct query *query)
 {
-    id_map_take(&ask->multicast->asks, ask->id);
-    poller_unset(ask->multicast->poller, &ask->timer);
-    free(ask);
+    id_map_take(&query->multicast->queries, query->id);
+    poller_unset(query->multicast->poller, &query->timer);
+    free(query);
 }
 
-/* Asks again after 1, 4 and 1 waits; then another call may. */
-static void ask_fired(void *owner)
+/* When it is over another call may ask again. */
+static void query_fired(void *owner)
 {
-    struct ask *ask = owner;
-    struct multicast *multicast = ask->multicast;
-    nsec wait = names_tuning(multicast->names)->ask_wait * (ask->sends == 1 ? 4 : 1);
-    if (ask->answered || ask->sends == ASK_SENDS ||
-        poller_set(multicast->poller, &ask->timer, clock_after(wait)) < 0) {
-        ask_free(ask);
+    struct query *query = owner;
+    struct multicast *multicast = query->multicast;
+    nsec wait = asking_next(&query->asking, names_tuning(multicast->names));
+    if (wait == NSEC_NEVER || poller_set(multicast->poller, &query->timer, clock_after(wait)) < 0) {
+        query_free(query);
         return;
     }
-    ask->sends++;
-    say_query(multicast, ask->id);
+    say_query(multicast, query->id);
 }
 
 static void multicast_ask(struct name_service *service, uint64_t id)
 {
     struct multicast *multicast = multicast_of(service);
-    nsec at = clock_after(names_tuning(multicast->names)->ask_wait);
-    if (id_map_get(&multicast->asks, id) || multicast->asks.count >= ASKS_MAX)
+    if (id_map_get(&multicast->queries, id) || multicast->queries.count >= ASKS_MAX)
         return;
-    struct ask *ask = array_new(1, sizeof *ask);
-    if (!ask)
+    struct query *query = array_new(1, sizeof *query);
+    if (!query)
         return;
-    *ask = (struct ask){.multicast = multicast, .id = id, .sends = 1};
-    ask->timer = (struct poller_timer){.at = NSEC_NEVER, .fired = ask_fired, .owner = ask};
-    if (!id_map_put(&multicast->asks, id, ask)) {
-        free(ask);
+    *query = (struct query){.multicast = multicast, .id = id};
+    query->timer = (struct poller_timer){.at = NSEC_NEVER, .fired = query_fired, .owner = query};
+    if (!id_map_put(&multicast->queries, id, query)) {
+        free(query);
         return;
     }
-    if (poller_set(multicast->poller, &ask->timer, at) < 0)
-        ask_free(ask);
+    nsec wait = asking_next(&query->asking, names_tuning(multicast->names));
+    if (poller_set(multicast->poller, &query->timer, clock_after(wait)) < 0)
+        query_free(query);
     say_query(multicast, id);
 }
 
@@ -459,29 +419,26 @@ static int multicast_announce(struct name_service *service, const struct claim *
 {
     struct multicast *multicast = multicast_of(service);
     const struct names_tuning *tuning = names_tuning(multicast->names);
-    struct holding *holding = array_new(1, sizeof *holding);
-    if (!holding)
+    struct announcement *announcement = array_new(1, sizeof *announcement);
+    nsec wait;
+    if (!announcement)
         return -ENOMEM;
-    *holding = (struct holding){.next = id_map_get(&multicast->holdings, claim->id),
-                                .multicast = multicast,
-                                .claim = *claim,
-                                .probing = !claim->group,
-                                .assert_wait = tuning->assert_wait};
-    holding->timer =
-        (struct poller_timer){.at = NSEC_NEVER, .fired = holding_fired, .owner = holding};
-    if (!id_map_put(&multicast->holdings, claim->id, holding)) {
-        free(holding);
+    *announcement = (struct announcement){.holding.claim = *claim, .multicast = multicast};
+    announcement->timer =
+        (struct poller_timer){.at = NSEC_NEVER, .fired = announcement_fired, .owner = announcement};
+    claiming_start(&announcement->claiming, tuning, claim->group);
+    if (!holdings_put(&multicast->holdings, &announcement->holding)) {
+        free(announcement);
         return -ENOMEM;
     }
-    if (claim->group) { /* others have it too: nobody to ask */
-        holding_claim(holding);
+    if (claiming_next(&announcement->claiming, tuning, &wait) == CLAIMING_CLAIM) {
+        announcement_claim(announcement, wait); /* others have it too: nobody to ask */
         return 0;
     }
-    if (poller_set(multicast->poller, &holding->timer, clock_after(tuning->probe_wait)) < 0) {
-        holding_free(multicast, holding);
+    if (poller_set(multicast->poller, &announcement->timer, clock_after(wait)) < 0) {
+        announcement_free(announcement);
         return -ENOMEM;
     }
-    holding->said = 1;
     say_claim(multicast, DATAGRAM_PROBE, claim, NULL);
     return NAME_SERVICE_LATER;
 }
@@ -489,21 +446,29 @@ static int multicast_announce(struct name_service *service, const struct claim *
 static void multicast_withdraw(struct name_service *service, const struct claim *claim)
 {
     struct multicast *multicast = multicast_of(service);
-    struct holding *holding = holding_find(multicast, claim->id, claim->member);
+    struct holding *holding = holdings_find(&multicast->holdings, claim->id, claim->member);
     if (!holding)
         return;
     say_claim(multicast, DATAGRAM_WITHDRAW, &holding->claim, NULL); /* also what was a probe only */
-    holding_free(multicast, holding);
+    announcement_free(announcement_of(holding));
 }
 
 static void multicast_renew(struct name_service *service, const struct claim *claim)
 {
-    struct holding *holding = holding_find(multicast_of(service), claim->id, claim->member);
+    struct multicast *multicast = multicast_of(service);
+    struct holding *holding = holdings_find(&multicast->holdings, claim->id, claim->member);
+    nsec wait;
     if (!holding)
         return;
+    struct announcement *announcement = announcement_of(holding);
     holding->claim = *claim;
-    if (!holding->probing)
-        holding_claim(holding);
+    if (announcement->claiming.probing)
+        return;
+    claiming_renew(&announcement->claiming);
+    enum claiming_act act =
+        claiming_next(&announcement->claiming, names_tuning(multicast->names), &wait);
+    assert(act == CLAIMING_CLAIM);
+    announcement_claim(announcement, wait);
 }
 
 static void multicast_list(struct name_service *service)
@@ -521,40 +486,43 @@ static int multicast_alive(struct name_service *service, const struct claim *cla
 }
 
 /* Withdraws all, sixteen to a datagram. */
-static void holdings_end(struct multicast *multicast)
+struct farewell {
+    struct multicast *multicast;
+    struct datagram datagram;
+};
+
+static void announcement_end(void *owner, struct holding *holding)
 {
-    struct datagram datagram = {.kind = DATAGRAM_WITHDRAW};
-    struct holding *holding;
-    size_t cursor = 0;
-    while ((holding = id_map_next(&multicast->holdings, &cursor))) {
-        while (holding) {
-            struct holding *next = holding->next;
-            datagram.claims[datagram.count++] = holding->claim;
-            if (datagram.count == DATAGRAM_CLAIMS_MAX) {
-                say(multicast, &datagram, NULL);
-                datagram.count = 0;
-            }
-            poller_unset(multicast->poller, &holding->timer);
-            free(holding);
-            holding = next;
-        }
+    struct farewell *farewell = owner;
+    struct datagram *datagram = &farewell->datagram;
+    datagram->claims[datagram->count++] = holding->claim;
+    if (datagram->count == DATAGRAM_CLAIMS_MAX) {
+        say(farewell->multicast, datagram, NULL);
+        datagram->count = 0;
     }
-    if (datagram.count)
-        say(multicast, &datagram, NULL);
-    id_map_fini(&multicast->holdings);
+    poller_unset(farewell->multicast->poller, &announcement_of(holding)->timer);
+    free(announcement_of(holding));
+}
+
+static void announcements_end(struct multicast *multicast)
+{
+    struct farewell farewell = {.multicast = multicast, .datagram.kind = DATAGRAM_WITHDRAW};
+    holdings_fini(&multicast->holdings, announcement_end, &farewell);
+    if (farewell.datagram.count)
+        say(multicast, &farewell.datagram, NULL);
 }
 
 static void multicast_close(struct name_service *service)
 {
     struct multicast *multicast = multicast_of(service);
-    struct ask *ask;
+    struct query *query;
     size_t cursor = 0;
-    holdings_end(multicast);
-    while ((ask = id_map_next(&multicast->asks, &cursor))) {
-        poller_unset(multicast->poller, &ask->timer);
-        free(ask);
+    announcements_end(multicast);
+    while ((query = id_map_next(&multicast->queries, &cursor))) {
+        poller_unset(multicast->poller, &query->timer);
+        free(query);
     }
-    id_map_fini(&multicast->asks);
+    id_map_fini(&multicast->queries);
     poller_remove(multicast->poller, multicast->hear_watch);
     poller_remove(multicast->poller, multicast->talk_watch);
     group_socket_close(&multicast->sockets);
@@ -574,7 +542,7 @@ static int multicast_open(struct name_service **service, struct names *names, co
     multicast->sender = entropy_u64();
     multicast->answers.per_second = ANSWERS_PER_SECOND;
     multicast->cries.per_second = CRIES_PER_SECOND;
-    multicast->queries.per_second = ASKS_PER_SECOND;
+    multicast->asks.per_second = ASKS_PER_SECOND;
     int result = seal_init(&multicast->seal, config->key);
     if (result < 0) {
         free(multicast);

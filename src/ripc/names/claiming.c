@@ -1,0 +1,108 @@
+#include "ripc/names/claiming.h"
+
+#include "base/check.h"
+
+#define ASK_SENDS       3
+#define GRACE_NSEC      (5 * NSEC_PER_SEC) /* in which a new binding yields to an older one */
+#define ASSERT_WAIT_MAX (8 * NSEC_PER_SEC)
+#define ASSERT_CALM     (30 * NSEC_PER_SEC) /* a rival that was silent for so long is a new one */
+
+void claiming_start(struct claiming *claiming, const struct names_tuning *tuning, bool group)
+{
+    *claiming = (struct claiming){.probing = !group, .assert_wait = tuning->assert_wait};
+}
+
+enum claiming_act claiming_hurry(struct claiming *claiming, const struct names_tuning *tuning,
+                                 nsec *wait)
+{
+    claiming->probing = false;
+    claiming->said = 1;
+    *wait = tuning->repeat_wait;
+    return CLAIMING_CLAIM;
+}
+
+enum claiming_act claiming_next(struct claiming *claiming, const struct names_tuning *tuning,
+                                nsec *wait)
+{
+    if (claiming->objector) {
+        assert(claiming->probing);
+        return CLAIMING_LOST;
+    }
+    if (claiming->probing && claiming->said < tuning->probe_count) {
+        claiming->said++;
+        *wait = tuning->probe_wait;
+        return CLAIMING_PROBE;
+    }
+    if (claiming->probing || claiming->said == 0)
+        return claiming_hurry(claiming, tuning, wait);
+    claiming->said++;
+    return CLAIMING_REPEAT;
+}
+
+void claiming_renew(struct claiming *claiming)
+{
+    if (!claiming->probing)
+        claiming->said = 0;
+}
+
+void claiming_objected(struct claiming *claiming, const struct claim *other)
+{
+    assert(claiming->probing);
+    claiming->objector = other->place.context;
+}
+
+bool claiming_probed(struct claiming *claiming, const struct claim *own, const struct claim *other)
+{
+    if (!claiming->probing || own->place.context <= other->place.context)
+        return true;
+    claiming_objected(claiming, other);
+    return false;
+}
+
+void claiming_withdrawn(struct claiming *claiming, const struct claim *other)
+{
+    if (claiming->objector == other->place.context)
+        claiming->objector = 0; /* it gave up just what it objected with */
+}
+
+static bool claim_is_newer(const struct claim *claim, const struct claim *than)
+{
+    if (claim->incarnation != than->incarnation)
+        return claim->incarnation > than->incarnation;
+    return claim->place.context < than->place.context;
+}
+
+bool claiming_yields(const struct claim *own, const struct claim *other, uint64_t now,
+                     uint64_t said, bool keyed)
+{
+    if (own->member != other->member)
+        return false; /* the id is a group's and a service's: nobody can tell who is right */
+    bool newer = claim_is_newer(own, other);
+    uint64_t age = newer ? now - own->incarnation : said - other->incarnation;
+    if (age < GRACE_NSEC)
+        return newer;
+    return keyed && !newer;
+}
+
+bool claiming_may_assert(const struct claiming *claiming, nsec now)
+{
+    return now >= claiming->assert_at;
+}
+
+void claiming_asserted(struct claiming *claiming, const struct names_tuning *tuning, nsec now)
+{
+    if (now > claiming->assert_at + ASSERT_CALM)
+        claiming->assert_wait = tuning->assert_wait;
+    claiming->assert_at = now + claiming->assert_wait;
+    if (claiming->assert_wait < ASSERT_WAIT_MAX)
+        claiming->assert_wait *= 2;
+}
+
+nsec asking_next(struct asking *asking, const struct names_tuning *tuning)
+{
+    if (asking->answered || asking->sends == ASK_SENDS)
+        return NSEC_NEVER;
+    /* After 1, 4 and 1 waits: soon, for the question may be lost, then late, for the one who is
+     * asked may just begin. */
+    return tuning->ask_wait * (asking->sends++ == 1 ? 4 : 1);
+}

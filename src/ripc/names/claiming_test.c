@@ -1,0 +1,139 @@
+#include "ripc/names/claiming.h"
+
+#include "base/test.h"
+
+static const struct names_tuning tuning = {
+    .probe_wait = 20,
+    .probe_count = 3,
+    .repeat_wait = 100,
+    .ask_wait = 40,
+    .assert_wait = NSEC_PER_SEC / 4,
+};
+
+static struct claim claim_make(uint64_t context, uint64_t incarnation)
+{
+    return (struct claim){
+        .id = 7, .member = 7, .incarnation = incarnation, .place.context = context};
+}
+
+static void expect(struct claiming *claiming, enum claiming_act act, nsec wait)
+{
+    nsec got = -1;
+    assert_int_equal(claiming_next(claiming, &tuning, &got), act);
+    assert_int_equal(got, wait);
+}
+
+static void a_claim_without_objections_is_probed_then_said_twice(void **state)
+{
+    struct claiming claiming;
+    claiming_start(&claiming, &tuning, false);
+    for (unsigned i = 0; i < 3; i++)
+        expect(&claiming, CLAIMING_PROBE, 20);
+    assert_true(claiming.probing);
+    expect(&claiming, CLAIMING_CLAIM, 100);
+    assert_false(claiming.probing);
+    expect(&claiming, CLAIMING_REPEAT, -1);
+    claiming_renew(&claiming); /* at another place */
+    expect(&claiming, CLAIMING_CLAIM, 100);
+    expect(&claiming, CLAIMING_REPEAT, -1);
+}
+
+static void a_member_of_a_group_probes_for_nothing(void **state)
+{
+    struct claiming claiming;
+    claiming_start(&claiming, &tuning, true);
+    expect(&claiming, CLAIMING_CLAIM, 100);
+    expect(&claiming, CLAIMING_REPEAT, -1);
+}
+
+static void without_time_to_wait_it_claims_at_once(void **state)
+{
+    struct claiming claiming;
+    nsec wait = 0;
+    claiming_start(&claiming, &tuning, false);
+    expect(&claiming, CLAIMING_PROBE, 20);
+    assert_int_equal(claiming_hurry(&claiming, &tuning, &wait), CLAIMING_CLAIM);
+    assert_int_equal(wait, 100);
+    expect(&claiming, CLAIMING_REPEAT, -1);
+}
+
+static void an_objection_that_stands_loses_the_claim(void **state)
+{
+    struct claiming claiming;
+    struct claim lower = claim_make(1, 50), own = claim_make(5, 50), higher = claim_make(9, 50);
+    claiming_start(&claiming, &tuning, false);
+    expect(&claiming, CLAIMING_PROBE, 20);
+    assert_true(claiming_probed(&claiming, &own, &higher));
+    assert_false(claiming_probed(&claiming, &own, &lower));
+    claiming_withdrawn(&claiming, &higher); /* not the one that objected */
+    expect(&claiming, CLAIMING_LOST, -1);
+    claiming_withdrawn(&claiming, &lower);
+    expect(&claiming, CLAIMING_PROBE, 20);
+    expect(&claiming, CLAIMING_PROBE, 20);
+    expect(&claiming, CLAIMING_CLAIM, 100);
+    assert_true(claiming_probed(&claiming, &own, &lower)); /* too late: it is ours */
+    assert_int_equal(claiming.objector, 0);
+}
+
+/* Of two owners that meet. */
+static void a_young_binding_yields_and_a_key_makes_the_newer_believed(void **state)
+{
+    uint64_t second = (uint64_t)NSEC_PER_SEC, now = 1000 * second;
+    struct claim older = claim_make(1, now - 100 * second);
+    struct claim young = claim_make(2, now - 2 * second);
+    struct claim newer = claim_make(3, now - 50 * second);
+    for (int keyed = 0; keyed < 2; keyed++) {
+        assert_true(claiming_yields(&young, &older, now, now, keyed));
+        assert_false(claiming_yields(&older, &young, now, now, keyed));
+        assert_false(claiming_yields(&newer, &older, now, now, keyed));
+        assert_int_equal(claiming_yields(&older, &newer, now, now, keyed), keyed);
+    }
+    /* The other's age is of its own clock. */
+    assert_false(claiming_yields(&older, &newer, now, newer.incarnation + second, true));
+    struct claim same = claim_make(2, older.incarnation); /* a tie: the lower context is newer */
+    assert_false(claiming_yields(&older, &same, now, now, true));
+    assert_true(claiming_yields(&same, &older, now, now, true));
+    struct claim member = older;
+    member.member = 8;
+    assert_false(claiming_yields(&young, &member, now, now, true));
+}
+
+static void a_rival_is_answered_ever_more_slowly(void **state)
+{
+    struct claiming claiming;
+    nsec now = 0, wait = tuning.assert_wait;
+    claiming_start(&claiming, &tuning, false);
+    for (unsigned i = 0; i < 8; i++) {
+        assert_true(claiming_may_assert(&claiming, now));
+        claiming_asserted(&claiming, &tuning, now);
+        assert_false(claiming_may_assert(&claiming, now + wait - 1));
+        now += wait;
+        wait = wait < 8 * NSEC_PER_SEC ? 2 * wait : wait;
+    }
+    assert_int_equal(wait, 8 * NSEC_PER_SEC);
+    now += 31 * NSEC_PER_SEC; /* a new rival */
+    claiming_asserted(&claiming, &tuning, now);
+    assert_false(claiming_may_assert(&claiming, now + tuning.assert_wait - 1));
+    assert_true(claiming_may_assert(&claiming, now + tuning.assert_wait));
+}
+
+static void a_question_is_asked_three_times_or_until_answered(void **state)
+{
+    struct asking asking = {0};
+    assert_int_equal(asking_next(&asking, &tuning), 40);
+    assert_int_equal(asking_next(&asking, &tuning), 160);
+    assert_int_equal(asking_next(&asking, &tuning), 40);
+    assert_int_equal(asking_next(&asking, &tuning), NSEC_NEVER);
+    asking = (struct asking){0};
+    assert_int_equal(asking_next(&asking, &tuning), 40);
+    asking.answered = true;
+    assert_int_equal(asking_next(&asking, &tuning), NSEC_NEVER);
+}
+
+TEST_MAIN(TEST(a_claim_without_objections_is_probed_then_said_twice),
+          TEST(a_member_of_a_group_probes_for_nothing),
+          TEST(without_time_to_wait_it_claims_at_once),
+          TEST(an_objection_that_stands_loses_the_claim),
+          TEST(a_young_binding_yields_and_a_key_makes_the_newer_believed),
+          TEST(a_rival_is_answered_ever_more_slowly),
+          TEST(a_question_is_asked_three_times_or_until_answered))
