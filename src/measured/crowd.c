@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "measured/child.h"
+#include "process/child.h"
 #include "transport/clock.h"
 
 #define LIMIT_NSEC (180 * NSEC_PER_SEC)

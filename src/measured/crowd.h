@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "measured/child.h"
+#include "process/child.h"
 
 #define CROWD_MAX         CHILDREN_MAX
 #define CROWD_REASON_SIZE 200

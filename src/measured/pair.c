@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "measured/child.h"
 #include "measured/payload.h"
 #include "measured/sample.h"
+#include "process/child.h"
 #include "transport/clock.h"
 
 #define PAIR_LIMIT_NSEC (120 * NSEC_PER_SEC)

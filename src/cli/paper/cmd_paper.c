@@ -8,13 +8,13 @@
 #include "cli/core/call.h"
 #include "cli/core/file.h"
 #include "cli/core/parallel.h"
-#include "cli/core/process.h"
 #include "cli/core/progress.h"
 #include "cli/paper/figure_list.h"
 #include "paper/figure.h"
 #include "paper/plot.h"
 #include "paper/report.h"
 #include "paper/verdict.h"
+#include "process/program.h"
 
 /* --- list --- */
 
@@ -134,22 +134,22 @@ static enum err write_plot(struct session *session, const struct figure *figure,
 {
     const char *const words[] = {"gnuplot", "-", NULL};
     struct text script = {0};
-    struct process process;
+    struct program program;
     plot_script(&script, figure, result);
     enum err err = session_write(session, figure->name, ".gp", &script, why);
     if (!err)
-        err = process_run(&process, words, &script, why);
+        err = program_run(&program, words, &script, why);
     text_fini(&script);
     if (err)
         return err;
-    if (process.missing)
+    if (program.missing)
         session->plots_missing = true;
-    else if (process.status != 0 || process.out.size == 0)
+    else if (program.status != 0 || program.out.size == 0)
         err = why_fail(why, ERR_SYSTEM, "%s: gnuplot failed: %.200s", figure->name,
-                       process.fail.size ? process.fail.data : "no output");
+                       program.fail.size ? program.fail.data : "no output");
     else
-        err = session_write(session, figure->name, ".svg", &process.out, why);
-    process_fini(&process);
+        err = session_write(session, figure->name, ".svg", &program.out, why);
+    program_fini(&program);
     return err;
 }
 

@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 #include "cli/ripc/ripc_call.h"
-#include "measured/child.h"
+#include "process/child.h"
 
 #define PATIENCE_NSEC 5000000000LL
 #define LOOK_NSEC     2000000L

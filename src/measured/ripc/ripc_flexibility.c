@@ -21,8 +21,8 @@
 #include <weft/ripc.h>
 
 #include "base/check.h"
-#include "measured/child.h"
 #include "measured/figures.h"
+#include "process/child.h"
 #include "transport/clock.h"
 
 #define SERVICE_ID     7000

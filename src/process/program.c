@@ -1,7 +1,7 @@
-/* process: input and output pass through files in memory rather than pipes:
+/* program: input and output pass through files in memory rather than pipes:
  * nobody can block on a full one, and a program that does not read its input
  * raises no signal here. */
-#include "cli/core/process.h"
+#include "process/program.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -12,10 +12,10 @@
 
 extern char **environ;
 
-void process_fini(struct process *process)
+void program_fini(struct program *program)
 {
-    text_fini(&process->out);
-    text_fini(&process->fail);
+    text_fini(&program->out);
+    text_fini(&program->fail);
 }
 
 static enum err refused(const char *what, int error, struct why *why)
@@ -53,7 +53,7 @@ static enum err output_read(int handle, struct text *text, struct why *why)
     }
 }
 
-static enum err process_spawn(struct process *process, const char *const *words,
+static enum err program_spawn(struct program *program, const char *const *words,
                               const int handles[3], struct why *why)
 {
     posix_spawn_file_actions_t actions;
@@ -65,7 +65,7 @@ static enum err process_spawn(struct process *process, const char *const *words,
         error = posix_spawnp(&child, words[0], &actions, NULL, (char *const *)words, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (error == ENOENT) {
-        process->missing = true;
+        program->missing = true;
         return OK;
     }
     if (error)
@@ -73,14 +73,14 @@ static enum err process_spawn(struct process *process, const char *const *words,
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR)
             return refused(words[0], errno, why);
-    process->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    program->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return OK;
 }
 
-enum err process_run(struct process *process, const char *const *words, const struct text *input,
+enum err program_run(struct program *program, const char *const *words, const struct text *input,
                      struct why *why)
 {
-    *process = (struct process){0};
+    *program = (struct program){0};
     int handles[3] = {-1, -1, -1};
     enum err err = OK;
     for (int i = 0; i < 3 && !err; i++) {
@@ -91,15 +91,15 @@ enum err process_run(struct process *process, const char *const *words, const st
     if (!err)
         err = input_fill(handles[0], input, why);
     if (!err)
-        err = process_spawn(process, words, handles, why);
+        err = program_spawn(program, words, handles, why);
     if (!err)
-        err = output_read(handles[1], &process->out, why);
+        err = output_read(handles[1], &program->out, why);
     if (!err)
-        err = output_read(handles[2], &process->fail, why);
+        err = output_read(handles[2], &program->fail, why);
     for (int i = 0; i < 3; i++)
         if (handles[i] >= 0)
             close(handles[i]);
     if (err)
-        process_fini(process);
+        program_fini(program);
     return err;
 }

@@ -1,4 +1,4 @@
-#include "measured/child.h"
+#include "process/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
