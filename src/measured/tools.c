@@ -6,18 +6,17 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "measured/sides.h"
+#include "process/child.h"
+#include "process/program.h"
 
 #define NUMBER_SIZE  24
 #define EXIT_MISSING 127
@@ -60,42 +59,45 @@ static bool port_listens(int port)
     return found;
 }
 
-static _Noreturn void tool_exec(const char *const *words, pid_t role, bool everywhere, int out)
+/* What the process of a tool is started with. */
+struct tool {
+    const char *const *words;
+    bool everywhere;
+    int out;
+};
+
+static void tool_exec(void *argument)
 {
+    const struct tool *tool = argument;
     int nothing = open("/dev/null", O_RDWR);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != role || dup2(nothing, 0) < 0 || dup2(out, 1) < 0 || dup2(nothing, 2) < 0)
+    if (dup2(nothing, 0) < 0 || dup2(tool->out, 1) < 0 || dup2(nothing, 2) < 0)
         _exit(1);
-    if (everywhere) {
+    if (tool->everywhere) {
         cpu_set_t all;
         memset(&all, 0xff, sizeof all); /* the system takes off what is not ours */
         (void)sched_setaffinity(0, sizeof all, &all);
     }
-    execvp(words[0], (char *const *)words);
+    execvp(tool->words[0], (char *const *)tool->words);
     _exit(EXIT_MISSING);
 }
 
 void tool_run(struct pair *pair, const char *const *words, bool everywhere,
               char output[TOOL_OUTPUT_SIZE])
 {
-    int status, out = memfd_create("output", MFD_CLOEXEC);
-    if (out < 0)
+    struct tool tool = {words, everywhere, memfd_create("output", MFD_CLOEXEC)};
+    if (tool.out < 0)
         pair_fail(pair, "no memory for the output of %s", words[0]);
-    pid_t role = getpid(), child = fork();
-    if (child < 0)
-        pair_fail(pair, "%s: %s", words[0], strerror(errno));
-    if (child == 0)
-        tool_exec(words, role, everywhere, out);
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            pair_fail(pair, "%s: %s", words[0], strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_MISSING)
+    pid_t child = child_start(tool_exec, &tool);
+    int status = child < 0 ? (int)child : program_wait(child);
+    if (status < 0)
+        pair_fail(pair, "%s: %s", words[0], strerror(-status));
+    if (status == EXIT_MISSING)
         pair_missing(pair, "%s is not installed", words[0]);
     if (status)
         pair_fail(pair, "%s failed", words[0]);
-    ssize_t size = pread(out, output, TOOL_OUTPUT_SIZE - 1, 0);
+    ssize_t size = pread(tool.out, output, TOOL_OUTPUT_SIZE - 1, 0);
     output[size > 0 ? size : 0] = '\0';
-    close(out);
+    close(tool.out);
 }
 
 /* The server in role 1, the client in role 0, whose output is returned. */

@@ -1,9 +1,10 @@
-/* program: input and output pass through files in memory rather than pipes:
- * nobody can block on a full one, and a program that does not read its input
+/* program: program_run passes input and output through files in memory rather than pipes:
+ * a full file in memory blocks neither process, and a program that does not read its input
  * raises no signal here. */
 #include "process/program.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,6 +12,49 @@
 #include <unistd.h>
 
 extern char **environ;
+
+/* A session of its own, and no signal blocked or ignored. */
+static int attributes_detach(posix_spawnattr_t *attributes)
+{
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(attributes, &none);
+    posix_spawnattr_setsigdefault(attributes, &all);
+    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETSIGDEF);
+}
+
+int program_start(const char *const *words, const int handles[3], bool detached, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int error = posix_spawn_file_actions_init(&actions);
+    if (error)
+        return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error)
+        goto actions_destroy;
+    if (detached)
+        error = attributes_detach(&attributes);
+    for (int i = 0; i < 3 && !error; i++)
+        error = posix_spawn_file_actions_adddup2(&actions, handles[i], i);
+    if (!error)
+        error = posix_spawnp(pid, words[0], &actions, &attributes, (char *const *)words, environ);
+    posix_spawnattr_destroy(&attributes);
+actions_destroy:
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+int program_wait(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR)
+            return -errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 void program_fini(struct program *program)
 {
@@ -53,28 +97,16 @@ static enum err output_read(int handle, struct text *text, struct why *why)
     }
 }
 
-static enum err program_spawn(struct program *program, const char *const *words,
-                              const int handles[3], struct why *why)
+static enum err program_finish(struct program *program, const char *const *words,
+                               const int handles[3], struct why *why)
 {
-    posix_spawn_file_actions_t actions;
-    pid_t child;
-    int status, error = posix_spawn_file_actions_init(&actions);
-    for (int i = 0; i < 3 && !error; i++)
-        error = posix_spawn_file_actions_adddup2(&actions, handles[i], i);
-    if (!error)
-        error = posix_spawnp(&child, words[0], &actions, NULL, (char *const *)words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (error == ENOENT) {
-        program->missing = true;
-        return OK;
-    }
+    pid_t pid;
+    int error = program_start(words, handles, false, &pid);
+    program->missing = error == ENOENT;
     if (error)
-        return refused(words[0], error, why);
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return refused(words[0], errno, why);
-    program->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return OK;
+        return program->missing ? OK : refused(words[0], error, why);
+    program->status = program_wait(pid);
+    return program->status < 0 ? refused(words[0], -program->status, why) : OK;
 }
 
 enum err program_run(struct program *program, const char *const *words, const struct text *input,
@@ -91,7 +123,7 @@ enum err program_run(struct program *program, const char *const *words, const st
     if (!err)
         err = input_fill(handles[0], input, why);
     if (!err)
-        err = program_spawn(program, words, handles, why);
+        err = program_finish(program, words, handles, why);
     if (!err)
         err = output_read(handles[1], &program->out, why);
     if (!err)

@@ -1,20 +1,32 @@
 #pragma once
-/* program: another program, run to its end without a shell. */
+/* program: another program, started without a shell. */
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "base/text.h"
 
+/* Starts words[0], found in PATH unless it is a path. The handles become its standard input,
+ * output and error. A detached program has a session of its own and the default for every signal,
+ * so that it outlives us and no Ctrl-C reaches it; any other shares our terminal. 0, or a positive
+ * errno, ENOENT if there is no such program. The caller waits for the process. */
+MUST_CHECK int program_start(const char *const *words, const int handles[3], bool detached,
+                             pid_t *pid);
+
+/* Waits until a process that we started has ended. Its exit code, or 128 + the signal that ended
+ * it; a negative errno if it is none of ours. */
+int program_wait(pid_t pid);
+
 struct program {
     bool missing;     /* there is no such program */
-    int status;       /* its exit code, or 128 + the signal that ended it */
+    int status;       /* of program_wait */
     struct text out;  /* what it wrote to standard output; owned */
     struct text fail; /* ... and to standard error; owned */
 };
 
-/* Runs words[0], found in PATH, with the words and this input. Fails only if
- * the system refuses; a missing program and a bad exit are in the result. */
+/* Runs words[0] to its end with the words and this input. Fails only if the system refuses; a
+ * missing program and a bad exit are in the result. */
 MUST_CHECK enum err program_run(struct program *program, const char *const *words,
                                 const struct text *input, struct why *why);
 void program_fini(struct program *program);

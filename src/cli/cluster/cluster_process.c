@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +11,9 @@
 
 #include "cli/cluster/cluster_disk.h"
 #include "os/cluster/serial_file.h"
+#include "process/program.h"
 
 #define LOG_TAIL 4096
-
-extern char **environ;
 
 /* The path of `name` in PATH; false: nowhere. */
 static bool path_find(const char *name, char *path, size_t size)
@@ -106,36 +103,17 @@ static int processor_choose(const struct cluster *cluster, uint32_t process)
     return -1;
 }
 
-static int spawn_detached(const char *weftd, char *const *words, const char *log, pid_t *pid)
+/* Input from nowhere, output into the log. 0, or a positive errno. */
+static int spawn_detached(const char *const *words, const char *log, pid_t *pid)
 {
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int error = posix_spawn_file_actions_init(&actions);
-    if (error)
-        return error;
-    error = posix_spawnattr_init(&attributes);
-    if (error) {
-        posix_spawn_file_actions_destroy(&actions);
-        return error;
-    }
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    error = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-                                                      POSIX_SPAWN_SETSIGDEF);
-    if (!error)
-        error = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (!error)
-        error =
-            posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0600);
-    if (!error)
-        error = posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    if (!error)
-        error = posix_spawn(pid, weftd, &actions, &attributes, words, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&actions);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int out = nothing < 0 ? -1 : open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    const int handles[3] = {nothing, out, out};
+    int error = out < 0 ? errno : program_start(words, handles, true, pid);
+    if (out >= 0)
+        close(out);
+    if (nothing >= 0)
+        close(nothing);
     return error;
 }
 
@@ -155,15 +133,12 @@ enum err cluster_spawn(const struct cluster *cluster, const char *weftd, uint32_
     }
     int chosen = processor_choose(cluster, process);
     snprintf(processor, sizeof processor, "%d", chosen);
-    char *const words[] = {(char *)weftd,
-                           "--dir",
-                           (char *)cluster->folder,
-                           cluster->file.commissioned ? "--serial" : "--node",
-                           servers.data,
-                           chosen < 0 ? NULL : "--pin",
-                           processor,
-                           NULL};
-    int error = spawn_detached(weftd, words, log, pid);
+    const char *const words[] = {
+        weftd,           "--dir",
+        cluster->folder, cluster->file.commissioned ? "--serial" : "--node",
+        servers.data,    chosen < 0 ? NULL : "--pin",
+        processor,       NULL};
+    int error = spawn_detached(words, log, pid);
     text_fini(&servers);
     if (error == EAGAIN || error == ENOMEM)
         return why_fail(why, ERR_SYSTEM,
