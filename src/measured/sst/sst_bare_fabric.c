@@ -1,7 +1,7 @@
 /* bare_fabric: fi_read and fi_write over libfabric's tcp, by its own interface. Every node has
  * an endpoint of its own; those of one process share a queue, which must be polled for
  * anything to move, in the process that is read or written, too. */
-#include "measured/sst/sst_bare.h"
+#include "measured/sst/sst_bare_fabric.h"
 
 #ifdef WEFT_HAVE_LIBFABRIC
 
