@@ -10,7 +10,7 @@
 
 struct sst_look {
     ripc_id table;
-    struct observer *observer;
+    struct table_observer *observer;
     struct sst_column columns[SST_COLUMNS_MAX];
     struct sst_picture_row rows[SST_ROWS_MAX];
     uint8_t *values[SST_ROWS_MAX]; /* owned; of struct_size bytes, or NULL until needed */

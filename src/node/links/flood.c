@@ -67,7 +67,7 @@ static void batch_end(struct flood *flood, unsigned port)
 
 /* ---- as the spread of a table ---- */
 
-static void flood_change(struct spread *spread, const struct change *change,
+static void flood_change(struct row_spread *spread, const struct change *change,
                          const struct sst_rows *to)
 {
     struct flood *flood = (struct flood *)spread;
@@ -79,19 +79,19 @@ static void flood_change(struct spread *spread, const struct change *change,
         row_spread(flood, flood->state->self, PORT_NONE);
 }
 
-static void flood_set(struct spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
+static void flood_set(struct row_spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
                       const struct sst_rows *to)
 {
     flood_change(spread, NULL, to);
 }
 
 /* Rows come in packets, which the node hands to flood_take. */
-static int flood_move(struct spread *spread)
+static int flood_move(struct row_spread *spread)
 {
     return 0;
 }
 
-static bool flood_is_flushed(struct spread *spread)
+static bool flood_is_flushed(struct row_spread *spread)
 {
     const struct flood *flood = (const struct flood *)spread;
     for (unsigned port = 0; port < flood->state->plan->port_count; port++)
@@ -100,7 +100,7 @@ static bool flood_is_flushed(struct spread *spread)
     return true;
 }
 
-static const struct spread_ops flood_ops = {
+static const struct row_spread_ops flood_ops = {
     .name = "flood",
     .set = flood_set,
     .change = flood_change,

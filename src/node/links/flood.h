@@ -38,7 +38,7 @@ struct flood_port {
 };
 
 struct flood {
-    struct spread spread; /* what the own row is put with */
+    struct row_spread spread; /* what the own row is put with */
     struct link_state *state;
     size_t words;
     struct flood_port ports[PORT_MAX];

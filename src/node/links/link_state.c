@@ -111,7 +111,7 @@ static int predicate_add(struct link_state *state)
 }
 
 enum err link_state_init(struct link_state *state, const struct plan *plan, node_id self,
-                         uint64_t incarnation, struct spread *flood, struct arena *arena,
+                         uint64_t incarnation, struct row_spread *flood, struct arena *arena,
                          struct why *why)
 {
     assert(incarnation);

@@ -54,7 +54,7 @@ struct link_state {
     struct table table;
     struct own own;
     struct predicates predicates;
-    struct spread *flood; /* borrowed */
+    struct row_spread *flood; /* borrowed */
     uint8_t *rows;
     /* Links by both ends' word: a bit for each port of each server. As routes were found, but for
      * the rows in changed[]. */
@@ -79,8 +79,8 @@ struct link_state {
 };
 
 MUST_CHECK enum err link_state_init(struct link_state *state, const struct plan *plan, node_id self,
-                                    uint64_t incarnation, struct spread *flood, struct arena *arena,
-                                    struct why *why);
+                                    uint64_t incarnation, struct row_spread *flood,
+                                    struct arena *arena, struct why *why);
 void link_state_fini(struct link_state *state);
 
 void link_state_row(const struct link_state *state, node_id server, struct link_row *row);

@@ -7,10 +7,10 @@
 #include "base/check.h"
 #include "ripc/names/claim.h"
 
-static void name_free(struct name *name)
+static void name_free(struct cached_name *name)
 {
     while (name->mines) {
-        struct mine *next = name->mines->next;
+        struct own_claim *next = name->mines->next;
         free(name->mines);
         name->mines = next;
     }
@@ -20,7 +20,7 @@ static void name_free(struct name *name)
 
 void cache_fini(struct cache *cache)
 {
-    struct name *name;
+    struct cached_name *name;
     size_t cursor = 0;
     while ((name = id_map_next(&cache->names, &cursor)))
         name_free(name);
@@ -28,14 +28,14 @@ void cache_fini(struct cache *cache)
     *cache = (struct cache){0};
 }
 
-struct name *cache_find(const struct cache *cache, uint64_t id)
+struct cached_name *cache_find(const struct cache *cache, uint64_t id)
 {
     return id_map_get(&cache->names, id);
 }
 
-struct name *cache_name(struct cache *cache, uint64_t id)
+struct cached_name *cache_name(struct cache *cache, uint64_t id)
 {
-    struct name *name = cache_find(cache, id);
+    struct cached_name *name = cache_find(cache, id);
     if (name)
         return name;
     name = array_new(1, sizeof *name);
@@ -51,14 +51,14 @@ struct name *cache_name(struct cache *cache, uint64_t id)
 
 void cache_prune(struct cache *cache, uint64_t id)
 {
-    struct name *name = cache_find(cache, id);
+    struct cached_name *name = cache_find(cache, id);
     if (!name || name->asked || name->count || name->mines)
         return;
     id_map_take(&cache->names, id);
     name_free(name);
 }
 
-struct known *name_known(const struct name *name, uint64_t member)
+struct known *name_known(const struct cached_name *name, uint64_t member)
 {
     for (size_t i = 0; i < name->count; i++)
         if (name->claims[i].claim.member == member)
@@ -66,15 +66,15 @@ struct known *name_known(const struct name *name, uint64_t member)
     return NULL;
 }
 
-struct mine *name_mine(const struct name *name, uint64_t member)
+struct own_claim *name_mine(const struct cached_name *name, uint64_t member)
 {
-    struct mine *mine = name->mines;
+    struct own_claim *mine = name->mines;
     while (mine && mine->claim.member != member)
         mine = mine->next;
     return mine;
 }
 
-unsigned name_count(const struct name *name)
+unsigned name_count(const struct cached_name *name)
 {
     unsigned count = 0;
     for (size_t i = 0; i < name->count; i++)
@@ -113,7 +113,7 @@ static void known_refresh(struct known *known, const struct known *offer)
 
 int cache_learn(struct cache *cache, const struct known *offer)
 {
-    struct name *name = cache_find(cache, offer->claim.id);
+    struct cached_name *name = cache_find(cache, offer->claim.id);
     struct known *known = name ? name_known(name, offer->claim.member) : NULL;
     enum cache_news news = known ? known_compare(known, offer) : CACHE_NEW;
     if (news == CACHE_SAME)
@@ -138,7 +138,7 @@ int cache_learn(struct cache *cache, const struct known *offer)
     return news;
 }
 
-void cache_drop(struct cache *cache, struct name *name, struct known *known)
+void cache_drop(struct cache *cache, struct cached_name *name, struct known *known)
 {
     assert(known >= name->claims && known < name->claims + name->count);
     *known = name->claims[--name->count];

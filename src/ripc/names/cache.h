@@ -26,19 +26,19 @@ struct known {
 };
 
 /* A claim of ours, from names_announce on. */
-struct mine {
-    struct mine *next;
+struct own_claim {
+    struct own_claim *next;
     struct claim claim;
     uint32_t pending; /* a bit for each service that has not decided yet */
     uint32_t held;    /* a bit for each service that holds it or decides about it */
     bool settled;
 };
 
-struct name {
+struct cached_name {
     uint64_t id;
     bool asked;    /* somebody here wants to know */
     nsec answered; /* when a service last told all that it knows, be that nothing; 0: never */
-    struct mine *mines;
+    struct own_claim *mines;
     struct known *claims; /* owned, as are the mines */
     size_t count;
     size_t capacity;
@@ -56,13 +56,14 @@ struct cache {
 
 void cache_fini(struct cache *cache);
 
-struct name *cache_find(const struct cache *cache, uint64_t id);      /* NULL: nothing */
-MUST_CHECK struct name *cache_name(struct cache *cache, uint64_t id); /* made; NULL: no memory */
-void cache_prune(struct cache *cache, uint64_t id);                   /* freed if it is empty */
+struct cached_name *cache_find(const struct cache *cache, uint64_t id); /* NULL: nothing */
+MUST_CHECK struct cached_name *cache_name(struct cache *cache,
+                                          uint64_t id); /* made; NULL: no memory */
+void cache_prune(struct cache *cache, uint64_t id);     /* freed if it is empty */
 
-struct known *name_known(const struct name *name, uint64_t member); /* ended ones too */
-struct mine *name_mine(const struct name *name, uint64_t member);
-unsigned name_count(const struct name *name); /* of claims that have not ended */
+struct known *name_known(const struct cached_name *name, uint64_t member); /* ended ones too */
+struct own_claim *name_mine(const struct cached_name *name, uint64_t member);
+unsigned name_count(const struct cached_name *name); /* of claims that have not ended */
 
 enum cache_news {
     CACHE_SAME,  /* known already */
@@ -76,4 +77,4 @@ enum cache_news {
 MUST_CHECK int cache_learn(struct cache *cache, const struct known *offer);
 
 /* Takes one out. The pointer is of this cache. */
-void cache_drop(struct cache *cache, struct name *name, struct known *known);
+void cache_drop(struct cache *cache, struct cached_name *name, struct known *known);

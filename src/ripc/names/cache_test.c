@@ -82,7 +82,7 @@ static void members_are_apart(void **state)
         offer.claim.member = member;
         assert_int_equal(cache_learn(&cache, &offer), CACHE_NEW);
     }
-    struct name *name = cache_find(&cache, 1);
+    struct cached_name *name = cache_find(&cache, 1);
     assert_int_equal(name_count(name), 10);
     cache_drop(&cache, name, name_known(name, 2));
     cache_drop(&cache, name, name_known(name, 11));
@@ -102,7 +102,7 @@ static void members_are_apart(void **state)
 static void a_flood_of_claims_has_an_end(void **state)
 {
     struct cache cache = {0};
-    struct name *asked = cache_name(&cache, UINT64_MAX);
+    struct cached_name *asked = cache_name(&cache, UINT64_MAX);
     assert_non_null(asked);
     asked->asked = true;
     for (uint64_t id = 1; id <= CACHE_CLAIMS_MAX + 100; id++) {

@@ -98,7 +98,7 @@ void claiming_asserted(struct claiming *claiming, const struct names_tuning *tun
         claiming->assert_wait *= 2;
 }
 
-nsec asking_next(struct asking *asking, const struct names_tuning *tuning)
+nsec asking_next(struct name_question *asking, const struct names_tuning *tuning)
 {
     if (asking->answered || asking->sends == ASK_SENDS)
         return NSEC_NEVER;

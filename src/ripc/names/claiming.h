@@ -59,11 +59,11 @@ bool claiming_may_assert(const struct claiming *claiming, nsec now);
 void claiming_asserted(struct claiming *claiming, const struct names_tuning *tuning, nsec now);
 
 /* A question; all zeroes before the first. */
-struct asking {
+struct name_question {
     unsigned sends;
     bool answered;
 };
 
 /* Asks now, and waits so long until it is called again; NSEC_NEVER: it is over, and asks no more.
  */
-nsec asking_next(struct asking *asking, const struct names_tuning *tuning);
+nsec asking_next(struct name_question *asking, const struct names_tuning *tuning);

@@ -119,12 +119,12 @@ static void a_rival_is_answered_ever_more_slowly(void **state)
 
 static void a_question_is_asked_three_times_or_until_answered(void **state)
 {
-    struct asking asking = {0};
+    struct name_question asking = {0};
     assert_int_equal(asking_next(&asking, &tuning), 40);
     assert_int_equal(asking_next(&asking, &tuning), 160);
     assert_int_equal(asking_next(&asking, &tuning), 40);
     assert_int_equal(asking_next(&asking, &tuning), NSEC_NEVER);
-    asking = (struct asking){0};
+    asking = (struct name_question){0};
     assert_int_equal(asking_next(&asking, &tuning), 40);
     asking.answered = true;
     assert_int_equal(asking_next(&asking, &tuning), NSEC_NEVER);

@@ -43,7 +43,7 @@ struct assembly {
 };
 static_assert(DIRECTORY_PARTS_MAX <= 64, "a bit each");
 
-struct directory {
+struct directory_client {
     struct name_service service;
     struct names *names;
     struct poller *poller;
@@ -59,14 +59,14 @@ struct directory {
     struct directory_message message; /* that was read */
 };
 
-static struct directory *directory_of(struct name_service *service)
+static struct directory_client *directory_of(struct name_service *service)
 {
-    return container_of(service, struct directory, service);
+    return container_of(service, struct directory_client, service);
 }
 
 /* ---- out ---- */
 
-static int message_send(struct directory *directory, const struct directory_message *message)
+static int message_send(struct directory_client *directory, const struct directory_message *message)
 {
     uint8_t bytes[SERVICE_SIZE + DIRECTORY_MESSAGE_MAX];
     bytes[0] = DIRECTORY_SERVICE >> 8;
@@ -77,7 +77,7 @@ static int message_send(struct directory *directory, const struct directory_mess
     return send(directory->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static int claim_send(struct directory *directory, enum directory_operation operation,
+static int claim_send(struct directory_client *directory, enum directory_operation operation,
                       const struct claim *claim)
 {
     struct directory_message *message = array_new(1, sizeof *message);
@@ -100,7 +100,7 @@ static int claim_send(struct directory *directory, enum directory_operation oper
 
 static int directory_announce(struct name_service *service, const struct claim *claim)
 {
-    struct directory *directory = directory_of(service);
+    struct directory_client *directory = directory_of(service);
     int result = directory->fd < 0 ? 0 : claim_send(directory, DIRECTORY_CLAIM, claim);
     return result ? result : NAME_SERVICE_LATER;
 }
@@ -113,7 +113,7 @@ static void claim_again(void *owner, const struct claim *claim)
 
 static void directory_renew(struct name_service *service, const struct claim *claim)
 {
-    struct directory *directory = directory_of(service);
+    struct directory_client *directory = directory_of(service);
     claim_again(directory, claim);
     if (directory->fd >= 0)
         return;
@@ -130,7 +130,7 @@ static void directory_withdraw(struct name_service *service, const struct claim 
 
 static void question_send(void *owner, uint64_t id)
 {
-    struct directory *directory = owner;
+    struct directory_client *directory = owner;
     struct directory_message *message = array_new(1, sizeof *message);
     if (!message)
         return; /* asking again asks again */
@@ -149,7 +149,7 @@ static void directory_ask(struct name_service *service, uint64_t id)
 
 static void questions_repeat(void *owner)
 {
-    struct directory *directory = owner;
+    struct directory_client *directory = owner;
     int result = poller_set(directory->poller, &directory->timer, clock_after(REPEAT_NSEC));
     assert(result == 0); /* its place is free still */
     names_each_wanted(directory->names, question_send, directory);
@@ -158,8 +158,8 @@ static void questions_repeat(void *owner)
 /* ---- in ---- */
 
 /* What the directory says beside a record must be what its owner sealed. */
-static bool claim_take(struct directory *directory, uint64_t id, const struct directory_claim *from,
-                       struct claim *claim)
+static bool claim_take(struct directory_client *directory, uint64_t id,
+                       const struct directory_claim *from, struct claim *claim)
 {
     int result = claim_record_read(claim, &directory->seal, from->record, from->size);
     struct names_counts *counts = names_counts(directory->names);
@@ -173,7 +173,7 @@ static bool claim_take(struct directory *directory, uint64_t id, const struct di
 }
 
 /* All parts of the answer are here: who is in none of them is gone. */
-static void assembly_finish(struct directory *directory)
+static void assembly_finish(struct directory_client *directory)
 {
     struct assembly *assembly = &directory->assembly;
     uint64_t id = assembly->id;
@@ -196,7 +196,8 @@ static void assembly_finish(struct directory *directory)
     free(told);
 }
 
-static void assembly_begin(struct directory *directory, const struct directory_message *message)
+static void assembly_begin(struct directory_client *directory,
+                           const struct directory_message *message)
 {
     struct assembly *assembly = &directory->assembly;
     if (assembly->id == message->id && assembly->round == message->round)
@@ -207,7 +208,7 @@ static void assembly_begin(struct directory *directory, const struct directory_m
     assembly->count = 0;
 }
 
-static void answer_handle(struct directory *directory)
+static void answer_handle(struct directory_client *directory)
 {
     const struct directory_message *message = &directory->message;
     struct assembly *assembly = &directory->assembly;
@@ -232,7 +233,7 @@ static void answer_handle(struct directory *directory)
         assembly_finish(directory);
 }
 
-static void message_handle(struct directory *directory, const uint8_t *bytes, size_t size)
+static void message_handle(struct directory_client *directory, const uint8_t *bytes, size_t size)
 {
     struct directory_message *message = &directory->message;
     directory->retry_wait = 0;
@@ -248,7 +249,7 @@ static void message_handle(struct directory *directory, const uint8_t *bytes, si
         names_counts(directory->names)->garbage++;
 }
 
-static void directory_hang_up(struct directory *directory)
+static void directory_hang_up(struct directory_client *directory)
 {
     poller_remove(directory->poller, directory->watch);
     if (directory->fd >= 0)
@@ -257,7 +258,7 @@ static void directory_hang_up(struct directory *directory)
     directory->fd = -1;
 }
 
-static void directory_lose(struct directory *directory)
+static void directory_lose(struct directory_client *directory)
 {
     directory_hang_up(directory);
     int result =
@@ -267,7 +268,7 @@ static void directory_lose(struct directory *directory)
 
 static void directory_ready(void *owner, uint32_t events)
 {
-    struct directory *directory = owner;
+    struct directory_client *directory = owner;
     uint8_t bytes[DIRECTORY_MESSAGE_MAX];
     for (unsigned i = 0; i < MESSAGES_MAX && directory->fd >= 0; i++) {
         ssize_t size = recv(directory->fd, bytes, sizeof bytes, MSG_DONTWAIT);
@@ -282,7 +283,7 @@ static void directory_ready(void *owner, uint32_t events)
 
 /* ---- opening ---- */
 
-static int directory_connect(struct directory *directory, bool wait)
+static int directory_connect(struct directory_client *directory, bool wait)
 {
     int result = node_connect(directory->path, wait);
     if (result < 0)
@@ -294,7 +295,7 @@ static int directory_connect(struct directory *directory, bool wait)
 
 static void directory_retry(void *owner)
 {
-    struct directory *directory = owner;
+    struct directory_client *directory = owner;
     int result = poller_set(directory->poller, &directory->retry, FAR);
     assert(result == 0); /* its place is free still */
     if (directory->fd >= 0)
@@ -309,7 +310,7 @@ static void directory_retry(void *owner)
 
 static void directory_close(struct name_service *service)
 {
-    struct directory *directory = directory_of(service);
+    struct directory_client *directory = directory_of(service);
     directory_hang_up(directory);
     poller_unset(directory->poller, &directory->timer);
     poller_unset(directory->poller, &directory->retry);
@@ -325,7 +326,7 @@ static int directory_open(struct name_service **service, struct names *names, co
     if (!config->node)
         return why_fail(why, -EADDRNOTAVAIL,
                         "name service directory needs the socket of a node: WEFT_NODE");
-    struct directory *directory = array_new(1, sizeof *directory);
+    struct directory_client *directory = array_new(1, sizeof *directory);
     if (!directory)
         return why_fail(why, -ENOMEM, "not enough memory");
     directory->service.ops = &name_service_directory;

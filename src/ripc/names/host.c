@@ -49,7 +49,7 @@ struct recheck {
     uint64_t member;
 };
 
-struct host {
+struct host_names {
     struct name_service service;
     struct names *names;
     struct poller *poller;
@@ -65,14 +65,14 @@ struct host {
     struct recheck rechecks[RECHECK_MAX];
 };
 
-static struct host *host_of(struct name_service *service)
+static struct host_names *host_of(struct name_service *service)
 {
-    return container_of(service, struct host, service);
+    return container_of(service, struct host_names, service);
 }
 
 /* ---- files ---- */
 
-static int file_path(const struct host *host, char out[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX],
+static int file_path(const struct host_names *host, char out[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX],
                      uint64_t id, uint64_t member)
 {
     char name[CLAIM_NAME_SIZE];
@@ -85,7 +85,8 @@ enum look { LOOK_DEAD = -1, LOOK_UNSURE = 0, LOOK_LIVES = 1 };
 /* Is the lock held, and by whom? The lock is looked at first: what is read
  * afterwards is of its holder or of a newer one. Unsure: locked, but there is
  * no record that we believe (yet). */
-static enum look file_look(struct host *host, uint64_t id, uint64_t member, struct claim *claim)
+static enum look file_look(struct host_names *host, uint64_t id, uint64_t member,
+                           struct claim *claim)
 {
     char name[CLAIM_NAME_SIZE], path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
     uint8_t record[CLAIM_RECORD_SIZE + 1];
@@ -108,7 +109,7 @@ static enum look file_look(struct host *host, uint64_t id, uint64_t member, stru
 }
 
 /* Tells what a file says. True if somebody has the claim. */
-static bool file_tell(struct host *host, uint64_t id, uint64_t member)
+static bool file_tell(struct host_names *host, uint64_t id, uint64_t member)
 {
     struct claim claim;
     switch (file_look(host, id, member, &claim)) {
@@ -125,10 +126,10 @@ static bool file_tell(struct host *host, uint64_t id, uint64_t member)
     assert_unreachable();
 }
 
-typedef bool file_each(struct host *host, uint64_t id, uint64_t member); /* false: stop */
+typedef bool file_each(struct host_names *host, uint64_t id, uint64_t member); /* false: stop */
 
 /* All claims in the folder, of one id or (0) of any. False if a callback was. */
-static bool folder_walk(struct host *host, uint64_t wanted, file_each *each)
+static bool folder_walk(struct host_names *host, uint64_t wanted, file_each *each)
 {
     bool more = true;
     DIR *folder = opendir(host->folder);
@@ -146,13 +147,13 @@ static bool folder_walk(struct host *host, uint64_t wanted, file_each *each)
     return more;
 }
 
-static bool member_tell(struct host *host, uint64_t id, uint64_t member)
+static bool member_tell(struct host_names *host, uint64_t id, uint64_t member)
 {
     file_tell(host, id, member);
     return true;
 }
 
-static bool group_tell(struct host *host, uint64_t id, uint64_t member)
+static bool group_tell(struct host_names *host, uint64_t id, uint64_t member)
 {
     if (member != id)
         file_tell(host, id, member);
@@ -163,7 +164,7 @@ static bool group_tell(struct host *host, uint64_t id, uint64_t member)
  * service lives. */
 static void id_tell(void *owner, uint64_t id)
 {
-    struct host *host = owner;
+    struct host_names *host = owner;
     if (file_tell(host, id, id))
         return;
     uint64_t *members = array_new(MEMBERS_MAX, sizeof *members);
@@ -179,7 +180,7 @@ static void id_tell(void *owner, uint64_t id)
 
 /* ---- the watch ---- */
 
-static void look_start(struct host *host)
+static void look_start(struct host_names *host)
 {
     nsec at = clock_after(names_tuning(host->names)->look_wait);
     if (poller_set(host->poller, &host->look, at) < 0)
@@ -188,14 +189,14 @@ static void look_start(struct host *host)
 
 static void look_fired(void *owner)
 {
-    struct host *host = owner;
+    struct host_names *host = owner;
     look_start(host);
     names_each_wanted(host->names, id_tell, host);
 }
 
 static void recheck_fired(void *owner)
 {
-    struct host *host = owner;
+    struct host_names *host = owner;
     struct recheck rechecks[RECHECK_MAX];
     unsigned count = host->recheck_count;
     host->recheck_wait *= 2;
@@ -212,7 +213,7 @@ static void recheck_fired(void *owner)
         file_tell(host, rechecks[i].id, rechecks[i].member);
 }
 
-static void recheck_add(struct host *host, uint64_t id, uint64_t member)
+static void recheck_add(struct host_names *host, uint64_t id, uint64_t member)
 {
     if (host->recheck_count < RECHECK_MAX)
         host->rechecks[host->recheck_count] = (struct recheck){id, member};
@@ -223,7 +224,7 @@ static void recheck_add(struct host *host, uint64_t id, uint64_t member)
         host->recheck_count = 0;
 }
 
-static void event_handle(struct host *host, const struct inotify_event *event)
+static void event_handle(struct host_names *host, const struct inotify_event *event)
 {
     uint64_t id, member;
     if (event->mask & IN_Q_OVERFLOW) {
@@ -238,7 +239,7 @@ static void event_handle(struct host *host, const struct inotify_event *event)
 
 static void watch_ready(void *owner, uint32_t events)
 {
-    struct host *host = owner;
+    struct host_names *host = owner;
     for (int i = 0; i < READS_MAX; i++) {
         _Alignas(struct inotify_event) char buffer[4096];
         ssize_t size = read(host->watch_fd, buffer, sizeof buffer);
@@ -252,7 +253,7 @@ static void watch_ready(void *owner, uint32_t events)
     }
 }
 
-static void watch_stop(struct host *host)
+static void watch_stop(struct host_names *host)
 {
     poller_remove(host->poller, host->watch);
     host->watch = NULL;
@@ -262,7 +263,7 @@ static void watch_stop(struct host *host)
 }
 
 /* Before the first look, so that nothing falls between the two. */
-static void watch_start(struct host *host)
+static void watch_start(struct host_names *host)
 {
     if (host->watch || host->look.at != NSEC_NEVER)
         return;
@@ -296,7 +297,7 @@ static void locked_free(void *owner, struct holding *holding)
 
 static void host_close(struct name_service *service)
 {
-    struct host *host = host_of(service);
+    struct host_names *host = host_of(service);
     holdings_fini(&host->holdings, locked_free, host);
     watch_stop(host);
     poller_unset(host->poller, &host->look);
@@ -312,7 +313,7 @@ static int host_open(struct name_service **service, struct names *names, const c
         return why_fail(why, -EINVAL, "name service host takes no argument, not '%s'", argument);
     if (!config->folder || strlen(config->folder) >= DOMAIN_PATH_MAX)
         return why_fail(why, -EINVAL, "name service host has no folder, or one too long");
-    struct host *host = array_new(1, sizeof *host);
+    struct host_names *host = array_new(1, sizeof *host);
     if (!host)
         return why_fail(why, -ENOMEM, "not enough memory");
     host->service.ops = &name_service_host;
@@ -332,20 +333,20 @@ static int host_open(struct name_service **service, struct names *names, const c
     return 0;
 }
 
-static bool member_lives(struct host *host, uint64_t id, uint64_t member)
+static bool member_lives(struct host_names *host, uint64_t id, uint64_t member)
 {
     char name[CLAIM_NAME_SIZE];
     claim_name_write(name, id, member);
     return domain_file_alive(host->folder, name) > 0;
 }
 
-static bool is_no_live_member(struct host *host, uint64_t id, uint64_t member)
+static bool is_no_live_member(struct host_names *host, uint64_t id, uint64_t member)
 {
     return member == id || !member_lives(host, id, member);
 }
 
 /* A service's id that is a group's already, or the other way round? */
-static bool id_is_otherwise(struct host *host, const struct claim *claim)
+static bool id_is_otherwise(struct host_names *host, const struct claim *claim)
 {
     return claim->group ? member_lives(host, claim->id, claim->id)
                         : !folder_walk(host, claim->id, is_no_live_member);
@@ -353,7 +354,7 @@ static bool id_is_otherwise(struct host *host, const struct claim *claim)
 
 /* What a dead claimant left there goes first: half a new record on top of an
  * old one is none, but the whole old one would be believed. */
-static int record_write(struct host *host, int fd, const struct claim *claim)
+static int record_write(struct host_names *host, int fd, const struct claim *claim)
 {
     uint8_t record[CLAIM_RECORD_SIZE];
     claim_record_write(claim, &host->seal, record);
@@ -365,7 +366,7 @@ static int record_write(struct host *host, int fd, const struct claim *claim)
 
 static int host_announce(struct name_service *service, const struct claim *claim)
 {
-    struct host *host = host_of(service);
+    struct host_names *host = host_of(service);
     char name[CLAIM_NAME_SIZE];
     if (id_is_otherwise(host, claim))
         return -EADDRINUSE;
@@ -389,7 +390,7 @@ static int host_announce(struct name_service *service, const struct claim *claim
 
 static void host_withdraw(struct name_service *service, const struct claim *claim)
 {
-    struct host *host = host_of(service);
+    struct host_names *host = host_of(service);
     struct holding *holding = holdings_find(&host->holdings, claim->id, claim->member);
     if (!holding)
         return;
@@ -399,7 +400,7 @@ static void host_withdraw(struct name_service *service, const struct claim *clai
 
 static void host_renew(struct name_service *service, const struct claim *claim)
 {
-    struct host *host = host_of(service);
+    struct host_names *host = host_of(service);
     struct holding *holding = holdings_find(&host->holdings, claim->id, claim->member);
     if (!holding)
         return;
@@ -410,7 +411,7 @@ static void host_renew(struct name_service *service, const struct claim *claim)
 
 static void host_ask(struct name_service *service, uint64_t id)
 {
-    struct host *host = host_of(service);
+    struct host_names *host = host_of(service);
     watch_start(host);
     id_tell(host, id);
 }

@@ -59,7 +59,7 @@ struct announcement {
 struct query {
     struct multicast *multicast;
     uint64_t id;
-    struct asking asking;
+    struct name_question asking;
     struct poller_timer timer;
 };
 

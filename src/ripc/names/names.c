@@ -114,9 +114,9 @@ void names_close(struct names *names)
 /* ---- what others claim ---- */
 
 /* Somebody else claims what is ours, or names a service what is our group. */
-static bool name_is_ours(const struct name *name, const struct claim *claim)
+static bool name_is_ours(const struct cached_name *name, const struct claim *claim)
 {
-    for (const struct mine *mine = name->mines; mine; mine = mine->next) {
+    for (const struct own_claim *mine = name->mines; mine; mine = mine->next) {
         if (!mine->settled || mine->claim.place.context == claim->place.context)
             continue;
         if (mine->claim.member == claim->member || mine->claim.group != claim->group)
@@ -160,7 +160,7 @@ int names_learn(struct names *names, struct name_service *service, const struct 
 {
     struct known offer = {
         .claim = *claim, .until = until, .sources = 1u << service->index, .firm = firm};
-    const struct name *name = cache_find(&names->cache, claim->id);
+    const struct cached_name *name = cache_find(&names->cache, claim->id);
     if (name && name_is_ours(name, claim)) {
         /* The operator's file says where an id usually is: no rival. */
         if (!claim->place.context)
@@ -168,7 +168,7 @@ int names_learn(struct names *names, struct name_service *service, const struct 
         names->counts.conflicts++;
         return -EADDRINUSE;
     }
-    const struct mine *mine = name ? name_mine(name, claim->member) : NULL;
+    const struct own_claim *mine = name ? name_mine(name, claim->member) : NULL;
     if (mine && mine->settled)
         return 0; /* our own words */
     const struct known *known = name ? name_known(name, claim->member) : NULL;
@@ -185,7 +185,7 @@ int names_learn(struct names *names, struct name_service *service, const struct 
 }
 
 /* Takes it out and says so. */
-static void known_drop(struct names *names, struct name *name, struct known *known)
+static void known_drop(struct names *names, struct cached_name *name, struct known *known)
 {
     struct claim claim = known->claim;
     bool ended = known->ended;
@@ -199,7 +199,7 @@ void names_lost(struct names *names, struct name_service *service, uint64_t id, 
                 uint64_t context)
 {
     assert(context || service);
-    struct name *name = cache_find(&names->cache, id);
+    struct cached_name *name = cache_find(&names->cache, id);
     struct known *known = name ? name_known(name, member) : NULL;
     if (!known || known->own || known->ended)
         return;
@@ -209,7 +209,7 @@ void names_lost(struct names *names, struct name_service *service, uint64_t id, 
 
 void names_ended(struct names *names, const struct claim *claim, nsec until)
 {
-    struct name *name = cache_find(&names->cache, claim->id);
+    struct cached_name *name = cache_find(&names->cache, claim->id);
     struct known *known = name ? name_known(name, claim->member) : NULL;
     if (!known || known->own || known->ended || known->firm || /* of those the lock tells */
         known->claim.place.context != claim->place.context ||
@@ -225,14 +225,14 @@ void names_ended(struct names *names, const struct claim *claim, nsec until)
 
 bool names_wants(const struct names *names, uint64_t id)
 {
-    const struct name *name = cache_find(&names->cache, id);
+    const struct cached_name *name = cache_find(&names->cache, id);
     return name && (name->asked || name->count);
 }
 
 void names_each_wanted(struct names *names, void (*each)(void *owner, uint64_t id), void *owner)
 {
     /* The callback changes the cache under the walk: the ids are taken first. */
-    const struct name *name;
+    const struct cached_name *name;
     size_t cursor = 0, count = 0;
     uint64_t *ids = array_new(names->cache.names.count, sizeof *ids);
     if (!ids)
@@ -248,7 +248,7 @@ void names_each_wanted(struct names *names, void (*each)(void *owner, uint64_t i
 unsigned names_told(const struct names *names, const struct name_service *service, uint64_t id,
                     uint64_t *members, unsigned max)
 {
-    const struct name *name = cache_find(&names->cache, id);
+    const struct cached_name *name = cache_find(&names->cache, id);
     unsigned count = 0;
     for (size_t i = 0; name && i < name->count && count < max; i++) {
         const struct known *known = &name->claims[i];
@@ -260,11 +260,11 @@ unsigned names_told(const struct names *names, const struct name_service *servic
 
 /* ---- what we claim ---- */
 
-static void mine_free(struct names *names, struct mine *mine)
+static void mine_free(struct names *names, struct own_claim *mine)
 {
     uint64_t id = mine->claim.id;
-    struct name *name = cache_find(&names->cache, id);
-    struct mine **link = &name->mines;
+    struct cached_name *name = cache_find(&names->cache, id);
+    struct own_claim **link = &name->mines;
     while (*link != mine)
         link = &(*link)->next;
     *link = mine->next;
@@ -273,7 +273,8 @@ static void mine_free(struct names *names, struct mine *mine)
 }
 
 /* Lets go of it with every service but the one that let go by itself. */
-static void mine_release(struct names *names, struct mine *mine, const struct name_service *but)
+static void mine_release(struct names *names, struct own_claim *mine,
+                         const struct name_service *but)
 {
     for (unsigned i = 0; i < names->service_count; i++) {
         struct name_service *service = names->services[i];
@@ -284,11 +285,11 @@ static void mine_release(struct names *names, struct mine *mine, const struct na
 }
 
 /* All services agreed: from now on it is known as anybody's is. */
-static int mine_settle(struct names *names, struct mine *mine)
+static int mine_settle(struct names *names, struct own_claim *mine)
 {
     struct claim claim = mine->claim;
     struct known own = {.claim = claim, .until = NSEC_NEVER, .own = true};
-    struct name *name = cache_find(&names->cache, claim.id);
+    struct cached_name *name = cache_find(&names->cache, claim.id);
     struct known *known = name_known(name, claim.member);
     if (known) { /* what others had, and it was given up; ours is what holds now */
         own.serial = ++names->cache.serial;
@@ -308,11 +309,11 @@ static int mine_settle(struct names *names, struct mine *mine)
     return 0;
 }
 
-static void mine_refused(struct names *names, struct mine *mine, const struct name_service *by,
+static void mine_refused(struct names *names, struct own_claim *mine, const struct name_service *by,
                          int status)
 {
     struct claim claim = mine->claim;
-    struct name *name = cache_find(&names->cache, claim.id);
+    struct cached_name *name = cache_find(&names->cache, claim.id);
     struct known *known = name_known(name, claim.member);
     mine_release(names, mine, by);
     if (known && known->own)
@@ -324,8 +325,8 @@ static void mine_refused(struct names *names, struct mine *mine, const struct na
 void names_settled(struct names *names, struct name_service *service, uint64_t id, uint64_t member,
                    int status)
 {
-    struct name *name = cache_find(&names->cache, id);
-    struct mine *mine = name ? name_mine(name, member) : NULL;
+    struct cached_name *name = cache_find(&names->cache, id);
+    struct own_claim *mine = name ? name_mine(name, member) : NULL;
     if (!mine || !(mine->held & 1u << service->index))
         return;
     mine->pending &= ~(1u << service->index);
@@ -341,10 +342,10 @@ int names_announce(struct names *names, const struct claim *claim)
 {
     if (!claim_is_sound(claim))
         return -EINVAL;
-    struct name *name = cache_name(&names->cache, claim->id);
+    struct cached_name *name = cache_name(&names->cache, claim->id);
     if (!name)
         return -ENOMEM;
-    for (const struct mine *other = name->mines; other; other = other->next) {
+    for (const struct own_claim *other = name->mines; other; other = other->next) {
         if (other->claim.member == claim->member)
             return -EALREADY;
         if (other->claim.group != claim->group) {
@@ -352,12 +353,12 @@ int names_announce(struct names *names, const struct claim *claim)
             return 0;
         }
     }
-    struct mine *mine = array_new(1, sizeof *mine);
+    struct own_claim *mine = array_new(1, sizeof *mine);
     if (!mine) {
         cache_prune(&names->cache, claim->id);
         return -ENOMEM;
     }
-    *mine = (struct mine){.next = name->mines, .claim = *claim};
+    *mine = (struct own_claim){.next = name->mines, .claim = *claim};
     name->mines = mine;
     int result = 0;
     for (unsigned i = 0; i < names->service_count && result >= 0; i++) {
@@ -382,8 +383,8 @@ int names_announce(struct names *names, const struct claim *claim)
 
 void names_withdraw(struct names *names, uint64_t id, uint64_t member)
 {
-    struct name *name = cache_find(&names->cache, id);
-    struct mine *mine = name ? name_mine(name, member) : NULL;
+    struct cached_name *name = cache_find(&names->cache, id);
+    struct own_claim *mine = name ? name_mine(name, member) : NULL;
     if (!mine)
         return;
     struct known *known = name_known(name, member);
@@ -397,7 +398,7 @@ void names_withdraw(struct names *names, uint64_t id, uint64_t member)
         names->events->gone(names->owner, &claim);
 }
 
-static void mine_move(struct names *names, struct name *name, struct mine *mine,
+static void mine_move(struct names *names, struct cached_name *name, struct own_claim *mine,
                       const struct place *place)
 {
     uint64_t now = (uint64_t)clock_wall();
@@ -416,21 +417,21 @@ static void mine_move(struct names *names, struct name *name, struct mine *mine,
 
 void names_move(struct names *names, const struct place *place)
 {
-    struct name *name;
+    struct cached_name *name;
     size_t cursor = 0;
     names->adrift = !place;
     while (place && (name = id_map_next(&names->cache.names, &cursor)))
-        for (struct mine *mine = name->mines; mine; mine = mine->next)
+        for (struct own_claim *mine = name->mines; mine; mine = mine->next)
             mine_move(names, name, mine, place);
 }
 
 void names_each_mine(struct names *names, const struct name_service *service,
                      void (*each)(void *owner, const struct claim *claim), void *owner)
 {
-    const struct name *name;
+    const struct cached_name *name;
     size_t cursor = 0;
     while ((name = id_map_next(&names->cache.names, &cursor)))
-        for (const struct mine *mine = name->mines; mine; mine = mine->next)
+        for (const struct own_claim *mine = name->mines; mine; mine = mine->next)
             if (mine->held & 1u << service->index &&
                 !(names->adrift && mine->claim.place.family == PLACE_FABRIC))
                 each(owner, &mine->claim);
@@ -442,7 +443,7 @@ int names_ask(struct names *names, uint64_t id)
 {
     if (!id)
         return -EINVAL;
-    struct name *name = cache_name(&names->cache, id);
+    struct cached_name *name = cache_name(&names->cache, id);
     if (!name)
         return -ENOMEM;
     name->asked = true;
@@ -473,7 +474,7 @@ bool names_answer_later(const struct names *names)
 
 nsec names_answered(const struct names *names, uint64_t id)
 {
-    const struct name *name = cache_find(&names->cache, id);
+    const struct cached_name *name = cache_find(&names->cache, id);
     for (unsigned i = 0; i < names->service_count; i++)
         if (names->services[i]->ops->answers)
             return name ? name->answered : 0;
@@ -482,14 +483,14 @@ nsec names_answered(const struct names *names, uint64_t id)
 
 void names_told_all(struct names *names, uint64_t id)
 {
-    struct name *name = cache_find(&names->cache, id);
+    struct cached_name *name = cache_find(&names->cache, id);
     if (name)
         name->answered = clock_now();
 }
 
 void names_ignore(struct names *names, uint64_t id)
 {
-    struct name *name = cache_find(&names->cache, id);
+    struct cached_name *name = cache_find(&names->cache, id);
     if (name) {
         name->asked = false;
         cache_prune(&names->cache, id);
@@ -498,7 +499,7 @@ void names_ignore(struct names *names, uint64_t id)
 
 unsigned names_known(struct names *names, uint64_t id, struct claim *out, unsigned max)
 {
-    struct name *name = cache_find(&names->cache, id);
+    struct cached_name *name = cache_find(&names->cache, id);
     struct claim dead[BATCH];
     unsigned count = 0, dead_count = 0;
     for (size_t i = 0; name && i < name->count; i++) {
@@ -531,7 +532,7 @@ static void known_drop_all(struct names *names, known_test *test, uint64_t argum
     do {
         struct claim claims[BATCH];
         bool tell[BATCH];
-        struct name *name;
+        struct cached_name *name;
         size_t cursor = 0;
         count = 0;
         while (count < BATCH && (name = id_map_next(&names->cache.names, &cursor))) {
@@ -572,7 +573,7 @@ static bool known_is_old(const struct names *names, const struct known *known, u
 static void sweep_ask(void *owner, uint64_t id)
 {
     struct names *names = owner;
-    const struct name *name = cache_find(&names->cache, id);
+    const struct cached_name *name = cache_find(&names->cache, id);
     nsec soon = clock_after(names->tuning.lifetime / 2);
     bool old = false;
     if (!name || !name->asked)
@@ -588,7 +589,7 @@ static void sweep_ask(void *owner, uint64_t id)
 static void names_sweep(void *owner)
 {
     struct names *names = owner;
-    struct name *name;
+    struct cached_name *name;
     size_t cursor = 0;
     bool more = false;
     known_drop_all(names, known_is_old, (uint64_t)clock_now(), false);
@@ -607,7 +608,7 @@ int names_list(struct names *names, names_each *each, void *argument)
     known_drop_all(names, known_is_dead, 0, true);
     for (unsigned i = 0; i < names->service_count; i++)
         names->services[i]->ops->list(names->services[i]);
-    const struct name *name;
+    const struct cached_name *name;
     size_t cursor = 0;
     int count = 0;
     while ((name = id_map_next(&names->cache.names, &cursor))) {

@@ -11,14 +11,14 @@
 
 #define WORD_MAX 64 /* longer than any id or address */
 
-struct line {
+struct names_file_line {
     const char *name; /* of the file */
     unsigned long number;
     char words[4][WORD_MAX + 1];
     unsigned count;
 };
 
-struct entry {
+struct names_file_entry {
     struct claim claim;
     unsigned long line;
 };
@@ -30,7 +30,8 @@ static bool is_blank(char c)
 }
 
 /* The words of a line without its comment. */
-static int line_split(struct line *line, const char *at, const char *end, struct why *why)
+static int line_split(struct names_file_line *line, const char *at, const char *end,
+                      struct why *why)
 {
     const char *comment = memchr(at, '#', (size_t)(end - at));
     if (comment)
@@ -53,7 +54,8 @@ static int line_split(struct line *line, const char *at, const char *end, struct
     return 0;
 }
 
-static int id_read(const struct line *line, const char *word, uint64_t *id, struct why *why)
+static int id_read(const struct names_file_line *line, const char *word, uint64_t *id,
+                   struct why *why)
 {
     char *end;
     bool hex = word[0] == '0' && (word[1] == 'x' || word[1] == 'X');
@@ -70,7 +72,8 @@ static int id_read(const struct line *line, const char *word, uint64_t *id, stru
 }
 
 /* ADDRESS:PORT or [ADDRESS]:PORT; spoils the word. */
-static int place_read(const struct line *line, char *word, struct place *place, struct why *why)
+static int place_read(const struct names_file_line *line, char *word, struct place *place,
+                      struct why *why)
 {
     char shown[WORD_MAX + 1];
     char *colon = strrchr(word, ':'), *address = word;
@@ -97,10 +100,10 @@ static int place_read(const struct line *line, char *word, struct place *place, 
     return 0;
 }
 
-static int entry_read(struct entry *entry, struct line *line, struct why *why)
+static int entry_read(struct names_file_entry *entry, struct names_file_line *line, struct why *why)
 {
     struct claim *claim = &entry->claim;
-    *entry = (struct entry){.line = line->number};
+    *entry = (struct names_file_entry){.line = line->number};
     if (line->count != 2 && line->count != 3) {
         why_set_line(why, line->name, line->number,
                      "expected ID ADDRESS:PORT or ID ADDRESS:PORT MEMBER");
@@ -123,7 +126,7 @@ static int entry_read(struct entry *entry, struct line *line, struct why *why)
 
 static int entry_compare(const void *left, const void *right)
 {
-    const struct entry *one = left, *other = right;
+    const struct names_file_entry *one = left, *other = right;
     if (one->claim.id != other->claim.id)
         return one->claim.id < other->claim.id ? -1 : 1;
     if (one->claim.member != other->claim.member)
@@ -132,11 +135,11 @@ static int entry_compare(const void *left, const void *right)
 }
 
 /* Sorted: whoever contradicts another stands beside it, or beside one that does. */
-static int entries_check(const struct entry *entries, size_t count, const char *name,
+static int entries_check(const struct names_file_entry *entries, size_t count, const char *name,
                          struct why *why)
 {
     for (size_t i = 1; i < count; i++) {
-        const struct entry *one = &entries[i - 1], *other = &entries[i];
+        const struct names_file_entry *one = &entries[i - 1], *other = &entries[i];
         if (one->claim.id != other->claim.id)
             continue;
         unsigned long first = one->line < other->line ? one->line : other->line;
@@ -155,7 +158,7 @@ static int entries_check(const struct entry *entries, size_t count, const char *
     return 0;
 }
 
-static int entries_finish(struct names_file *file, struct entry *entries, size_t count,
+static int entries_finish(struct names_file *file, struct names_file_entry *entries, size_t count,
                           const char *name, struct why *why)
 {
     if (count)
@@ -176,9 +179,9 @@ int names_file_read(struct names_file *file, const char *text, size_t size, cons
                     struct why *why)
 {
     const char *at = text, *end = text + size;
-    struct entry *entries = NULL;
+    struct names_file_entry *entries = NULL;
     size_t count = 0, capacity = 0;
-    struct line line = {.name = name};
+    struct names_file_line line = {.name = name};
     int result = 0;
     *file = (struct names_file){0};
     while (at < end && result >= 0) {

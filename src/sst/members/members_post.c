@@ -11,7 +11,7 @@
 #define LETTERS_OF_ONE   16
 #define LETTER_LIFE_NSEC (2 * NSEC_PER_SEC)
 
-struct letter {
+struct council_letter {
     struct list node;
     ripc_id to;
     int64_t expires;
@@ -19,13 +19,13 @@ struct letter {
     uint8_t bytes[];
 };
 
-static struct letter *letter_of(struct list *node)
+static struct council_letter *letter_of(struct list *node)
 {
-    return container_of(node, struct letter, node);
+    return container_of(node, struct council_letter, node);
 }
 
 /* One that was taken out of its list. */
-static void letter_free(struct members *members, struct letter *letter)
+static void letter_free(struct members *members, struct council_letter *letter)
 {
     members->letter_count--;
     free(letter);
@@ -43,7 +43,7 @@ static int letter_keep(struct members *members, ripc_id to, const uint8_t *bytes
     if (members->letter_count >= LETTERS_MAX ||
         letters_for(&members->letters, to) >= LETTERS_OF_ONE)
         return -EAGAIN;
-    struct letter *letter = malloc(sizeof *letter + size);
+    struct council_letter *letter = malloc(sizeof *letter + size);
     if (!letter)
         return -ENOMEM;
     letter->to = to;
@@ -79,7 +79,7 @@ int post_flush(struct members *members)
     struct list kept, *node;
     list_init(&kept);
     while ((node = list_take(&members->letters))) {
-        struct letter *letter = letter_of(node);
+        struct council_letter *letter = letter_of(node);
         int result = -EAGAIN;
         if (!letters_for(&kept, letter->to)) /* else an earlier one goes first */
             result = post_try(members, letter->to, letter->bytes, letter->size);

@@ -30,7 +30,7 @@
 
 #define SEQUENCE_NONE UINT64_MAX /* odd: no row that was read has it */
 
-struct seen {
+struct observed_row {
     ripc_id id;
     bool live;
     bool down;     /* nobody has its id any more */
@@ -45,7 +45,7 @@ struct seen {
     uint8_t *cells; /* row_size bytes, or NULL before the first read */
 };
 
-struct observer {
+struct table_observer {
     struct ripc *ripc;
     struct ripc_service *service;
     uint64_t table;
@@ -55,7 +55,7 @@ struct observer {
     struct schema schema;
     uint64_t epoch; /* 0: none yet */
     uint32_t row_count;
-    struct seen rows[SST_ROWS_MAX];
+    struct observed_row rows[SST_ROWS_MAX];
     uint8_t *arriving; /* a row on its way in, where a fabric can place it */
     uint8_t *zeroes;
     int64_t group_asked_at;
@@ -65,7 +65,7 @@ struct observer {
 
 /* ---- rows ---- */
 
-static struct seen *seen_find(struct observer *observer, ripc_id id)
+static struct observed_row *seen_find(struct table_observer *observer, ripc_id id)
 {
     for (uint32_t row = 0; row < observer->row_count; row++)
         if (observer->rows[row].id == id)
@@ -73,15 +73,15 @@ static struct seen *seen_find(struct observer *observer, ripc_id id)
     return NULL;
 }
 
-static void seen_forget(struct observer *observer, struct seen *seen)
+static void seen_forget(struct table_observer *observer, struct observed_row *seen)
 {
     if (seen->id)
         ripc_unwatch(observer->service, seen->id);
     free(seen->cells);
-    *seen = (struct seen){.changed = true};
+    *seen = (struct observed_row){.changed = true};
 }
 
-static void seen_is_down(struct seen *seen)
+static void seen_is_down(struct observed_row *seen)
 {
     seen->changed |= seen->live;
     seen->down = true;
@@ -90,7 +90,7 @@ static void seen_is_down(struct seen *seen)
 }
 
 /* Is somebody of the view that we know still there? */
-static bool view_stands(const struct observer *observer)
+static bool view_stands(const struct table_observer *observer)
 {
     for (uint32_t row = 0; row < observer->row_count; row++)
         if (observer->rows[row].id && observer->rows[row].answered && !observer->rows[row].down)
@@ -99,7 +99,7 @@ static bool view_stands(const struct observer *observer)
 }
 
 /* The row is somebody else's now, or nobody's. */
-static void seen_replace(struct observer *observer, struct seen *seen, ripc_id id)
+static void seen_replace(struct table_observer *observer, struct observed_row *seen, ripc_id id)
 {
     seen_forget(observer, seen);
     seen->id = id;
@@ -110,13 +110,13 @@ static void seen_replace(struct observer *observer, struct seen *seen, ripc_id i
 }
 
 /* Makes the view that of the answer. Who was in the same row before keeps what we read. */
-static void view_adopt(struct observer *observer, const struct observer_answer *answer)
+static void view_adopt(struct table_observer *observer, const struct observer_answer *answer)
 {
     bool same = answer->epoch == observer->epoch;
     uint32_t count =
         answer->row_count > observer->row_count ? answer->row_count : observer->row_count;
     for (uint32_t row = 0; row < count; row++) {
-        struct seen *seen = &observer->rows[row];
+        struct observed_row *seen = &observer->rows[row];
         bool live = answer->live[row];
         if (seen->id != answer->members[row]) {
             seen_replace(observer, seen, answer->members[row]);
@@ -135,7 +135,7 @@ static void view_adopt(struct observer *observer, const struct observer_answer *
 
 /* ---- answers ---- */
 
-static int schema_adopt(struct observer *observer, const struct observer_answer *answer)
+static int schema_adopt(struct table_observer *observer, const struct observer_answer *answer)
 {
     if (!answer->has_schema)
         return -EPROTO; /* we said that we have none */
@@ -148,7 +148,8 @@ static int schema_adopt(struct observer *observer, const struct observer_answer 
     return 0;
 }
 
-static int answer_take(struct observer *observer, ripc_id from, const uint8_t *bytes, size_t size)
+static int answer_take(struct table_observer *observer, ripc_id from, const uint8_t *bytes,
+                       size_t size)
 {
     struct observer_answer answer;
     if (observer_answer_read(&answer, from, bytes, size) < 0) {
@@ -173,7 +174,7 @@ static int answer_take(struct observer *observer, ripc_id from, const uint8_t *b
     }
     if (answer.epoch >= observer->epoch || !stands)
         view_adopt(observer, &answer);
-    struct seen *seen = seen_find(observer, from);
+    struct observed_row *seen = seen_find(observer, from);
     if (!seen) /* the new view is without it */
         return 0;
     seen->answered = true;
@@ -185,7 +186,7 @@ static int answer_take(struct observer *observer, ripc_id from, const uint8_t *b
 
 /* All that came, waiting for the first until the deadline. What lies in a message is its
  * sender's to change while we read: it is copied. */
-static int answers_take(struct observer *observer, int64_t deadline)
+static int answers_take(struct table_observer *observer, int64_t deadline)
 {
     uint8_t bytes[OBSERVER_ANSWER_MAX];
     struct ripc_message message;
@@ -204,13 +205,13 @@ static int answers_take(struct observer *observer, int64_t deadline)
     return error;
 }
 
-static void news_take(struct observer *observer)
+static void news_take(struct table_observer *observer)
 {
     struct ripc_event events[EVENTS_MAX];
     int count;
     while ((count = ripc_poll(observer->service, events, EVENTS_MAX, RIPC_NOW)) > 0)
         for (int i = 0; i < count; i++) {
-            struct seen *seen = events[i].id ? seen_find(observer, events[i].id) : NULL;
+            struct observed_row *seen = events[i].id ? seen_find(observer, events[i].id) : NULL;
             if (seen && (events[i].kind == RIPC_DOWN || events[i].kind == RIPC_MOVED))
                 seen_is_down(seen);
         }
@@ -218,7 +219,7 @@ static void news_take(struct observer *observer)
 
 /* ---- questions ---- */
 
-static int question_send(struct observer *observer, ripc_id to, int64_t deadline)
+static int question_send(struct table_observer *observer, ripc_id to, int64_t deadline)
 {
     struct observer_question question = {
         .hash = observer->has_schema ? observer->schema.hash : 0,
@@ -243,7 +244,7 @@ static void group_list_add(void *argument, const struct ripc_name *name)
 
 /* Asks everybody in the table's group. Where there is no way to one of them, the others are
  * asked alone. -ENOENT: there is nobody. */
-static int group_ask(struct observer *observer, int64_t now)
+static int group_ask(struct table_observer *observer, int64_t now)
 {
     struct group_list list = {.group = observer->group};
     observer->group_asked_at = now;
@@ -259,11 +260,11 @@ static int group_ask(struct observer *observer, int64_t now)
 }
 
 /* Those whose answer is due. */
-static int members_ask(struct observer *observer, int64_t now)
+static int members_ask(struct table_observer *observer, int64_t now)
 {
     int error = 0;
     for (uint32_t row = 0; row < observer->row_count; row++) {
-        struct seen *seen = &observer->rows[row];
+        struct observed_row *seen = &observer->rows[row];
         int64_t pause = seen->answered ? ASK_NSEC : RETRY_NSEC;
         if (!seen->id || seen->down || (seen->asked_at && now - seen->asked_at < pause))
             continue;
@@ -283,8 +284,8 @@ static int members_ask(struct observer *observer, int64_t now)
  * number; or changes one number and makes it the next. Each ripc_read takes and drops the
  * context's lock (or is a transfer that completes), so that these three are in order: what
  * stood still between the first and the last was read as one put left it. */
-static int row_fetch_once(struct observer *observer, const struct seen *seen, uint64_t *sequence,
-                          int64_t deadline)
+static int row_fetch_once(struct table_observer *observer, const struct observed_row *seen,
+                          uint64_t *sequence, int64_t deadline)
 {
     uint64_t *word = (uint64_t *)(void *)(observer->arriving + ROW_SEQUENCE);
     int error =
@@ -305,7 +306,7 @@ static int row_fetch_once(struct observer *observer, const struct seen *seen, ui
     return error < 0 ? error : *word == before;
 }
 
-static int row_keep(struct observer *observer, struct seen *seen, uint64_t sequence)
+static int row_keep(struct table_observer *observer, struct observed_row *seen, uint64_t sequence)
 {
     const size_t head = sizeof(struct row_head), size = observer->schema.row_size;
     if (seen->known && sequence == seen->sequence)
@@ -325,7 +326,7 @@ static int row_keep(struct observer *observer, struct seen *seen, uint64_t seque
     return 0;
 }
 
-static int row_fetch(struct observer *observer, struct seen *seen, int64_t deadline)
+static int row_fetch(struct table_observer *observer, struct observed_row *seen, int64_t deadline)
 {
     for (unsigned try = 0; try < READ_TRIES; try++) {
         uint64_t sequence;
@@ -349,7 +350,7 @@ static int row_fetch(struct observer *observer, struct seen *seen, int64_t deadl
 
 /* ---- the calls ---- */
 
-static bool all_answered(const struct observer *observer)
+static bool all_answered(const struct table_observer *observer)
 {
     for (uint32_t row = 0; row < observer->row_count; row++)
         if (observer->rows[row].live && !observer->rows[row].answered)
@@ -357,7 +358,7 @@ static bool all_answered(const struct observer *observer)
     return true;
 }
 
-static bool any_left(const struct observer *observer)
+static bool any_left(const struct table_observer *observer)
 {
     for (uint32_t row = 0; row < observer->row_count; row++)
         if (observer->rows[row].id && !observer->rows[row].down)
@@ -365,7 +366,7 @@ static bool any_left(const struct observer *observer)
     return false;
 }
 
-static bool any_granted(const struct observer *observer)
+static bool any_granted(const struct table_observer *observer)
 {
     for (uint32_t row = 0; row < observer->row_count; row++)
         if (observer->rows[row].granted)
@@ -374,7 +375,7 @@ static bool any_granted(const struct observer *observer)
 }
 
 /* Asks until everybody has answered, or the first has and the others had their time. */
-static int meet(struct observer *observer, int64_t deadline, struct why *why)
+static int meet(struct table_observer *observer, int64_t deadline, struct why *why)
 {
     unsigned long long name = observer->table;
     for (int64_t now = ripc_now(), until = deadline; now < until; now = ripc_now()) {
@@ -400,10 +401,10 @@ static int meet(struct observer *observer, int64_t deadline, struct why *why)
     return 0;
 }
 
-int observer_open(struct ripc *ripc, uint64_t table, int64_t deadline, struct observer **result,
-                  struct why *why)
+int observer_open(struct ripc *ripc, uint64_t table, int64_t deadline,
+                  struct table_observer **result, struct why *why)
 {
-    struct observer *observer = calloc(1, sizeof *observer);
+    struct table_observer *observer = calloc(1, sizeof *observer);
     if (!observer)
         return why_fail(why, -ENOMEM, "%s", ripc_strerror(-ENOMEM));
     observer->ripc = ripc;
@@ -422,7 +423,7 @@ int observer_open(struct ripc *ripc, uint64_t table, int64_t deadline, struct ob
     return 0;
 }
 
-void observer_close(struct observer *observer)
+void observer_close(struct table_observer *observer)
 {
     if (!observer)
         return;
@@ -438,7 +439,7 @@ void observer_close(struct observer *observer)
     free(observer);
 }
 
-int observer_refresh(struct observer *observer, int64_t deadline)
+int observer_refresh(struct table_observer *observer, int64_t deadline)
 {
     int changed = 0;
     int error = answers_take(observer, RIPC_NOW);
@@ -451,7 +452,7 @@ int observer_refresh(struct observer *observer, int64_t deadline)
     if (error == -ENOMEM)
         return error;
     for (uint32_t row = 0; row < observer->row_count; row++) {
-        struct seen *seen = &observer->rows[row];
+        struct observed_row *seen = &observer->rows[row];
         if (seen->live && seen->granted && row_fetch(observer, seen, deadline) < 0)
             return -ENOMEM;
     }
@@ -462,22 +463,22 @@ int observer_refresh(struct observer *observer, int64_t deadline)
     return any_left(observer) ? changed : -ENOENT;
 }
 
-const struct schema *observer_schema(const struct observer *observer)
+const struct schema *observer_schema(const struct table_observer *observer)
 {
     return &observer->schema;
 }
 
-uint64_t observer_epoch(const struct observer *observer)
+uint64_t observer_epoch(const struct table_observer *observer)
 {
     return observer->epoch;
 }
 
-uint32_t observer_row_count(const struct observer *observer)
+uint32_t observer_row_count(const struct table_observer *observer)
 {
     return observer->row_count;
 }
 
-uint32_t observer_live_count(const struct observer *observer)
+uint32_t observer_live_count(const struct table_observer *observer)
 {
     uint32_t count = 0;
     for (uint32_t row = 0; row < observer->row_count; row++)
@@ -485,10 +486,10 @@ uint32_t observer_live_count(const struct observer *observer)
     return count;
 }
 
-void observer_row(const struct observer *observer, uint32_t row, struct observer_row *out)
+void observer_row(const struct table_observer *observer, uint32_t row, struct observer_row *out)
 {
     assert(row < SST_ROWS_MAX);
-    const struct seen *seen = &observer->rows[row];
+    const struct observed_row *seen = &observer->rows[row];
     *out = (struct observer_row){
         .member = seen->id,
         .live = seen->live,
@@ -500,7 +501,7 @@ void observer_row(const struct observer *observer, uint32_t row, struct observer
     };
 }
 
-const void *observer_elements(const struct observer *observer, uint32_t row, uint32_t column)
+const void *observer_elements(const struct table_observer *observer, uint32_t row, uint32_t column)
 {
     struct observer_row seen;
     assert(column < observer->schema.column_count);
@@ -508,7 +509,7 @@ const void *observer_elements(const struct observer *observer, uint32_t row, uin
     return seen.cells + observer->schema.columns[column].cell;
 }
 
-uint64_t observer_cell(const struct observer *observer, uint32_t row, uint32_t index,
+uint64_t observer_cell(const struct table_observer *observer, uint32_t row, uint32_t index,
                        uint32_t element)
 {
     const uint8_t *elements = observer_elements(observer, row, index);
@@ -521,12 +522,12 @@ uint64_t observer_cell(const struct observer *observer, uint32_t row, uint32_t i
     return cell;
 }
 
-uint64_t observer_strange(const struct observer *observer)
+uint64_t observer_strange(const struct table_observer *observer)
 {
     return observer->strange;
 }
 
-ripc_id observer_id(const struct observer *observer)
+ripc_id observer_id(const struct table_observer *observer)
 {
     return ripc_service_id(observer->service);
 }

@@ -15,7 +15,7 @@
 /* ---- to look ---- */
 
 /* One thread at a time uses it; the context must outlive it. */
-struct observer;
+struct table_observer;
 
 struct observer_row {
     ripc_id member;    /* 0: nobody's */
@@ -34,37 +34,38 @@ struct observer_row {
  *   -EBUSY      each of them is looked at by OBSERVERS_MAX others
  *   -ENOMEM, and what ripc_bind says */
 MUST_CHECK int observer_open(struct ripc *ripc, uint64_t table, int64_t deadline,
-                             struct observer **observer, struct why *why);
-void observer_close(struct observer *observer);
+                             struct table_observer **observer, struct why *why);
+void observer_close(struct table_observer *observer);
 
 /* Takes in what the members said, asks again when that is due, and reads all live
  * rows, waiting for none of them beyond the deadline. Returns how many rows changed in any
  * way (others have joined, died, left), or
  *   -ENOENT     no member is left; a later call may find some again
  *   -ESTALE     the table was founded anew with other columns: close this one */
-int observer_refresh(struct observer *observer, int64_t deadline);
+int observer_refresh(struct table_observer *observer, int64_t deadline);
 
 /* What it knows since the last refresh. */
-const struct schema *observer_schema(const struct observer *observer);
-uint64_t observer_epoch(const struct observer *observer);
-uint32_t observer_row_count(const struct observer *observer); /* the highest of a member, and one */
-uint32_t observer_live_count(const struct observer *observer);
-void observer_row(const struct observer *observer, uint32_t row, struct observer_row *out);
+const struct schema *observer_schema(const struct table_observer *observer);
+uint64_t observer_epoch(const struct table_observer *observer);
+uint32_t
+observer_row_count(const struct table_observer *observer); /* the highest of a member, and one */
+uint32_t observer_live_count(const struct table_observer *observer);
+void observer_row(const struct table_observer *observer, uint32_t row, struct observer_row *out);
 
 /* An element of a row as a cell (cell_u64 and others of aggregate.h make a number of it).
  * Not of SST_BYTES. */
-uint64_t observer_cell(const struct observer *observer, uint32_t row, uint32_t column,
+uint64_t observer_cell(const struct table_observer *observer, uint32_t row, uint32_t column,
                        uint32_t element);
 
 /* The elements in place, as in the program's struct, but of a number (schema_is_number): that
  * is a cell. */
-const void *observer_elements(const struct observer *observer, uint32_t row, uint32_t column);
+const void *observer_elements(const struct table_observer *observer, uint32_t row, uint32_t column);
 
 /* The random name under which it asks. */
-ripc_id observer_id(const struct observer *observer);
+ripc_id observer_id(const struct table_observer *observer);
 
 /* Messages that were none of a member's, or made no sense. */
-uint64_t observer_strange(const struct observer *observer);
+uint64_t observer_strange(const struct table_observer *observer);
 
 /* ---- to be looked at ---- */
 

@@ -30,20 +30,20 @@ struct member {
     _Atomic bool stop;
 };
 
-static void spread_set(struct spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
+static void spread_set(struct row_spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
                        const struct sst_rows *to)
 {
 }
 
-static void spread_change(struct spread *spread, const struct change *change,
+static void spread_change(struct row_spread *spread, const struct change *change,
                           const struct sst_rows *to)
 {
 }
 
 /* Nobody else has a copy: an observer reads the owner's. */
-static const struct spread_ops spread_ops = {
+static const struct row_spread_ops spread_ops = {
     .name = "none", .set = spread_set, .change = spread_change};
-static struct spread spread = {&spread_ops};
+static struct row_spread spread = {&spread_ops};
 
 /* What members_step does for those who look. */
 static void member_step(struct member *member, int64_t deadline)
@@ -157,9 +157,9 @@ static void put_all(struct member *member, uint32_t value)
 
 /* ---- the observer ---- */
 
-static struct observer *look(struct ripc *ripc)
+static struct table_observer *look(struct ripc *ripc)
 {
-    struct observer *observer = NULL;
+    struct table_observer *observer = NULL;
     struct why why = {""};
     int error = observer_open(ripc, TABLE, scene_deadline(), &observer, &why);
     if (error < 0)
@@ -167,21 +167,21 @@ static struct observer *look(struct ripc *ripc)
     return observer;
 }
 
-static struct observer_row row_of(const struct observer *observer, uint32_t row)
+static struct observer_row row_of(const struct table_observer *observer, uint32_t row)
 {
     struct observer_row seen;
     observer_row(observer, row, &seen);
     return seen;
 }
 
-static int64_t number(const struct observer *observer, uint32_t row, uint32_t column,
+static int64_t number(const struct table_observer *observer, uint32_t row, uint32_t column,
                       uint32_t element)
 {
     return cell_i64(&observer_schema(observer)->columns[column],
                     observer_cell(observer, row, column, element));
 }
 
-static void assert_row(const struct observer *observer, uint32_t row, uint32_t value)
+static void assert_row(const struct table_observer *observer, uint32_t row, uint32_t value)
 {
     const uint8_t *tag = observer_elements(observer, row, TAG);
     assert_int_equal(number(observer, row, STEP, 0), value);
@@ -194,7 +194,7 @@ static void assert_row(const struct observer *observer, uint32_t row, uint32_t v
     assert_int_equal(number(observer, row, GUARD, 0), value);
 }
 
-static void refresh(struct observer *observer, int64_t end)
+static void refresh(struct table_observer *observer, int64_t end)
 {
     assert_true(ripc_now() < end);
     observer_refresh(observer, end);
@@ -213,7 +213,7 @@ static void an_observer_sees_what_members_have(void **state)
     put_all(&pair[0], 5);
     put_all(&pair[1], 300);
     struct ripc *ripc = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     assert_int_equal(observer_epoch(observer), 1);
     assert_int_equal(observer_row_count(observer), 2);
     assert_int_equal(observer_live_count(observer), 2);
@@ -239,7 +239,7 @@ static void only_changes_are_reported(void **state)
     struct member pair[2];
     pair_open(pair);
     struct ripc *ripc = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 2);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 0);
     assert_int_equal(own_set(&pair[1].own, STEP, 8), 0);
@@ -295,7 +295,7 @@ static void a_row_is_read_as_one_put_left_it(void **state)
     member_start(&member);
     view_show(&member, 1, 1, (int64_t[]){101}, 1);
     struct ripc *ripc = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     assert_int_equal(thread_start(&writer, "writer", put_for_ever, &member), 0);
     UNTIL(observer, row_of(observer, 0).changes >= 200)
     {
@@ -317,7 +317,7 @@ static void a_put_that_never_ends_leaves_the_one_before(void **state)
     pair_open(pair);
     put_all(&pair[0], 5);
     struct ripc *ripc = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 2);
     row_store(pair[0].memory.base, ROW_SEQUENCE, pair[0].own.sequence + 1);
     row_store(pair[0].memory.base, pair[0].table.schema.columns[STEP].cell, 6);
@@ -340,7 +340,7 @@ static void members_come_freeze_and_leave(void **state)
     pair_open(members);
     put_all(&members[1], 9);
     struct ripc *ripc = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 2);
     member_open(&members[2], 103);
     put_all(&members[2], 33);
@@ -373,7 +373,7 @@ static void who_comes_again_is_read_anew(void **state)
     pair_open(pair);
     put_all(&pair[1], 9);
     struct ripc *ripc = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 2);
     member_close(&pair[1]);
     UNTIL(observer, !row_of(observer, 1).live); /* it saw that by itself */
@@ -420,7 +420,7 @@ static void a_killed_member_is_frozen_as_it_was(void **state)
     member_open(&member, 101);
     view_show(&member, 1, 1, (int64_t[]){101, 102}, 2);
     struct ripc *ripc = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     UNTIL(observer, row_of(observer, 1).known);
     assert_row(observer, 1, 77);
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -444,7 +444,7 @@ static void a_table_ends_and_is_founded_anew(void **state)
     pair_open(pair);
     view_show(pair, 2, 50, (int64_t[]){101, 102}, 2);
     struct ripc *ripc = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     pair_close(pair);
     UNTIL(observer, (error = observer_refresh(observer, scene_deadline())) == -ENOENT);
     member_open(&pair[0], 101); /* under a smaller epoch */
@@ -469,7 +469,7 @@ static void a_table_ends_and_is_founded_anew(void **state)
 
 static int try_look(struct ripc *ripc, int64_t patience, const char *reason)
 {
-    struct observer *observer = NULL;
+    struct table_observer *observer = NULL;
     struct why why = {""};
     int error = observer_open(ripc, TABLE, ripc_after(patience), &observer, &why);
     assert_true(error < 0);
@@ -504,7 +504,7 @@ static void one_that_is_silent_does_not_hide_the_others(void **state)
     put_all(&pair[0], 5);
     view_show(pair, 2, 1, (int64_t[]){101, 102}, 2);
     struct ripc *ripc = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     UNTIL(observer, row_of(observer, 0).known);
     assert_row(observer, 0, 5);
     assert_true(row_of(observer, 1).live);
@@ -520,7 +520,7 @@ static void one_that_is_silent_does_not_hide_the_others(void **state)
 
 static void so_many_may_look_and_no_more(void **state)
 {
-    struct observer *observers[OBSERVERS_MAX];
+    struct table_observer *observers[OBSERVERS_MAX];
     struct member member;
     member_open(&member, 101);
     view_show(&member, 1, 1, (int64_t[]){101}, 1);
@@ -589,7 +589,7 @@ static void what_strangers_say_is_counted_and_dropped(void **state)
     struct member pair[2];
     pair_open(pair);
     struct ripc *ripc = scene_open(NULL), *other = scene_open(NULL);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     struct ripc_service *stranger = scene_bind(other, 900);
     struct observer_answer answer = {.hash = observer_schema(observer)->hash,
                                      .epoch = UINT64_MAX,
@@ -642,7 +642,7 @@ static void look_at_tables(enum sst_design design)
     struct ripc *one = scene_open(NULL), *two = scene_open(NULL), *ripc = scene_open(NULL);
     struct sst *first = table_open(one, 101, design);
     assert_int_equal(sst_set_u64(first, STEP, 41), 0);
-    struct observer *observer = look(ripc);
+    struct table_observer *observer = look(ripc);
     UNTIL(observer, row_of(observer, 0).known);
     assert_int_equal(number(observer, 0, STEP, 0), 41);
     assert_int_equal(observer_live_count(observer), 1);

@@ -31,7 +31,7 @@
 enum { FLIGHT_CONFIRM, FLIGHT_BEFORE = 0, FLIGHT_AFTER, FLIGHT_FIRST = 1 };
 
 /* A write or read under way. */
-struct flight {
+struct courier_flight {
     struct transfer transfer;
     struct courier *courier;
     uint8_t *bytes;
@@ -46,15 +46,15 @@ struct courier {
     struct share *share;
     struct seat *seat;
     struct reach *reach;
-    bool unseen;            /* its processor does not see what we write */
-    uint8_t *memory;        /* ripc_alloc's: bytes of all flights, and a row */
-    uint8_t *row;           /* the row as it is sent as a whole, or comes in */
-    struct flight *flights; /* WORD_FLIGHTS, PIECE_FLIGHTS, then those of a whole row */
-    uint32_t whole_count;   /* of the latter */
-    uint32_t whole_next;    /* ... and used while it is being sent */
-    uint64_t sent;          /* puts, and ... */
-    uint64_t confirmed;     /* ... how many of them have arrived for sure ... */
-    uint64_t confirming;    /* ... or will have, when nothing is under way any more */
+    bool unseen;                    /* its processor does not see what we write */
+    uint8_t *memory;                /* ripc_alloc's: bytes of all flights, and a row */
+    uint8_t *row;                   /* the row as it is sent as a whole, or comes in */
+    struct courier_flight *flights; /* WORD_FLIGHTS, PIECE_FLIGHTS, then those of a whole row */
+    uint32_t whole_count;           /* of the latter */
+    uint32_t whole_next;            /* ... and used while it is being sent */
+    uint64_t sent;                  /* puts, and ... */
+    uint64_t confirmed;             /* ... how many of them have arrived for sure ... */
+    uint64_t confirming;            /* ... or will have, when nothing is under way any more */
     enum fetch_phase phase;
     bool fetched; /* a row has come */
     /* How many are under way: counted up before each starts, down with release at its end. */
@@ -69,7 +69,7 @@ struct courier {
 
 static void flight_done(struct transfer *transfer, int status)
 {
-    struct flight *flight = container_of(transfer, struct flight, transfer);
+    struct courier_flight *flight = container_of(transfer, struct courier_flight, transfer);
     struct courier *courier = flight->courier;
     if (status < 0)
         atomic_store_explicit(&courier->failed, true, memory_order_release);
@@ -85,7 +85,7 @@ static void flight_done(struct transfer *transfer, int status)
 }
 
 /* The bytes are the flight's own, or of the courier's row. */
-static void flight_start(struct flight *flight, bool read, uint64_t offset, uint8_t *bytes,
+static void flight_start(struct courier_flight *flight, bool read, uint64_t offset, uint8_t *bytes,
                          size_t size)
 {
     struct courier *courier = flight->courier;
@@ -110,7 +110,7 @@ static unsigned flights_free(const struct courier *courier, unsigned first, unsi
 }
 
 /* There is one. */
-static struct flight *flight_take(struct courier *courier, size_t size)
+static struct courier_flight *flight_take(struct courier *courier, size_t size)
 {
     unsigned first = size <= WORD_SIZE ? FLIGHT_FIRST : WORD_FLIGHTS;
     while (atomic_load_explicit(&courier->flights[first].busy, memory_order_acquire))
@@ -127,7 +127,7 @@ static void words_send(struct courier *courier, uint32_t offset, uint32_t size)
     const uint8_t *row = courier->share->own.row;
     for (uint32_t at = 0; at < size; at += REACH_WRITE_MAX) {
         uint32_t part = size - at < REACH_WRITE_MAX ? size - at : REACH_WRITE_MAX;
-        struct flight *flight = flight_take(courier, part);
+        struct courier_flight *flight = flight_take(courier, part);
         for (uint32_t word = 0; word < part; word += 8) {
             uint64_t value = row_load(row, offset + at + word);
             memcpy(flight->bytes + word, &value, sizeof value);
@@ -138,7 +138,7 @@ static void words_send(struct courier *courier, uint32_t offset, uint32_t size)
 
 static void word_send(struct courier *courier, uint32_t offset, uint64_t word, bool quiet)
 {
-    struct flight *flight = flight_take(courier, sizeof word);
+    struct courier_flight *flight = flight_take(courier, sizeof word);
     flight->quiet = quiet;
     memcpy(flight->bytes, &word, sizeof word);
     flight_start(flight, false, offset, flight->bytes, sizeof word);
@@ -165,7 +165,7 @@ static void courier_confirm(struct courier *courier)
     courier->confirmed = courier->confirming;
     if (courier->confirmed == courier->sent)
         return;
-    struct flight *flight = &courier->flights[FLIGHT_CONFIRM];
+    struct courier_flight *flight = &courier->flights[FLIGHT_CONFIRM];
     uint64_t sequence = row_load(courier->share->own.row, ROW_SEQUENCE);
     memcpy(flight->bytes, &sequence, sizeof sequence);
     courier->confirming = courier->sent;
@@ -228,7 +228,7 @@ void courier_change(struct courier *courier, const struct change *change)
 
 /* ---- the whole row ---- */
 
-static struct flight *whole_flight(struct courier *courier)
+static struct courier_flight *whole_flight(struct courier *courier)
 {
     assert(courier->whole_next < courier->whole_count);
     return &courier->flights[WORD_FLIGHTS + PIECE_FLIGHTS + courier->whole_next++];
@@ -236,7 +236,7 @@ static struct flight *whole_flight(struct courier *courier)
 
 static void whole_word(struct courier *courier, uint32_t offset, uint64_t word)
 {
-    struct flight *flight = whole_flight(courier);
+    struct courier_flight *flight = whole_flight(courier);
     memcpy(flight->bytes, &word, sizeof word);
     flight_start(flight, false, offset, flight->bytes, sizeof word);
 }
@@ -307,7 +307,7 @@ void courier_send_all(struct courier *courier)
 /* It sleeps, and what we wrote is there: it must be told. */
 static void sleeper_tell(struct courier *courier)
 {
-    struct target *target = &courier->seat->target;
+    struct row_target *target = &courier->seat->target;
     if (!courier->unseen ||
         !atomic_exchange_explicit(&courier->placed, false, memory_order_acq_rel) ||
         !row_load(courier->seat->row, ROW_ASLEEP))
@@ -335,7 +335,8 @@ static int puts_move(struct courier *courier)
 
 static void fetch_start(struct courier *courier, enum fetch_phase phase)
 {
-    struct flight *flight = &courier->flights[phase == FETCH_AFTER ? FLIGHT_AFTER : FLIGHT_BEFORE];
+    struct courier_flight *flight =
+        &courier->flights[phase == FETCH_AFTER ? FLIGHT_AFTER : FLIGHT_BEFORE];
     courier->phase = phase;
     if (phase == FETCH_ROW)
         flight_start(&courier->flights[WORD_FLIGHTS], true, 0, courier->row,

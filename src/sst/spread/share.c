@@ -16,13 +16,13 @@ static inline bool rows_has(const struct sst_rows *rows, uint32_t row)
 
 /* ---- the list ---- */
 
-static void list_put(struct target **list, uint32_t *length, struct target *target)
+static void list_put(struct row_target **list, uint32_t *length, struct row_target *target)
 {
     assert(*length < SST_ROWS_MAX);
     list[(*length)++] = target;
 }
 
-static bool list_drop(struct target **list, uint32_t *length, const struct target *target)
+static bool list_drop(struct row_target **list, uint32_t *length, const struct row_target *target)
 {
     for (uint32_t i = 0; i < *length; i++)
         if (list[i] == target) {
@@ -41,7 +41,7 @@ static void carried_count(struct share *share)
     atomic_store_explicit(&share->carries, share->carried_count, memory_order_relaxed);
 }
 
-void share_add(struct share *share, struct target *target)
+void share_add(struct share *share, struct row_target *target)
 {
     if (target->mapped)
         list_put(share->mapped, &share->mapped_count, target);
@@ -50,7 +50,7 @@ void share_add(struct share *share, struct target *target)
     carried_count(share);
 }
 
-void share_remove(struct share *share, struct target *target)
+void share_remove(struct share *share, struct row_target *target)
 {
     if (!list_drop(share->mapped, &share->mapped_count, target))
         list_drop(share->carried, &share->carried_count, target);
@@ -69,7 +69,7 @@ static void share_ring(struct share *share, const struct sst_rows *to)
         bell_ring(&share->bell);
 }
 
-static bool write_is_flushed(struct spread *spread)
+static bool write_is_flushed(struct row_spread *spread)
 {
     struct share *share = (struct share *)spread;
     for (uint32_t i = 0; i < share->carried_count; i++)
@@ -88,7 +88,7 @@ static int carried_move(struct share *share)
 
 /* ---- SST_WRITES ---- */
 
-static void write_set(struct spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
+static void write_set(struct row_spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
                       const struct sst_rows *to)
 {
     struct share *share = (struct share *)spread;
@@ -106,7 +106,7 @@ static void write_set(struct spread *spread, uint32_t cell, uint64_t word, uint6
     share_ring(share, to);
 }
 
-static void write_change(struct spread *spread, const struct change *change,
+static void write_change(struct row_spread *spread, const struct change *change,
                          const struct sst_rows *to)
 {
     struct share *share = (struct share *)spread;
@@ -120,12 +120,12 @@ static void write_change(struct spread *spread, const struct change *change,
     share_ring(share, to);
 }
 
-static int write_move(struct spread *spread)
+static int write_move(struct row_spread *spread)
 {
     return carried_move((struct share *)spread);
 }
 
-static const struct spread_ops write_ops = {
+static const struct row_spread_ops write_ops = {
     .name = "write",
     .set = write_set,
     .change = write_change,
@@ -136,13 +136,13 @@ static const struct spread_ops write_ops = {
 
 /* ---- SST_READS ---- */
 
-static void read_set(struct spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
+static void read_set(struct row_spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
                      const struct sst_rows *to)
 {
     share_ring((struct share *)spread, to);
 }
 
-static void read_change(struct spread *spread, const struct change *change,
+static void read_change(struct row_spread *spread, const struct change *change,
                         const struct sst_rows *to)
 {
     share_ring((struct share *)spread, to);
@@ -150,7 +150,7 @@ static void read_change(struct spread *spread, const struct change *change,
 
 static_assert(offsetof(struct seat, target) == 0, "a target is a seat seen from its ways");
 
-int share_fetch(struct share *share, struct target *target)
+int share_fetch(struct share *share, struct row_target *target)
 {
     const struct schema *schema = &share->table->schema;
     /* The words come together with the sequence that tells of them. */
@@ -166,7 +166,7 @@ int share_fetch(struct share *share, struct target *target)
     return 1;
 }
 
-static int read_move(struct spread *spread)
+static int read_move(struct row_spread *spread)
 {
     struct share *share = (struct share *)spread;
     int moved = carried_move(share);
@@ -176,12 +176,12 @@ static int read_move(struct spread *spread)
 }
 
 /* It stands in the own row, where the others fetch it. */
-static bool read_is_flushed(struct spread *spread)
+static bool read_is_flushed(struct row_spread *spread)
 {
     return true;
 }
 
-static const struct spread_ops read_ops = {
+static const struct row_spread_ops read_ops = {
     .name = "read",
     .set = read_set,
     .change = read_change,
@@ -192,7 +192,7 @@ static const struct spread_ops read_ops = {
 /* ---- both ---- */
 
 /* Who is in the middle of a put rings when it is done. */
-static bool target_is_due(const struct target *target)
+static bool target_is_due(const struct row_target *target)
 {
     uint64_t sequence = row_load(target->mapped, ROW_SEQUENCE);
     return sequence != target->fetched && !(sequence & 1);
@@ -215,7 +215,7 @@ bool share_is_due(struct share *share)
 
 bool share_flush(struct share *share)
 {
-    struct spread *spread = &share->spread;
+    struct row_spread *spread = &share->spread;
     lock_take(&share->put_lock);
     bool flushed = spread->ops->is_flushed(spread);
     if (!flushed) {

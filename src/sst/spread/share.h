@@ -19,7 +19,7 @@
 struct courier;
 
 /* Another member, as our puts and fetches see it. Under the put lock. */
-struct target {
+struct row_target {
     bool used;
     uint32_t row;
     ripc_id member;
@@ -36,7 +36,7 @@ struct target {
 
 /* The place of a row. Between two members it has no member for at least one view. */
 struct seat {
-    struct target target;
+    struct row_target target;
     struct own_file
         memory;    /* SST_WRITES: the row, written by its owner; opened when first needed */
     uint8_t *copy; /* SST_READS: the row as it was fetched last */
@@ -44,7 +44,7 @@ struct seat {
 };
 
 struct share {
-    struct spread spread; /* first: operations get this */
+    struct row_spread spread; /* first: operations get this */
     struct ripc *ripc;
     struct ripc_service *service; /* owns all grants and reaches */
     struct table *table;          /* borrowed */
@@ -56,9 +56,9 @@ struct share {
     uint8_t *scratch;                /* a row on its way in */
     _Atomic uint64_t fetches, wakes; /* counters, relaxed: written under the put lock */
     /* The targets that are mapped and those that are not, close together. Under the put lock. */
-    struct target *mapped[SST_ROWS_MAX];
+    struct row_target *mapped[SST_ROWS_MAX];
     uint32_t mapped_count;
-    struct target *carried[SST_ROWS_MAX];
+    struct row_target *carried[SST_ROWS_MAX];
     uint32_t carried_count;
     /* For the detector to look at without the lock, written under it, relaxed: how many are
      * carried, and by hardware that their processors do not see. */

@@ -45,9 +45,9 @@ bool courier_is_done(struct courier *courier);
 /* ---- share.c ---- */
 
 /* With the put lock: from now on puts (or fetches) include it, or no longer do. */
-void share_add(struct share *share, struct target *target);
-void share_remove(struct share *share, struct target *target);
+void share_add(struct share *share, struct row_target *target);
+void share_remove(struct share *share, struct row_target *target);
 
 /* SST_READS, mapped; with the put lock. Takes a row if it is another than the one we have, and
  * whole. Returns how many it took. */
-int share_fetch(struct share *share, struct target *target);
+int share_fetch(struct share *share, struct row_target *target);

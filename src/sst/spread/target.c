@@ -9,7 +9,7 @@
 #define FIRST_FETCH_NSEC (100 * 1000 * 1000LL) /* for its owner to rest between two puts */
 
 /* The page of its bell, where it can be mapped; elsewhere its handle must do. */
-static int bell_way_open(struct share *share, struct target *target,
+static int bell_way_open(struct share *share, struct row_target *target,
                          const struct introduction *from, int64_t deadline)
 {
     target->wake = from->wake;
@@ -29,7 +29,7 @@ static int bell_way_open(struct share *share, struct target *target,
 static int way_open(struct share *share, struct seat *seat, const struct introduction *from,
                     int64_t deadline)
 {
-    struct target *target = &seat->target;
+    struct row_target *target = &seat->target;
     int result = reach_open(share->service, &from->row, deadline, &target->reach);
     if (result)
         return result;
@@ -43,7 +43,7 @@ static int way_open(struct share *share, struct seat *seat, const struct introdu
 }
 
 /* Our row as it is; what changes from now on follows. */
-static void way_begin(struct share *share, struct target *target)
+static void way_begin(struct share *share, struct row_target *target)
 {
     target->used = true;
     share_add(share, target);
@@ -58,7 +58,7 @@ static void way_begin(struct share *share, struct target *target)
 }
 
 /* What is carried has arrived, and what is fetched has been once. With the put lock. */
-static bool way_is_ready(struct share *share, struct target *target, nsec patience)
+static bool way_is_ready(struct share *share, struct row_target *target, nsec patience)
 {
     if (target->courier) {
         courier_move(target->courier);
@@ -70,7 +70,7 @@ static bool way_is_ready(struct share *share, struct target *target, nsec patien
 
 /* Waits until it is a member like the others: nobody shall see its row without what it
  * holds. */
-static int way_flush(struct share *share, struct target *target, int64_t deadline)
+static int way_flush(struct share *share, struct row_target *target, int64_t deadline)
 {
     nsec patience = clock_after(FIRST_FETCH_NSEC);
     struct wait wait;
@@ -93,7 +93,7 @@ static int way_flush(struct share *share, struct target *target, int64_t deadlin
 }
 
 /* The ways to it, but not what it was granted: it may try again. */
-static void ways_close(struct share *share, struct target *target)
+static void ways_close(struct share *share, struct row_target *target)
 {
     lock_take(&share->put_lock);
     if (target->used)
@@ -107,7 +107,7 @@ static void ways_close(struct share *share, struct target *target)
         courier_close(target->courier);
     if (target->bell_reach)
         reach_close(target->bell_reach);
-    *target = (struct target){
+    *target = (struct row_target){
         .row = target->row,
         .member = target->member,
         .given = target->given,
@@ -162,13 +162,13 @@ int target_open(struct share *share, uint32_t row, const struct introduction *fr
 
 void target_close(struct share *share, uint32_t row)
 {
-    struct target *target = &share->seats[row].target;
+    struct row_target *target = &share->seats[row].target;
     if (!target->member)
         return;
     ways_close(share, target);
     reach_void(share->service, &target->given.row);
     reach_void(share->service, &target->given.bell);
-    *target = (struct target){0};
+    *target = (struct row_target){0};
 }
 
 void target_freeze(struct share *share, uint32_t row)

@@ -74,7 +74,7 @@ double cell_f64(const struct schema_column *column, uint64_t cell)
 
 /* ---- the loop ---- */
 
-struct tally {
+struct aggregate_tally {
     uint64_t mask; /* makes cells of any kind compare as unsigned, or sums of them add up */
     uint64_t cell; /* the least so far, a threshold, or the first; masked */
     double number; /* the same, of columns of floats */
@@ -84,13 +84,13 @@ struct tally {
 };
 
 /* False ends the loop. */
-typedef bool tally_step(struct tally *tally, uint64_t cell);
+typedef bool tally_step(struct aggregate_tally *tally, uint64_t cell);
 
 /* Each cell is loaded once. The loads of cells are relaxed and the fence acquires for all
  * of them: whatever was put before one of these cells is visible to who acts on the
  * result. Returns whether there was a live row. */
-static inline __attribute__((always_inline)) bool fold(const struct table *table, uint32_t cell,
-                                                       struct tally *tally, tally_step *step)
+static inline __attribute__((always_inline)) bool
+fold(const struct table *table, uint32_t cell, struct aggregate_tally *tally, tally_step *step)
 {
     uint64_t seen = 0;
     bool go = true;
@@ -126,14 +126,14 @@ static uint64_t order_mask(const struct schema_column *column)
 
 /* ---- minimum and maximum ---- */
 
-static inline bool step_least(struct tally *tally, uint64_t cell)
+static inline bool step_least(struct aggregate_tally *tally, uint64_t cell)
 {
     uint64_t masked = cell ^ tally->mask;
     tally->cell = masked < tally->cell ? masked : tally->cell;
     return true;
 }
 
-static inline bool step_least_float(struct tally *tally, uint64_t cell)
+static inline bool step_least_float(struct aggregate_tally *tally, uint64_t cell)
 {
     double number = schema_double(cell ^ tally->mask);
     tally->number = number < tally->number ? number : tally->number; /* NaN is passed over */
@@ -144,7 +144,7 @@ static inline bool step_least_float(struct tally *tally, uint64_t cell)
 static bool least(const struct table *table, const struct schema_column *column, bool turn,
                   uint64_t *cell)
 {
-    struct tally tally = {.cell = UINT64_MAX, .number = INFINITY};
+    struct aggregate_tally tally = {.cell = UINT64_MAX, .number = INFINITY};
     bool found;
     if (schema_kind(column) == SCHEMA_FLOAT) {
         tally.mask = turn ? SIGN : 0;
@@ -202,14 +202,14 @@ double aggregate_maximum_f64(const struct table *table, uint32_t index)
 
 /* ---- sum ---- */
 
-static inline bool step_sum(struct tally *tally, uint64_t cell)
+static inline bool step_sum(struct aggregate_tally *tally, uint64_t cell)
 {
     tally->sum += cell ^ tally->mask;
     tally->count++;
     return true;
 }
 
-static inline bool step_sum_float(struct tally *tally, uint64_t cell)
+static inline bool step_sum_float(struct aggregate_tally *tally, uint64_t cell)
 {
     tally->number += schema_double(cell);
     return true;
@@ -217,7 +217,7 @@ static inline bool step_sum_float(struct tally *tally, uint64_t cell)
 
 static double sum_floats(const struct table *table, const struct schema_column *column)
 {
-    struct tally tally = {.number = 0};
+    struct aggregate_tally tally = {.number = 0};
     fold(table, column->cell, &tally, step_sum_float);
     return tally.number;
 }
@@ -225,7 +225,7 @@ static double sum_floats(const struct table *table, const struct schema_column *
 /* Exactly, in two's complement. A masked signed cell is 2^63 too large. */
 static uint128 sum_integers(const struct table *table, const struct schema_column *column)
 {
-    struct tally tally = {.mask = order_mask(column)};
+    struct aggregate_tally tally = {.mask = order_mask(column)};
     fold(table, column->cell, &tally, step_sum);
     return tally.sum - (uint128)tally.count * tally.mask;
 }
@@ -319,46 +319,47 @@ static struct threshold threshold_f64(const struct schema_column *column, double
     assert_unreachable();
 }
 
-static inline bool step_all(struct tally *tally, uint64_t cell)
+static inline bool step_all(struct aggregate_tally *tally, uint64_t cell)
 {
     return tally->good = (cell ^ tally->mask) >= tally->cell;
 }
 
-static inline bool step_all_float(struct tally *tally, uint64_t cell)
+static inline bool step_all_float(struct aggregate_tally *tally, uint64_t cell)
 {
     return tally->good = schema_double(cell) >= tally->number;
 }
 
-static inline bool step_count(struct tally *tally, uint64_t cell)
+static inline bool step_count(struct aggregate_tally *tally, uint64_t cell)
 {
     tally->count += (cell ^ tally->mask) >= tally->cell;
     return true;
 }
 
-static inline bool step_count_float(struct tally *tally, uint64_t cell)
+static inline bool step_count_float(struct aggregate_tally *tally, uint64_t cell)
 {
     tally->count += schema_double(cell) >= tally->number;
     return true;
 }
 
-static inline bool step_none(struct tally *tally, uint64_t cell)
+static inline bool step_none(struct aggregate_tally *tally, uint64_t cell)
 {
     return tally->good = false;
 }
 
-static struct tally tally_of(const struct schema_column *column, struct threshold threshold)
+static struct aggregate_tally tally_of(const struct schema_column *column,
+                                       struct threshold threshold)
 {
     uint64_t mask = order_mask(column);
-    return (struct tally){.mask = mask,
-                          .cell = threshold.cell ^ mask,
-                          .number = schema_double(threshold.cell),
-                          .good = true};
+    return (struct aggregate_tally){.mask = mask,
+                                    .cell = threshold.cell ^ mask,
+                                    .number = schema_double(threshold.cell),
+                                    .good = true};
 }
 
 static bool all_at_least(const struct table *table, const struct schema_column *column,
                          struct threshold threshold)
 {
-    struct tally tally = tally_of(column, threshold);
+    struct aggregate_tally tally = tally_of(column, threshold);
     if (threshold.none)
         fold(table, column->cell, &tally, step_none);
     else if (schema_kind(column) == SCHEMA_FLOAT)
@@ -371,7 +372,7 @@ static bool all_at_least(const struct table *table, const struct schema_column *
 static uint32_t count_at_least(const struct table *table, const struct schema_column *column,
                                struct threshold threshold)
 {
-    struct tally tally = tally_of(column, threshold);
+    struct aggregate_tally tally = tally_of(column, threshold);
     if (threshold.none)
         return 0;
     if (schema_kind(column) == SCHEMA_FLOAT)
@@ -419,13 +420,13 @@ uint32_t aggregate_count_f64(const struct table *table, uint32_t index, double v
 
 /* ---- equal ---- */
 
-static inline bool step_equal(struct tally *tally, uint64_t cell)
+static inline bool step_equal(struct aggregate_tally *tally, uint64_t cell)
 {
     tally->cell = tally->count++ ? tally->cell : cell;
     return tally->good = cell == tally->cell;
 }
 
-static inline bool step_equal_float(struct tally *tally, uint64_t cell)
+static inline bool step_equal_float(struct aggregate_tally *tally, uint64_t cell)
 {
     tally->number = tally->count++ ? tally->number : schema_double(cell);
     return tally->good = schema_double(cell) == tally->number;
@@ -434,7 +435,7 @@ static inline bool step_equal_float(struct tally *tally, uint64_t cell)
 bool aggregate_all_equal(const struct table *table, uint32_t index)
 {
     const struct schema_column *column = column_of(table, index);
-    struct tally tally = {.good = true};
+    struct aggregate_tally tally = {.good = true};
     if (schema_kind(column) == SCHEMA_FLOAT)
         fold(table, column->cell, &tally, step_equal_float);
     else

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-int own_init(struct own *own, const struct schema *schema, uint8_t *row, struct spread *spread)
+int own_init(struct own *own, const struct schema *schema, uint8_t *row, struct row_spread *spread)
 {
     *own = (struct own){.schema = schema, .spread = spread, .row = row};
     own->image = calloc(1, schema->struct_size);

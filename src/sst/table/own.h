@@ -7,14 +7,14 @@
 
 struct own {
     const struct schema *schema; /* borrowed */
-    struct spread *spread;       /* borrowed */
+    struct row_spread *spread;   /* borrowed */
     uint8_t *row;                /* borrowed; its only writer is here */
     uint8_t *image;              /* the program's struct */
     uint64_t sequence;           /* of the last put */
 };
 
 MUST_CHECK int own_init(struct own *own, const struct schema *schema, uint8_t *row,
-                        struct spread *spread); /* -ENOMEM */
+                        struct row_spread *spread); /* -ENOMEM */
 void own_fini(struct own *own);
 
 /* A number, as its cell. -ERANGE: it falls and may not. */

@@ -9,13 +9,13 @@
 #include "sst/table/columns_test.h"
 
 struct mirror {
-    struct spread spread;
+    struct row_spread spread;
     uint8_t *row; /* the member's copy */
     const struct own *own;
     unsigned sets, changes;
 };
 
-static void mirror_set(struct spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
+static void mirror_set(struct row_spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
                        const struct sst_rows *to)
 {
     struct mirror *mirror = (struct mirror *)spread;
@@ -23,7 +23,7 @@ static void mirror_set(struct spread *spread, uint32_t cell, uint64_t word, uint
     mirror->sets++;
 }
 
-static void mirror_change(struct spread *spread, const struct change *change,
+static void mirror_change(struct row_spread *spread, const struct change *change,
                           const struct sst_rows *to)
 {
     struct mirror *mirror = (struct mirror *)spread;
@@ -31,7 +31,7 @@ static void mirror_change(struct spread *spread, const struct change *change,
     mirror->changes++;
 }
 
-static const struct spread_ops mirror_ops = {
+static const struct row_spread_ops mirror_ops = {
     .name = "mirror", .set = mirror_set, .change = mirror_change};
 
 struct scene {

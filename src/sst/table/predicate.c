@@ -31,7 +31,7 @@ struct predicate {
 };
 
 /* A word that is looked at in every live row. */
-struct watch {
+struct column_watch {
     uint32_t column;
     uint32_t offset;
     bool wide; /* a sequence word: odd while its elements change */
@@ -80,7 +80,7 @@ void predicates_fini(struct predicates *predicates)
 
 /* ---- watches ---- */
 
-static void watch_look(struct predicates *predicates, struct watch *watch)
+static void watch_look(struct predicates *predicates, struct column_watch *watch)
 {
     for (uint32_t i = 0; i < predicates->live_count; i++)
         watch->seen[i] = row_load(predicates->live_rows[i], watch->offset);
@@ -94,7 +94,7 @@ static int watch_use(struct predicates *predicates, uint32_t column)
             predicates->watches[i].users++;
             return 0;
         }
-    struct watch *watch = &predicates->watches[predicates->watch_count];
+    struct column_watch *watch = &predicates->watches[predicates->watch_count];
     if (!watch->seen)
         watch->seen = calloc(predicates->table->rows_max, sizeof *watch->seen);
     if (!watch->seen)
@@ -117,7 +117,7 @@ static void watch_unuse(struct predicates *predicates, uint32_t column)
     assert(i < predicates->watch_count);
     if (--predicates->watches[i].users > 0)
         return;
-    struct watch gone = predicates->watches[i];
+    struct column_watch gone = predicates->watches[i];
     predicates->watches[i] = predicates->watches[--predicates->watch_count];
     predicates->watches[predicates->watch_count] = gone; /* with what it had to see in */
 }
@@ -281,9 +281,9 @@ void predicates_rows_changed(struct predicates *predicates)
 }
 
 /* The word changed in one of `count` rows. A column that is being written is looked at again. */
-static inline __attribute__((always_inline)) bool watch_has_changed(const struct watch *watch,
-                                                                    const uint8_t *const *rows,
-                                                                    uint32_t first, uint32_t count)
+static inline __attribute__((always_inline)) bool
+watch_has_changed(const struct column_watch *watch, const uint8_t *const *rows, uint32_t first,
+                  uint32_t count)
 {
     bool changed = false;
     bool wide = watch->wide;
@@ -299,7 +299,7 @@ static inline __attribute__((always_inline)) bool watch_has_changed(const struct
     return changed;
 }
 
-static void changed_set(uint64_t changed[PREDICATE_WORDS], const struct watch *watch)
+static void changed_set(uint64_t changed[PREDICATE_WORDS], const struct column_watch *watch)
 {
     changed[watch->column / 64] |= 1ULL << watch->column % 64;
 }
@@ -309,7 +309,7 @@ static bool watches_look(struct predicates *predicates, uint64_t changed[PREDICA
 {
     bool any = false;
     for (uint32_t i = 0; i < predicates->watch_count; i++) {
-        struct watch *watch = &predicates->watches[i];
+        struct column_watch *watch = &predicates->watches[i];
         if (!watch_has_changed(watch, predicates->live_rows, 0, predicates->live_count))
             continue;
         changed_set(changed, watch);
@@ -327,7 +327,7 @@ static bool watches_look_at(struct predicates *predicates, uint32_t row,
     if (place == PREDICATE_NO_PLACE)
         return false;
     for (uint32_t i = 0; i < predicates->watch_count; i++) {
-        struct watch *watch = &predicates->watches[i];
+        struct column_watch *watch = &predicates->watches[i];
         if (!watch_has_changed(watch, predicates->live_rows, place, 1))
             continue;
         changed_set(changed, watch);
@@ -439,7 +439,7 @@ bool predicates_are_due(struct predicates *predicates)
     if (predicates->refresh || predicates->fresh || predicates->eager)
         return true;
     for (uint32_t i = 0; i < predicates->watch_count; i++) {
-        const struct watch *watch = &predicates->watches[i];
+        const struct column_watch *watch = &predicates->watches[i];
         for (uint32_t j = 0; j < predicates->live_count; j++) {
             uint64_t word = row_load(predicates->live_rows[j], watch->offset);
             if (word != watch->seen[j] && !(watch->wide && (word & 1)))

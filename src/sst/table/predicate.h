@@ -19,7 +19,7 @@
 #define PREDICATE_NO_PLACE UINT32_MAX
 
 struct predicate;
-struct watch;
+struct column_watch;
 
 struct predicates {
     const struct table *table; /* borrowed */
@@ -29,8 +29,8 @@ struct predicates {
     uint32_t removed;          /* of order */
     uint32_t eager;            /* of order: evaluated on every pass */
     uint64_t handle_last;
-    uint64_t fired_last;   /* whose name stands in running_name */
-    struct watch *watches; /* columns that somebody names */
+    uint64_t fired_last;          /* whose name stands in running_name */
+    struct column_watch *watches; /* columns that somebody names */
     uint32_t watch_count;
     const uint8_t **live_rows; /* of the table, one after the other */
     uint32_t live_count;
