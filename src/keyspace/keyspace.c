@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "keyspace/keyspace_impl.h"
 
@@ -71,7 +72,7 @@ size_t keyspace_scratch_size(const struct keyspace *keyspace)
 
 static bool bit_alive(const void *context, node_id server)
 {
-    return keyspace_bit(context, server);
+    return bitset_has(context, server);
 }
 
 node_id keyspace_heir(const struct keyspace *keyspace, struct place_group group,

@@ -81,11 +81,6 @@ unsigned keyspace_servers(const struct keyspace *keyspace, struct place_group gr
                           unsigned most);
 size_t keyspace_scratch_size(const struct keyspace *keyspace); /* 0 where there are axes */
 
-static inline bool keyspace_bit(const uint64_t *alive, node_id server)
-{
-    return bitset_has(alive, server);
-}
-
 /* Of a group whose home is down. */
 node_id keyspace_heir(const struct keyspace *keyspace, struct place_group group,
                       const uint64_t *alive, void *scratch);
@@ -95,6 +90,6 @@ node_id keyspace_heir(const struct keyspace *keyspace, struct place_group group,
 static inline node_id keyspace_root(const struct keyspace *keyspace, struct place_group group,
                                     const uint64_t *alive, void *scratch)
 {
-    return keyspace_bit(alive, group.home) ? group.home
-                                           : keyspace_heir(keyspace, group, alive, scratch);
+    return bitset_has(alive, group.home) ? group.home
+                                         : keyspace_heir(keyspace, group, alive, scratch);
 }

@@ -1,11 +1,12 @@
 #include "keyspace/keyspace.h"
 
+#include "base/bitset.h"
 #include "keyspace/keyspace_cases.h"
 
 static bool is_alive(const void *context, node_id server)
 {
     const struct space *space = context;
-    return keyspace_bit(space->alive, server);
+    return bitset_has(space->alive, server);
 }
 
 /* The list as it stands, without those that are down, is what is answered: so it keeps its order
@@ -15,7 +16,7 @@ static void check_group(struct space *space, struct place_group group, unsigned 
     space_list(space, group);
     unsigned expected = 0;
     for (uint32_t i = 0; i < space->count; i++) {
-        if (keyspace_bit(space->alive, space->all[i]))
+        if (bitset_has(space->alive, space->all[i]))
             space->all[expected++] = space->all[i];
     }
     expected = expected < most ? expected : most;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bfs.h"
 #include "base/bitset.h"
 #include "base/rng.h"
 #include "keyspace/keyspace.h"
@@ -248,7 +249,7 @@ static void failures_measure(struct space *space, struct figure_result *result,
         uint64_t moved = 0, hops = 0;
         uint32_t load_max = 0, hops_max = 0;
         for (node_id home = 0; home < space->count; home++) {
-            bool up = keyspace_bit(space->alive, home);
+            bool up = bitset_has(space->alive, home);
             if (!up)
                 space_search(space, home);
             for (uint32_t sequence = 0; sequence < sequences; sequence++) {

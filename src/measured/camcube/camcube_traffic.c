@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/bfs.h"
 #include "base/check.h"
 #include "measured/sample.h"
 #include "services/bench/bench.h"
@@ -22,41 +23,34 @@ static bool lives(const bool *failed, node_id server)
 /* ---- the wiring ---- */
 
 /* Breadth first from one server over those that live; adds up hops and servers reached. */
-static void hops_from(const struct plan *plan, const bool *failed, node_id from, uint32_t *distance,
-                      node_id *queue, double *hops, double *pairs)
+static void hops_from(const struct plan *plan, const bool *failed, node_id from, struct bfs *bfs,
+                      double *hops, double *pairs)
 {
-    uint32_t head = 0, tail = 0;
-    for (node_id v = 0; v < plan->server_count; v++)
-        distance[v] = UINT32_MAX;
-    distance[from] = 0;
-    queue[tail++] = from;
-    while (head < tail) {
-        node_id at = queue[head++];
-        *hops += distance[at];
+    bfs_clear(bfs);
+    bfs_start(bfs, from);
+    for (node_id at; bfs_take(bfs, &at);) {
+        *hops += bfs->level[at];
         for (unsigned port = 0; port < plan->port_count; port++) {
             node_id next = plan_end(plan, at, port)->server;
-            if (next == NODE_NONE || distance[next] != UINT32_MAX || !lives(failed, next))
-                continue;
-            distance[next] = distance[at] + 1;
-            queue[tail++] = next;
+            if (next != NODE_NONE && lives(failed, next))
+                bfs_visit(bfs, at, next);
         }
     }
-    *pairs += tail - 1;
+    *pairs += bfs->count - 1;
 }
 
 enum err traffic_wiring(struct traffic_wiring *wiring, const struct plan *plan, const bool *failed,
                         struct why *why)
 {
-    uint32_t *distance = array_new(plan->server_count, sizeof *distance);
-    node_id *queue = array_new(plan->server_count, sizeof *queue);
-    enum err err = distance && queue ? OK : why_memory(why);
+    struct bfs bfs;
+    enum err err = bfs_init(&bfs, plan->server_count) ? OK : why_memory(why);
     double hops = 0, pairs = 0;
     *wiring = (struct traffic_wiring){0};
     for (node_id v = 0; v < plan->server_count && !err; v++) {
         if (!lives(failed, v))
             continue;
         wiring->servers++;
-        hops_from(plan, failed, v, distance, queue, &hops, &pairs);
+        hops_from(plan, failed, v, &bfs, &hops, &pairs);
         for (unsigned port = 0; port < plan->port_count; port++) {
             node_id next = plan_end(plan, v, port)->server;
             wiring->links += next != NODE_NONE && lives(failed, next);
@@ -65,8 +59,7 @@ enum err traffic_wiring(struct traffic_wiring *wiring, const struct plan *plan, 
     wiring->links /= wiring->servers;
     wiring->hops = hops / pairs;
     wiring->expected = wiring->links * TRAFFIC_LINK_BPS / wiring->hops;
-    free(queue);
-    free(distance);
+    bfs_fini(&bfs);
     return err;
 }
 

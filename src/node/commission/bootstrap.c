@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bfs.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "node/commission/bootstrap_wire.h"
@@ -307,27 +308,24 @@ static bool hear_each_other(const struct bootstrap *bootstrap, const struct seat
 /* Who is joined to us, by pairs who hear each other, found breadth first. */
 static bool joined_find(struct bootstrap *bootstrap)
 {
-    uint32_t *queue = array_new(bootstrap->row_count, sizeof *queue), count = 0;
-    if (!queue)
+    struct bfs bfs;
+    if (!bfs_init(&bfs, bootstrap->row_count))
         return false;
-    for (uint32_t i = 0; i < bootstrap->row_count; i++)
-        bootstrap->rows[i].joined = false;
-    queue[count++] = 0; /* we */
-    bootstrap->rows[0].joined = true;
     bootstrap->reports_digest = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct seat_report *report = &bootstrap->rows[queue[i]].row.report;
+    bfs_start(&bfs, 0); /* we */
+    for (uint32_t row; bfs_take(&bfs, &row);) {
+        const struct seat_report *report = &bootstrap->rows[row].row.report;
         bootstrap->reports_digest += report_digest(report);
         for (uint32_t port = 0; port < report->port_count; port++) {
             uint32_t other;
-            if (!hear_each_other(bootstrap, report, port, &other) || bootstrap->rows[other].joined)
-                continue;
-            bootstrap->rows[other].joined = true;
-            queue[count++] = other;
+            if (hear_each_other(bootstrap, report, port, &other))
+                bfs_visit(&bfs, row, other);
         }
     }
+    for (uint32_t i = 0; i < bootstrap->row_count; i++)
+        bootstrap->rows[i].joined = bfs_seen(&bfs, i);
     bootstrap->reports_digest += bootstrap->reports_digest == 0; /* 0 says: not yet */
-    free(queue);
+    bfs_fini(&bfs);
     return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "node/core/node_impl.h"
 
@@ -67,7 +68,7 @@ static enum way way_to_key(struct node *node, struct packet *packet)
     packet->server = root;
     if (root == node->self)
         return node->settled ? WAY_HERE : WAY_LIMBO;
-    if (!keyspace_bit(routes->up_set, root))
+    if (!bitset_has(routes->up_set, root))
         return WAY_LIMBO;
     packet->ports = routes->ports[root];
     return WAY_PORTS;

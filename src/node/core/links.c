@@ -10,6 +10,7 @@
  * the same meeting; each time a link goes down its session grows. Worse news is put into our row
  * at once, better news a moment later, so that links that come together are announced together. */
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "node/core/node_impl.h"
@@ -142,7 +143,7 @@ static void rows_send(struct node *node, unsigned port)
 static void seen_send(struct node *node, node_id server)
 {
     struct link_report report, own;
-    if (!keyspace_bit(node->state.routes.near_set, server) ||
+    if (!bitset_has(node->state.routes.near_set, server) ||
         !link_state_report(&node->state, server, &report) ||
         !link_state_report(&node->state, node->self, &own))
         return;
@@ -345,12 +346,12 @@ static void notice(struct node *node, node_id server, bool up)
 static void notices(struct node *node)
 {
     const uint64_t *now = node->state.routes.up_set;
-    for (uint32_t word = 0; word < (node->plan->server_count + 63) / 64; word++) {
+    for (size_t word = 0; word < bitset_words(node->plan->server_count); word++) {
         uint64_t other = now[word] ^ node->noticed[word];
         node->noticed[word] = now[word];
-        for (; other; other &= other - 1) {
-            unsigned bit = (unsigned)__builtin_ctzll(other);
-            notice(node, word * 64 + bit, now[word] >> bit & 1);
+        while (other) {
+            node_id server = (node_id)bitset_take_lowest(&other, word);
+            notice(node, server, bitset_has(now, server));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "node/core/node_impl.h"
 
@@ -47,12 +48,12 @@ void node_look_port(const struct node *node, unsigned port, struct port_look *lo
 
 bool node_reaches(const struct node *node, node_id server)
 {
-    return server < node->plan->server_count && keyspace_bit(node->state.routes.up_set, server);
+    return server < node->plan->server_count && bitset_has(node->state.routes.up_set, server);
 }
 
 bool node_counts_on(const struct node *node, node_id server)
 {
-    return server < node->plan->server_count && keyspace_bit(node->state.routes.near_set, server);
+    return server < node->plan->server_count && bitset_has(node->state.routes.near_set, server);
 }
 
 uint32_t node_distance(const struct node *node, node_id server)
@@ -85,7 +86,7 @@ bool node_is_root(struct node *node, uint64_t route)
 
 static bool is_up(const void *context, node_id server)
 {
-    return keyspace_bit(context, server);
+    return bitset_has(context, server);
 }
 
 unsigned node_servers(struct node *node, const struct key *key, node_id *out, unsigned most)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "node/core/node_impl.h"
 
@@ -153,12 +154,12 @@ static enum err node_fill(struct node *node, struct why *why)
     if (err)
         return err;
     node->noticed =
-        arena_take_array(&node->arena, (plan->server_count + 63) / 64, sizeof *node->noticed);
+        arena_take_array(&node->arena, bitset_words(plan->server_count), sizeof *node->noticed);
     size_t scratch = keyspace_scratch_size(&plan->keyspace);
     node->scratch = scratch ? arena_take(&node->arena, scratch) : NULL;
     if (!node->noticed || (scratch && !node->scratch))
         return why_memory(why);
-    node->noticed[node->self / 64] |= (uint64_t)1 << node->self % 64;
+    bitset_add(node->noticed, node->self);
     err = link_state_init(&node->state, plan, node->self, node->config.incarnation,
                           &node->flood.spread, &node->arena, why);
     if (err)
@@ -327,8 +328,8 @@ void node_expect(const struct node *node, unsigned port, const struct packet *pa
     unsigned slot = node_slot(node, packet->service);
     if (packet->kind != PACKET_TO_NEIGHBOUR) { /* of a key its root, as the last hop knew */
         node_id server = packet->server < node->plan->server_count ? packet->server : 0;
-        __builtin_prefetch(&node->state.routes.near_set[server / 64]);
-        __builtin_prefetch(&node->state.routes.up_set[server / 64]);
+        __builtin_prefetch(&node->state.routes.near_set[bitset_word(server)]);
+        __builtin_prefetch(&node->state.routes.up_set[bitset_word(server)]);
         __builtin_prefetch(&node->state.routes.ports[server]);
     }
     if (slot < node->service_count)

@@ -2,17 +2,8 @@
 
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
-
-static void set_add(uint64_t *set, node_id server)
-{
-    set[server / 64] |= (uint64_t)1 << server % 64;
-}
-
-static void set_remove(uint64_t *set, node_id server)
-{
-    set[server / 64] &= ~((uint64_t)1 << server % 64);
-}
 
 /* Everybody but the neighbour we have it from is to be told of the row. */
 static void row_spread(struct flood *flood, node_id server, unsigned from)
@@ -23,7 +14,7 @@ static void row_spread(struct flood *flood, node_id server, unsigned from)
         struct flood_port *at = &flood->ports[port];
         if (!at->linked)
             continue;
-        set_add(at->pending, server);
+        bitset_add(at->pending, server);
         at->is_pending = true;
     }
 }
@@ -47,7 +38,7 @@ static void own_withhold(struct flood *flood)
 {
     for (unsigned port = 0; port < flood->state->plan->port_count; port++)
         if (flood->ports[port].pending)
-            set_remove(flood->ports[port].pending, flood->state->self);
+            bitset_remove(flood->ports[port].pending, flood->state->self);
 }
 
 /* The batch of that port has ended, or will never: what was held goes on. */
@@ -56,8 +47,8 @@ static void batch_end(struct flood *flood, unsigned port)
     struct flood_port *at = &flood->ports[port];
     at->in_batch = false;
     for (size_t word = 0; at->is_held && word < flood->words; word++)
-        for (; at->held[word]; at->held[word] &= at->held[word] - 1)
-            row_spread(flood, (node_id)(word * 64 + (size_t)__builtin_ctzll(at->held[word])), port);
+        while (at->held[word])
+            row_spread(flood, (node_id)bitset_take_lowest(&at->held[word], word), port);
     at->is_held = false;
     if (flood->own_held && !is_in_batch(flood)) {
         flood->own_held = false;
@@ -115,7 +106,7 @@ bool flood_init(struct flood *flood, struct link_state *state, struct arena *are
     const struct plan *plan = state->plan;
     flood->spread.ops = &flood_ops;
     flood->state = state;
-    flood->words = (plan->server_count + 63) / 64;
+    flood->words = bitset_words(plan->server_count);
     flood->owed = arena_take_array(arena, flood->words, sizeof *flood->owed);
     bool have = flood->owed != NULL;
     for (unsigned port = 0; have && port < plan->port_count; port++) {
@@ -147,7 +138,7 @@ void flood_link(struct flood *flood, unsigned port)
     for (node_id server = 0; server < flood->state->plan->server_count; server++) {
         struct link_report report;
         if (link_state_report(flood->state, server, &report))
-            set_add(at->pending, server);
+            bitset_add(at->pending, server);
     }
     if (flood->own_held)
         own_withhold(flood);
@@ -167,21 +158,21 @@ static void row_take(struct flood *flood, unsigned port, const struct link_repor
         if (report->server < flood->state->plan->server_count &&
             link_state_report(flood->state, report->server, &known) &&
             known.incarnation == report->incarnation && known.version == report->version)
-            set_remove(flood->ports[port].pending, report->server);
+            bitset_remove(flood->ports[port].pending, report->server);
         return;
     }
     if (flood->news)
         flood->news(flood->context, report);
     struct flood_port *at = &flood->ports[port];
     if (more && report->near != report->up) {
-        set_add(at->held, report->server);
+        bitset_add(at->held, report->server);
         at->is_held = true;
     } else {
         row_spread(flood, report->server, port);
     }
-    set_remove(at->pending, report->server);
+    bitset_remove(at->pending, report->server);
     if (report->near != report->up) {
-        set_add(flood->owed, report->server);
+        bitset_add(flood->owed, report->server);
         flood->owes_seen = true;
     }
 }
@@ -228,14 +219,14 @@ static uint32_t rows_gather(struct flood *flood, struct flood_port *at, bool com
                             struct link_report reports[HELLO_ROWS_MAX])
 {
     for (size_t word = 0; word < flood->words; word++)
-        for (uint64_t left = at->pending[word]; left; left &= left - 1) {
-            node_id server = (node_id)(word * 64 + (size_t)__builtin_ctzll(left));
+        for (uint64_t left = at->pending[word]; left;) {
+            node_id server = (node_id)bitset_take_lowest(&left, word);
             if (is_coming(flood, server) != coming)
                 continue;
             if (count == HELLO_ROWS_MAX)
                 return count;
-            set_remove(at->pending, server);
-            set_add(at->told, server);
+            bitset_remove(at->pending, server);
+            bitset_add(at->told, server);
             bool known = link_state_report(flood->state, server, &reports[count]);
             assert(known);
             count++;
@@ -305,11 +296,8 @@ node_id flood_owed(struct flood *flood)
     if (is_in_batch(flood))
         return NODE_NONE;
     for (size_t word = 0; word < flood->words; word++)
-        if (flood->owed[word]) {
-            node_id server = (node_id)(word * 64 + (size_t)__builtin_ctzll(flood->owed[word]));
-            set_remove(flood->owed, server);
-            return server;
-        }
+        if (flood->owed[word])
+            return (node_id)bitset_take_lowest(&flood->owed[word], word);
     flood->owes_seen = false;
     return NODE_NONE;
 }

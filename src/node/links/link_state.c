@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "base/hash.h"
 
@@ -72,8 +73,8 @@ static bool memory_take(struct link_state *state, struct arena *arena)
     state->told = arena_take_array(arena, count, sizeof *state->told);
     state->needs = arena_take_array(arena, count, sizeof *state->needs);
     state->changed = arena_take_array(arena, count, sizeof *state->changed);
-    state->asked = arena_take_array(arena, (count + 63) / 64, sizeof *state->asked);
-    state->changed_set = arena_take_array(arena, (count + 63) / 64, sizeof *state->changed_set);
+    state->asked = arena_take_array(arena, bitset_words(count), sizeof *state->asked);
+    state->changed_set = arena_take_array(arena, bitset_words(count), sizeof *state->changed_set);
     return state->rows && state->near && state->up && state->told && state->needs && state->asked &&
            state->changed && state->changed_set &&
            routes_init(&state->routes, state->plan, state->self, arena);
@@ -86,7 +87,7 @@ static void rows_open(struct link_state *state)
     for (uint32_t row = 0; row < state->plan->server_count; row++) {
         atomic_store_explicit(&table->rows[row], state->rows + (size_t)row * table->schema.row_size,
                               memory_order_release);
-        atomic_fetch_or_explicit(&table->live[row / 64], (uint64_t)1 << row % 64,
+        atomic_fetch_or_explicit(&table->live[bitset_word(row)], bitset_bit(row),
                                  memory_order_release);
     }
     atomic_store_explicit(&table->row_count, state->plan->server_count, memory_order_release);
@@ -179,8 +180,8 @@ bool link_state_report(const struct link_state *state, node_id server, struct li
 static void row_changed(struct link_state *state, node_id server)
 {
     state->lagging = NODE_NONE;
-    if (!(state->changed_set[server / 64] >> server % 64 & 1)) {
-        state->changed_set[server / 64] |= (uint64_t)1 << server % 64;
+    if (!bitset_has(state->changed_set, server)) {
+        bitset_add(state->changed_set, server);
         state->changed[state->changed_count++] = server;
     }
     struct link_row row;
@@ -324,7 +325,7 @@ static void changes_apply(struct link_state *state)
             link_apply(state->up, server, port, end,
                        both && up >> port & 1 && cell_get(state, end->server, UP) >> end->port & 1);
         }
-        state->changed_set[server / 64] &= ~((uint64_t)1 << server % 64);
+        bitset_remove(state->changed_set, server);
     }
     state->changed_count = 0;
 }
@@ -359,9 +360,9 @@ static uint64_t seen_by_all(struct link_state *state, uint64_t wanted)
     uint64_t least = cell_get(state, state->self, VERSION);
     uint16_t *queue = state->routes.order; /* free outside its own search */
     uint32_t count = 0;
-    memset(state->asked, 0, (state->plan->server_count + 63) / 64 * sizeof *state->asked);
+    memset(state->asked, 0, bitset_words(state->plan->server_count) * sizeof *state->asked);
     queue[count++] = (uint16_t)state->self;
-    state->asked[state->self / 64] |= (uint64_t)1 << state->self % 64;
+    bitset_add(state->asked, state->self);
     for (uint32_t i = 0; i < count; i++) {
         node_id at = queue[i];
         uint64_t seen = at == state->self ? least : seen_by(state, at);
@@ -373,9 +374,9 @@ static uint64_t seen_by_all(struct link_state *state, uint64_t wanted)
         uint64_t near = at == state->self ? state->own_near : cell_get(state, at, NEAR);
         for (; near; near &= near - 1) {
             node_id to = plan_end(state->plan, at, (unsigned)__builtin_ctzll(near))->server;
-            if (keyspace_bit(state->asked, to))
+            if (bitset_has(state->asked, to))
                 continue;
-            state->asked[to / 64] |= (uint64_t)1 << to % 64;
+            bitset_add(state->asked, to);
             queue[count++] = (uint16_t)to;
         }
     }

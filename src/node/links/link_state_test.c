@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/rng.h"
 #include "base/test.h"
 #include "node/links/flood.h"
@@ -284,7 +285,7 @@ static void rows_arrive_in_causal_order(void **state)
             node_id v = 2 + (node_id)rng_below(&rng, 398);
             struct link_report report = {v, 1, ++versions[v], 15, 15};
             assert_true(link_state_take(&one.state, &report));
-            one.flood.ports[0].pending[v / 64] |= (uint64_t)1 << v % 64;
+            bitset_add(one.flood.ports[0].pending, v);
             one.flood.ports[0].is_pending = true;
         }
         if (flood_next(&one.flood, 0, now, &rows, reports) && rng_below(&rng, 3)) {
@@ -315,7 +316,7 @@ static void rows_arrive_in_causal_order(void **state)
 
 static bool is_to_be_told(const struct stage *stage, unsigned port, node_id server)
 {
-    return stage->flood.ports[port].pending[server / 64] >> server % 64 & 1;
+    return bitset_has(stage->flood.ports[port].pending, server);
 }
 
 static void batch_take(struct stage *stage, uint32_t sequence, bool more,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/rng.h"
 #include "base/test.h"
 #include "node/place_test.h"
@@ -68,8 +69,8 @@ static void check(const struct routes *routes, const port_set *near, const port_
     for (node_id v = 0; v < plan->server_count; v++) {
         assert_int_equal(routes->near_hops[v], near_hops[v]);
         assert_int_equal(routes->up_hops[v], up_hops[v]);
-        assert_int_equal(keyspace_bit(routes->near_set, v), near_hops[v] != HOPS_NEVER);
-        assert_int_equal(keyspace_bit(routes->up_set, v), up_hops[v] != HOPS_NEVER);
+        assert_int_equal(bitset_has(routes->near_set, v), near_hops[v] != HOPS_NEVER);
+        assert_int_equal(bitset_has(routes->up_set, v), up_hops[v] != HOPS_NEVER);
         near_count += near_hops[v] != HOPS_NEVER;
         up_count += up_hops[v] != HOPS_NEVER;
         if (v == routes->self)

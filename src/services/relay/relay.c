@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "wire/relay.h"
 
@@ -35,7 +36,7 @@ struct relay {
 static int relay_start(struct weft_self *self)
 {
     struct relay *relay = weft_memory(self);
-    relay->words = (weft_server_count(self) + 63) / 64;
+    relay->words = bitset_words(weft_server_count(self));
     uint64_t *memory =
         weft_allocate(self, (uint32_t)(PROGRAMS_MAX * relay->words * sizeof(uint64_t)));
     if (!memory)
@@ -79,8 +80,8 @@ static struct relay_address address_of(struct weft_self *self, const struct prog
 
 static void peer_note(const struct relay *relay, struct program *program, uint32_t server)
 {
-    assert(server / 64 < relay->words); /* both ends of a message were checked */
-    program->peers[server / 64] |= 1ULL << server % 64;
+    assert(bitset_word(server) < relay->words); /* both ends of a message were checked */
+    bitset_add(program->peers, server);
 }
 
 /* ---- telling ---- */
@@ -245,7 +246,7 @@ static void relay_gone(struct weft_self *self, uint64_t client)
     struct relay_address absent = address_of(self, program);
     program->life = 0;
     for (uint32_t server = 0; server < weft_server_count(self); server++) {
-        if (!(program->peers[server / 64] >> server % 64 & 1))
+        if (!bitset_has(program->peers, server))
             continue;
         if (server == weft_here(self))
             programs_tell(self, RELAY_ABSENT, &absent);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/bitset.h"
 #include "base/check.h"
 #include "base/list.h"
 #include "base/rng.h"
@@ -100,7 +101,7 @@ static void saw_closed(struct world_watcher *watcher, node_id at)
 {
     struct churn *churn = churn_of(watcher);
     checker_oracle_changed(&churn->oracle);
-    churn->settled[at / 64] &= ~((uint64_t)1 << at % 64);
+    bitset_remove(churn->settled, at);
 }
 
 static const struct world_watcher_ops watcher_ops = {
@@ -129,13 +130,12 @@ static enum port_state oracle_port(void *context, node_id server, unsigned port)
 static bool is_settled(void *context, node_id server)
 {
     struct churn *churn = context;
-    uint64_t bit = (uint64_t)1 << server % 64;
     const struct node *node = world_node(churn->world, server);
     struct node_look look;
-    if (!node || churn->settled[server / 64] & bit)
+    if (!node || bitset_has(churn->settled, server))
         return node != NULL;
     node_look(node, &look);
-    churn->settled[server / 64] |= look.settled ? bit : 0;
+    bitset_put(churn->settled, server, look.settled);
     return look.settled;
 }
 
@@ -330,7 +330,7 @@ static enum err churn_open(struct churn *churn, struct why *why)
     churn->down = array_new(total, sizeof *churn->down);
     churn->coming = array_new(total, sizeof *churn->coming);
     churn->returns_at = array_new(total, sizeof *churn->returns_at);
-    churn->settled = array_new((total + 63) / 64, sizeof *churn->settled);
+    churn->settled = array_new(bitset_words(total), sizeof *churn->settled);
     if (!churn->up || !churn->down || !churn->coming || !churn->returns_at || !churn->settled)
         return why_memory(why);
     for (; churn->up_count < total; churn->up_count++)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "base/rng.h"
 
@@ -175,7 +176,7 @@ static bool on_one_side(const struct plan *plan, node_id server, uint32_t axis, 
                         uint32_t to, const uint64_t *side)
 {
     if (!plan->topology->axis_count)
-        return side[server / 64] >> server % 64 & 1;
+        return bitset_has(side, server);
     uint32_t coordinate[AXIS_MAX];
     topology_coordinate(plan->topology, server, coordinate);
     return coordinate[axis] >= from && coordinate[axis] < to;
@@ -190,8 +191,8 @@ static void side_grow(struct maker *maker, uint64_t *side)
     node_id at = any_server(maker);
     for (uint64_t steps = 0; wanted && steps < 16ull * plan->server_count; steps++) {
         uint32_t port;
-        if (!(side[at / 64] >> at % 64 & 1)) {
-            side[at / 64] |= (uint64_t)1 << at % 64;
+        if (!bitset_has(side, at)) {
+            bitset_add(side, at);
             wanted--;
         }
         if (any_port(maker, at, &port))
@@ -225,7 +226,7 @@ static void plane_cut(struct maker *maker, struct fault fault, psec length, cons
 static void make_plane(struct maker *maker, enum fault_kind kind)
 {
     const struct fault_settings *settings = maker->settings;
-    size_t words = (maker->plan->server_count + 63) / 64;
+    size_t words = bitset_words(maker->plan->server_count);
     uint64_t *side = calloc(words, sizeof *side);
     if (!side) {
         maker->failed = true;

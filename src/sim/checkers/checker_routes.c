@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/bfs.h"
 #include "base/check.h"
 #include "sim/checkers/checker.h"
 
@@ -105,45 +106,38 @@ static bool server_is_back(const struct checker_view *view, node_id server, uint
     return true;
 }
 
-/* Breadth first over the plan; hops and queue have room for all servers. */
-static void plan_search(const struct plan *plan, node_id from, uint32_t *hops, node_id *queue)
+/* Breadth first over the plan. */
+static void plan_search(const struct plan *plan, node_id from, struct bfs *bfs)
 {
-    for (node_id server = 0; server < plan->server_count; server++)
-        hops[server] = UINT32_MAX;
-    uint32_t count = 0;
-    hops[from] = 0;
-    queue[count++] = from;
-    for (uint32_t i = 0; i < count; i++)
+    bfs_clear(bfs);
+    bfs_start(bfs, from);
+    for (node_id at; bfs_take(bfs, &at);)
         for (unsigned port = 0; port < plan->port_count; port++) {
-            node_id to = plan_end(plan, queue[i], port)->server;
-            if (to == NODE_NONE || hops[to] != UINT32_MAX)
-                continue;
-            hops[to] = hops[queue[i]] + 1;
-            queue[count++] = to;
+            node_id to = plan_end(plan, at, port)->server;
+            if (to != NODE_NONE)
+                bfs_visit(bfs, at, to);
         }
 }
 
 static bool distances_are_right(const struct checker_view *view, struct why *why)
 {
     const struct plan *plan = view->plan;
-    uint32_t *hops = array_new(plan->server_count, sizeof *hops);
-    node_id *queue = array_new(plan->server_count, sizeof *queue);
-    bool right = hops && queue;
+    struct bfs bfs;
+    bool right = bfs_init(&bfs, plan->server_count);
     if (!right)
         why_set(why, "not enough memory");
     for (node_id from = 0; right && from < plan->server_count; from++) {
-        plan_search(plan, from, hops, queue);
+        plan_search(plan, from, &bfs);
         const struct node *node = view->node(view->context, from);
         for (node_id to = 0; right && to < plan->server_count; to++) {
             uint32_t found = node_distance(node, to);
-            right = found == hops[to];
+            right = found == bfs.level[to];
             if (!right)
                 why_set(why, "server %u thinks that %u is %u hops away, and it is %u", from, to,
-                        found, hops[to]);
+                        found, bfs.level[to]);
         }
     }
-    free(hops);
-    free(queue);
+    bfs_fini(&bfs);
     return right;
 }
 

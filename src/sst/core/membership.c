@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "sst/core/sst_impl.h"
 
@@ -68,9 +69,9 @@ static void upcall(struct sst *sst, const struct sst_news *news)
 
 static void live_set(struct sst *sst, uint32_t row, bool live)
 {
-    _Atomic uint64_t *word = &sst->table.live[row / 64];
-    uint64_t bits = atomic_load_explicit(word, memory_order_relaxed) & ~(1ULL << row % 64);
-    atomic_store_explicit(word, bits | (uint64_t)live << row % 64, memory_order_release);
+    _Atomic uint64_t *word = &sst->table.live[bitset_word(row)];
+    uint64_t bits = atomic_load_explicit(word, memory_order_relaxed) & ~bitset_bit(row);
+    atomic_store_explicit(word, live ? bits | bitset_bit(row) : bits, memory_order_release);
 }
 
 /* Nobody writes it any more, and it stays as it is. */
@@ -107,7 +108,7 @@ static void row_clear(struct sst *sst, const struct membership_event *event, uin
     const struct view_member *before = &sst->view.rows[row];
     if (before->nonce == event->view.rows[row].nonce)
         return;
-    if (!(event->view.left[row / 64] >> row % 64 & 1))
+    if (!bitset_has(event->view.left, row))
         row_freeze(sst, row); /* the others heard of it first */
     if (before->id && row != sst->table.own && !sst->gone[row])
         target_close(&sst->share, row);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "sst/core/sst_impl.h"
 #include "sst/table/aggregate.h"
@@ -237,7 +238,7 @@ uint64_t sst_snapshot_epoch(const struct sst_snapshot *snapshot)
 
 bool sst_snapshot_is_live(const struct sst_snapshot *snapshot, uint32_t row)
 {
-    return row < SST_ROWS_MAX && snapshot->live[row / 64] >> row % 64 & 1;
+    return row < SST_ROWS_MAX && bitset_has(snapshot->live, row);
 }
 
 const void *sst_snapshot_row(const struct sst_snapshot *snapshot, uint32_t row)

@@ -3,6 +3,7 @@
  * the half that takes what comes from outside (council.c) call it; it calls neither. */
 #include <errno.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "sst/council/council_impl.h"
 
@@ -119,7 +120,7 @@ bool council_prepare(struct council *council, const struct view *view, const str
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
         struct council_meeting *meeting = &council->meetings[row];
         const struct view_member *member = &view->rows[row];
-        if (council->installed.rows[row].id && view->left[row / 64] >> row % 64 & 1)
+        if (council->installed.rows[row].id && bitset_has(view->left, row))
             council->leaving[row] = true; /* even if the view does not come about: it goes */
         bool wanted = own != ROW_NONE && row < view->row_count && member_is_new(council, view, row);
         if (meeting->id && (!wanted || meeting->nonce != member->nonce))

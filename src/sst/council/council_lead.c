@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "sst/council/council_impl.h"
 
@@ -247,7 +248,7 @@ static void lead_build_gone(const struct council *council, struct view *next, bo
         if (!member->id || !(is_dead || lead_goes(council, row)))
             continue;
         if (lead_goes(council, row)) {
-            next->left[row / 64] |= 1ull << row % 64;
+            bitset_add(next->left, row);
             *goes = true;
         } else {
             *died = true;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/bytes.h"
 #include "base/check.h"
 
@@ -93,7 +94,7 @@ static void view_read(struct reader *in, uint64_t table, struct view *view)
         member->nonce = read_u64(in);
         member->since = read_u64(in);
         if (!member->id || !member->nonce || !member->since || member->since > view->epoch ||
-            view->left[row / 64] >> row % 64 & 1 || !view_is_unique(view, row))
+            bitset_has(view->left, row) || !view_is_unique(view, row))
             in->failed = true;
     }
     if ((view->epoch == 0) != (count == 0) || (count && !table))

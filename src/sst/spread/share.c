@@ -7,11 +7,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/bitset.h"
 #include "sst/spread/spread_impl.h"
 
 static inline bool rows_has(const struct sst_rows *rows, uint32_t row)
 {
-    return !rows || (rows->bits[row / 64] >> row % 64 & 1);
+    return !rows || bitset_has(rows->bits, row);
 }
 
 /* ---- the list ---- */

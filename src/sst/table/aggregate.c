@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "base/wide.h"
 #include "sst/table/row.h"
@@ -100,8 +101,8 @@ fold(const struct table *table, uint32_t cell, struct aggregate_tally *tally, ta
     for (uint32_t word = 0; go && word < words; word++) {
         uint64_t rest = atomic_load_explicit(&live[word], memory_order_acquire);
         seen |= rest;
-        for (; go && rest; rest &= rest - 1) {
-            uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(rest);
+        while (go && rest) {
+            size_t row = bitset_take_lowest(&rest, word);
             const uint8_t *at = atomic_load_explicit(&rows[row], memory_order_acquire);
             go = step(tally, row_load(at, cell));
         }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/rng.h"
 #include "base/test.h"
 
@@ -68,11 +69,11 @@ static void fixture_close(struct fixture *fixture)
 
 static void set_live(struct fixture *fixture, uint32_t row, bool live)
 {
-    uint64_t bit = UINT64_C(1) << row % 64;
+    uint64_t bit = bitset_bit(row);
     if (live)
-        atomic_fetch_or(&fixture->table.live[row / 64], bit);
+        atomic_fetch_or(&fixture->table.live[bitset_word(row)], bit);
     else
-        atomic_fetch_and(&fixture->table.live[row / 64], ~bit);
+        atomic_fetch_and(&fixture->table.live[bitset_word(row)], ~bit);
 }
 
 static void set_cell(struct fixture *fixture, uint32_t row, uint32_t column, uint64_t cell)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/test.h"
 #include "sst/table/row.h"
 #include "sst/table/table.h"
@@ -47,8 +48,8 @@ static inline void test_table(struct table *table, uint32_t count)
         assert_non_null(memory);
         memset(memory, 0, schema.row_size);
         atomic_store(&table->rows[row], memory);
-        atomic_store(&table->live[row / 64],
-                     atomic_load(&table->live[row / 64]) | 1ULL << row % 64);
+        atomic_store(&table->live[bitset_word(row)],
+                     atomic_load(&table->live[bitset_word(row)]) | bitset_bit(row));
     }
     atomic_store(&table->row_count, count);
 }

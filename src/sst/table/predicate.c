@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 #include "sst/table/row.h"
 
@@ -162,7 +163,7 @@ static int trigger_append(struct predicate *predicate, sst_fire *fire, void *arg
 static void columns_unuse(struct predicates *predicates, const struct predicate *predicate)
 {
     for (uint32_t column = 0; column <= PREDICATE_BARRIER; column++)
-        if (predicate->columns[column / 64] >> column % 64 & 1)
+        if (bitset_has(predicate->columns, column))
             watch_unuse(predicates, column);
 }
 
@@ -172,13 +173,13 @@ static int columns_use(struct predicates *predicates, struct predicate *predicat
 {
     for (uint32_t i = 0; i < from->column_count; i++) {
         uint32_t column = from->columns[i];
-        if (predicate->columns[column / 64] >> column % 64 & 1)
+        if (bitset_has(predicate->columns, column))
             continue; /* named twice */
         if (watch_use(predicates, column)) {
             columns_unuse(predicates, predicate);
             return -ENOMEM;
         }
-        predicate->columns[column / 64] |= 1ULL << column % 64;
+        bitset_add(predicate->columns, column);
     }
     return 0;
 }
@@ -301,7 +302,7 @@ watch_has_changed(const struct column_watch *watch, const uint8_t *const *rows, 
 
 static void changed_set(uint64_t changed[PREDICATE_WORDS], const struct column_watch *watch)
 {
-    changed[watch->column / 64] |= 1ULL << watch->column % 64;
+    bitset_add(changed, watch->column);
 }
 
 /* The columns that changed in some live row, a bit each. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/bitset.h"
 #include "base/rng.h"
 #include "sst/table/columns_test.h"
 
@@ -369,7 +370,7 @@ static void twins_live(struct twins *twins, uint32_t row)
 {
     struct scene *both[] = {&twins->whole, &twins->told};
     for (unsigned i = 0; i < 2; i++) {
-        atomic_fetch_xor(&both[i]->table.live[row / 64], 1ULL << row % 64);
+        atomic_fetch_xor(&both[i]->table.live[bitset_word(row)], bitset_bit(row));
         predicates_rows_changed(&both[i]->predicates);
     }
 }

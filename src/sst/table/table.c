@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 
 /* All that rows_max sizes. Where a row has no member, a name and a bit of live are zero. */
 static bool arrays_make(struct table *table, uint32_t rows_max)
 {
     table->rows_max = rows_max;
-    table->live_words = (rows_max + 63) / 64;
+    table->live_words = bitset_words(rows_max);
     uint32_t room = rows_max > SST_ROWS_MAX ? rows_max : SST_ROWS_MAX;
-    uint32_t words = (room + 63) / 64;
+    uint32_t words = bitset_words(room);
     size_t size =
         room * sizeof *table->rows + words * sizeof *table->live + room * sizeof *table->members;
     void *memory = aligned_alloc(SCHEMA_LINE, (size + SCHEMA_LINE - 1) / SCHEMA_LINE * SCHEMA_LINE);

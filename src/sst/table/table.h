@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bitset.h"
 #include "sst/table/schema.h"
 #include "sst/table/view.h"
 
@@ -53,7 +54,8 @@ static inline const uint8_t *table_row(const struct table *table, uint32_t row)
 static inline bool table_is_live(const struct table *table, uint32_t row)
 {
     return row < table->rows_max &&
-           atomic_load_explicit(&table->live[row / 64], memory_order_acquire) >> row % 64 & 1;
+           atomic_load_explicit(&table->live[bitset_word(row)], memory_order_acquire) &
+               bitset_bit(row);
 }
 
 /* The live rows one after the other:
