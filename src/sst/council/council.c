@@ -247,6 +247,9 @@ static void on_prepare(struct council *council, ripc_id from, const struct counc
 /* Do we follow whoever says so, from now on? */
 static bool council_follows(struct council *council, const struct council_message *message)
 {
+    /* From a leader that died, of which we have not heard yet. Without this its last CANCEL would
+     * take the promise to the younger leader back, and a COMMIT right behind it would install a
+     * view that the younger leader has given up. */
     if (ballot_compare(&message->ballot, &council->promised) < 0)
         return false;
     if (!ballot_is_true(council, message)) {

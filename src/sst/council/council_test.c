@@ -393,6 +393,77 @@ static void who_was_about_to_go_is_gone_when_its_leader_dies(void **state)
     assert_int_equal(parties[2].view.left[0], 2);
 }
 
+/* Takes the one message of that kind between the two off the way; all others are lost. */
+static struct post post_keep(enum council_kind kind, unsigned from, unsigned to)
+{
+    struct post kept = {0};
+    for (unsigned i = 0; i < post_count; i++) {
+        struct council_message message;
+        assert_int_equal(council_read(&message, posts[i].bytes, posts[i].size), 0);
+        if (message.kind == kind && posts[i].from == from && posts[i].to == to)
+            kept = posts[i];
+    }
+    assert_true(kept.size > 0);
+    post_count = 0;
+    return kept;
+}
+
+static void post_deliver(const struct post *post)
+{
+    council_receive(&parties[post->to].council, post->from + 1, post->bytes, post->size);
+}
+
+/* The last words of a leader, which come when a younger one has asked already: first one that
+ * could take a promise back, then the view that all but the dead believe not to be. */
+static void a_promise_never_goes_back_to_an_older_leader(void **state)
+{
+    struct council_config config = {
+        .hash = HASH, .design = SST_READS, .rows_max = 4, .drop = true, .id = 1, .nonce = 100};
+    begin(1);
+    council_found(party_open(0, &config), TABLE);
+    for (unsigned i = 1; i < 3; i++) {
+        config.id = i + 1;
+        config.nonce = 100 + i;
+        council_join(party_open(i, &config));
+        if (i == 1)
+            settle();
+    }
+    until_committed();
+    post_count = 0; /* that the third is let in reaches nobody */
+
+    config.id = 4;
+    config.nonce = 103;
+    council_join(party_open(3, &config));
+    struct post join = post_keep(COUNCIL_JOIN, 3, 0);
+    post_deliver(&join);
+    council_failed(&parties[0].council, 4, 103); /* the fourth is not let in after all */
+    struct post cancel = post_keep(COUNCIL_CANCEL, 0, 2);
+    council_tick(&parties[2].council, 1);
+    council_tick(&parties[2].council, 1 + COUNCIL_RETRY_NSEC);
+    struct post ready = post_keep(COUNCIL_READY, 2, 0);
+    post_deliver(&ready);
+    struct post commit = post_keep(COUNCIL_COMMIT, 0, 2);
+
+    council_failed(&parties[1].council, 1, 100); /* and dies; the third does not know that yet */
+    struct post ask = post_keep(COUNCIL_ASK, 1, 2);
+    post_deliver(&ask);
+    struct post answer = post_keep(COUNCIL_STATE, 2, 1);
+    post_deliver(&answer);
+    struct post prepare = post_keep(COUNCIL_PREPARE, 1, 2);
+    struct ballot promised = parties[2].council.promised;
+    post_deliver(&cancel);
+    assert_memory_equal(&parties[2].council.promised, &promised, sizeof promised);
+    post_deliver(&commit);
+    assert_int_equal(parties[2].view.epoch, 0);
+
+    post_deliver(&prepare);
+    council_failed(&parties[2].council, 1, 100);
+    settle_without(0);
+    same_view(1, 2);
+    assert_int_equal(parties[1].view.epoch, 4);
+    assert_int_equal(parties[1].view.rows[0].id, 0);
+}
+
 static void another_row_is_another_meeting(void **state)
 {
     begin(1);
@@ -609,7 +680,8 @@ TEST_MAIN(TEST(a_founder_is_alone_in_row_0),
           TEST(what_nobody_installed_is_proposed_anew_without_the_dead),
           TEST(an_epoch_that_may_have_been_is_not_used_again),
           TEST(who_was_about_to_go_is_gone_when_its_leader_dies),
-          TEST(another_row_is_another_meeting), TEST(the_dead_stay_until_somebody_comes_or_goes),
+          TEST(a_promise_never_goes_back_to_an_older_leader), TEST(another_row_is_another_meeting),
+          TEST(the_dead_stay_until_somebody_comes_or_goes),
           TEST(a_newcomer_that_dies_leaves_no_trace),
           TEST(who_cannot_be_met_is_refused_and_the_others_go_on),
           TEST(who_was_wrongly_taken_for_dead_is_expelled),
