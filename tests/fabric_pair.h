@@ -30,8 +30,8 @@ struct side {
     unsigned turns; /* of polling */
 
     /* Under the lock. */
-    struct link *link;     /* NULL until up */
-    struct lifeline *line; /* NULL once down */
+    struct transport_link *link; /* NULL until up */
+    struct lifeline *line;       /* NULL once down */
     bool down;
     struct outlet *outlet;
     bool answered;

@@ -158,7 +158,7 @@ static size_t spoil(uint8_t *data, size_t size, size_t most)
 
 static size_t make_greeting(uint8_t *out, size_t most)
 {
-    struct hello hello = {.role = HELLO_CONNECTS, .place = shared->place, .card_size = 4};
+    struct lifeline_hello hello = {.role = HELLO_CONNECTS, .place = shared->place, .card_size = 4};
     hello.place.context = 1 + below(1000);
     size_t size = greeting_write(&hello, out + CONTROL_HEAD_SIZE);
     struct control_head head = {.kind = HELLO_GREETING, .size = (uint16_t)size};

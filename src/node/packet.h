@@ -27,7 +27,7 @@
 
 #include "base/env.h"
 
-struct key; /* keyspace.h, which is left to who needs it: transport.h has a `struct link`, too */
+struct key; /* keyspace.h */
 
 #define PACKET_HEADER_SIZE 40
 #define PACKET_PAYLOAD_MAX 8900

@@ -10,6 +10,7 @@ typedef int64_t nsec; /* of CLOCK_MONOTONIC where it is a moment */
 
 #define NSEC_PER_SEC 1000000000LL
 #define NSEC_NEVER   INT64_MAX
+#define NSEC_FAR     (NSEC_NEVER - 1) /* of timers: set, and never due */
 
 nsec clock_now(void);
 

@@ -102,7 +102,7 @@ struct transport_config {
 };
 
 struct transport;
-struct link;
+struct transport_link;
 struct outlet;
 struct inlet;
 struct region;
@@ -135,11 +135,11 @@ struct mapping {
 struct pipe_ops {
     /* The bell is of the local service: rung for acknowledgements and credit
      * (outlets) or frames (inlets) that came while it slept. */
-    int (*outlet_open)(struct link *link, struct doorbell *bell, struct parcel *offer,
+    int (*outlet_open)(struct transport_link *link, struct doorbell *bell, struct parcel *offer,
                        struct outlet **outlet);
     int (*outlet_answer)(struct outlet *outlet, struct parcel *answer);
     void (*outlet_close)(struct outlet *outlet);
-    int (*inlet_open)(struct link *link, struct doorbell *bell, struct parcel *offer,
+    int (*inlet_open)(struct transport_link *link, struct doorbell *bell, struct parcel *offer,
                       struct parcel *answer, struct inlet **inlet);
     void (*inlet_close)(struct inlet *inlet);
 
@@ -175,20 +175,20 @@ struct memory_ops {
                        const struct memfile *file, struct region **region);
     void (*region_close)(struct region *region);
     /* Makes a piece of the region reachable for the peer, and names it. */
-    int (*share)(struct link *link, struct region *region, void *piece, size_t size,
+    int (*share)(struct transport_link *link, struct region *region, void *piece, size_t size,
                  uint32_t rights, struct remote_memory *out);
     /* Moves bytes between remote memory and ours (in `region`). Returns 1 when
      * done at once (done is not called), 0 when done() will be called, or an
      * error (done is not called): -EACCES, -ERANGE, -EPIPE, -EAGAIN. */
-    int (*read)(struct link *link, const struct remote_memory *from, uint64_t offset, void *to,
-                size_t size, struct region *region, struct transfer *transfer);
-    int (*write)(struct link *link, const struct remote_memory *to, uint64_t offset,
+    int (*read)(struct transport_link *link, const struct remote_memory *from, uint64_t offset,
+                void *to, size_t size, struct region *region, struct transfer *transfer);
+    int (*write)(struct transport_link *link, const struct remote_memory *to, uint64_t offset,
                  const void *from, size_t size, struct region *region, struct transfer *transfer);
 
     /* The remote memory itself: it stays mapped until unmap, though its owner takes it back,
      * dies, or the link is closed. -EACCES, -ERANGE, -EPIPE; -EOPNOTSUPP: not that memory.
      * Both are NULL where none can be mapped. */
-    int (*map)(struct link *link, const struct remote_memory *memory, bool writable,
+    int (*map)(struct transport_link *link, const struct remote_memory *memory, bool writable,
                struct mapping *mapping);
     void (*unmap)(struct mapping *mapping);
 };
@@ -213,15 +213,15 @@ struct transport_ops {
 
     /* The line lives until link_lost or link_close. -EHOSTUNREACH: this transport cannot. */
     int (*link_open)(struct transport *transport, struct lifeline *line, const struct place *peer,
-                     const uint8_t *description, size_t size, struct link **link);
+                     const uint8_t *description, size_t size, struct transport_link **link);
     /* The peer is dead and the line about to be freed: forget it. Frames that arrived can
      * still be pulled and memory that is mapped still be read; the rest is -EPIPE from now on,
      * transfers under way included. link_close follows when all has been taken. */
-    void (*link_lost)(struct link *link);
+    void (*link_lost)(struct transport_link *link);
     /* Completes its transfers with -EPIPE. Its pipes are closed already. */
-    void (*link_close)(struct link *link);
+    void (*link_close)(struct transport_link *link);
     /* A control message of a kind from CONTROL_TRANSPORT on. */
-    int (*link_control)(struct link *link, struct control *control);
+    int (*link_control)(struct transport_link *link, struct control *control);
 
     /* Moves what can be moved. Returns how many things happened. NULL if not polled. */
     int (*progress)(struct transport *transport);
@@ -239,7 +239,7 @@ struct transport {
      * may have placed some. Borrowed, and changed under the lock; NULL: nobody's. */
     struct list *bells;
 };
-struct link {
+struct transport_link {
     const struct transport_ops *ops;
 };
 struct outlet {

@@ -8,7 +8,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct control_head head;
-    struct hello hello;
+    struct lifeline_hello hello;
     uint8_t again[HELLO_SIZE_MAX], bytes[CONTROL_HEAD_SIZE];
     if (size < CONTROL_HEAD_SIZE)
         return 0;

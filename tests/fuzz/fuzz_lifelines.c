@@ -75,7 +75,7 @@ static const struct lifeline_events events = {on_up, on_control, on_down};
 static void step_greet(struct scene *scene, struct reader *in)
 {
     unsigned what = read_u8(in);
-    struct hello hello = fuzz_hello(&scene->peer, what & 1 ? THEIRS + 1 : THEIRS, NULL, 0);
+    struct lifeline_hello hello = fuzz_hello(&scene->peer, what & 1 ? THEIRS + 1 : THEIRS, NULL, 0);
     if (what & 2)
         hello.role = HELLO_CONNECTS + HELLO_LISTENS - hello.role;
     if (what & 4)

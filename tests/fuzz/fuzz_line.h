@@ -199,7 +199,7 @@ static inline bool fuzz_peer_hear(struct fuzz_peer *peer)
     return true;
 }
 
-static inline void fuzz_peer_greet(struct fuzz_peer *peer, const struct hello *hello)
+static inline void fuzz_peer_greet(struct fuzz_peer *peer, const struct lifeline_hello *hello)
 {
     uint8_t bytes[HELLO_SIZE_MAX];
     size_t size = greeting_write(hello, bytes);
@@ -214,13 +214,13 @@ static inline void fuzz_peer_prove(struct fuzz_peer *peer)
     fuzz_peer_say(peer, HELLO_PROOF, proof, sizeof proof, NULL, 0);
 }
 
-static inline struct hello fuzz_hello(const struct fuzz_peer *peer, uint64_t context,
-                                      const uint8_t *card, size_t card_size)
+static inline struct lifeline_hello fuzz_hello(const struct fuzz_peer *peer, uint64_t context,
+                                               const uint8_t *card, size_t card_size)
 {
-    struct hello hello = {.role = peer->role,
-                          .keyed = peer->key != NULL,
-                          .place.context = context,
-                          .card_size = (uint16_t)card_size};
+    struct lifeline_hello hello = {.role = peer->role,
+                                   .keyed = peer->key != NULL,
+                                   .place.context = context,
+                                   .card_size = (uint16_t)card_size};
     assert(card_size <= sizeof hello.card);
     place_host(hello.place.host);
     if (card_size)
@@ -239,7 +239,7 @@ static inline void fuzz_settle(struct poller *poller)
 static inline void fuzz_peer_hello(struct fuzz_peer *peer, struct poller *poller, uint64_t context,
                                    const uint8_t *card, size_t card_size)
 {
-    struct hello hello = fuzz_hello(peer, context, card, card_size);
+    struct lifeline_hello hello = fuzz_hello(peer, context, card, card_size);
     fuzz_peer_greet(peer, &hello);
     fuzz_settle(poller);
     while (fuzz_peer_hear(peer))

@@ -22,7 +22,7 @@ enum pipes_step {
 enum { PIPES_HELD = 16 };
 
 struct pipes {
-    struct link *link;
+    struct transport_link *link;
     struct doorbell bell;
     struct outlet *outlet;
     struct inlet *inlet;

@@ -58,11 +58,9 @@ struct cable {
     struct cable_home *home;
     struct cable_plan plan;
     struct lifeline *line; /* NULL: nobody there */
-    struct link *link;
+    struct transport_link *link;
     struct poller_timer retry;
 };
-
-#define CABLE_FAR (NSEC_NEVER - 1) /* a timer that is set, and never due */
 
 static inline struct cable *cable_of(struct port *port)
 {

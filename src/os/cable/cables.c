@@ -98,7 +98,7 @@ static void cable_rise(struct cable *cable)
 {
     if (!cable->answered || !cable->inlet || cable->carrier)
         return;
-    cable_call_at(cable, CABLE_FAR);
+    cable_call_at(cable, NSEC_FAR);
     cable_carrier(cable, true);
 }
 
@@ -120,7 +120,7 @@ static void cable_call(struct cable *cable)
 static void cable_retry(void *owner)
 {
     struct cable *cable = owner;
-    cable_call_at(cable, CABLE_FAR);
+    cable_call_at(cable, NSEC_FAR);
     if (!cable->line && !cable->ending)
         cable_call(cable);
 }
@@ -392,7 +392,7 @@ int cables_add(struct cables *cables, const struct cable_plan *plan, struct port
     cable->plan = *plan;
     cable->retry = (struct poller_timer){.fired = cable_retry, .owner = cable};
     assert(cable->home);
-    int result = poller_set(cables->config.poller, &cable->retry, CABLE_FAR);
+    int result = poller_set(cables->config.poller, &cable->retry, NSEC_FAR);
     if (result) {
         free(cable->loans);
         free(cable);

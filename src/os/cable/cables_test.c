@@ -41,9 +41,9 @@ static struct {
     struct lifelines *lines;
     struct transport *transport;
     uint8_t card[160];
-    struct lifeline *line;   /* its call, or NULL */
-    struct lifeline *called; /* the cable's call to it, or NULL */
-    struct link *link;       /* over its call */
+    struct lifeline *line;       /* its call, or NULL */
+    struct lifeline *called;     /* the cable's call to it, or NULL */
+    struct transport_link *link; /* over its call */
     struct outlet *outlet;
     struct parcel offer;
     unsigned ups, answers, downs;

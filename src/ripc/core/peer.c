@@ -104,7 +104,7 @@ static const uint8_t *peer_description(const struct peer *peer, const char *name
     return NULL;
 }
 
-int peer_link(struct peer *peer, unsigned index, struct link **link)
+int peer_link(struct peer *peer, unsigned index, struct transport_link **link)
 {
     if (peer->state != PEER_UP)
         return -EPIPE;
@@ -191,7 +191,7 @@ static void peer_on_up(void *owner, struct lifeline *line, const struct place *p
 static int peer_to_links(struct peer *peer, struct control *control)
 {
     for (unsigned i = 0; i < peer->ripc->transport_count; i++) {
-        struct link *link = NULL;
+        struct transport_link *link = NULL;
         if (peer_link(peer, i, &link) < 0)
             continue;
         int result = link->ops->link_control(link, control); /* NOLINT: peer_link has set it */

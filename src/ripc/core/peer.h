@@ -21,9 +21,10 @@ struct peer {
     struct lifeline *line;
     uint8_t card[LIFELINE_CARD_MAX];
     size_t card_size;
-    struct link *links[CONTEXT_TRANSPORT_MAX]; /* by our transport; opened when first used */
-    struct list remotes;                       /* services of it that we send to */
-    struct list arrivals;                      /* pipes from it */
+    struct transport_link
+        *links[CONTEXT_TRANSPORT_MAX]; /* by our transport; opened when first used */
+    struct list remotes;               /* services of it that we send to */
+    struct list arrivals;              /* pipes from it */
     unsigned arrival_count;
     bool condemned;
     int reason;           /* once it is dead: what those who wait for it are told */
@@ -38,7 +39,7 @@ extern const struct lifeline_events peer_events;
 int peer_get(struct ripc *ripc, const struct place *place, struct peer **peer);
 
 /* Its link of that transport. -EHOSTUNREACH if it has none that reaches it. */
-int peer_link(struct peer *peer, unsigned transport, struct link **link);
+int peer_link(struct peer *peer, unsigned transport, struct transport_link **link);
 
 /* -EPIPE when dead. */
 int peer_say(struct peer *peer, const struct control_words *words);

@@ -148,7 +148,7 @@ static int remote_open_by(struct remote *remote, unsigned transport)
         .from = remote->service->id,
         .to = remote->id,
     };
-    struct link *link;
+    struct transport_link *link;
     int result = peer_link(remote->peer, transport, &link);
     if (result)
         return result;

@@ -25,7 +25,7 @@ struct remote {
     struct peer *peer; /* from CONNECTING on */
     struct list peer_node;
     unsigned transport; /* the way taken, and while trying the next to try */
-    struct link *link;
+    struct transport_link *link;
     struct outlet *outlet;
     uint64_t pipe;
     bool answered;        /* the receiver took the pipe */

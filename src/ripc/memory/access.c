@@ -196,7 +196,7 @@ static void access_done(struct transfer *transfer, int status)
 }
 
 /* One piece; waits for it. */
-static int access_piece(struct access *access, struct link *link, size_t at, size_t size,
+static int access_piece(struct access *access, struct transport_link *link, size_t at, size_t size,
                         struct region *region)
 {
     uint64_t offset = access->offset + at;
@@ -218,7 +218,7 @@ static int access_piece(struct access *access, struct link *link, size_t at, siz
 static int access_move(struct access *access)
 {
     struct taken *taken = access->taken;
-    struct link *link = access->peer->links[taken->transport];
+    struct transport_link *link = access->peer->links[taken->transport];
     struct region *temporary;
     struct region *region;
     if (!(taken->rights & (access->write ? MEMORY_WRITE : MEMORY_READ)))

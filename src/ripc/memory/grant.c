@@ -146,7 +146,7 @@ static int grant_show(struct peer *peer, const struct control_words *words,
 {
     struct ripc *ripc = peer->ripc;
     struct given *given = id_map_get(&ripc->grants, words->number);
-    struct link *link;
+    struct transport_link *link;
     struct region *region;
     void *piece;
     if (!given || given->revoking || given->service->id != words->to ||

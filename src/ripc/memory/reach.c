@@ -15,7 +15,7 @@ struct reach {
     struct ripc *ripc;
     struct peer *peer;   /* used, and so is what it showed us */
     struct taken *taken; /* its `lost` is ours */
-    struct link *link;
+    struct transport_link *link;
     struct mapping mapping; /* base NULL: not mapped */
     unsigned under_way;     /* transfers */
 };
@@ -147,7 +147,7 @@ static void reach_done(struct transfer *transfer, int status)
 static int reach_start(struct reach *reach, uint64_t offset, void *local, size_t size, bool writing,
                        struct transfer *transfer)
 {
-    struct link *link = reach->link;
+    struct transport_link *link = reach->link;
     const struct remote_memory *memory = &reach->taken->memory;
     struct pool *pool = reach->ripc->pool;
     struct region *region;
@@ -175,7 +175,7 @@ static int reach_start(struct reach *reach, uint64_t offset, void *local, size_t
 static int reach_move(struct reach *reach, uint64_t offset, void *local, size_t size, bool writing,
                       struct transfer *transfer)
 {
-    struct link *link = reach->link;
+    struct transport_link *link = reach->link;
     const struct taken *taken = reach->taken;
     if (taken->revoked)
         return -EACCES;

@@ -43,7 +43,7 @@ static int arrival_new(struct peer *peer, struct control_words *words, struct pa
     struct ripc *ripc = peer->ripc;
     struct ripc_service *service = id_map_get(&ripc->services, words->to);
     unsigned transport;
-    struct link *link;
+    struct transport_link *link;
     if (!service || service->closing) {
         ripc->stats.dropped_unknown++;
         return -ENOENT;

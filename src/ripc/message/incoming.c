@@ -107,7 +107,7 @@ static int item_ask_copy(struct incoming_item *item)
 }
 
 /* 1 done, 0 under way, or an error. */
-static int item_read(struct incoming_item *item, struct link *link, struct region *region)
+static int item_read(struct incoming_item *item, struct transport_link *link, struct region *region)
 {
     struct arrival *arrival = item->incoming->arrival;
     size_t size = item_public(item)->size;
@@ -137,7 +137,7 @@ static int item_read(struct incoming_item *item, struct link *link, struct regio
 static void item_pull(struct incoming_item *item)
 {
     struct arrival *arrival = item->incoming->arrival;
-    struct link *link = arrival->peer->links[arrival->transport];
+    struct transport_link *link = arrival->peer->links[arrival->transport];
     struct region *region;
     item->incoming->moving++;
     arrival->peer->users++;
@@ -175,7 +175,7 @@ void incoming_copied(struct peer *peer, struct control_words *words)
             struct incoming_item *item = &incoming->details[words->item];
             if (item->state != ITEM_ASKED)
                 continue;
-            struct link *link = peer->links[arrival->transport];
+            struct transport_link *link = peer->links[arrival->transport];
             item->memory = words->memory;
             int result = words->status;
             if (result == 0 && words->memory.size != item_public(item)->size)

@@ -100,7 +100,7 @@ static int send_item_write(struct ripc_service *service, const struct iovec *ite
 {
     struct ripc *ripc = service->ripc;
     struct send_write write = {.transfer.done = send_written, .bell = &service->bell};
-    struct link *link = theirs->peer->links[theirs->transport];
+    struct transport_link *link = theirs->peer->links[theirs->transport];
     struct region *region;
     if (item->iov_len == 0)
         return 0;

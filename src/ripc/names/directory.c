@@ -26,8 +26,6 @@
 
 #define REPEAT_NSEC (10 * NSEC_PER_SEC) /* questions; a node remembers them for 30 s */
 
-#define FAR (NSEC_NEVER - 1) /* of the timer: set, and never due */
-
 enum { MESSAGES_MAX = 32 /* of one readiness */, SERVICE_SIZE = 2, TOLD_MAX = 1024 };
 
 static_assert(CLAIM_RECORD_SIZE <= DIRECTORY_RECORD_MAX, "a claim fits");
@@ -296,7 +294,7 @@ static int directory_connect(struct directory_client *directory, bool wait)
 static void directory_retry(void *owner)
 {
     struct directory_client *directory = owner;
-    int result = poller_set(directory->poller, &directory->retry, FAR);
+    int result = poller_set(directory->poller, &directory->retry, NSEC_FAR);
     assert(result == 0); /* its place is free still */
     if (directory->fd >= 0)
         return;
@@ -341,7 +339,7 @@ static int directory_open(struct name_service **service, struct names *names, co
     if (!result)
         result = directory_connect(directory, true);
     if (!result)
-        result = poller_set(config->poller, &directory->retry, FAR);
+        result = poller_set(config->poller, &directory->retry, NSEC_FAR);
     if (!result)
         result = poller_set(config->poller, &directory->timer, clock_after(REPEAT_NSEC));
     if (result) {

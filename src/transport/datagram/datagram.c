@@ -22,8 +22,7 @@
 
 #include "base/check.h"
 
-#define IDLE_NSEC (1000 * 1000LL)  /* threads that have not polled for so long do not poll */
-#define FAR       (NSEC_NEVER - 1) /* set, and never due */
+#define IDLE_NSEC (1000 * 1000LL) /* threads that have not polled for so long do not poll */
 
 /* ---- the timer ---- */
 
@@ -52,8 +51,8 @@ static void core_watch(struct datagram_core *core, bool on)
 static void core_fired(void *owner)
 {
     struct datagram_core *core = owner;
-    nsec now = clock_now(), next = FAR;
-    int result = poller_set(core->poller, &core->timer, FAR);
+    nsec now = clock_now(), next = NSEC_FAR;
+    int result = poller_set(core->poller, &core->timer, NSEC_FAR);
     assert(result == 0); /* its place is free still */
     if (core->polled && now >= core->idle_at) {
         if (!core->polled_lately)
@@ -201,7 +200,7 @@ int datagram_core_open(struct datagram_core *core, const struct transport_ops *o
     core->poller = config->poller;
     core->timer = (struct poller_timer){.fired = core_fired, .owner = core};
     list_init(&core->all);
-    return poller_set(core->poller, &core->timer, FAR);
+    return poller_set(core->poller, &core->timer, NSEC_FAR);
 }
 
 void datagram_core_close(struct datagram_core *core)
@@ -211,7 +210,7 @@ void datagram_core_close(struct datagram_core *core)
     id_map_fini(&core->pipes);
 }
 
-void datagram_link_lost(struct link *base)
+void datagram_link_lost(struct transport_link *base)
 {
     struct datagram_link *link = container_of(base, struct datagram_link, link);
     link->lost = true;
@@ -224,7 +223,7 @@ void datagram_link_lost(struct link *base)
 }
 
 /* We send none, so none is right. */
-int datagram_link_control(struct link *link, struct control *control)
+int datagram_link_control(struct transport_link *link, struct control *control)
 {
     return -EPROTO;
 }

@@ -81,7 +81,7 @@ struct datagram_core {
 };
 
 struct datagram_link {
-    struct link link;
+    struct transport_link link;
     struct datagram_core *core;
     bool lost;
 };
@@ -109,10 +109,10 @@ struct datagram_numbers {
     uint64_t own;
     uint64_t peer;
 };
-MUST_CHECK int datagram_outlet_open_numbered(struct link *link, struct doorbell *bell,
+MUST_CHECK int datagram_outlet_open_numbered(struct transport_link *link, struct doorbell *bell,
                                              const struct datagram_numbers *numbers,
                                              struct outlet **outlet);
-MUST_CHECK int datagram_inlet_open_numbered(struct link *link, struct doorbell *bell,
+MUST_CHECK int datagram_inlet_open_numbered(struct transport_link *link, struct doorbell *bell,
                                             const struct datagram_numbers *numbers,
                                             struct inlet **inlet);
 
@@ -148,12 +148,12 @@ void datagram_send(struct datagram_pipe *pipe, const struct pipe_datagram *datag
 
 /* What the ops tables of both have in common. */
 extern const struct pipe_ops datagram_pipe_ops;
-void datagram_link_lost(struct link *link);
-int datagram_link_control(struct link *link, struct control *control);
+void datagram_link_lost(struct transport_link *link);
+int datagram_link_control(struct transport_link *link, struct control *control);
 int datagram_progress(struct transport *transport);
 int datagram_arm(struct transport *transport);
 
-int datagram_outlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
+int datagram_outlet_open(struct transport_link *link, struct doorbell *bell, struct parcel *offer,
                          struct outlet **outlet);
 int datagram_outlet_answer(struct outlet *outlet, struct parcel *answer);
 void datagram_outlet_close(struct outlet *outlet);
@@ -163,7 +163,7 @@ bool datagram_room(struct outlet *outlet, size_t size);
 int datagram_collect(struct outlet *outlet, struct acknowledgement *out, unsigned max);
 size_t datagram_outlet_owes(struct outlet *outlet);
 
-int datagram_inlet_open(struct link *link, struct doorbell *bell, struct parcel *offer,
+int datagram_inlet_open(struct transport_link *link, struct doorbell *bell, struct parcel *offer,
                         struct parcel *answer, struct inlet **inlet);
 void datagram_inlet_close(struct inlet *inlet);
 int datagram_pull(struct inlet *inlet, struct frame *out, unsigned max);

@@ -218,7 +218,7 @@ static void inlet_heard(struct datagram_pipe *pipe, const struct pipe_datagram *
 
 /* ---- the calls ---- */
 
-int datagram_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+int datagram_inlet_open(struct transport_link *base, struct doorbell *bell, struct parcel *offer,
                         struct parcel *answer, struct inlet **out)
 {
     struct datagram_link *link = container_of(base, struct datagram_link, link);
@@ -250,7 +250,7 @@ int datagram_inlet_open(struct link *base, struct doorbell *bell, struct parcel 
     return 0;
 }
 
-int datagram_inlet_open_numbered(struct link *link, struct doorbell *bell,
+int datagram_inlet_open_numbered(struct transport_link *link, struct doorbell *bell,
                                  const struct datagram_numbers *numbers, struct inlet **out)
 {
     struct parcel offer = {0}, answer = {0};

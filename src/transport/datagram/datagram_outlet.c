@@ -199,7 +199,7 @@ static void outlet_heard(struct datagram_pipe *pipe, const struct pipe_datagram 
 
 /* ---- the calls ---- */
 
-int datagram_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+int datagram_outlet_open(struct transport_link *base, struct doorbell *bell, struct parcel *offer,
                          struct outlet **out)
 {
     struct datagram_link *link = container_of(base, struct datagram_link, link);
@@ -248,7 +248,7 @@ void datagram_outlet_close(struct outlet *base)
     free(outlet);
 }
 
-int datagram_outlet_open_numbered(struct link *link, struct doorbell *bell,
+int datagram_outlet_open_numbered(struct transport_link *link, struct doorbell *bell,
                                   const struct datagram_numbers *numbers, struct outlet **out)
 {
     struct parcel offer = {0};

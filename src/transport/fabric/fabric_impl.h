@@ -20,7 +20,7 @@
 #define FABRIC_WINDOW_MAX     64                   /* frames on their way in one pipe */
 #define FABRIC_WINDOW_MIN     16                   /* and before the peer has answered */
 #define FABRIC_SLAB_BUFFERS   32                   /* buffers are made so many at a time */
-#define FABRIC_BUFFER_SIZE    9024                 /* WIRE_SIZE_MAX, in whole cache lines */
+#define FABRIC_BUFFER_SIZE    9024                 /* FABRIC_MESSAGE_MAX, in whole cache lines */
 #define FABRIC_RECEIVES_EXTRA 8                    /* for returns, which take no credit */
 #define FABRIC_PIECE_SIZE     (1024 * 1024)        /* of a one-sided access */
 #define FABRIC_PIECES_MAX     4                    /* of one transfer at once */
@@ -28,7 +28,7 @@
 #define FABRIC_DRAIN_NSEC     (20 * 1000 * 1000LL) /* for transfers of a lost link to come back */
 #define FABRIC_NAP_NSEC_MAX   (8 * 1000 * 1000LL)  /* between looks without a descriptor */
 
-static_assert(FABRIC_BUFFER_SIZE >= WIRE_SIZE_MAX, "a frame is received in one buffer");
+static_assert(FABRIC_BUFFER_SIZE >= FABRIC_MESSAGE_MAX, "a frame is received in one buffer");
 static_assert(FABRIC_BUFFER_SIZE % 64 == 0, "bodies are aligned");
 
 struct fabric;
@@ -109,7 +109,7 @@ struct fabric_inlet {
 
 /* One peer. It stays, closed, until everything under way came back. */
 struct fabric_link {
-    struct link link;
+    struct transport_link link;
     struct fabric *fabric;
     struct lifeline *line; /* NULL once lost */
     fi_addr_t address;
@@ -266,7 +266,7 @@ void fabric_watch_close(struct fabric *fabric);
 
 /* fabric_link_open.c */
 int fabric_link_open(struct transport *transport, struct lifeline *line, const struct place *peer,
-                     const uint8_t *description, size_t size, struct link **link);
-void fabric_link_lost(struct link *link);
-void fabric_link_close(struct link *link);
-int fabric_link_control(struct link *link, struct control *control);
+                     const uint8_t *description, size_t size, struct transport_link **link);
+void fabric_link_lost(struct transport_link *link);
+void fabric_link_close(struct transport_link *link);
+int fabric_link_control(struct transport_link *link, struct control *control);

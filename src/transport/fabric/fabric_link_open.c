@@ -54,7 +54,7 @@ static int description_read(const struct fabric *fabric, const struct place *pee
 }
 
 int fabric_link_open(struct transport *transport, struct lifeline *line, const struct place *peer,
-                     const uint8_t *description, size_t size, struct link **out)
+                     const uint8_t *description, size_t size, struct transport_link **out)
 {
     struct fabric *fabric = container_of(transport, struct fabric, transport);
     uint8_t address[FABRIC_ADDRESS_MAX + 1];
@@ -94,7 +94,7 @@ static void link_drain(struct fabric_link *link)
     fabric->draining = false;
 }
 
-void fabric_link_lost(struct link *base)
+void fabric_link_lost(struct transport_link *base)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     link->line = NULL;
@@ -106,7 +106,7 @@ void fabric_link_lost(struct link *base)
     fabric_jobs_abandon(link);
 }
 
-void fabric_link_close(struct link *base)
+void fabric_link_close(struct transport_link *base)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     fabric_link_lost(base);
@@ -114,7 +114,7 @@ void fabric_link_close(struct link *base)
     fabric_links_reap(link->fabric);
 }
 
-int fabric_link_control(struct link *link, struct control *control)
+int fabric_link_control(struct transport_link *link, struct control *control)
 {
     return -EPROTO; /* we send none */
 }

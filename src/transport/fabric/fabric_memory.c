@@ -71,7 +71,7 @@ static bool region_holds(const struct fabric_region *region, const void *base, s
     return at >= start && at - start <= region->size && size <= region->size - (at - start);
 }
 
-static int fabric_share(struct link *link, struct region *base, void *piece, size_t size,
+static int fabric_share(struct transport_link *link, struct region *base, void *piece, size_t size,
                         uint32_t rights, struct remote_memory *out)
 {
     struct fabric_region *region = container_of(base, struct fabric_region, region);
@@ -239,15 +239,16 @@ static int job_start(struct fabric_link *link, const struct remote_memory *remot
     return 0;
 }
 
-static int fabric_read(struct link *base, const struct remote_memory *from, uint64_t offset,
-                       void *to, size_t size, struct region *region, struct transfer *transfer)
+static int fabric_read(struct transport_link *base, const struct remote_memory *from,
+                       uint64_t offset, void *to, size_t size, struct region *region,
+                       struct transfer *transfer)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     return job_start(link, from, offset, to, size, region, false, transfer);
 }
 
-static int fabric_write(struct link *base, const struct remote_memory *to, uint64_t offset,
-                        const void *from, size_t size, struct region *region,
+static int fabric_write(struct transport_link *base, const struct remote_memory *to,
+                        uint64_t offset, const void *from, size_t size, struct region *region,
                         struct transfer *transfer)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);

@@ -43,8 +43,8 @@ static void pipe_ring(struct fabric_pipe *pipe)
 
 /* ---- outlets ---- */
 
-static int fabric_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
-                              struct outlet **out)
+static int fabric_outlet_open(struct transport_link *base, struct doorbell *bell,
+                              struct parcel *offer, struct outlet **out)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     if (link->broken)
@@ -77,7 +77,7 @@ failed:
 
 static void frame_set_pipe(struct fabric_buffer *buffer, uint64_t pipe)
 {
-    struct writer writer = writer_make(buffer->bytes, WIRE_HEADER_SIZE);
+    struct writer writer = writer_make(buffer->bytes, FABRIC_HEADER_SIZE);
     write_u64(&writer, pipe); /* the header's first field */
 }
 
@@ -121,13 +121,13 @@ static void fabric_outlet_close(struct outlet *base)
 }
 
 /* Writes the message; the sizes were checked. */
-static void frame_write(struct fabric_buffer *buffer, const struct wire *wire,
+static void frame_write(struct fabric_buffer *buffer, const struct fabric_message *message,
                         const struct frame_head *head, const struct iovec *pieces,
                         unsigned piece_count)
 {
-    wire_write(wire, buffer->bytes);
-    wire_write_head(head, buffer->bytes + WIRE_HEADER_SIZE);
-    uint8_t *at = buffer->bytes + WIRE_FRAME_SIZE;
+    fabric_message_write(message, buffer->bytes);
+    fabric_head_write(head, buffer->bytes + FABRIC_HEADER_SIZE);
+    uint8_t *at = buffer->bytes + FABRIC_FRAME_SIZE;
     for (unsigned i = 0; i < piece_count; i++) {
         if (pieces[i].iov_len)
             memcpy(at, pieces[i].iov_base, pieces[i].iov_len);
@@ -156,13 +156,13 @@ static int fabric_push(struct outlet *base, const struct frame_head *head,
     struct fabric_buffer *buffer = fabric_buffer_take(link->fabric);
     if (!buffer)
         return -ENOMEM;
-    struct wire wire = {
+    struct fabric_message message = {
         .pipe = outlet->pipe.peer_id,
         .sequence = outlet->pipe.send_sequence++,
-        .kind = WIRE_FRAME,
+        .kind = FABRIC_FRAME,
         .size = (uint32_t)size,
     };
-    frame_write(buffer, &wire, head, pieces, piece_count);
+    frame_write(buffer, &message, head, pieces, piece_count);
     outlet->credit--;
     outlet->pushed_count++;
     if (outlet->answered) {
@@ -222,24 +222,25 @@ static bool ack_keep(struct fabric_outlet *outlet, const uint8_t *bytes)
 {
     if ((!outlet->acks || outlet->ack_count > outlet->ack_mask) && !acks_grow(outlet))
         return false;
-    wire_read_ack(&outlet->acks[(outlet->ack_first + outlet->ack_count) & outlet->ack_mask], bytes);
+    fabric_ack_read(&outlet->acks[(outlet->ack_first + outlet->ack_count) & outlet->ack_mask],
+                    bytes);
     outlet->ack_count++;
     return true;
 }
 
 /* Negative: the link is to be cut. */
-static int return_received(struct fabric_outlet *outlet, const struct wire *wire,
+static int return_received(struct fabric_outlet *outlet, const struct fabric_message *message,
                            const uint8_t *acks)
 {
-    if (!outlet->answered || wire->credit > outlet->window - outlet->credit ||
-        wire->count > outlet->pushed_count - outlet->acknowledged_count)
+    if (!outlet->answered || message->credit > outlet->window - outlet->credit ||
+        message->count > outlet->pushed_count - outlet->acknowledged_count)
         return -EPROTO;
-    outlet->acknowledged_count += wire->count;
-    outlet->credit += wire->credit;
-    for (unsigned i = 0; i < wire->count; i++)
-        if (!ack_keep(outlet, acks + (size_t)i * WIRE_ACK_SIZE))
+    outlet->acknowledged_count += message->count;
+    outlet->credit += message->credit;
+    for (unsigned i = 0; i < message->count; i++)
+        if (!ack_keep(outlet, acks + (size_t)i * FABRIC_ACK_SIZE))
             return -ENOMEM;
-    if (wire->count || (outlet->starved && outlet->credit)) {
+    if (message->count || (outlet->starved && outlet->credit)) {
         outlet->starved = false;
         pipe_ring(&outlet->pipe);
     }
@@ -248,8 +249,8 @@ static int return_received(struct fabric_outlet *outlet, const struct wire *wire
 
 /* ---- inlets ---- */
 
-static int fabric_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
-                             struct parcel *answer, struct inlet **out)
+static int fabric_inlet_open(struct transport_link *base, struct doorbell *bell,
+                             struct parcel *offer, struct parcel *answer, struct inlet **out)
 {
     struct fabric_link *link = container_of(base, struct fabric_link, link);
     struct fabric *fabric = link->fabric;
@@ -316,10 +317,10 @@ static int fabric_pull(struct inlet *base, struct frame *out, unsigned max)
     while (count < max && (node = list_take(&inlet->queue))) {
         struct fabric_buffer *buffer = container_of(node, struct fabric_buffer, node);
         struct frame *frame = &out[count++];
-        wire_read_head(&frame->head, buffer->bytes + WIRE_HEADER_SIZE);
-        frame->size = buffer->size - WIRE_FRAME_SIZE;
+        fabric_head_read(&frame->head, buffer->bytes + FABRIC_HEADER_SIZE);
+        frame->size = buffer->size - FABRIC_FRAME_SIZE;
         frame->cookie = buffer->index;
-        frame->body = buffer->bytes + WIRE_FRAME_SIZE;
+        frame->body = buffer->bytes + FABRIC_FRAME_SIZE;
         buffer->state = BUFFER_HELD;
     }
     return (int)count;
@@ -328,14 +329,14 @@ static int fabric_pull(struct inlet *base, struct frame *out, unsigned max)
 /* A return with all credit owed, not yet sent. */
 static void return_begin(struct fabric_inlet *inlet, struct fabric_buffer *buffer)
 {
-    struct wire wire = {
+    struct fabric_message message = {
         .pipe = inlet->pipe.peer_id,
         .sequence = inlet->pipe.send_sequence++,
-        .kind = WIRE_RETURN,
+        .kind = FABRIC_RETURN,
         .credit = inlet->owed,
     };
-    wire_write(&wire, buffer->bytes);
-    buffer->size = WIRE_HEADER_SIZE;
+    fabric_message_write(&message, buffer->bytes);
+    buffer->size = FABRIC_HEADER_SIZE;
     buffer->inlet = inlet;
     inlet->taken -= inlet->owed;
     inlet->owed = 0;
@@ -345,18 +346,18 @@ static void return_begin(struct fabric_inlet *inlet, struct fabric_buffer *buffe
 static void return_add(struct fabric_inlet *inlet, struct fabric_buffer *buffer,
                        const struct acknowledgement *ack)
 {
-    struct wire wire;
-    bool good = wire_read(&wire, buffer->bytes, buffer->size);
+    struct fabric_message message;
+    bool good = fabric_message_read(&message, buffer->bytes, buffer->size);
     assert(good && buffer->inlet == inlet);
-    wire.credit += inlet->owed;
+    message.credit += inlet->owed;
     inlet->taken -= inlet->owed;
     inlet->owed = 0;
     if (ack) {
-        wire_write_ack(ack, buffer->bytes + buffer->size);
-        buffer->size += WIRE_ACK_SIZE;
-        wire.count++;
+        fabric_ack_write(ack, buffer->bytes + buffer->size);
+        buffer->size += FABRIC_ACK_SIZE;
+        message.count++;
     }
-    wire_write(&wire, buffer->bytes);
+    fabric_message_write(&message, buffer->bytes);
 }
 
 static void return_send(struct fabric_inlet *inlet, struct fabric_buffer *buffer)
@@ -393,7 +394,7 @@ static int fabric_acknowledge(struct inlet *base, uint64_t token, int64_t status
     if (inlet->pipe.link->broken)
         return -EPIPE;
     struct fabric_buffer *open = inlet->open_return;
-    if (open && open->size < WIRE_HEADER_SIZE + WIRE_ACKS_MAX * WIRE_ACK_SIZE) {
+    if (open && open->size < FABRIC_HEADER_SIZE + FABRIC_ACKS_MAX * FABRIC_ACK_SIZE) {
         return_add(inlet, open, &ack);
         return 0;
     }
@@ -416,15 +417,15 @@ static size_t fabric_inlet_owes(struct inlet *base)
 /* ---- what comes in ---- */
 
 /* Negative: the link is to be cut. The buffer is kept if its state says so. */
-static int message_take(struct fabric_pipe *pipe, const struct wire *wire,
+static int message_take(struct fabric_pipe *pipe, const struct fabric_message *message,
                         struct fabric_buffer *buffer)
 {
-    if (wire->sequence != pipe->receive_sequence)
+    if (message->sequence != pipe->receive_sequence)
         return -EPROTO;
     pipe->receive_sequence++;
     if (!pipe->is_inlet)
-        return return_received(container_of(pipe, struct fabric_outlet, pipe), wire,
-                               buffer->bytes + WIRE_HEADER_SIZE);
+        return return_received(container_of(pipe, struct fabric_outlet, pipe), message,
+                               buffer->bytes + FABRIC_HEADER_SIZE);
     struct fabric_inlet *inlet = container_of(pipe, struct fabric_inlet, pipe);
     if (inlet->taken >= inlet->window)
         return -EPROTO;
@@ -438,17 +439,17 @@ static int message_take(struct fabric_pipe *pipe, const struct wire *wire,
 
 void fabric_received(struct fabric *fabric, struct fabric_buffer *buffer, size_t size)
 {
-    struct wire wire;
+    struct fabric_message message;
     struct fabric_pipe *pipe = NULL;
-    if (size > FABRIC_BUFFER_SIZE || !wire_read(&wire, buffer->bytes, size))
+    if (size > FABRIC_BUFFER_SIZE || !fabric_message_read(&message, buffer->bytes, size))
         fabric->garbage_count++;
-    else if (!(pipe = id_map_get(&fabric->pipes, wire.pipe)))
+    else if (!(pipe = id_map_get(&fabric->pipes, message.pipe)))
         fabric->stray_count++;
-    else if (pipe->is_inlet != (wire.kind == WIRE_FRAME))
+    else if (pipe->is_inlet != (message.kind == FABRIC_FRAME))
         fabric->garbage_count++;
     else if (!pipe->link->broken) {
         buffer->size = (uint32_t)size;
-        int result = message_take(pipe, &wire, buffer);
+        int result = message_take(pipe, &message, buffer);
         if (result < 0)
             fabric_link_break(pipe->link, result);
     }

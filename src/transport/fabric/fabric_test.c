@@ -25,7 +25,7 @@ struct bench {
     struct place place;
     struct transport *transport;
     struct fabric *fabric;
-    struct link *link;
+    struct transport_link *link;
     struct outlet *outlet;
     struct fabric_outlet *out;
     struct inlet *inlet;
@@ -86,49 +86,52 @@ static void receive(struct bench *bench, const void *bytes, size_t size)
     fabric_received(bench->fabric, buffer, size);
 }
 
-static void receive_wire(struct bench *bench, const struct wire *wire)
+static void receive_message(struct bench *bench, const struct fabric_message *message)
 {
     uint8_t bytes[FABRIC_BUFFER_SIZE] = {0};
-    wire_write(wire, bytes);
-    size_t rest = wire->kind == WIRE_FRAME ? sizeof(struct frame_head) + wire->size
-                                           : (size_t)wire->count * WIRE_ACK_SIZE;
-    receive(bench, bytes, WIRE_HEADER_SIZE + rest);
+    fabric_message_write(message, bytes);
+    size_t rest = message->kind == FABRIC_FRAME ? sizeof(struct frame_head) + message->size
+                                                : (size_t)message->count * FABRIC_ACK_SIZE;
+    receive(bench, bytes, FABRIC_HEADER_SIZE + rest);
 }
 
-static struct wire frame_wire(const struct bench *bench, uint32_t sequence)
+static struct fabric_message frame_message(const struct bench *bench, uint32_t sequence)
 {
-    return (struct wire){
-        .pipe = bench->in->pipe.id, .sequence = sequence, .kind = WIRE_FRAME, .size = 5};
+    return (struct fabric_message){
+        .pipe = bench->in->pipe.id, .sequence = sequence, .kind = FABRIC_FRAME, .size = 5};
 }
 
-static struct wire return_wire(const struct bench *bench, uint32_t credit, uint16_t count)
+static struct fabric_message return_wire(const struct bench *bench, uint32_t credit, uint16_t count)
 {
-    return (struct wire){
-        .pipe = bench->out->pipe.id, .kind = WIRE_RETURN, .credit = credit, .count = count};
+    return (struct fabric_message){
+        .pipe = bench->out->pipe.id, .kind = FABRIC_RETURN, .credit = credit, .count = count};
 }
 
 static void only_exact_messages_are_read(void **state)
 {
     uint8_t bytes[FABRIC_BUFFER_SIZE] = {0};
-    struct wire wire = {.pipe = 1, .sequence = 2, .kind = WIRE_FRAME, .size = 100}, got;
-    wire_write(&wire, bytes);
+    struct fabric_message message = {.pipe = 1, .sequence = 2, .kind = FABRIC_FRAME, .size = 100},
+                          got;
+    fabric_message_write(&message, bytes);
     for (size_t size = 0; size < FABRIC_BUFFER_SIZE; size++)
-        assert_int_equal(wire_read(&got, bytes, size), size == WIRE_FRAME_SIZE + 100);
-    wire.size = FRAME_BODY_MAX + 1;
-    wire_write(&wire, bytes);
-    assert_false(wire_read(&got, bytes, WIRE_FRAME_SIZE + FRAME_BODY_MAX + 1));
-    wire = (struct wire){.pipe = 1, .kind = WIRE_RETURN, .credit = 3, .count = WIRE_ACKS_MAX};
-    wire_write(&wire, bytes);
+        assert_int_equal(fabric_message_read(&got, bytes, size), size == FABRIC_FRAME_SIZE + 100);
+    message.size = FRAME_BODY_MAX + 1;
+    fabric_message_write(&message, bytes);
+    assert_false(fabric_message_read(&got, bytes, FABRIC_FRAME_SIZE + FRAME_BODY_MAX + 1));
+    message = (struct fabric_message){
+        .pipe = 1, .kind = FABRIC_RETURN, .credit = 3, .count = FABRIC_ACKS_MAX};
+    fabric_message_write(&message, bytes);
     for (size_t size = 0; size < FABRIC_BUFFER_SIZE; size++)
-        assert_int_equal(wire_read(&got, bytes, size),
-                         size == WIRE_HEADER_SIZE + WIRE_ACKS_MAX * WIRE_ACK_SIZE);
+        assert_int_equal(fabric_message_read(&got, bytes, size),
+                         size == FABRIC_HEADER_SIZE + FABRIC_ACKS_MAX * FABRIC_ACK_SIZE);
     assert_int_equal(got.credit, 3);
-    wire.count++;
-    wire_write(&wire, bytes);
-    assert_false(wire_read(&got, bytes, WIRE_HEADER_SIZE + (WIRE_ACKS_MAX + 1) * WIRE_ACK_SIZE));
-    wire.kind++;
-    wire_write(&wire, bytes);
-    assert_false(wire_read(&got, bytes, WIRE_HEADER_SIZE));
+    message.count++;
+    fabric_message_write(&message, bytes);
+    assert_false(fabric_message_read(&got, bytes,
+                                     FABRIC_HEADER_SIZE + (FABRIC_ACKS_MAX + 1) * FABRIC_ACK_SIZE));
+    message.kind++;
+    fabric_message_write(&message, bytes);
+    assert_false(fabric_message_read(&got, bytes, FABRIC_HEADER_SIZE));
 }
 
 static void nonsense_is_counted_and_changes_nothing(void **state)
@@ -145,16 +148,16 @@ static void nonsense_is_counted_and_changes_nothing(void **state)
         receive(&bench, bytes, rng_below(&rng, sizeof bytes));
     }
     assert_int_equal(bench.fabric->garbage_count, 20000);
-    struct wire wire = frame_wire(&bench, 0);
-    wire.pipe ^= 1;
-    receive_wire(&bench, &wire);
+    struct fabric_message message = frame_message(&bench, 0);
+    message.pipe ^= 1;
+    receive_message(&bench, &message);
     assert_int_equal(bench.fabric->stray_count, 1);
-    wire.pipe = bench.out->pipe.id; /* a frame for an outlet */
-    receive_wire(&bench, &wire);
+    message.pipe = bench.out->pipe.id; /* a frame for an outlet */
+    receive_message(&bench, &message);
     assert_int_equal(bench.fabric->garbage_count, 20001);
     assert_false(is_broken(&bench));
-    wire = frame_wire(&bench, 0);
-    receive_wire(&bench, &wire);
+    message = frame_message(&bench, 0);
+    receive_message(&bench, &message);
     struct frame frame;
     assert_int_equal(transport_fabric.pipes->pull(bench.inlet, &frame, 1), 1);
     assert_int_equal(frame.size, 5);
@@ -165,11 +168,11 @@ static void a_gap_in_the_sequence_breaks_the_link(void **state)
 {
     struct bench bench;
     bench_open(&bench);
-    struct wire wire = frame_wire(&bench, 0);
-    receive_wire(&bench, &wire);
+    struct fabric_message message = frame_message(&bench, 0);
+    receive_message(&bench, &message);
     assert_false(is_broken(&bench));
-    wire.sequence = 2;
-    receive_wire(&bench, &wire);
+    message.sequence = 2;
+    receive_message(&bench, &message);
     assert_true(is_broken(&bench));
     struct frame frame;
     assert_int_equal(transport_fabric.pipes->pull(bench.inlet, &frame, 1),
@@ -187,12 +190,12 @@ static void more_frames_than_the_window_break_the_link(void **state)
     struct bench bench;
     bench_open(&bench);
     for (uint32_t i = 0; i < FABRIC_WINDOW_MAX; i++) {
-        struct wire wire = frame_wire(&bench, i);
-        receive_wire(&bench, &wire);
+        struct fabric_message message = frame_message(&bench, i);
+        receive_message(&bench, &message);
         assert_false(is_broken(&bench));
     }
-    struct wire wire = frame_wire(&bench, FABRIC_WINDOW_MAX);
-    receive_wire(&bench, &wire);
+    struct fabric_message message = frame_message(&bench, FABRIC_WINDOW_MAX);
+    receive_message(&bench, &message);
     assert_true(is_broken(&bench));
     bench_close(&bench);
 }
@@ -206,8 +209,8 @@ static void a_return_gives_no_more_than_was_taken(void **state)
         assert_int_equal(transport_fabric.pipes->push(bench.outlet, &head, NULL, 0), 0);
         if (i > 0) /* else: before the answer */
             assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &bench.answer), 0);
-        struct wire wire = return_wire(&bench, i == 2 ? 2 : 1, i == 3 ? 2 : 1);
-        receive_wire(&bench, &wire);
+        struct fabric_message message = return_wire(&bench, i == 2 ? 2 : 1, i == 3 ? 2 : 1);
+        receive_message(&bench, &message);
         assert_int_equal(is_broken(&bench), i != 1);
         struct acknowledgement acks[4];
         assert_int_equal(transport_fabric.pipes->collect(bench.outlet, acks, 4), i == 1 ? 1 : 0);
@@ -249,7 +252,7 @@ static void only_peers_of_the_same_kind_are_linked(void **state)
     uint8_t card[200] = {0};
     int size = transport_fabric.describe(bench.transport, card, 160);
     assert_int_equal(transport_fabric.describe(bench.transport, card + 190, 10), -ENOSPC);
-    struct link *link;
+    struct transport_link *link;
     for (int i = 0; i < 200; i++)
         if (i != size)
             assert_true(transport_fabric.link_open(bench.transport, NULL, &bench.place, card,
@@ -309,7 +312,7 @@ struct writing {
 
 /* Writes 1, 2, 3, ... to one word. */
 struct writer_of_words {
-    struct link *link;
+    struct transport_link *link;
     struct region *region;
     struct remote_memory memory;
     unsigned started, done, last;

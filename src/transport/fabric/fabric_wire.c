@@ -3,52 +3,52 @@
 #include "base/bytes.h"
 #include "base/check.h"
 
-void wire_write(const struct wire *wire, uint8_t out[WIRE_HEADER_SIZE])
+void fabric_message_write(const struct fabric_message *message, uint8_t out[FABRIC_HEADER_SIZE])
 {
-    struct writer writer = writer_make(out, WIRE_HEADER_SIZE);
-    write_u64(&writer, wire->pipe);
-    write_u32(&writer, wire->sequence);
-    write_u16(&writer, wire->kind);
-    write_u16(&writer, wire->count);
-    write_u32(&writer, wire->credit);
-    write_u32(&writer, wire->size);
+    struct writer writer = writer_make(out, FABRIC_HEADER_SIZE);
+    write_u64(&writer, message->pipe);
+    write_u32(&writer, message->sequence);
+    write_u16(&writer, message->kind);
+    write_u16(&writer, message->count);
+    write_u32(&writer, message->credit);
+    write_u32(&writer, message->size);
     assert(!writer.failed && !writer.left);
 }
 
-bool wire_read(struct wire *wire, const uint8_t *data, size_t size)
+bool fabric_message_read(struct fabric_message *message, const uint8_t *data, size_t size)
 {
     struct reader in = reader_make(data, size);
-    wire->pipe = read_u64(&in);
-    wire->sequence = read_u32(&in);
-    wire->kind = read_u16(&in);
-    wire->count = read_u16(&in);
-    wire->credit = read_u32(&in);
-    wire->size = read_u32(&in);
+    message->pipe = read_u64(&in);
+    message->sequence = read_u32(&in);
+    message->kind = read_u16(&in);
+    message->count = read_u16(&in);
+    message->credit = read_u32(&in);
+    message->size = read_u32(&in);
     if (in.failed)
         return false;
-    if (wire->kind == WIRE_FRAME)
-        return wire->size <= FRAME_BODY_MAX && !wire->count && !wire->credit &&
-               in.left == sizeof(struct frame_head) + wire->size;
-    return wire->kind == WIRE_RETURN && !wire->size && wire->count <= WIRE_ACKS_MAX &&
-           in.left == (size_t)wire->count * WIRE_ACK_SIZE;
+    if (message->kind == FABRIC_FRAME)
+        return message->size <= FRAME_BODY_MAX && !message->count && !message->credit &&
+               in.left == sizeof(struct frame_head) + message->size;
+    return message->kind == FABRIC_RETURN && !message->size && message->count <= FABRIC_ACKS_MAX &&
+           in.left == (size_t)message->count * FABRIC_ACK_SIZE;
 }
 
-void wire_write_ack(const struct acknowledgement *ack, uint8_t out[WIRE_ACK_SIZE])
+void fabric_ack_write(const struct acknowledgement *ack, uint8_t out[FABRIC_ACK_SIZE])
 {
-    struct writer writer = writer_make(out, WIRE_ACK_SIZE);
+    struct writer writer = writer_make(out, FABRIC_ACK_SIZE);
     write_u64(&writer, ack->token);
     write_u64(&writer, (uint64_t)ack->status);
     assert(!writer.failed);
 }
 
-void wire_read_ack(struct acknowledgement *ack, const uint8_t data[WIRE_ACK_SIZE])
+void fabric_ack_read(struct acknowledgement *ack, const uint8_t data[FABRIC_ACK_SIZE])
 {
-    struct reader in = reader_make(data, WIRE_ACK_SIZE);
+    struct reader in = reader_make(data, FABRIC_ACK_SIZE);
     ack->token = read_u64(&in);
     ack->status = (int64_t)read_u64(&in);
 }
 
-void wire_write_head(const struct frame_head *head, uint8_t out[sizeof(struct frame_head)])
+void fabric_head_write(const struct frame_head *head, uint8_t out[sizeof(struct frame_head)])
 {
     struct writer writer = writer_make(out, sizeof *head);
     write_u64(&writer, head->user);
@@ -58,7 +58,7 @@ void wire_write_head(const struct frame_head *head, uint8_t out[sizeof(struct fr
     assert(!writer.failed && !writer.left);
 }
 
-void wire_read_head(struct frame_head *head, const uint8_t data[sizeof(struct frame_head)])
+void fabric_head_read(struct frame_head *head, const uint8_t data[sizeof(struct frame_head)])
 {
     struct reader in = reader_make(data, sizeof *head);
     head->user = read_u64(&in);

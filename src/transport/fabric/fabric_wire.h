@@ -15,15 +15,15 @@
 
 #include "transport/transport.h"
 
-#define WIRE_HEADER_SIZE 24
-#define WIRE_FRAME_SIZE  (WIRE_HEADER_SIZE + (int)sizeof(struct frame_head))
-#define WIRE_ACK_SIZE    16
-#define WIRE_ACKS_MAX    64
-#define WIRE_SIZE_MAX    (WIRE_FRAME_SIZE + FRAME_BODY_MAX)
+#define FABRIC_HEADER_SIZE 24
+#define FABRIC_FRAME_SIZE  (FABRIC_HEADER_SIZE + (int)sizeof(struct frame_head))
+#define FABRIC_ACK_SIZE    16
+#define FABRIC_ACKS_MAX    64
+#define FABRIC_MESSAGE_MAX (FABRIC_FRAME_SIZE + FRAME_BODY_MAX)
 
-enum wire_kind { WIRE_FRAME = 0x5701, WIRE_RETURN = 0x5702 };
+enum fabric_kind { FABRIC_FRAME = 0x5701, FABRIC_RETURN = 0x5702 };
 
-struct wire {
+struct fabric_message {
     uint64_t pipe;
     uint32_t sequence;
     uint16_t kind;
@@ -32,14 +32,14 @@ struct wire {
     uint32_t size;
 };
 
-void wire_write(const struct wire *wire, uint8_t out[WIRE_HEADER_SIZE]);
+void fabric_message_write(const struct fabric_message *message, uint8_t out[FABRIC_HEADER_SIZE]);
 
 /* False if these bytes are not exactly one message. */
-bool wire_read(struct wire *wire, const uint8_t *data, size_t size);
+bool fabric_message_read(struct fabric_message *message, const uint8_t *data, size_t size);
 
-void wire_write_ack(const struct acknowledgement *ack, uint8_t out[WIRE_ACK_SIZE]);
-void wire_read_ack(struct acknowledgement *ack, const uint8_t in[WIRE_ACK_SIZE]);
+void fabric_ack_write(const struct acknowledgement *ack, uint8_t out[FABRIC_ACK_SIZE]);
+void fabric_ack_read(struct acknowledgement *ack, const uint8_t in[FABRIC_ACK_SIZE]);
 
 /* The head of a frame travels as it is in memory, except for its integers. */
-void wire_write_head(const struct frame_head *head, uint8_t out[sizeof(struct frame_head)]);
-void wire_read_head(struct frame_head *head, const uint8_t in[sizeof(struct frame_head)]);
+void fabric_head_write(const struct frame_head *head, uint8_t out[sizeof(struct frame_head)]);
+void fabric_head_read(struct frame_head *head, const uint8_t in[sizeof(struct frame_head)]);

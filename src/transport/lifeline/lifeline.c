@@ -53,10 +53,10 @@ static enum hello_role peer_role(const struct lifeline *line)
 static int greeting_send(struct lifeline *line)
 {
     const struct lifelines *lines = line->lines;
-    struct hello hello = {.role = own_role(line),
-                          .keyed = lines->keyed,
-                          .place = lines->place,
-                          .card_size = (uint16_t)lines->card_size};
+    struct lifeline_hello hello = {.role = own_role(line),
+                                   .keyed = lines->keyed,
+                                   .place = lines->place,
+                                   .card_size = (uint16_t)lines->card_size};
     uint8_t bytes[HELLO_SIZE_MAX];
     entropy_fill(hello.challenge, sizeof hello.challenge);
     memcpy(hello.card, lines->card, lines->card_size);
@@ -100,7 +100,7 @@ void lifeline_greet(struct lifeline *line)
 
 /* ---- what the hello hears ---- */
 
-static int greeting_check(const struct lifeline *line, const struct hello *hello)
+static int greeting_check(const struct lifeline *line, const struct lifeline_hello *hello)
 {
     const struct lifelines *lines = line->lines;
     if (hello->role != peer_role(line))
@@ -142,7 +142,7 @@ static void greeting_heard(struct lifeline *line, const struct control *control)
 static void lifeline_rise(struct lifeline *line)
 {
     struct lifelines *lines = line->lines;
-    struct hello *hello = line->hello;
+    struct lifeline_hello *hello = line->hello;
     line->hello = NULL;
     line->state = LIFELINE_UP;
     line->known = true;

@@ -33,7 +33,7 @@ struct control {
     uint8_t body[CONTROL_BODY_MAX];
 };
 
-#define CONTROL_TRANSPORT 0x8000 /* kinds from here on belong to struct link */
+#define CONTROL_TRANSPORT 0x8000 /* kinds from here on belong to struct transport_link */
 
 /* A family of places: a program that is attached to the node of its server. No system's number. */
 #define PLACE_FABRIC 254

@@ -81,7 +81,7 @@ void lifeline_cut(struct lifeline *line, int reason)
 void lifelines_reap(void *owner)
 {
     struct lifelines *lines = owner;
-    int result = poller_set(lines->poller, &lines->reaper, LIFELINE_FAR);
+    int result = poller_set(lines->poller, &lines->reaper, NSEC_FAR);
     assert(result == 0);
     struct lifeline *line = lines->doomed;
     lines->doomed = NULL;

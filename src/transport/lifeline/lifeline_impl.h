@@ -10,8 +10,6 @@
 #include "transport/lifeline/lifeline.h"
 #include "transport/lifeline/lifeline_wire.h"
 
-#define LIFELINE_FAR (NSEC_NEVER - 1) /* of timers: set, and never due */
-
 enum lifeline_state {
     LIFELINE_CONNECTING,
     LIFELINE_GREETING, /* waits for the peer's greeting */
@@ -48,8 +46,8 @@ struct lifeline {
     struct poller_timer timer; /* of the hello, or of another try to connect */
     nsec deadline;             /* of the hello */
     void *data;
-    struct place to;     /* where we connect to */
-    struct hello *hello; /* the peer's, until up */
+    struct place to;              /* where we connect to */
+    struct lifeline_hello *hello; /* the peer's, until up */
     uint8_t digests[2][HELLO_DIGEST];
     struct lifeline_parcel *queue;
     struct lifeline_parcel **queue_end;

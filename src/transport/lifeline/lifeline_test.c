@@ -487,7 +487,7 @@ static bool raw_closed(int fd)
 
 static size_t raw_hello(uint8_t *out, const struct hub *hub, uint16_t version, uint16_t claimed)
 {
-    struct hello hello = {.role = HELLO_CONNECTS, .place = hub->place};
+    struct lifeline_hello hello = {.role = HELLO_CONNECTS, .place = hub->place};
     size_t size = greeting_write(&hello, out + CONTROL_HEAD_SIZE);
     out[CONTROL_HEAD_SIZE + 5] = (uint8_t)version;
     struct control_head head = {.kind = HELLO_GREETING, .size = claimed ? claimed : (uint16_t)size};
@@ -527,10 +527,10 @@ static void nonsense_is_cut_and_counted(void **state)
                 bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 1] = (LIFELINE_CARD_MAX + 1) & 0xff;
                 size = CONTROL_HEAD_SIZE + HELLO_SIZE_MAX + 1;
             } else if (kind == 8) { /* it connects, and says that it listens */
-                struct hello hello = {.role = HELLO_LISTENS, .place = hub->place};
+                struct lifeline_hello hello = {.role = HELLO_LISTENS, .place = hub->place};
                 greeting_write(&hello, bytes + CONTROL_HEAD_SIZE);
             } else if (kind == 9) { /* through this host's socket, of another host */
-                struct hello hello = {.role = HELLO_CONNECTS, .place = hub->place};
+                struct lifeline_hello hello = {.role = HELLO_CONNECTS, .place = hub->place};
                 hello.place.host[0] ^= 1;
                 greeting_write(&hello, bytes + CONTROL_HEAD_SIZE);
             }

@@ -58,7 +58,7 @@ static bool family_read(uint8_t wire, uint8_t *family)
     return wire == family_write(*family);
 }
 
-size_t greeting_write(const struct hello *hello, uint8_t out[HELLO_SIZE_MAX])
+size_t greeting_write(const struct lifeline_hello *hello, uint8_t out[HELLO_SIZE_MAX])
 {
     struct writer to = writer_make(out, HELLO_SIZE_MAX);
     write_u32(&to, HELLO_MAGIC);
@@ -77,7 +77,7 @@ size_t greeting_write(const struct hello *hello, uint8_t out[HELLO_SIZE_MAX])
     return HELLO_SIZE_MAX - to.left;
 }
 
-int greeting_read(struct hello *hello, const uint8_t *in, size_t size)
+int greeting_read(struct lifeline_hello *hello, const uint8_t *in, size_t size)
 {
     struct reader from = reader_make(in, size);
     memset(hello, 0, sizeof *hello);

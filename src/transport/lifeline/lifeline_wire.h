@@ -40,7 +40,7 @@ enum hello_kind {
 
 enum hello_role { HELLO_CONNECTS = 1, HELLO_LISTENS };
 
-struct hello {
+struct lifeline_hello {
     enum hello_role role;
     bool keyed; /* has a secret */
     struct place place;
@@ -50,9 +50,9 @@ struct hello {
 };
 
 /* Returns the size. */
-size_t greeting_write(const struct hello *hello, uint8_t out[HELLO_SIZE_MAX]);
+size_t greeting_write(const struct lifeline_hello *hello, uint8_t out[HELLO_SIZE_MAX]);
 /* -EPROTO nonsense, -EPROTONOSUPPORT another version. */
-MUST_CHECK int greeting_read(struct hello *hello, const uint8_t *in, size_t size);
+MUST_CHECK int greeting_read(struct lifeline_hello *hello, const uint8_t *in, size_t size);
 
 void hello_digest(uint8_t out[HELLO_DIGEST], const uint8_t *bytes, size_t size);
 

@@ -260,15 +260,14 @@ static void lifelines_listen(struct lifelines *lines, bool on)
     if (!result && lines->tcp_watch)
         result = poller_change(lines->poller, lines->tcp_watch, events);
     if (!result)
-        result =
-            poller_set(lines->poller, &lines->rest, on ? LIFELINE_FAR : clock_after(REST_NSEC));
+        result = poller_set(lines->poller, &lines->rest, on ? NSEC_FAR : clock_after(REST_NSEC));
     assert(result == 0); /* all three exist already */
 }
 
 static void lifelines_resume(void *owner)
 {
     struct lifelines *lines = owner;
-    int result = poller_set(lines->poller, &lines->rest, LIFELINE_FAR);
+    int result = poller_set(lines->poller, &lines->rest, NSEC_FAR);
     assert(result == 0);
     lifelines_listen(lines, true);
 }
@@ -413,8 +412,8 @@ int lifelines_open(struct lifelines **out, const struct lifelines_config *config
     if (snprintf(lines->folder, sizeof lines->folder, "%s", config->folder) >=
         (int)sizeof lines->folder)
         result = why_fail(why, -ENAMETOOLONG, "the folder %s has too long a path", config->folder);
-    if (!result && (poller_set(lines->poller, &lines->reaper, LIFELINE_FAR) ||
-                    poller_set(lines->poller, &lines->rest, LIFELINE_FAR)))
+    if (!result && (poller_set(lines->poller, &lines->reaper, NSEC_FAR) ||
+                    poller_set(lines->poller, &lines->rest, NSEC_FAR)))
         result = why_fail(why, -ENOMEM, "not enough memory");
     if (!result)
         result = unix_listen(lines, why);

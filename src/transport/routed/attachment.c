@@ -185,7 +185,7 @@ void attachment_watch(struct attachment *attachment, bool on)
 
 static void attachment_rise(struct attachment *attachment)
 {
-    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    int result = poller_set(attachment->poller, &attachment->retry, NSEC_FAR);
     assert(result == 0); /* it is set already */
     attachment->stage = ATTACHMENT_UP;
     attachment->retry_wait = 0;
@@ -209,7 +209,7 @@ static void attempt_settle(struct attachment *attachment, int result)
 static void attachment_retry(void *owner)
 {
     struct attachment *attachment = owner;
-    int result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+    int result = poller_set(attachment->poller, &attachment->retry, NSEC_FAR);
     assert(result == 0); /* its place is free still */
     attempt_settle(attachment, attachment->stage == ATTACHMENT_GONE
                                    ? attachment_call(attachment, true)
@@ -234,7 +234,7 @@ static void attachment_ready(void *owner, uint32_t events)
 static void attachment_again(void *owner)
 {
     struct attachment *attachment = owner;
-    int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
+    int result = poller_set(attachment->poller, &attachment->again, NSEC_FAR);
     assert(result == 0); /* its place is free still */
     if (!attachment->lost && attachment->channel)
         memory_receive(attachment);
@@ -246,9 +246,9 @@ static int attachment_begin(struct attachment *attachment)
 {
     attachment->again = (struct poller_timer){.fired = attachment_again, .owner = attachment};
     attachment->retry = (struct poller_timer){.fired = attachment_retry, .owner = attachment};
-    int result = poller_set(attachment->poller, &attachment->again, ATTACHMENT_FAR);
+    int result = poller_set(attachment->poller, &attachment->again, NSEC_FAR);
     if (!result)
-        result = poller_set(attachment->poller, &attachment->retry, ATTACHMENT_FAR);
+        result = poller_set(attachment->poller, &attachment->retry, NSEC_FAR);
     if (!result)
         result = lines_open(attachment);
     if (!result)

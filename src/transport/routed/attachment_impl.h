@@ -10,7 +10,6 @@
 #include "transport/routed/attachment.h"
 
 #define ATTACHMENT_BATCH 16
-#define ATTACHMENT_FAR   (NSEC_NEVER - 1) /* of timers: set, and never due */
 
 static_assert(ATTACHMENT_BATCH * RELAY_SIZE_MAX >= CHANNEL_MESSAGE_MAX, "one fits the buffers");
 

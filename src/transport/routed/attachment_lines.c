@@ -299,7 +299,7 @@ static void lines_fired(void *owner)
 {
     struct attachment *attachment = owner;
     nsec now = clock_now();
-    int result = poller_set(attachment->poller, &attachment->timer, ATTACHMENT_FAR);
+    int result = poller_set(attachment->poller, &attachment->timer, NSEC_FAR);
     assert(result == 0); /* its place is free still */
     list_each(&attachment->lines, node)
     {
@@ -318,7 +318,7 @@ static void lines_fired(void *owner)
 int lines_open(struct attachment *attachment)
 {
     attachment->timer = (struct poller_timer){.fired = lines_fired, .owner = attachment};
-    return poller_set(attachment->poller, &attachment->timer, ATTACHMENT_FAR);
+    return poller_set(attachment->poller, &attachment->timer, NSEC_FAR);
 }
 
 void lines_close(struct attachment *attachment)

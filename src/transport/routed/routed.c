@@ -248,7 +248,7 @@ static int routed_describe(struct transport *transport, uint8_t *out, size_t siz
 
 static int routed_link_open(struct transport *transport, struct lifeline *line,
                             const struct place *peer, const uint8_t *description, size_t size,
-                            struct link **out)
+                            struct transport_link **out)
 {
     struct routed *routed = container_of(transport, struct routed, core.transport);
     if (size != DESCRIPTION_SIZE)
@@ -272,14 +272,14 @@ static int routed_link_open(struct transport *transport, struct lifeline *line,
     return 0;
 }
 
-static void routed_link_lost(struct link *base)
+static void routed_link_lost(struct transport_link *base)
 {
     struct routed_link *link = container_of(base, struct routed_link, datagrams.link);
     datagram_link_lost(base);
     routed_memory_lost(link);
 }
 
-static void routed_link_close(struct link *base)
+static void routed_link_close(struct transport_link *base)
 {
     struct routed_link *link = container_of(base, struct routed_link, datagrams.link);
     routed_memory_lost(link);

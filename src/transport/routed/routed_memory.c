@@ -102,7 +102,7 @@ static void routed_region_close(struct region *base)
     free(region);
 }
 
-static int routed_share(struct link *base, struct region *of, void *piece, size_t size,
+static int routed_share(struct transport_link *base, struct region *of, void *piece, size_t size,
                         uint32_t rights, struct remote_memory *out)
 {
     struct routed_region *region = region_of(of);
@@ -365,8 +365,9 @@ void routed_memory_work(struct routed_link *link)
 
 /* ---- transfers ---- */
 
-static int job_start(struct link *base, enum memory_word word, const struct remote_memory *memory,
-                     uint64_t offset, void *local, size_t size, struct transfer *transfer)
+static int job_start(struct transport_link *base, enum memory_word word,
+                     const struct remote_memory *memory, uint64_t offset, void *local, size_t size,
+                     struct transfer *transfer)
 {
     struct routed_link *link = container_of(base, struct routed_link, datagrams.link);
     if (link->datagrams.lost)
@@ -391,14 +392,15 @@ static int job_start(struct link *base, enum memory_word word, const struct remo
     return 0;
 }
 
-static int routed_read(struct link *link, const struct remote_memory *from, uint64_t offset,
-                       void *to, size_t size, struct region *region, struct transfer *transfer)
+static int routed_read(struct transport_link *link, const struct remote_memory *from,
+                       uint64_t offset, void *to, size_t size, struct region *region,
+                       struct transfer *transfer)
 {
     return job_start(link, MEMORY_READS, from, offset, to, size, transfer);
 }
 
-static int routed_write(struct link *link, const struct remote_memory *to, uint64_t offset,
-                        const void *from, size_t size, struct region *region,
+static int routed_write(struct transport_link *link, const struct remote_memory *to,
+                        uint64_t offset, const void *from, size_t size, struct region *region,
                         struct transfer *transfer)
 {
     return job_start(link, MEMORY_WRITES, to, offset, (void *)(uintptr_t)from, size, transfer);

@@ -22,7 +22,7 @@ struct end {
     struct lifelines *lines;
     struct place place;
     struct lifeline *line; /* up, or NULL */
-    struct link *link;
+    struct transport_link *link;
     struct doorbell bell;
     uint8_t card[32];
     unsigned gone, back; /* how often the node was */
@@ -221,7 +221,7 @@ static int move(struct pair *pair, bool writing, const struct remote_memory *mem
                 void *local, size_t size)
 {
     struct moving moving = {.transfer.done = moving_done};
-    struct link *link = pair->ends[0].link;
+    struct transport_link *link = pair->ends[0].link;
     int result = writing
                      ? OPS->memory->write(link, memory, offset, local, size, NULL, &moving.transfer)
                      : OPS->memory->read(link, memory, offset, local, size, NULL, &moving.transfer);

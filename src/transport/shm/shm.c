@@ -43,7 +43,7 @@ static int shm_describe(struct transport *transport, uint8_t *out, size_t size)
 
 static int shm_link_open(struct transport *transport, struct lifeline *line,
                          const struct place *peer, const uint8_t *description, size_t size,
-                         struct link **out)
+                         struct transport_link **out)
 {
     struct shm *shm = (struct shm *)transport;
     if (!lifeline_local(line) || size != sizeof shm_description ||
@@ -62,12 +62,12 @@ static int shm_link_open(struct transport *transport, struct lifeline *line,
 }
 
 /* What is mapped stays, and what lies in rings can still be taken. */
-static void shm_link_lost(struct link *link)
+static void shm_link_lost(struct transport_link *link)
 {
     ((struct shm_link *)link)->line = NULL;
 }
 
-static void shm_link_close(struct link *base)
+static void shm_link_close(struct transport_link *base)
 {
     struct shm_link *link = (struct shm_link *)base;
     list_remove(&link->node);

@@ -24,7 +24,7 @@ struct shm {
 };
 
 struct shm_link {
-    struct link link;
+    struct transport_link link;
     struct shm *shm;
     struct list node;      /* of shm.links */
     struct lifeline *line; /* borrowed; NULL once the peer is lost */
@@ -60,5 +60,5 @@ struct shm_inlet {
 
 extern const struct pipe_ops shm_pipe_ops;
 extern const struct memory_ops shm_memory_ops;
-int shm_link_control(struct link *link, struct control *control);
+int shm_link_control(struct transport_link *link, struct control *control);
 void shm_link_unmap(struct shm_link *link);

@@ -88,7 +88,7 @@ static int slab_send(struct shm_link *link, const struct shm_region *region, boo
     return result;
 }
 
-static int shm_share(struct link *base, struct region *of, void *piece, size_t size,
+static int shm_share(struct transport_link *base, struct region *of, void *piece, size_t size,
                      uint32_t rights, struct remote_memory *out)
 {
     struct shm_link *link = (struct shm_link *)base;
@@ -158,7 +158,7 @@ static int slab_receive(struct shm_link *link, struct reader *in, struct control
     return 0;
 }
 
-int shm_link_control(struct link *base, struct control *control)
+int shm_link_control(struct transport_link *base, struct control *control)
 {
     struct shm_link *link = (struct shm_link *)base;
     struct reader in = reader_make(control->body, control->size);
@@ -234,8 +234,8 @@ static int process_copy(struct shm_link *link, uint64_t address, void *here, siz
     return lifeline_alive(link->line) ? 1 : -EPIPE;
 }
 
-static int shm_read(struct link *base, const struct remote_memory *from, uint64_t offset, void *to,
-                    size_t size, struct region *region, struct transfer *transfer)
+static int shm_read(struct transport_link *base, const struct remote_memory *from, uint64_t offset,
+                    void *to, size_t size, struct region *region, struct transfer *transfer)
 {
     struct shm_link *link = (struct shm_link *)base;
     if (!piece_holds(from, offset, size))
@@ -252,7 +252,7 @@ static int shm_read(struct link *base, const struct remote_memory *from, uint64_
     return 1;
 }
 
-static int shm_write(struct link *base, const struct remote_memory *to, uint64_t offset,
+static int shm_write(struct transport_link *base, const struct remote_memory *to, uint64_t offset,
                      const void *from, size_t size, struct region *region,
                      struct transfer *transfer)
 {
@@ -273,7 +273,7 @@ static int shm_write(struct link *base, const struct remote_memory *to, uint64_t
     return 1;
 }
 
-static int shm_map(struct link *base, const struct remote_memory *memory, bool writable,
+static int shm_map(struct transport_link *base, const struct remote_memory *memory, bool writable,
                    struct mapping *mapping)
 {
     struct shm_link *link = (struct shm_link *)base;

@@ -52,7 +52,7 @@ static int offer_write(struct shm_outlet *outlet, const struct ring_shape *shape
     return 0;
 }
 
-static int shm_outlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+static int shm_outlet_open(struct transport_link *base, struct doorbell *bell, struct parcel *offer,
                            struct outlet **out)
 {
     struct shm_link *link = (struct shm_link *)base;
@@ -166,7 +166,7 @@ static void shm_inlet_close(struct inlet *base)
     free(inlet);
 }
 
-static int shm_inlet_open(struct link *base, struct doorbell *bell, struct parcel *offer,
+static int shm_inlet_open(struct transport_link *base, struct doorbell *bell, struct parcel *offer,
                           struct parcel *answer, struct inlet **out)
 {
     struct shm_inlet *inlet = calloc(1, sizeof *inlet);

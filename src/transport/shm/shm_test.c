@@ -23,7 +23,7 @@ struct side {
     struct place place;
     struct lifeline *line;
     struct transport *transport;
-    struct link *link;
+    struct transport_link *link;
     struct doorbell bell;
     int control_result; /* of the last control message */
 };
@@ -243,7 +243,7 @@ static void bad_offers_and_answers_are_refused(void **state)
     struct pipe_ends ends;
     for (unsigned way = 0; way < 7; way++) {
         struct parcel offer;
-        struct link *from = here.sides[0].link;
+        struct transport_link *from = here.sides[0].link;
         assert_int_equal(shm->pipes->outlet_open(from, &here.sides[0].bell, &offer, &ends.outlet),
                          0);
         if (way < 3) {
@@ -288,7 +288,7 @@ static void slabs_are_mapped_and_copied(void **state)
     struct region *region;
     struct remote_memory name;
     char text[16] = "";
-    struct link *owner = here.sides[0].link;
+    struct transport_link *owner = here.sides[0].link;
     assert_int_equal(memfile_open(&file, "slab", SLAB), 0);
     assert_int_equal(
         shm->memory->region_open(here.sides[0].transport, file.base, SLAB, &file, &region), 0);

@@ -225,7 +225,7 @@ void udp_count(const struct transport *transport, struct datagram_counts *counts
 
 static int udp_link_open(struct transport *transport, struct lifeline *line,
                          const struct place *peer, const uint8_t *description, size_t size,
-                         struct link **out)
+                         struct transport_link **out)
 {
     struct udp *udp = container_of(transport, struct udp, core.transport);
     struct reader from = reader_make(description, size);
@@ -249,7 +249,7 @@ static int udp_link_open(struct transport *transport, struct lifeline *line,
     return 0;
 }
 
-static void udp_link_close(struct link *base)
+static void udp_link_close(struct transport_link *base)
 {
     free(container_of(base, struct udp_link, datagrams.link));
 }

@@ -21,7 +21,7 @@ struct end {
     struct lock lock;
     struct poller *poller;
     struct transport *transport;
-    struct link *link;
+    struct transport_link *link;
     struct doorbell bell;
     uint8_t card[64];
     int wire_fd; /* the wire's end on this side */
@@ -560,7 +560,7 @@ static void bad_descriptions_and_parcels_are_refused(void **state)
     struct pair *pair = pair_open(false, false);
     struct end *end = &pair->ends[0];
     struct parcel bad = {.size = 3}, answer = {0};
-    struct link *link;
+    struct transport_link *link;
     struct inlet *inlet;
     struct why why;
     uint8_t card[19];
