@@ -109,7 +109,7 @@ static void parcel_send(struct side *side, uint16_t kind, const struct parcel *p
     MUST(lifeline_send(side->line, &control) == 0);
 }
 
-static void line_up(void *owner, struct lifeline *line, const struct place *peer,
+static void line_up(void *owner, struct lifeline *line, const struct context_address *peer,
                     const uint8_t *card, size_t card_size)
 {
     struct side *side = owner;
@@ -193,7 +193,7 @@ void side_open(struct side *side)
 
 void side_link(struct side *side, int channel, bool calls)
 {
-    struct place peer;
+    struct context_address peer;
     side->channel = channel;
     channel_send(channel, &side->place, sizeof side->place);
     MUST(channel_receive(channel, &peer, sizeof peer));

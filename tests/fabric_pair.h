@@ -25,7 +25,7 @@ struct side {
     const struct transport_ops *ops;
     struct doorbell bell;
     struct lifelines *lines;
-    struct place place;
+    struct context_address place;
     uint8_t card[160];
     unsigned turns; /* of polling */
 

@@ -53,7 +53,7 @@ static struct {
 /* Shared by all; the server fills it in. */
 static struct shared {
     _Atomic bool ready;
-    struct place place;
+    struct context_address place;
     char folder[DOMAIN_PATH_MAX];
     struct sockaddr_in datagrams; /* of the udp transport */
     _Atomic uint64_t garbage;
@@ -158,8 +158,9 @@ static size_t spoil(uint8_t *data, size_t size, size_t most)
 
 static size_t make_greeting(uint8_t *out, size_t most)
 {
-    struct lifeline_hello hello = {.role = HELLO_CONNECTS, .place = shared->place, .card_size = 4};
-    hello.place.context = 1 + below(1000);
+    struct lifeline_hello hello = {
+        .role = HELLO_CONNECTS, .address = shared->place, .card_size = 4};
+    hello.address.context = 1 + below(1000);
     size_t size = greeting_write(&hello, out + CONTROL_HEAD_SIZE);
     struct control_head head = {.kind = HELLO_GREETING, .size = (uint16_t)size};
     control_head_write(out, &head);

@@ -38,10 +38,10 @@ static void file_unlink(const char *folder, const char *name)
 
 static void names_of_domains_are_checked(void **state)
 {
-    struct scratch place;
+    struct scratch scratch;
     char folder[DOMAIN_PATH_MAX];
     struct why why;
-    scratch_open(&place);
+    scratch_open(&scratch);
     static const char *const bad[] = {
         "",    ".",        "..",   ".hidden", "a/b",
         "a b", "\xc3\xa9", "a\nb", "x/../y",  "123456789012345678901234567890123",
@@ -58,29 +58,29 @@ static void names_of_domains_are_checked(void **state)
     deep[79] = '\0';
     assert_int_equal(setenv("WEFT_FOLDER", deep, 1), 0);
     assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -ENAMETOOLONG);
-    scratch_close(&place);
+    scratch_close(&scratch);
 }
 
 static void a_folder_open_to_others_is_refused(void **state)
 {
-    struct scratch place;
+    struct scratch scratch;
     char folder[DOMAIN_PATH_MAX], link[120];
     struct why why;
-    scratch_open(&place);
+    scratch_open(&scratch);
     struct stat made;
-    assert_int_equal(stat(place.folder, &made), 0);
+    assert_int_equal(stat(scratch.folder, &made), 0);
     assert_int_equal(made.st_mode & 0777, 0700);
 
-    assert_int_equal(chmod(place.folder, 0750), 0);
+    assert_int_equal(chmod(scratch.folder, 0750), 0);
     assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -EPERM);
     assert_non_null(strstr(why.text, "open to other users"));
-    assert_int_equal(chmod(place.folder, 0700), 0);
+    assert_int_equal(chmod(scratch.folder, 0700), 0);
 
-    assert_int_equal(chmod(place.above, 0701), 0);
+    assert_int_equal(chmod(scratch.above, 0701), 0);
     assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -EPERM);
-    assert_int_equal(chmod(place.above, 0700), 0);
+    assert_int_equal(chmod(scratch.above, 0700), 0);
 
-    snprintf(link, sizeof link, "%s/linked", place.above);
+    snprintf(link, sizeof link, "%s/linked", scratch.above);
     assert_int_equal(symlink(SCRATCH_DOMAIN, link), 0);
     assert_int_equal(domain_open(folder, "linked", &why), -EPERM);
     assert_non_null(strstr(why.text, "link"));
@@ -90,68 +90,68 @@ static void a_folder_open_to_others_is_refused(void **state)
         assert_int_equal(setenv("WEFT_FOLDER", "/usr", 1), 0);
         assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, &why), -EPERM);
     }
-    scratch_close(&place);
+    scratch_close(&scratch);
 }
 
 static void a_lock_lasts_as_long_as_its_descriptor(void **state)
 {
-    struct scratch place;
-    scratch_open(&place);
-    assert_int_equal(domain_file_alive(place.folder, "claim.1"), 0);
-    int fd = domain_file_lock(place.folder, "claim.1");
+    struct scratch scratch;
+    scratch_open(&scratch);
+    assert_int_equal(domain_file_alive(scratch.folder, "claim.1"), 0);
+    int fd = domain_file_lock(scratch.folder, "claim.1");
     assert_true(fd >= 0);
-    assert_int_equal(domain_file_lock(place.folder, "claim.1"), -EBUSY);
-    assert_int_equal(domain_file_alive(place.folder, "claim.1"), 1);
-    assert_int_equal(domain_clean(place.folder), 0);
+    assert_int_equal(domain_file_lock(scratch.folder, "claim.1"), -EBUSY);
+    assert_int_equal(domain_file_alive(scratch.folder, "claim.1"), 1);
+    assert_int_equal(domain_clean(scratch.folder), 0);
     close(fd);
-    assert_int_equal(domain_file_alive(place.folder, "claim.1"), 0);
-    fd = domain_file_lock(place.folder, "claim.1");
+    assert_int_equal(domain_file_alive(scratch.folder, "claim.1"), 0);
+    fd = domain_file_lock(scratch.folder, "claim.1");
     assert_true(fd >= 0);
     close(fd);
-    assert_int_equal(domain_file_lock(place.folder, "../claim"), -EINVAL);
-    assert_int_equal(domain_file_alive(place.folder, "a/b"), -EINVAL);
-    assert_int_equal(domain_clean(place.folder), 1);
-    scratch_close(&place);
+    assert_int_equal(domain_file_lock(scratch.folder, "../claim"), -EINVAL);
+    assert_int_equal(domain_file_alive(scratch.folder, "a/b"), -EINVAL);
+    assert_int_equal(domain_clean(scratch.folder), 1);
+    scratch_close(&scratch);
 }
 
 static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **state)
 {
-    struct scratch place;
+    struct scratch scratch;
     int ready[2];
     char byte;
-    scratch_open(&place);
+    scratch_open(&scratch);
     assert_int_equal(pipe(ready), 0);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        if (domain_file_lock(place.folder, "context.1") < 0 ||
-            domain_file_lock(place.folder, "claim.1") < 0 ||
-            domain_file_lock(place.folder, "trace.1") < 0 || write(ready[1], "x", 1) != 1)
+        if (domain_file_lock(scratch.folder, "context.1") < 0 ||
+            domain_file_lock(scratch.folder, "claim.1") < 0 ||
+            domain_file_lock(scratch.folder, "trace.1") < 0 || write(ready[1], "x", 1) != 1)
             _exit(1);
         pause();
         _exit(1);
     }
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    file_make(place.folder, "socket.1");
-    file_make(place.folder, "socket.2"); /* of nobody */
-    file_make(place.folder, "notes");    /* not ours to judge */
-    int mine = domain_file_lock(place.folder, "context.3");
+    file_make(scratch.folder, "socket.1");
+    file_make(scratch.folder, "socket.2"); /* of nobody */
+    file_make(scratch.folder, "notes");    /* not ours to judge */
+    int mine = domain_file_lock(scratch.folder, "context.3");
     assert_true(mine >= 0);
-    file_make(place.folder, "socket.3");
-    assert_int_equal(domain_clean(place.folder), 1);
-    assert_int_equal(domain_file_alive(place.folder, "context.1"), 1);
+    file_make(scratch.folder, "socket.3");
+    assert_int_equal(domain_clean(scratch.folder), 1);
+    assert_int_equal(domain_file_alive(scratch.folder, "context.1"), 1);
 
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    assert_int_equal(domain_clean(place.folder), 4);
-    assert_true(file_exists(place.folder, "context.3"));
-    assert_true(file_exists(place.folder, "socket.3"));
+    assert_int_equal(domain_clean(scratch.folder), 4);
+    assert_true(file_exists(scratch.folder, "context.3"));
+    assert_true(file_exists(scratch.folder, "socket.3"));
     close(mine);
-    assert_int_equal(domain_clean(place.folder), 2);
-    file_unlink(place.folder, "notes");
+    assert_int_equal(domain_clean(scratch.folder), 2);
+    file_unlink(scratch.folder, "notes");
     close(ready[0]);
     close(ready[1]);
-    scratch_close(&place);
+    scratch_close(&scratch);
 }
 
 /* Takes the name again and again, and each time is its only owner although
@@ -159,17 +159,17 @@ static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **stat
 static void cleaning_does_not_disturb_those_who_come(void **state)
 {
     enum { TURNS = 20000 };
-    struct scratch place;
-    scratch_open(&place);
+    struct scratch scratch;
+    scratch_open(&scratch);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
         for (;;)
-            domain_clean(place.folder);
+            domain_clean(scratch.folder);
     }
     for (int i = 0; i < TURNS; i++) {
-        int fd = domain_file_lock(place.folder, "claim.1");
-        if (fd < 0 || !file_exists(place.folder, "claim.1")) {
+        int fd = domain_file_lock(scratch.folder, "claim.1");
+        if (fd < 0 || !file_exists(scratch.folder, "claim.1")) {
             kill(child, SIGKILL);
             fail_msg("turn %d: %d", i, fd);
         }
@@ -177,8 +177,8 @@ static void cleaning_does_not_disturb_those_who_come(void **state)
     }
     assert_int_equal(kill(child, SIGKILL), 0);
     assert_int_equal(waitpid(child, NULL, 0), child);
-    domain_clean(place.folder);
-    scratch_close(&place);
+    domain_clean(scratch.folder);
+    scratch_close(&scratch);
 }
 
 TEST_MAIN(TEST(names_of_domains_are_checked), TEST(a_folder_open_to_others_is_refused),

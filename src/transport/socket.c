@@ -36,47 +36,47 @@ int socket_parse(const char *text, struct socket_address *out)
     return -EINVAL;
 }
 
-int socket_of_place(const struct place *place, struct socket_address *out)
+int socket_of_address(const struct context_address *address, struct socket_address *out)
 {
-    if (place->family == AF_INET) {
+    if (address->family == AF_INET) {
         struct in_addr four;
-        memcpy(&four, place->address, sizeof four);
-        address_set4(out, four, place->port);
+        memcpy(&four, address->address, sizeof four);
+        address_set4(out, four, address->port);
         return 0;
     }
-    if (place->family == AF_INET6) {
+    if (address->family == AF_INET6) {
         struct in6_addr six;
-        memcpy(&six, place->address, sizeof six);
-        address_set6(out, six, place->port);
+        memcpy(&six, address->address, sizeof six);
+        address_set6(out, six, address->port);
         return 0;
     }
     return -EINVAL;
 }
 
-void socket_to_place(const struct socket_address *address, struct place *place)
+void socket_to_address(const struct socket_address *from, struct context_address *out)
 {
-    memset(place->address, 0, sizeof place->address);
-    place->family = (uint8_t)address->storage.ss_family;
-    if (place->family == AF_INET) {
+    memset(out->address, 0, sizeof out->address);
+    out->family = (uint8_t)from->storage.ss_family;
+    if (out->family == AF_INET) {
         struct sockaddr_in name;
-        memcpy(&name, &address->storage, sizeof name);
-        memcpy(place->address, &name.sin_addr, sizeof name.sin_addr);
-        place->port = ntohs(name.sin_port);
+        memcpy(&name, &from->storage, sizeof name);
+        memcpy(out->address, &name.sin_addr, sizeof name.sin_addr);
+        out->port = ntohs(name.sin_port);
     } else {
         struct sockaddr_in6 name;
-        memcpy(&name, &address->storage, sizeof name);
-        memcpy(place->address, &name.sin6_addr, sizeof name.sin6_addr);
-        place->port = ntohs(name.sin6_port);
+        memcpy(&name, &from->storage, sizeof name);
+        memcpy(out->address, &name.sin6_addr, sizeof name.sin6_addr);
+        out->port = ntohs(name.sin6_port);
     }
 }
 
 bool socket_same(const struct socket_address *one, const struct socket_address *other)
 {
-    struct place left = {0}, right = {0};
+    struct context_address left = {0}, right = {0};
     if (one->storage.ss_family != other->storage.ss_family)
         return false;
-    socket_to_place(one, &left);
-    socket_to_place(other, &right);
+    socket_to_address(one, &left);
+    socket_to_address(other, &right);
     return left.port == right.port && memcmp(left.address, right.address, sizeof left.address) == 0;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-/* socket: IP addresses as a person writes them, as a place carries them, and
+/* socket: IP addresses as a person writes them, as a context_address carries them, and
  * as the system wants them. */
 
 #include <stdbool.h>
@@ -15,9 +15,9 @@ struct socket_address {
 /* Port 0. -EINVAL: not an IP address of one interface (names and "any" are not). */
 MUST_CHECK int socket_parse(const char *text, struct socket_address *out);
 
-/* -EINVAL: the place has none. */
-MUST_CHECK int socket_of_place(const struct place *place, struct socket_address *out);
-void socket_to_place(const struct socket_address *address, struct place *place);
+/* -EINVAL: it has none. */
+MUST_CHECK int socket_of_address(const struct context_address *address, struct socket_address *out);
+void socket_to_address(const struct socket_address *from, struct context_address *out);
 
 /* Address and port. */
 bool socket_same(const struct socket_address *one, const struct socket_address *other);

@@ -212,8 +212,9 @@ struct transport_ops {
     int (*describe)(struct transport *transport, uint8_t *out, size_t size);
 
     /* The line lives until link_lost or link_close. -EHOSTUNREACH: this transport cannot. */
-    int (*link_open)(struct transport *transport, struct lifeline *line, const struct place *peer,
-                     const uint8_t *description, size_t size, struct transport_link **link);
+    int (*link_open)(struct transport *transport, struct lifeline *line,
+                     const struct context_address *peer, const uint8_t *description, size_t size,
+                     struct transport_link **link);
     /* The peer is dead and the line about to be freed: forget it. Frames that arrived can
      * still be pulled and memory that is mapped still be read; the rest is -EPIPE from now on,
      * transfers under way included. link_close follows when all has been taken. */

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     result = greeting_read(&hello, data, size);
     assert(result == 0 || result == -EPROTO || result == -EPROTONOSUPPORT);
     if (result == 0) {
-        assert(hello.place.context && hello.card_size <= LIFELINE_CARD_MAX);
+        assert(hello.address.context && hello.card_size <= LIFELINE_CARD_MAX);
         assert(greeting_write(&hello, again) == size && memcmp(again, data, size) == 0);
     }
     return 0;

@@ -30,7 +30,7 @@ struct scene {
     struct lock lock;
     struct poller *poller;
     struct lifelines *lines;
-    struct place place;
+    struct context_address address;
     struct fuzz_folder folder;
     struct fuzz_peer peer;
     struct lifeline *line; /* up, or NULL */
@@ -41,8 +41,8 @@ struct scene {
     uint16_t said, came; /* kinds of messages after the hello, by number */
 };
 
-static void on_up(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
-                  size_t card_size)
+static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
+                  const uint8_t *card, size_t card_size)
 {
     struct scene *scene = owner;
     assert(!scene->line && card_size <= LIFELINE_CARD_MAX && peer->context);
@@ -81,7 +81,7 @@ static void step_greet(struct scene *scene, struct reader *in)
     if (what & 4)
         hello.keyed = !hello.keyed;
     if (what & 8)
-        hello.place.host[0] ^= 1;
+        hello.address.host[0] ^= 1;
     hello.card_size = what & 16 ? LIFELINE_CARD_MAX : what >> 5;
     read_copy(in, hello.challenge, 4);
     fuzz_peer_greet(&scene->peer, &hello);
@@ -184,8 +184,8 @@ static void scene_call(struct scene *scene)
 {
     struct sockaddr_un address;
     struct lifeline *line;
-    struct place there = {.context = THEIRS};
-    place_host(there.host);
+    struct context_address there = {.context = THEIRS};
+    context_address_host(there.host);
     fuzz_unix_address(&address, scene->folder.path, THEIRS);
     scene->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert(bind(scene->listen_fd, (struct sockaddr *)&address, sizeof address) == 0 &&
@@ -213,11 +213,11 @@ static void scene_open(struct scene *scene, unsigned how)
                                       .key = how & KEYED ? key : NULL,
                                       .events = &events,
                                       .owner = scene};
-    assert(lifelines_open(&scene->lines, &config, &scene->place, &why) == 0);
+    assert(lifelines_open(&scene->lines, &config, &scene->address, &why) == 0);
     if (how & CALLED && !(how & TCP))
         scene_call(scene);
     else
-        scene->peer = fuzz_peer_call(&scene->place, how & TCP ? NULL : scene->folder.path);
+        scene->peer = fuzz_peer_call(&scene->address, how & TCP ? NULL : scene->folder.path);
     scene->peer.key = !(how & KEYED) ? NULL : how & OTHER_KEY ? other_key : key;
 }
 

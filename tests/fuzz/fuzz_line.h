@@ -98,18 +98,19 @@ static inline void fuzz_unix_address(struct sockaddr_un *address, const char *fo
 }
 
 /* Calls the lifelines there, by the socket in the folder or (NULL) over TCP. */
-static inline struct fuzz_peer fuzz_peer_call(const struct place *place, const char *folder)
+static inline struct fuzz_peer fuzz_peer_call(const struct context_address *address,
+                                              const char *folder)
 {
     struct fuzz_peer peer = {.role = HELLO_CONNECTS};
     struct sockaddr_un local;
     struct socket_address remote;
     int result;
     if (folder) {
-        fuzz_unix_address(&local, folder, place->context);
+        fuzz_unix_address(&local, folder, address->context);
         peer.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
         result = connect(peer.fd, (struct sockaddr *)&local, sizeof local);
     } else {
-        result = socket_of_place(place, &remote);
+        result = socket_of_address(address, &remote);
         assert(result == 0);
         peer.fd = socket(remote.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
         result = connect(peer.fd, (struct sockaddr *)&remote.storage, remote.size);
@@ -219,10 +220,10 @@ static inline struct lifeline_hello fuzz_hello(const struct fuzz_peer *peer, uin
 {
     struct lifeline_hello hello = {.role = peer->role,
                                    .keyed = peer->key != NULL,
-                                   .place.context = context,
+                                   .address.context = context,
                                    .card_size = (uint16_t)card_size};
     assert(card_size <= sizeof hello.card);
-    place_host(hello.place.host);
+    context_address_host(hello.address.host);
     if (card_size)
         memcpy(hello.card, card, card_size);
     return hello;

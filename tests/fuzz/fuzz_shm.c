@@ -30,7 +30,7 @@ struct scene {
     struct lock lock;
     struct poller *poller;
     struct lifelines *lines;
-    struct place place;
+    struct context_address address;
     struct fuzz_folder folder;
     struct fuzz_peer peer;
     struct transport *transport;
@@ -44,8 +44,8 @@ struct scene {
     size_t sizes[MAPS];
 };
 
-static void on_up(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
-                  size_t card_size)
+static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
+                  const uint8_t *card, size_t card_size)
 {
     struct scene *scene = owner;
     int result =
@@ -261,8 +261,8 @@ static void scene_open(struct scene *scene)
                                      .card_size = (size_t)card_size,
                                      .events = &events,
                                      .owner = scene};
-    assert(lifelines_open(&scene->lines, &lines, &scene->place, &why) == 0);
-    scene->peer = fuzz_peer_call(&scene->place, scene->folder.path);
+    assert(lifelines_open(&scene->lines, &lines, &scene->address, &why) == 0);
+    scene->peer = fuzz_peer_call(&scene->address, scene->folder.path);
     fuzz_peer_hello(&scene->peer, scene->poller, PEER, card, (size_t)card_size);
     assert(scene->line);
 }

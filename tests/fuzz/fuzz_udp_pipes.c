@@ -190,7 +190,7 @@ static void scene_open(struct scene *scene)
     uint8_t description[DESCRIPTION_SIZE];
     struct sockaddr_in own = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof own;
-    struct place place = {.context = 9};
+    struct context_address address = {.context = 9};
     *scene = (struct scene){.to = own};
     assert(poller_open(&scene->poller, &scene->lock) == 0);
     assert(doorbell_open(&scene->pipes.bell) == 0);
@@ -203,8 +203,8 @@ static void scene_open(struct scene *scene)
     assert(scene->fd >= 0 && bind(scene->fd, (struct sockaddr *)&own, sizeof own) == 0);
     assert(getsockname(scene->fd, (struct sockaddr *)&own, &size) == 0);
     memcpy(description + PORT_AT, &own.sin_port, 2);
-    assert(transport_udp.link_open(scene->transport, NULL, &place, description, sizeof description,
-                                   &scene->pipes.link) == 0);
+    assert(transport_udp.link_open(scene->transport, NULL, &address, description,
+                                   sizeof description, &scene->pipes.link) == 0);
 }
 
 static void scene_close(struct scene *scene)

@@ -104,10 +104,10 @@ static void cable_rise(struct cable *cable)
 
 static void cable_call(struct cable *cable)
 {
-    struct place place = {.context = context_of(cable->plan.peer_server)};
+    struct context_address place = {.context = context_of(cable->plan.peer_server)};
     if (cable->line)
         return;
-    place_host(place.host);
+    context_address_host(place.host);
     int result = lifeline_connect(cable->home->lines, &place, &cable->line);
     if (result) {
         cable_end(cable); /* tries again later */
@@ -128,8 +128,8 @@ static void cable_retry(void *owner)
 static int link_open(struct cable *cable, const uint8_t *description, size_t size)
 {
     struct transport *transport = cable->cables->transport;
-    struct place place = {.context = context_of(cable->plan.peer_server)};
-    place_host(place.host);
+    struct context_address place = {.context = context_of(cable->plan.peer_server)};
+    context_address_host(place.host);
     return transport->ops->link_open(transport, cable->line, &place, description, size,
                                      &cable->link);
 }
@@ -241,8 +241,8 @@ static void cable_on_answer(struct cable *cable, struct control *control)
     cable_rise(cable);
 }
 
-static void on_up(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
-                  size_t card_size)
+static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
+                  const uint8_t *card, size_t card_size)
 {
     struct cable *cable = lifeline_data(line);
     if (!cable)
@@ -344,7 +344,7 @@ void cables_close(struct cables *cables)
 int cables_listen(struct cables *cables, uint32_t server, struct why *why)
 {
     struct cable_home *home = array_new(1, sizeof *home);
-    struct place place;
+    struct context_address place;
     if (!home)
         return why_fail(why, -ENOMEM, "not enough memory");
     home->cables = cables;

@@ -54,8 +54,8 @@ static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
     scene.carrier = on;
 }
 
-static void on_up(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
-                  size_t card_size)
+static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
+                  const uint8_t *card, size_t card_size)
 {
     scene.ups++;
     if (line != scene.line) {
@@ -105,7 +105,7 @@ static void step(void)
 static void stage_open(void)
 {
     struct why why;
-    struct place place;
+    struct context_address place;
     memset(&scene, 0, sizeof scene);
     assert_int_equal(poller_open(&scene.poller, &scene.lock), 0);
     assert_int_equal(doorbell_open(&scene.bell), 0);
@@ -155,9 +155,9 @@ static void stage_close(void)
 /* The stranger calls, and is heard. */
 static void call(void)
 {
-    struct place to = {.context = 3 + 1};
+    struct context_address to = {.context = 3 + 1};
     unsigned ups = scene.ups;
-    place_host(to.host);
+    context_address_host(to.host);
     assert_int_equal(lifeline_connect(scene.lines, &to, &scene.line), 0);
     UNTIL(scene.ups > ups);
 }

@@ -140,10 +140,10 @@ static void list_one(void *argument, const struct claim *claim)
         .context = claim->place.context,
         .incarnation = claim->incarnation,
         .group = claim->group,
-        .local = place_is_here(&claim->place),
+        .local = context_address_is_here(&claim->place),
     };
     name.pid = name.local ? claim->pid : 0;
-    place_text(&claim->place, name.address, sizeof name.address);
+    context_address_text(&claim->place, name.address, sizeof name.address);
     listing->callback(listing->argument, &name);
 }
 

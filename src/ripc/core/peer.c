@@ -9,7 +9,8 @@
 
 #define HEAR_OUT_TURNS 64 /* more than a window of frames; others may send meanwhile */
 
-static struct peer *peer_new(struct ripc *ripc, const struct place *place, struct lifeline *line)
+static struct peer *peer_new(struct ripc *ripc, const struct context_address *place,
+                             struct lifeline *line)
 {
     struct peer *peer = calloc(1, sizeof *peer);
     if (!peer)
@@ -56,7 +57,7 @@ void peer_free_all(struct ripc *ripc)
 }
 
 /* Only an address may be known, of a context whose name came from a file. */
-static bool peer_is_at(const struct peer *peer, const struct place *place)
+static bool peer_is_at(const struct peer *peer, const struct context_address *place)
 {
     if (place->context)
         return peer->place.context == place->context;
@@ -64,7 +65,7 @@ static bool peer_is_at(const struct peer *peer, const struct place *place)
            memcmp(peer->place.address, place->address, sizeof place->address) == 0;
 }
 
-int peer_get(struct ripc *ripc, const struct place *place, struct peer **out)
+int peer_get(struct ripc *ripc, const struct context_address *place, struct peer **out)
 {
     list_each(&ripc->peers, node)
     {
@@ -164,7 +165,7 @@ void peers_part(struct ripc *ripc, unsigned transport)
 
 /* ---- what the lifeline says ---- */
 
-static void peer_on_up(void *owner, struct lifeline *line, const struct place *place,
+static void peer_on_up(void *owner, struct lifeline *line, const struct context_address *place,
                        const uint8_t *card, size_t card_size)
 {
     struct ripc *ripc = owner;

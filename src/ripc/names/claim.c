@@ -62,7 +62,7 @@ static bool seal_matches(const struct seal *seal, const uint8_t *data, size_t si
 /* AF_INET6 is another number on every system. */
 static const struct {
     uint8_t family, wire;
-} families[] = {{0, 0}, {PLACE_FABRIC, 1}, {AF_INET, 4}, {AF_INET6, 6}};
+} families[] = {{0, 0}, {ADDRESS_FABRIC, 1}, {AF_INET, 4}, {AF_INET6, 6}};
 
 enum { FAMILY_COUNT = sizeof families / sizeof *families };
 
@@ -98,7 +98,7 @@ static void write_claim(struct writer *out, const struct claim *claim)
     write_bytes(out, claim->place.address, 16);
 }
 
-static bool address_is_sound(const struct place *place)
+static bool address_is_sound(const struct context_address *place)
 {
     static const uint8_t zero[16];
     switch (place->family) {
@@ -106,7 +106,7 @@ static bool address_is_sound(const struct place *place)
         return place->port != 0 && memcmp(place->address + 4, zero, 12) == 0;
     case AF_INET6:
         return place->port != 0;
-    case PLACE_FABRIC:
+    case ADDRESS_FABRIC:
         return place->port == 0 && memcmp(place->address, zero, 16) != 0;
     case 0: /* this host only */
         return place->port == 0 && memcmp(place->address, zero, 16) == 0;

@@ -117,9 +117,9 @@ static void node_agrees(struct node *node, struct side *side, uint64_t id)
     assert_int_equal(side_await(side, NOTE_ANNOUNCED, id, before + 1)->status, 0);
 }
 
-static struct place place_of_life(uint64_t life)
+static struct context_address place_of_life(uint64_t life)
 {
-    struct place place = {.context = 5, .family = PLACE_FABRIC};
+    struct context_address place = {.context = 5, .family = ADDRESS_FABRIC};
     relay_address_write(&(struct relay_address){.server = 3, .program = 1, .life = life},
                         place.address);
     return place;
@@ -150,7 +150,7 @@ static void node_open_and_die(struct node *node, struct side *side)
 
 static void moved_check(const struct claim claims[2], uint64_t life)
 {
-    struct place place = place_of_life(life);
+    struct context_address place = place_of_life(life);
     for (unsigned i = 0; i < 2; i++) {
         assert_memory_equal(claims[i].place.address, place.address, 16);
         assert_true(claims[i].incarnation > 1000);
@@ -162,7 +162,7 @@ static void a_node_is_back_before_our_place(void **state)
     static struct node node;
     static struct side side;
     struct claim claims[2];
-    struct place place = place_of_life(2);
+    struct context_address place = place_of_life(2);
     node_open_and_die(&node, &side);
     node_revive(&node);
     node_await(&node, DIRECTORY_ASK, 50); /* and no word of where we are not */
@@ -179,7 +179,7 @@ static void our_place_is_back_before_the_node(void **state)
     static struct node node;
     static struct side side;
     struct claim claims[2];
-    struct place place = place_of_life(2);
+    struct context_address place = place_of_life(2);
     node_open_and_die(&node, &side);
     names_move(side.names, &place);
     world_run(&node.world, 10 * 1000 * 1000);

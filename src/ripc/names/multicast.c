@@ -248,7 +248,7 @@ static void announcement_assert(struct announcement *announcement)
 /* A claim on this host only is of no use to others. */
 static bool claim_is_in_reach(const struct claim *claim)
 {
-    return claim->place.family != 0 || place_is_here(&claim->place);
+    return claim->place.family != 0 || context_address_is_here(&claim->place);
 }
 
 /* What stands against the claim: our own of that member, or the id used otherwise. */

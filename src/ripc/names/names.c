@@ -399,7 +399,7 @@ void names_withdraw(struct names *names, uint64_t id, uint64_t member)
 }
 
 static void mine_move(struct names *names, struct cached_name *name, struct own_claim *mine,
-                      const struct place *place)
+                      const struct context_address *place)
 {
     uint64_t now = (uint64_t)clock_wall();
     uint64_t least = mine->claim.incarnation + 1;
@@ -415,7 +415,7 @@ static void mine_move(struct names *names, struct cached_name *name, struct own_
     }
 }
 
-void names_move(struct names *names, const struct place *place)
+void names_move(struct names *names, const struct context_address *place)
 {
     struct cached_name *name;
     size_t cursor = 0;
@@ -433,7 +433,7 @@ void names_each_mine(struct names *names, const struct name_service *service,
     while ((name = id_map_next(&names->cache.names, &cursor)))
         for (const struct own_claim *mine = name->mines; mine; mine = mine->next)
             if (mine->held & 1u << service->index &&
-                !(names->adrift && mine->claim.place.family == PLACE_FABRIC))
+                !(names->adrift && mine->claim.place.family == ADDRESS_FABRIC))
                 each(owner, &mine->claim);
 }
 

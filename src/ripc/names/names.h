@@ -30,7 +30,7 @@ struct claim {
     uint64_t incarnation; /* of this binding: the wall's nanoseconds at its start */
     bool group;           /* one member of a group: many claims of the id live together */
     uint64_t member;      /* the service that has it: of a group the member, else the id itself */
-    struct place place;
+    struct context_address place;
     int pid; /* 0 if not known */
 };
 
@@ -71,7 +71,7 @@ void names_withdraw(struct names *names, uint64_t id, uint64_t member);
 
 /* We can be reached at another place from now on: all that is ours is claimed anew, as a newer
  * incarnation. NULL: at none for now, if the fabric is where our claims say we are. */
-void names_move(struct names *names, const struct place *place);
+void names_move(struct names *names, const struct context_address *place);
 
 /* Asks for an id: `found` is called, perhaps from inside the call, for every
  * claim known or heard of. Asking again asks again. Returns how many are known now. */

@@ -72,7 +72,7 @@ static int id_read(const struct names_file_line *line, const char *word, uint64_
 }
 
 /* ADDRESS:PORT or [ADDRESS]:PORT; spoils the word. */
-static int place_read(const struct names_file_line *line, char *word, struct place *place,
+static int place_read(const struct names_file_line *line, char *word, struct context_address *place,
                       struct why *why)
 {
     char shown[WORD_MAX + 1];
@@ -95,7 +95,7 @@ static int place_read(const struct names_file_line *line, char *word, struct pla
                      "bad address '%s': it is as 10.0.0.1:17701 or [fd00::1]:17701", shown);
         return -EINVAL;
     }
-    socket_to_place(&parsed, place);
+    socket_to_address(&parsed, place);
     place->port = (uint16_t)port;
     return 0;
 }

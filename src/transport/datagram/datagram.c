@@ -53,7 +53,7 @@ static void core_fired(void *owner)
     struct datagram_core *core = owner;
     nsec now = clock_now(), next = NSEC_FAR;
     int result = poller_set(core->poller, &core->timer, NSEC_FAR);
-    assert(result == 0); /* its place is free still */
+    assert(result == 0); /* its slot is still free */
     if (core->polled && now >= core->idle_at) {
         if (!core->polled_lately)
             core_watch(core, true);

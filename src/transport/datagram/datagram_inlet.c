@@ -286,15 +286,15 @@ int datagram_pull(struct inlet *base, struct frame *out, unsigned max)
     struct datagram_inlet *inlet = inlet_of(base);
     unsigned count = 0;
     for (; count < max && inlet->pulled < inlet->expected; count++, inlet->pulled++) {
-        uint16_t *place = &inlet->order[inlet->pulled % inlet->window];
-        struct inlet_slot *slot = &inlet->slots[*place];
+        uint16_t *slot_index = &inlet->order[inlet->pulled % inlet->window];
+        struct inlet_slot *slot = &inlet->slots[*slot_index];
         assert(slot->state == SLOT_ARRIVED);
         slot->state = SLOT_PULLED;
         out[count] = (struct frame){.head = slot->head,
                                     .size = slot->size,
-                                    .cookie = *place,
+                                    .cookie = *slot_index,
                                     .body = datagram_body_data(&slot->body)};
-        *place = NOBODY;
+        *slot_index = NOBODY;
     }
     return count || !max || !inlet->pipe.link->lost ? (int)count : -EPIPE;
 }

@@ -265,8 +265,9 @@ MUST_CHECK int fabric_watch_open(struct fabric *fabric);
 void fabric_watch_close(struct fabric *fabric);
 
 /* fabric_link_open.c */
-int fabric_link_open(struct transport *transport, struct lifeline *line, const struct place *peer,
-                     const uint8_t *description, size_t size, struct transport_link **link);
+int fabric_link_open(struct transport *transport, struct lifeline *line,
+                     const struct context_address *peer, const uint8_t *description, size_t size,
+                     struct transport_link **link);
 void fabric_link_lost(struct transport_link *link);
 void fabric_link_close(struct transport_link *link);
 int fabric_link_control(struct transport_link *link, struct control *control);

@@ -22,7 +22,7 @@
 static const struct {
     const char *name;
     const char *version;
-    size_t place; /* in struct fabric_library */
+    size_t offset; /* in struct fabric_library */
 } functions[] = {
     {"fi_getinfo", "FABRIC_1.3", offsetof(struct fabric_library, getinfo)},
     {"fi_freeinfo", "FABRIC_1.3", offsetof(struct fabric_library, freeinfo)},
@@ -71,7 +71,7 @@ static void library_load(void)
     library_loaded = handle;
     for (unsigned i = 0; i < FUNCTION_COUNT && library_loaded; i++) {
         void *found = dlvsym(handle, functions[i].name, functions[i].version);
-        memcpy((char *)&library + functions[i].place, &found, sizeof found);
+        memcpy((char *)&library + functions[i].offset, &found, sizeof found);
         library_loaded = found;
     }
     if (!library_loaded)

@@ -26,7 +26,7 @@ static bool address_is_loopback(const struct fabric *fabric, const uint8_t *addr
 
 /* The peer's endpoint from its description, copied and padded with zeroes so
  * that the provider finds what its format says. -EHOSTUNREACH: not for us. */
-static int description_read(const struct fabric *fabric, const struct place *peer,
+static int description_read(const struct fabric *fabric, const struct context_address *peer,
                             const uint8_t *description, size_t size,
                             uint8_t out[FABRIC_ADDRESS_MAX + 1])
 {
@@ -41,7 +41,7 @@ static int description_read(const struct fabric *fabric, const struct place *pee
     memset(out, 0, FABRIC_ADDRESS_MAX + 1);
     memcpy(out, address, size);
     if (fabric->info->addr_format == FI_ADDR_STR)
-        return place_is_here(peer) ? 0 : -EHOSTUNREACH;
+        return context_address_is_here(peer) ? 0 : -EHOSTUNREACH;
     sa_family_t ours, theirs;
     memcpy(&ours, fabric->address, sizeof ours);
     memcpy(&theirs, out, sizeof theirs);
@@ -50,11 +50,12 @@ static int description_read(const struct fabric *fabric, const struct place *pee
     if (size != fabric->address_size || (is_socket && ours != theirs))
         return -EHOSTUNREACH;
     bool far = address_is_loopback(fabric, out) || address_is_loopback(fabric, fabric->address);
-    return far && !place_is_here(peer) ? -EHOSTUNREACH : 0;
+    return far && !context_address_is_here(peer) ? -EHOSTUNREACH : 0;
 }
 
-int fabric_link_open(struct transport *transport, struct lifeline *line, const struct place *peer,
-                     const uint8_t *description, size_t size, struct transport_link **out)
+int fabric_link_open(struct transport *transport, struct lifeline *line,
+                     const struct context_address *peer, const uint8_t *description, size_t size,
+                     struct transport_link **out)
 {
     struct fabric *fabric = container_of(transport, struct fabric, transport);
     uint8_t address[FABRIC_ADDRESS_MAX + 1];

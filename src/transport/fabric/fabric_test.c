@@ -22,7 +22,7 @@ struct bench {
     struct lock lock;
     struct poller *poller;
     struct doorbell bell;
-    struct place place;
+    struct context_address address;
     struct transport *transport;
     struct fabric *fabric;
     struct transport_link *link;
@@ -45,8 +45,8 @@ static void bench_open(struct bench *bench)
     uint8_t card[160];
     int size = transport_fabric.describe(bench->transport, card, sizeof card);
     assert_true(size > 0);
-    place_host(bench->place.host);
-    assert_int_equal(transport_fabric.link_open(bench->transport, NULL, &bench->place, card,
+    context_address_host(bench->address.host);
+    assert_int_equal(transport_fabric.link_open(bench->transport, NULL, &bench->address, card,
                                                 (size_t)size, &bench->link),
                      0);
     assert_int_equal(transport_fabric.pipes->outlet_open(bench->link, &bench->bell, &bench->offer,
@@ -255,17 +255,17 @@ static void only_peers_of_the_same_kind_are_linked(void **state)
     struct transport_link *link;
     for (int i = 0; i < 200; i++)
         if (i != size)
-            assert_true(transport_fabric.link_open(bench.transport, NULL, &bench.place, card,
+            assert_true(transport_fabric.link_open(bench.transport, NULL, &bench.address, card,
                                                    (size_t)i, &link) < 0);
     card[0] = 'T'; /* another provider */
-    assert_int_equal(
-        transport_fabric.link_open(bench.transport, NULL, &bench.place, card, (size_t)size, &link),
-        -EHOSTUNREACH);
+    assert_int_equal(transport_fabric.link_open(bench.transport, NULL, &bench.address, card,
+                                                (size_t)size, &link),
+                     -EHOSTUNREACH);
     card[0] = 't';
-    bench.place.host[0] ^= 1; /* the same loopback address, on another host */
-    assert_int_equal(
-        transport_fabric.link_open(bench.transport, NULL, &bench.place, card, (size_t)size, &link),
-        -EHOSTUNREACH);
+    bench.address.host[0] ^= 1; /* the same loopback address, on another host */
+    assert_int_equal(transport_fabric.link_open(bench.transport, NULL, &bench.address, card,
+                                                (size_t)size, &link),
+                     -EHOSTUNREACH);
     bench_close(&bench);
 }
 

@@ -55,7 +55,7 @@ static int greeting_send(struct lifeline *line)
     const struct lifelines *lines = line->lines;
     struct lifeline_hello hello = {.role = own_role(line),
                                    .keyed = lines->keyed,
-                                   .place = lines->place,
+                                   .address = lines->address,
                                    .card_size = (uint16_t)lines->card_size};
     uint8_t bytes[HELLO_SIZE_MAX];
     entropy_fill(hello.challenge, sizeof hello.challenge);
@@ -107,9 +107,9 @@ static int greeting_check(const struct lifeline *line, const struct lifeline_hel
         return -EPROTO;
     if (hello->keyed != lines->keyed)
         return -EKEYREJECTED;
-    if (line->local && !place_is_here(&hello->place))
+    if (line->local && !context_address_is_here(&hello->address))
         return -EPROTO;
-    if (line->outgoing && hello->place.context != line->to.context)
+    if (line->outgoing && hello->address.context != line->to.context)
         return -ECONNREFUSED; /* somebody else has got that port */
     return 0;
 }
@@ -149,7 +149,7 @@ static void lifeline_rise(struct lifeline *line)
     if (!line->outgoing)
         lines->greeting_count--;
     poller_unset(lines->poller, &line->timer);
-    lines->events->up(lines->owner, line, &hello->place, hello->card, hello->card_size);
+    lines->events->up(lines->owner, line, &hello->address, hello->card, hello->card_size);
     free(hello);
 }
 

@@ -35,15 +35,15 @@ struct control {
 
 #define CONTROL_TRANSPORT 0x8000 /* kinds from here on belong to struct transport_link */
 
-/* A family of places: a program that is attached to the node of its server. No system's number. */
-#define PLACE_FABRIC 254
+/* A family of addresses, no system's: a program that is attached to the node of its server. */
+#define ADDRESS_FABRIC 254
 
-/* Where a context listens. */
-struct place {
+/* Where a context listens: the address that its peers connect to. */
+struct context_address {
     uint64_t context;    /* random, of one process's context; never 0 */
     uint8_t host[16];    /* of one boot of one machine */
-    uint8_t family;      /* 0: this host only; else AF_INET, AF_INET6 or PLACE_FABRIC */
-    uint8_t address[16]; /* network order; of PLACE_FABRIC a relay_address */
+    uint8_t family;      /* 0: this host only; else AF_INET, AF_INET6 or ADDRESS_FABRIC */
+    uint8_t address[16]; /* network order; of ADDRESS_FABRIC a relay_address */
     uint16_t port;       /* host order */
 };
 
@@ -56,8 +56,8 @@ struct lifelines; /* all of a context, and its listening sockets */
 
 struct lifeline_events {
     /* The hello was good: the peer and what its transports say of themselves. */
-    void (*up)(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
-               size_t card_size);
+    void (*up)(void *owner, struct lifeline *line, const struct context_address *peer,
+               const uint8_t *card, size_t card_size);
     void (*control)(void *owner, struct lifeline *line, struct control *control);
     /* Gone, for good; also for one of lifeline_connect that never came up (a
      * peer's that never came up was never announced, and is only counted). The
@@ -84,12 +84,12 @@ struct lifelines_config {
     nsec hello_nsec; /* how long a hello may take; 0: 5 s */
 };
 
-/* Listens. `place` gets where. */
+/* Listens. `address` gets where. */
 MUST_CHECK int lifelines_open(struct lifelines **lines, const struct lifelines_config *config,
-                              struct place *place, struct why *why);
-/* The attachment is up again, at another address, and the card says so: `place` gets where we
+                              struct context_address *address, struct why *why);
+/* The attachment is up again, at another address, and the card says so: `address` gets where we
  * listen now. Lines that were being made are cut. */
-void lifelines_renew(struct lifelines *lines, struct place *place);
+void lifelines_renew(struct lifelines *lines, struct context_address *address);
 /* Closes all, no callbacks; removes its socket. Not from inside a callback. */
 void lifelines_close(struct lifelines *lines);
 
@@ -104,12 +104,12 @@ uint64_t lifelines_garbage(const struct lifelines *lines);
 
 /* Begins; up or down follows, never from inside this call. Prefers the Unix
  * socket when the host is ours; if nobody listens there (another container)
- * and the place has an address, TCP. */
-MUST_CHECK int lifeline_connect(struct lifelines *lines, const struct place *to,
+ * and it has an IP address, TCP. */
+MUST_CHECK int lifeline_connect(struct lifelines *lines, const struct context_address *to,
                                 struct lifeline **line);
 
 /* False: not before the attachment is up again. */
-bool lifelines_reach(const struct lifelines *lines, const struct place *place);
+bool lifelines_reach(const struct lifelines *lines, const struct context_address *address);
 
 /* Sends, or queues what the socket does not take. Descriptors are duplicated;
  * they stay the caller's. -ENOBUFS: too much is queued already; -ENOTCONN: not
@@ -140,8 +140,8 @@ void lifeline_set_data(struct lifeline *line, void *data);
 void *lifeline_data(const struct lifeline *line);
 
 /* This boot of this machine. */
-void place_host(uint8_t host[16]);
-bool place_is_here(const struct place *place);
+void context_address_host(uint8_t host[16]);
+bool context_address_is_here(const struct context_address *address);
 
 /* "10.0.0.1:4711", "[fe80::1]:4711", "server 7/3", or "host" where it has no address. */
-void place_text(const struct place *place, char *out, size_t size);
+void context_address_text(const struct context_address *address, char *out, size_t size);

@@ -46,7 +46,7 @@ struct lifeline {
     struct poller_timer timer; /* of the hello, or of another try to connect */
     nsec deadline;             /* of the hello */
     void *data;
-    struct place to;              /* where we connect to */
+    struct context_address to;    /* where we connect to */
     struct lifeline_hello *hello; /* the peer's, until up */
     uint8_t digests[2][HELLO_DIGEST];
     struct lifeline_parcel *queue;
@@ -63,7 +63,7 @@ struct lifelines {
     bool fabric_only;
     const struct lifeline_events *events;
     void *owner;
-    struct place place;
+    struct context_address address;
     char folder[128];
     const uint8_t *card;
     size_t card_size;

@@ -24,7 +24,7 @@ struct hub {
     struct lock lock;
     struct poller *poller;
     struct lifelines *lines;
-    struct place place;
+    struct context_address address;
     int ups;
     int downs;
     int reason;   /* of the last down */
@@ -36,7 +36,7 @@ struct hub {
     int kept_fds[64]; /* kept ones */
     int kept_count;
     struct lifeline *line; /* the last that came up */
-    struct place peer;
+    struct context_address peer;
     char card[LIFELINE_CARD_MAX + 1];
 };
 
@@ -54,8 +54,8 @@ static int end(void **state)
     return 0;
 }
 
-static void on_up(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
-                  size_t card_size)
+static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
+                  const uint8_t *card, size_t card_size)
 {
     struct hub *hub = owner;
     hub->ups++;
@@ -117,7 +117,7 @@ static struct hub *hub_open(const struct hub_wish *wish)
         .owner = hub,
         .hello_nsec = wish->hello_nsec,
     };
-    if (lifelines_open(&hub->lines, &config, &hub->place, &why))
+    if (lifelines_open(&hub->lines, &config, &hub->address, &why))
         fail_msg("%s", why.text);
     return hub;
 }
@@ -151,7 +151,7 @@ static void step_some(struct hub *hub)
 
 static void connect_both(struct hub *one, struct hub *other, bool tcp)
 {
-    struct place to = other->place;
+    struct context_address to = other->address;
     struct lifeline *line;
     if (tcp)
         memset(to.host, 0xee, sizeof to.host); /* "another host": not by Unix socket */
@@ -176,8 +176,8 @@ static void a_hello_tells_each_who_the_other_is(void **state)
         connect_both(one, other, tcp);
         assert_int_equal(lifeline_local(one->line), !tcp);
         assert_int_equal(lifeline_pid(other->line), tcp ? 0 : getpid());
-        assert_memory_equal(&one->peer, &other->place, sizeof one->peer);
-        assert_int_equal(other->peer.context, one->place.context);
+        assert_memory_equal(&one->peer, &other->address, sizeof one->peer);
+        assert_int_equal(other->peer.context, one->address.context);
         assert_string_equal(one->card, "the card");
         assert_string_equal(other->card, "the card");
         lifeline_set_data(one->line, one);
@@ -285,7 +285,7 @@ static void over_tcp_descriptors_are_refused(void **state)
 }
 
 /* The child sends a burst, says so through a pipe, and waits to be killed. */
-static pid_t child_start(const struct place *to, uint32_t burst, int *sent_fd)
+static pid_t child_start(const struct context_address *to, uint32_t burst, int *sent_fd)
 {
     int ready[2];
     assert_int_equal(pipe(ready), 0);
@@ -317,7 +317,7 @@ static void a_killed_peer_is_noticed_after_its_last_words(void **state)
     enum { BURST = 100 };
     for (int tcp = 0; tcp < 2; tcp++) {
         struct hub *hub = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
-        struct place to = hub->place;
+        struct context_address to = hub->address;
         if (tcp)
             memset(to.host, 0xee, sizeof to.host);
         int sent_fd;
@@ -389,7 +389,7 @@ static void only_who_knows_the_secret_comes_up(void **state)
                 hub_open(&(struct hub_wish){.address = "127.0.0.1", .key = keys[i][0]});
             struct hub *other =
                 hub_open(&(struct hub_wish){.address = "127.0.0.1", .key = keys[i][1]});
-            struct place to = other->place;
+            struct context_address to = other->address;
             struct lifeline *line;
             if (tcp)
                 memset(to.host, 0xee, sizeof to.host);
@@ -415,13 +415,14 @@ static void nobody_there_is_told_as_such(void **state)
 {
     struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
     struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
-    struct place gone = other->place, local = other->place, elsewhere = other->place;
+    struct context_address gone = other->address, local = other->address,
+                           elsewhere = other->address;
     struct lifeline *line;
     local.family = 0;
     elsewhere.family = 0;
     elsewhere.host[0] ^= 1;
     hub_close(other);
-    const struct place *places[] = {&gone, &local, &elsewhere};
+    const struct context_address *places[] = {&gone, &local, &elsewhere};
     const int reasons[] = {-ECONNREFUSED, -ECONNREFUSED, -EHOSTUNREACH};
     for (int i = 0; i < 3; i++) {
         assert_int_equal(lifeline_connect(one->lines, places[i], &line), 0);
@@ -431,7 +432,7 @@ static void nobody_there_is_told_as_such(void **state)
     }
     /* Somebody else's port: not the context we meant. */
     other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
-    gone.port = other->place.port;
+    gone.port = other->address.port;
     assert_int_equal(lifeline_connect(one->lines, &gone, &line), 0);
     step_until(one, other, &one->downs, 4);
     assert_int_equal(one->reason, -ECONNREFUSED);
@@ -463,11 +464,11 @@ static int raw_connect(const struct hub *hub, bool tcp)
         socket(tcp ? AF_INET : AF_UNIX, (tcp ? SOCK_STREAM : SOCK_SEQPACKET) | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
     if (tcp) {
-        assert_int_equal(socket_of_place(&hub->place, &address), 0);
+        assert_int_equal(socket_of_address(&hub->address, &address), 0);
         assert_int_equal(connect(fd, (struct sockaddr *)&address.storage, address.size), 0);
     } else {
         snprintf(name.sun_path, sizeof name.sun_path, "%s/socket.%016llx", here.folder,
-                 (unsigned long long)hub->place.context);
+                 (unsigned long long)hub->address.context);
         assert_int_equal(connect(fd, (struct sockaddr *)&name, sizeof name), 0);
     }
     return fd;
@@ -487,7 +488,7 @@ static bool raw_closed(int fd)
 
 static size_t raw_hello(uint8_t *out, const struct hub *hub, uint16_t version, uint16_t claimed)
 {
-    struct lifeline_hello hello = {.role = HELLO_CONNECTS, .place = hub->place};
+    struct lifeline_hello hello = {.role = HELLO_CONNECTS, .address = hub->address};
     size_t size = greeting_write(&hello, out + CONTROL_HEAD_SIZE);
     out[CONTROL_HEAD_SIZE + 5] = (uint8_t)version;
     struct control_head head = {.kind = HELLO_GREETING, .size = claimed ? claimed : (uint16_t)size};
@@ -527,11 +528,11 @@ static void nonsense_is_cut_and_counted(void **state)
                 bytes[CONTROL_HEAD_SIZE + HELLO_FIXED_SIZE - 1] = (LIFELINE_CARD_MAX + 1) & 0xff;
                 size = CONTROL_HEAD_SIZE + HELLO_SIZE_MAX + 1;
             } else if (kind == 8) { /* it connects, and says that it listens */
-                struct lifeline_hello hello = {.role = HELLO_LISTENS, .place = hub->place};
+                struct lifeline_hello hello = {.role = HELLO_LISTENS, .address = hub->address};
                 greeting_write(&hello, bytes + CONTROL_HEAD_SIZE);
             } else if (kind == 9) { /* through this host's socket, of another host */
-                struct lifeline_hello hello = {.role = HELLO_CONNECTS, .place = hub->place};
-                hello.place.host[0] ^= 1;
+                struct lifeline_hello hello = {.role = HELLO_CONNECTS, .address = hub->address};
+                hello.address.host[0] ^= 1;
                 greeting_write(&hello, bytes + CONTROL_HEAD_SIZE);
             }
             int fd = raw_connect(hub, tcp);
@@ -636,7 +637,7 @@ static void a_full_backlog_is_tried_again(void **state)
     struct hub *other = hub_open(&(struct hub_wish){0});
     struct lifeline *line;
     for (int i = 0; i < MANY; i++)
-        assert_int_equal(lifeline_connect(one->lines, &other->place, &line), 0);
+        assert_int_equal(lifeline_connect(one->lines, &other->address, &line), 0);
     nsec deadline = clock_after(PATIENCE);
     while (one->ups + one->downs < MANY) {
         assert_true(clock_now() < deadline);

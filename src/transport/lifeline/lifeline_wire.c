@@ -43,17 +43,17 @@ int control_head_read(struct control_head *head, const uint8_t in[CONTROL_HEAD_S
 
 static uint8_t family_write(uint8_t family)
 {
-    return family == AF_INET        ? FAMILY_4
-           : family == AF_INET6     ? FAMILY_6
-           : family == PLACE_FABRIC ? FAMILY_FABRIC
-                                    : FAMILY_NONE;
+    return family == AF_INET          ? FAMILY_4
+           : family == AF_INET6       ? FAMILY_6
+           : family == ADDRESS_FABRIC ? FAMILY_FABRIC
+                                      : FAMILY_NONE;
 }
 
 static bool family_read(uint8_t wire, uint8_t *family)
 {
     *family = wire == FAMILY_4        ? AF_INET
               : wire == FAMILY_6      ? AF_INET6
-              : wire == FAMILY_FABRIC ? PLACE_FABRIC
+              : wire == FAMILY_FABRIC ? ADDRESS_FABRIC
                                       : 0;
     return wire == family_write(*family);
 }
@@ -65,11 +65,11 @@ size_t greeting_write(const struct lifeline_hello *hello, uint8_t out[HELLO_SIZE
     write_u16(&to, LIFELINE_VERSION);
     write_u8(&to, hello->keyed ? HELLO_FLAG_KEYED : 0);
     write_u8(&to, (uint8_t)hello->role);
-    write_u64(&to, hello->place.context);
-    write_bytes(&to, hello->place.host, sizeof hello->place.host);
-    write_u8(&to, family_write(hello->place.family));
-    write_bytes(&to, hello->place.address, sizeof hello->place.address);
-    write_u16(&to, hello->place.port);
+    write_u64(&to, hello->address.context);
+    write_bytes(&to, hello->address.host, sizeof hello->address.host);
+    write_u8(&to, family_write(hello->address.family));
+    write_bytes(&to, hello->address.address, sizeof hello->address.address);
+    write_u16(&to, hello->address.port);
     write_bytes(&to, hello->challenge, sizeof hello->challenge);
     write_u16(&to, hello->card_size);
     write_bytes(&to, hello->card, hello->card_size);
@@ -90,18 +90,18 @@ int greeting_read(struct lifeline_hello *hello, const uint8_t *in, size_t size)
     uint8_t role = read_u8(&from);
     hello->keyed = flags & HELLO_FLAG_KEYED;
     hello->role = (enum hello_role)role;
-    hello->place.context = read_u64(&from);
-    read_copy(&from, hello->place.host, sizeof hello->place.host);
-    bool known = family_read(read_u8(&from), &hello->place.family);
-    read_copy(&from, hello->place.address, sizeof hello->place.address);
-    hello->place.port = read_u16(&from);
+    hello->address.context = read_u64(&from);
+    read_copy(&from, hello->address.host, sizeof hello->address.host);
+    bool known = family_read(read_u8(&from), &hello->address.family);
+    read_copy(&from, hello->address.address, sizeof hello->address.address);
+    hello->address.port = read_u16(&from);
     read_copy(&from, hello->challenge, sizeof hello->challenge);
     hello->card_size = read_u16(&from);
     if (hello->card_size > LIFELINE_CARD_MAX)
         return -EPROTO;
     read_copy(&from, hello->card, hello->card_size);
     if (from.failed || from.left || !known || (flags & ~HELLO_FLAG_KEYED) ||
-        (role != HELLO_CONNECTS && role != HELLO_LISTENS) || !hello->place.context)
+        (role != HELLO_CONNECTS && role != HELLO_LISTENS) || !hello->address.context)
         return -EPROTO;
     return 0;
 }

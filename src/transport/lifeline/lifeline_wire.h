@@ -43,7 +43,7 @@ enum hello_role { HELLO_CONNECTS = 1, HELLO_LISTENS };
 struct lifeline_hello {
     enum hello_role role;
     bool keyed; /* has a secret */
-    struct place place;
+    struct context_address address;
     uint8_t challenge[HELLO_CHALLENGE];
     uint16_t card_size;
     uint8_t card[LIFELINE_CARD_MAX];

@@ -129,7 +129,7 @@ static int unix_connect(struct lifeline *line)
 static int tcp_connect(struct lifeline *line)
 {
     struct socket_address address;
-    int result = socket_of_place(&line->to, &address);
+    int result = socket_of_address(&line->to, &address);
     if (result)
         return -EHOSTUNREACH;
     int fd = socket(address.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -164,7 +164,7 @@ static int fabric_connect(struct lifeline *line)
 static void line_begin(struct lifeline *line)
 {
     int result = -ENOENT;
-    if (place_is_here(&line->to) && !line->lines->fabric_only)
+    if (context_address_is_here(&line->to) && !line->lines->fabric_only)
         result = unix_connect(line);
     if (result == -EINPROGRESS) {
         nsec again = clock_after(RETRY_NSEC);
@@ -178,16 +178,17 @@ static void line_begin(struct lifeline *line)
         return;
     }
     if (result == -ENOENT || result == -ECONNREFUSED) {
-        int other = line->to.family == PLACE_FABRIC ? fabric_connect(line) : tcp_connect(line);
+        int other = line->to.family == ADDRESS_FABRIC ? fabric_connect(line) : tcp_connect(line);
         if (other == 0)
             return;
-        bool tried = other != -EHOSTUNREACH || !place_is_here(&line->to);
+        bool tried = other != -EHOSTUNREACH || !context_address_is_here(&line->to);
         result = tried ? other : -ECONNREFUSED;
     }
     lifeline_cut(line, result);
 }
 
-int lifeline_connect(struct lifelines *lines, const struct place *to, struct lifeline **out)
+int lifeline_connect(struct lifelines *lines, const struct context_address *to,
+                     struct lifeline **out)
 {
     struct lifeline *line;
     int result = lifeline_new(lines, -1, false, &line);
@@ -201,10 +202,10 @@ int lifeline_connect(struct lifelines *lines, const struct place *to, struct lif
     return 0;
 }
 
-bool lifelines_reach(const struct lifelines *lines, const struct place *place)
+bool lifelines_reach(const struct lifelines *lines, const struct context_address *address)
 {
-    bool straight = place_is_here(place) && !lines->fabric_only;
-    return straight || place->family != PLACE_FABRIC || !lines->attachment ||
+    bool straight = context_address_is_here(address) && !lines->fabric_only;
+    return straight || address->family != ADDRESS_FABRIC || !lines->attachment ||
            attachment_is_up(lines->attachment);
 }
 
@@ -310,16 +311,16 @@ static void fabric_listen(struct lifelines *lines)
 {
     struct relay_address address = attachment_address(lines->attachment);
     attachment_on_line(lines->attachment, fabric_accepted, lines);
-    if (lines->place.family && lines->place.family != PLACE_FABRIC)
+    if (lines->address.family && lines->address.family != ADDRESS_FABRIC)
         return;
-    lines->place.family = PLACE_FABRIC;
-    relay_address_write(&address, lines->place.address);
+    lines->address.family = ADDRESS_FABRIC;
+    relay_address_write(&address, lines->address.address);
 }
 
-void lifelines_renew(struct lifelines *lines, struct place *place)
+void lifelines_renew(struct lifelines *lines, struct context_address *address)
 {
     fabric_listen(lines);
-    *place = lines->place;
+    *address = lines->address;
     for (struct lifeline *line = lines->live, *next; line; line = next) {
         next = line->next;
         if (line->state != LIFELINE_UP)
@@ -329,7 +330,7 @@ void lifelines_renew(struct lifelines *lines, struct place *place)
 
 static void context_name(const struct lifelines *lines, char name[DOMAIN_FILE_MAX])
 {
-    snprintf(name, DOMAIN_FILE_MAX, "context.%016llx", (unsigned long long)lines->place.context);
+    snprintf(name, DOMAIN_FILE_MAX, "context.%016llx", (unsigned long long)lines->address.context);
 }
 
 static int unix_listen(struct lifelines *lines, struct why *why)
@@ -341,7 +342,7 @@ static int unix_listen(struct lifelines *lines, struct why *why)
     if (lines->lock_fd < 0)
         return why_fail(why, lines->lock_fd, "cannot lock %s/%s: %s", lines->folder, name,
                         strerror(-lines->lock_fd));
-    int result = unix_address(lines, lines->place.context, &address);
+    int result = unix_address(lines, lines->address.context, &address);
     if (result)
         return why_fail(why, result, "the folder %s has too long a path", lines->folder);
     (void)unlink(address.sun_path); /* of a dead one with our number: we hold its lock */
@@ -376,14 +377,14 @@ static int tcp_listen(struct lifelines *lines, const char *text, struct why *why
             poller_add(lines->poller, lines->tcp_fd, EPOLLIN, tcp_ready, lines, &lines->tcp_watch);
     if (result)
         return why_fail(why, result, "cannot listen on %s: %s", text, strerror(-result));
-    socket_to_place(&address, &lines->place);
+    socket_to_address(&address, &lines->address);
     return 0;
 }
 
 /* ---- all of them ---- */
 
 int lifelines_open(struct lifelines **out, const struct lifelines_config *config,
-                   struct place *place, struct why *why)
+                   struct context_address *address, struct why *why)
 {
     assert(config->context && config->card_size <= LIFELINE_CARD_MAX);
     struct lifelines *lines = array_new(1, sizeof *lines);
@@ -404,8 +405,8 @@ int lifelines_open(struct lifelines **out, const struct lifelines_config *config
         memcpy(lines->key, config->key, sizeof lines->key);
     lines->lock_fd = lines->unix_fd = lines->tcp_fd = -1;
     lines->doomed_end = &lines->doomed;
-    lines->place.context = config->context;
-    place_host(lines->place.host);
+    lines->address.context = config->context;
+    context_address_host(lines->address.host);
     lines->reaper = (struct poller_timer){.fired = lifelines_reap, .owner = lines};
     lines->rest = (struct poller_timer){.fired = lifelines_resume, .owner = lines};
     int result = 0;
@@ -425,7 +426,7 @@ int lifelines_open(struct lifelines **out, const struct lifelines_config *config
         lifelines_close(lines);
         return result;
     }
-    *place = lines->place;
+    *address = lines->address;
     *out = lines;
     return 0;
 }
@@ -447,7 +448,7 @@ static void names_remove(struct lifelines *lines)
         return;
     context_name(lines, name);
     if (domain_file_named(lines->folder, name, lines->lock_fd)) {
-        if (!unix_address(lines, lines->place.context, &address))
+        if (!unix_address(lines, lines->address.context, &address))
             (void)unlink(address.sun_path);
         snprintf(path, sizeof path, "%s/%s", lines->folder, name);
         (void)unlink(path);

@@ -210,7 +210,7 @@ static void attachment_retry(void *owner)
 {
     struct attachment *attachment = owner;
     int result = poller_set(attachment->poller, &attachment->retry, NSEC_FAR);
-    assert(result == 0); /* its place is free still */
+    assert(result == 0); /* its slot is still free */
     attempt_settle(attachment, attachment->stage == ATTACHMENT_GONE
                                    ? attachment_call(attachment, true)
                                    : attachment_call_late(attachment));
@@ -235,7 +235,7 @@ static void attachment_again(void *owner)
 {
     struct attachment *attachment = owner;
     int result = poller_set(attachment->poller, &attachment->again, NSEC_FAR);
-    assert(result == 0); /* its place is free still */
+    assert(result == 0); /* its slot is still free */
     if (!attachment->lost && attachment->channel)
         memory_receive(attachment);
 }

@@ -300,7 +300,7 @@ static void lines_fired(void *owner)
     struct attachment *attachment = owner;
     nsec now = clock_now();
     int result = poller_set(attachment->poller, &attachment->timer, NSEC_FAR);
-    assert(result == 0); /* its place is free still */
+    assert(result == 0); /* its slot is still free */
     list_each(&attachment->lines, node)
     {
         struct line *line = container_of(node, struct line, node);

@@ -5,7 +5,7 @@
  * The relay is in place of the socket, and a program's address in place of IP address and port.
  *
  * A full frame is a little more than a packet of the fabric takes: it travels in two parts. Parts
- * wait for each other in a few places; one that waits in vain is overwritten, and its frame sent
+ * wait for each other in a few slots; one that waits in vain is overwritten, and its frame sent
  * again as if lost. */
 #include "transport/routed/routed.h"
 
@@ -22,7 +22,7 @@ enum {
     PART_HEAD_SIZE = 8,
     PART_SIZE_MAX = RELAY_BODY_MAX - PART_HEAD_SIZE,
     PARTS_MAX = 2,
-    PLACES = 32,
+    SLOTS = 32,
     WINDOW = 32, /* frames of a pipe on their way: what the sockets to and from the nodes hold */
     DESCRIPTION_SIZE = 16,
 };
@@ -30,7 +30,7 @@ enum {
 static_assert(PART_SIZE_MAX * PARTS_MAX >= PIPE_DATAGRAM_MAX, "two parts are enough");
 
 /* A datagram of which one part came. */
-struct place_of_parts {
+struct part_slot {
     bool used;
     struct relay_address from;
     uint32_t number;
@@ -108,40 +108,40 @@ static void whole_handle(struct routed *routed, const struct relay_address *from
     routed_memory_work(link);
 }
 
-/* The place where the other part waits, or one for this to wait in. */
-static struct place_of_parts *place_for(struct routed *routed, const struct relay_address *from,
-                                        uint32_t number)
+/* The slot where the other part waits, or one for this to wait in. */
+static struct part_slot *slot_for(struct routed *routed, const struct relay_address *from,
+                                  uint32_t number)
 {
-    for (unsigned i = 0; i < PLACES; i++) {
-        struct place_of_parts *place = &routed->places[i];
-        if (place->used && place->number == number && relay_address_equal(&place->from, from))
-            return place;
+    for (unsigned i = 0; i < SLOTS; i++) {
+        struct part_slot *slot = &routed->slots[i];
+        if (slot->used && slot->number == number && relay_address_equal(&slot->from, from))
+            return slot;
     }
-    struct place_of_parts *place = &routed->places[routed->next++ % PLACES];
-    place->used = false;
-    return place;
+    struct part_slot *slot = &routed->slots[routed->next++ % SLOTS];
+    slot->used = false;
+    return slot;
 }
 
 static void part_handle(struct routed *routed, const struct relay_address *from, uint32_t number,
                         uint8_t part, const uint8_t *bytes, size_t size)
 {
-    struct place_of_parts *place = place_for(routed, from, number);
-    if (!place->used) {
-        place->used = true;
-        place->from = *from;
-        place->number = number;
-        place->part = part;
-        place->size = size;
-        memcpy(place->bytes, bytes, size);
+    struct part_slot *slot = slot_for(routed, from, number);
+    if (!slot->used) {
+        slot->used = true;
+        slot->from = *from;
+        slot->number = number;
+        slot->part = part;
+        slot->size = size;
+        memcpy(slot->bytes, bytes, size);
         return;
     }
-    if (place->part == part)
+    if (slot->part == part)
         return; /* it came twice */
-    const uint8_t *first = part ? place->bytes : bytes;
-    size_t first_size = part ? place->size : size;
-    const uint8_t *second = part ? bytes : place->bytes;
-    size_t second_size = part ? size : place->size;
-    place->used = false;
+    const uint8_t *first = part ? slot->bytes : bytes;
+    size_t first_size = part ? slot->size : size;
+    const uint8_t *second = part ? bytes : slot->bytes;
+    size_t second_size = part ? size : slot->size;
+    slot->used = false;
     memcpy(routed->whole, first, first_size);
     memcpy(routed->whole + first_size, second, second_size);
     whole_handle(routed, from, routed->whole, first_size + second_size);
@@ -190,7 +190,7 @@ static void routed_close(struct transport *transport)
     attachment_close(routed->attachment);
     id_map_fini(&routed->keys);
     free(routed->bell_page);
-    free(routed->places);
+    free(routed->slots);
     free(routed->whole);
     free(routed);
 }
@@ -211,10 +211,10 @@ static int routed_open(struct transport **out, const struct transport_config *co
         doorbell_open_on(&routed->bell, routed->bell_page);
     }
     routed->core.transport.bells = config->bells;
-    routed->places = array_new(PLACES, sizeof *routed->places);
+    routed->slots = array_new(SLOTS, sizeof *routed->slots);
     routed->whole = array_new(PARTS_MAX, PART_SIZE_MAX);
     int result = datagram_core_open(&routed->core, &transport_routed, &routed_carrier, config);
-    if (!result && (!routed->places || !routed->whole || !routed->bell_page))
+    if (!result && (!routed->slots || !routed->whole || !routed->bell_page))
         result = -ENOMEM;
     if (result)
         why_set(why, "not enough memory");
@@ -247,8 +247,8 @@ static int routed_describe(struct transport *transport, uint8_t *out, size_t siz
 }
 
 static int routed_link_open(struct transport *transport, struct lifeline *line,
-                            const struct place *peer, const uint8_t *description, size_t size,
-                            struct transport_link **out)
+                            const struct context_address *peer, const uint8_t *description,
+                            size_t size, struct transport_link **out)
 {
     struct routed *routed = container_of(transport, struct routed, core.transport);
     if (size != DESCRIPTION_SIZE)

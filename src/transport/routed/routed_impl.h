@@ -10,8 +10,8 @@ struct routed {
     struct datagram_core core;
     struct attachment *attachment;
     uint32_t number; /* of the next datagram */
-    unsigned next;   /* of the places to be overwritten */
-    struct place_of_parts *places;
+    unsigned next;   /* of the slots to be overwritten */
+    struct part_slot *slots;
     uint8_t *whole; /* a datagram put together */
     struct list links;
     struct list regions;

@@ -20,7 +20,7 @@ struct end {
     struct poller *poller;
     struct transport *transport;
     struct lifelines *lines;
-    struct place place;
+    struct context_address address;
     struct lifeline *line; /* up, or NULL */
     struct transport_link *link;
     struct doorbell bell;
@@ -36,7 +36,7 @@ struct pair {
     struct end ends[2];
 };
 
-static void end_up(void *owner, struct lifeline *line, const struct place *peer,
+static void end_up(void *owner, struct lifeline *line, const struct context_address *peer,
                    const uint8_t *card, size_t card_size)
 {
     struct end *end = owner;
@@ -68,7 +68,7 @@ static void end_turned(void *owner, bool up)
     if (!up)
         return;
     assert_int_equal(OPS->describe(end->transport, end->card, sizeof end->card), 16);
-    lifelines_renew(end->lines, &end->place);
+    lifelines_renew(end->lines, &end->address);
 }
 
 static void end_open(struct pair *pair, struct end *end, uint64_t context)
@@ -91,9 +91,9 @@ static void end_open(struct pair *pair, struct end *end, uint64_t context)
                                      .card_size = (size_t)size,
                                      .events = &end_events,
                                      .owner = end};
-    if (lifelines_open(&end->lines, &lines, &end->place, &why))
+    if (lifelines_open(&end->lines, &lines, &end->address, &why))
         fail_msg("%s", why.text);
-    assert_int_equal(end->place.family, PLACE_FABRIC);
+    assert_int_equal(end->address.family, ADDRESS_FABRIC);
 }
 
 static void end_close(struct end *end)
@@ -135,7 +135,7 @@ static void pair_open(struct pair *pair, unsigned lose, unsigned twice)
     pair->relay.twice = twice;
     for (unsigned i = 0; i < 2; i++)
         end_open(pair, &pair->ends[i], 100 + i);
-    assert_int_equal(lifeline_connect(pair->ends[0].lines, &pair->ends[1].place, &line), 0);
+    assert_int_equal(lifeline_connect(pair->ends[0].lines, &pair->ends[1].address, &line), 0);
     AWAIT(pair, pair->ends[0].link && pair->ends[1].link);
 }
 
@@ -395,7 +395,7 @@ static void a_node_that_comes_back_is_found(void **state)
     pair_open(&pair, 0, 0);
     pipe_open(&pair, &pipe);
     for (unsigned round = 1; round <= 2; round++) {
-        struct place before = pair.ends[1].place;
+        struct context_address before = pair.ends[1].address;
         relay_end(&pair.relay);
         AWAIT(&pair, pair.ends[0].down && pair.ends[1].down);
         assert_int_equal(OPS->pipes->push(pipe.outlet, &head, &piece, 1), -EPIPE);
@@ -410,11 +410,11 @@ static void a_node_that_comes_back_is_found(void **state)
         relay_open(&pair.relay, pair.scratch.folder);
         AWAIT(&pair, pair.ends[0].back == round && pair.ends[1].back == round);
         assert_int_equal(pair.ends[0].gone, round);
-        assert_memory_not_equal(before.address, pair.ends[1].place.address, 16);
+        assert_memory_not_equal(before.address, pair.ends[1].address.address, 16);
         assert_int_equal(lifeline_connect(pair.ends[0].lines, &before, &line), 0);
         AWAIT(&pair, pair.ends[0].down); /* nobody is there any more */
         pair.ends[0].down = false;
-        assert_int_equal(lifeline_connect(pair.ends[0].lines, &pair.ends[1].place, &line), 0);
+        assert_int_equal(lifeline_connect(pair.ends[0].lines, &pair.ends[1].address, &line), 0);
         AWAIT(&pair, pair.ends[0].link && pair.ends[1].link);
         pipe_open(&pair, &pipe);
         assert_int_equal(OPS->pipes->push(pipe.outlet, &head, &piece, 1), 0);
@@ -433,12 +433,12 @@ static void nobody_is_there(void **state)
     static struct pair pair;
     struct lifeline *line;
     pair_open(&pair, 0, 0);
-    struct place place = pair.ends[1].place;
-    place.address[15]++; /* another life */
+    struct context_address address = pair.ends[1].address;
+    address.address[15]++; /* another life */
     pair.ends[0].down = false;
     OPS->link_close(pair.ends[0].link);
     pair.ends[0].link = NULL;
-    assert_int_equal(lifeline_connect(pair.ends[0].lines, &place, &line), 0);
+    assert_int_equal(lifeline_connect(pair.ends[0].lines, &address, &line), 0);
     AWAIT(&pair, pair.ends[0].down);
     pair_close(&pair);
 }

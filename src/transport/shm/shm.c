@@ -42,8 +42,8 @@ static int shm_describe(struct transport *transport, uint8_t *out, size_t size)
 }
 
 static int shm_link_open(struct transport *transport, struct lifeline *line,
-                         const struct place *peer, const uint8_t *description, size_t size,
-                         struct transport_link **out)
+                         const struct context_address *peer, const uint8_t *description,
+                         size_t size, struct transport_link **out)
 {
     struct shm *shm = (struct shm *)transport;
     if (!lifeline_local(line) || size != sizeof shm_description ||

@@ -20,7 +20,7 @@ struct side {
     struct lock lock;
     struct poller *poller;
     struct lifelines *lines;
-    struct place place;
+    struct context_address address;
     struct lifeline *line;
     struct transport *transport;
     struct transport_link *link;
@@ -34,8 +34,8 @@ static struct {
     unsigned fds; /* before */
 } here;
 
-static void on_up(void *owner, struct lifeline *line, const struct place *peer, const uint8_t *card,
-                  size_t card_size)
+static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
+                  const uint8_t *card, size_t card_size)
 {
     struct side *side = owner;
     side->line = line;
@@ -80,7 +80,7 @@ static void side_open(struct side *side)
         .events = &events,
         .owner = side,
     };
-    if (lifelines_open(&side->lines, &lines, &side->place, &why))
+    if (lifelines_open(&side->lines, &lines, &side->address, &why))
         fail_msg("%s", why.text);
 }
 
@@ -98,7 +98,7 @@ static int sides_open(void **state)
         side_open(&here.sides[i]);
     struct lifeline *line;
     lock_take(&here.sides[0].lock);
-    int result = lifeline_connect(here.sides[0].lines, &here.sides[1].place, &line);
+    int result = lifeline_connect(here.sides[0].lines, &here.sides[1].address, &line);
     lock_drop(&here.sides[0].lock);
     assert_int_equal(result, 0);
     for (nsec until = clock_after(PATIENCE); !here.sides[0].link || !here.sides[1].link;) {

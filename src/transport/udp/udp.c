@@ -206,12 +206,12 @@ static int udp_open(struct transport **out, const struct transport_config *confi
 static int udp_describe(struct transport *transport, uint8_t *out, size_t size)
 {
     struct udp *udp = container_of(transport, struct udp, core.transport);
-    struct place place = {0};
+    struct context_address address = {0};
     struct writer to = writer_make(out, size);
-    socket_to_place(&udp->address, &place);
-    write_u8(&to, place.family == AF_INET ? FAMILY_4 : FAMILY_6);
-    write_bytes(&to, place.address, sizeof place.address);
-    write_u16(&to, place.port);
+    socket_to_address(&udp->address, &address);
+    write_u8(&to, address.family == AF_INET ? FAMILY_4 : FAMILY_6);
+    write_bytes(&to, address.address, sizeof address.address);
+    write_u16(&to, address.port);
     return to.failed ? -ENOBUFS : DESCRIPTION_SIZE;
 }
 
@@ -224,26 +224,26 @@ void udp_count(const struct transport *transport, struct datagram_counts *counts
 /* ---- links ---- */
 
 static int udp_link_open(struct transport *transport, struct lifeline *line,
-                         const struct place *peer, const uint8_t *description, size_t size,
-                         struct transport_link **out)
+                         const struct context_address *peer, const uint8_t *description,
+                         size_t size, struct transport_link **out)
 {
     struct udp *udp = container_of(transport, struct udp, core.transport);
     struct reader from = reader_make(description, size);
-    struct place place = {0};
+    struct context_address address = {0};
     uint8_t family = read_u8(&from);
-    read_copy(&from, place.address, sizeof place.address);
-    place.port = read_u16(&from);
-    if (from.failed || from.left || (family != FAMILY_4 && family != FAMILY_6) || !place.port)
+    read_copy(&from, address.address, sizeof address.address);
+    address.port = read_u16(&from);
+    if (from.failed || from.left || (family != FAMILY_4 && family != FAMILY_6) || !address.port)
         return -EPROTO;
-    place.family = family == FAMILY_4 ? AF_INET : AF_INET6;
-    if (place.family != udp->address.storage.ss_family)
+    address.family = family == FAMILY_4 ? AF_INET : AF_INET6;
+    if (address.family != udp->address.storage.ss_family)
         return -EHOSTUNREACH;
     struct udp_link *link = array_new(1, sizeof *link);
     if (!link)
         return -ENOMEM;
     link->datagrams.link.ops = &transport_udp;
     link->datagrams.core = &udp->core;
-    int result = socket_of_place(&place, &link->peer);
+    int result = socket_of_address(&address, &link->peer);
     assert(result == 0);
     *out = &link->datagrams.link;
     return 0;

@@ -48,12 +48,12 @@ static void wire_open(struct end *end)
     assert_int_equal(socket_parse("127.0.0.1", &end->wire), 0);
     assert_int_equal(bind(end->wire_fd, (struct sockaddr *)&end->wire.storage, end->wire.size), 0);
     assert_int_equal(socket_local(end->wire_fd, &end->wire), 0);
-    struct place place = {0};
+    struct context_address address = {0};
     struct writer out = writer_make(end->card, sizeof end->card);
-    socket_to_place(&end->wire, &place);
+    socket_to_address(&end->wire, &address);
     write_u8(&out, 4);
-    write_bytes(&out, place.address, sizeof place.address);
-    write_u16(&out, place.port);
+    write_bytes(&out, address.address, sizeof address.address);
+    write_u16(&out, address.port);
 }
 
 static void end_open(struct end *end)
@@ -119,16 +119,16 @@ static void pair_close(struct pair *pair)
 
 static void wire_pass(struct pair *pair, int to, const uint8_t *bytes, size_t size)
 {
-    struct socket_address address;
-    struct place place = {.family = AF_INET};
+    struct socket_address end;
+    struct context_address address = {.family = AF_INET};
     uint8_t card[19];
     assert_int_equal(OPS->describe(pair->ends[to].transport, card, sizeof card), 19);
     struct reader in = reader_make(card + 1, 18);
-    read_copy(&in, place.address, sizeof place.address);
-    place.port = read_u16(&in);
-    assert_int_equal(socket_of_place(&place, &address), 0);
-    (void)!sendto(pair->ends[to].wire_fd, bytes, size, 0, (struct sockaddr *)&address.storage,
-                  address.size);
+    read_copy(&in, address.address, sizeof address.address);
+    address.port = read_u16(&in);
+    assert_int_equal(socket_of_address(&address, &end), 0);
+    (void)!sendto(pair->ends[to].wire_fd, bytes, size, 0, (struct sockaddr *)&end.storage,
+                  end.size);
 }
 
 /* Carries what has come, spoiling some. */
@@ -535,7 +535,7 @@ static void strangers_and_noise_are_counted_and_dropped(void **state)
     pair->ends[1].wire_fd = pair->ends[0].wire_fd;
     wire_say(pair, 1, &frame);
     pair->ends[1].wire_fd = own;
-    frame.pipe ^= 1; /* and from the right place, a number that is nobody's */
+    frame.pipe ^= 1; /* and from the right address, a number that is nobody's */
     wire_say(pair, 1, &frame);
     udp_count(pair->ends[1].transport, &counts);
     assert_int_equal(counts.stray, 2);

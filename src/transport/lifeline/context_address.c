@@ -1,4 +1,4 @@
-/* place: this boot of this machine. Two processes with the same kernel have
+/* context_address: this boot of this machine. Two processes with the same kernel have
  * the same answer even in two containers; whether they can meet there is
  * decided by the folder, when they try. */
 #include <arpa/inet.h>
@@ -40,29 +40,29 @@ static void host_find(void)
     }
 }
 
-void place_host(uint8_t host[16])
+void context_address_host(uint8_t host[16])
 {
     pthread_once(&host_once, host_find);
     memcpy(host, host_here, sizeof host_here);
 }
 
-bool place_is_here(const struct place *place)
+bool context_address_is_here(const struct context_address *address)
 {
     pthread_once(&host_once, host_find);
-    return memcmp(place->host, host_here, sizeof host_here) == 0;
+    return memcmp(address->host, host_here, sizeof host_here) == 0;
 }
 
-void place_text(const struct place *place, char *out, size_t size)
+void context_address_text(const struct context_address *address, char *out, size_t size)
 {
-    char address[INET6_ADDRSTRLEN];
+    char text[INET6_ADDRSTRLEN];
     struct relay_address program;
-    relay_address_read(&program, place->address);
-    if (place->family == PLACE_FABRIC)
+    relay_address_read(&program, address->address);
+    if (address->family == ADDRESS_FABRIC)
         snprintf(out, size, "server %u/%u", program.server, program.program);
-    else if ((place->family != AF_INET && place->family != AF_INET6) ||
-             !inet_ntop(place->family, place->address, address, sizeof address))
+    else if ((address->family != AF_INET && address->family != AF_INET6) ||
+             !inet_ntop(address->family, address->address, text, sizeof text))
         snprintf(out, size, "host");
     else
-        snprintf(out, size, place->family == AF_INET6 ? "[%s]:%u" : "%s:%u", address,
-                 (unsigned)place->port);
+        snprintf(out, size, address->family == AF_INET6 ? "[%s]:%u" : "%s:%u", text,
+                 (unsigned)address->port);
 }
