@@ -257,6 +257,10 @@ int fabric_arm(struct transport *transport)
     for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
         happened += fabric_look(fabric);
     watch_set(fabric, true);
+    /* What came while nobody watched the descriptor may never make it readable: the keeper looks
+     * until the provider says that the descriptor will tell. */
+    if (!may_sleep(fabric))
+        fabric_timer_set_by(fabric, 0);
     if (ring)
         writes_ring(fabric);
     return happened;
