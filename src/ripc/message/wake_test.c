@@ -97,20 +97,19 @@ static void news_of_a_watched_id_wake(void **state)
     stage_close(stage);
 }
 
-static void *unbind(void *argument)
+static void unbind(void *argument)
 {
     ripc_unbind(argument); /* returns only when nobody waits any more: not in the test's thread */
-    return NULL;
 }
 
 static void unbinding_wakes_whoever_waits_for_a_message(void **state)
 {
     struct stage *stage = stage_open(NULL);
-    struct thread thread = {0};
+    static struct sleeper unbinder;
     sleeper_start(&stage->sleeper, receive, stage);
-    assert_int_equal(thread_start(&thread, "unbind", unbind, stage->service), 0);
+    sleeper_begin(&unbinder, unbind, stage->service);
     sleeper_assert_woken(&stage->sleeper);
-    thread_join(&thread);
+    sleeper_assert_woken(&unbinder);
     assert_true(stage->result < 0);
     stage_close(stage);
 }

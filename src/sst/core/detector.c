@@ -12,7 +12,9 @@
 #include "sst/core/sst_impl.h"
 #include "transport/wake/wait.h"
 
-#define ASLEEP_NSEC     (2 * 1000 * 1000LL) /* how long the others may take to notice */
+#define ASLEEP_NSEC (2 * 1000 * 1000LL) /* how long the others may take to notice */
+/* A member that does not know that we sleep, for it hangs, does not wake us: we look so often. */
+#define UNTOLD_NAP_NSEC (100 * 1000 * 1000LL)
 #define MANUAL_NAP_NSEC (5 * 1000 * 1000LL) /* without a keeper its messages wait so long */
 #define MEMBERS_TURNS   16                  /* busy steps between two looks for messages */
 
@@ -69,15 +71,21 @@ static bool detector_is_due(struct sst *sst)
     return due;
 }
 
-/* Says in the own row whether we sleep. */
-static void asleep_say(struct sst *sst, bool asleep)
+/* Says in the own row whether we sleep. Returns whether all others have that. */
+static bool asleep_say(struct sst *sst, bool asleep)
 {
     nsec deadline = clock_after(ASLEEP_NSEC);
     lock_take(&sst->share.put_lock);
     own_set_head(&sst->share.own, ROW_ASLEEP, asleep);
     lock_drop(&sst->share.put_lock);
-    while (asleep && !share_flush(&sst->share) && clock_now() < deadline)
+    if (!asleep)
+        return true; /* a member that does not know it yet wakes us needlessly */
+    while (!share_flush(&sst->share)) {
+        if (clock_now() >= deadline)
+            return false;
         reach_progress(sst->ripc);
+    }
+    return true;
 }
 
 static nsec sleep_end(struct sst *sst, bool carries, nsec until)
@@ -95,8 +103,7 @@ void detector_sleep(struct sst *sst, nsec until)
     bool carries = atomic_load_explicit(&sst->share.carries, memory_order_relaxed);
     bool unseen = sst->config.design == SST_WRITES &&
                   atomic_load_explicit(&sst->share.unseen, memory_order_relaxed);
-    if (unseen)
-        asleep_say(sst, true);
+    bool told = !unseen || asleep_say(sst, true);
     doorbell_prepare(&sst->share.bell.door, DOORBELL_FUTEX);
     if (carries)
         reach_arm(sst->ripc);
@@ -104,7 +111,9 @@ void detector_sleep(struct sst *sst, nsec until)
         doorbell_cancel(&sst->share.bell.door);
     } else {
         counter_add(&sst->blocks, 1);
-        doorbell_wait(&sst->share.bell.door, sleep_end(sst, carries, until));
+        nsec untold = told ? NSEC_NEVER : clock_after(UNTOLD_NAP_NSEC);
+        doorbell_wait(&sst->share.bell.door,
+                      sleep_end(sst, carries, untold < until ? untold : until));
     }
     if (unseen)
         asleep_say(sst, false);

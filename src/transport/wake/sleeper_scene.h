@@ -54,12 +54,19 @@ static inline char sleeper_state(struct sleeper *sleeper)
     return state;
 }
 
-/* Starts the thread and returns when it sleeps in its call. */
-static inline void sleeper_start(struct sleeper *sleeper, void (*call)(void *argument),
+/* Starts the thread; its call may sleep or not. */
+static inline void sleeper_begin(struct sleeper *sleeper, void (*call)(void *argument),
                                  void *argument)
 {
     *sleeper = (struct sleeper){.call = call, .argument = argument};
     assert_int_equal(thread_start(&sleeper->thread, "sleeper", sleeper_run, sleeper), 0);
+}
+
+/* Starts the thread and returns when it sleeps in its call. */
+static inline void sleeper_start(struct sleeper *sleeper, void (*call)(void *argument),
+                                 void *argument)
+{
+    sleeper_begin(sleeper, call, argument);
     nsec deadline = clock_after(SLEEPER_PATIENCE_NSEC);
     for (unsigned looks = 0; looks < SLEEPER_LOOKS;) {
         bool began = atomic_load_explicit(&sleeper->id, memory_order_acquire);
