@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "ripc/memory/reach_pair.h"
+#include "transport/wake/sleeper_scene.h"
 #include "transport/wake/thread.h"
 
 /* ---- shared memory ---- */
@@ -211,24 +212,24 @@ static void renewed_memory_is_out_of_reach_of_whoever_had_it(void **state)
     pair_close(&pair);
 }
 
-/* A revoke that waits meanwhile ends: there is nothing left to revoke. */
-static void *renew_soon(void *argument)
+static void revoke_patiently(void *argument)
 {
     struct pair *pair = argument;
-    usleep(20000);
-    assert_int_equal(own_file_renew(pair->here, &pair->own, true), 0);
-    return NULL;
+    assert_int_equal(ripc_revoke(pair->owner, &pair->grant, RIPC_FOREVER), 0);
 }
 
+/* A revoke that waits meanwhile ends: there is nothing left to revoke. */
 static void renewing_ends_a_revoke_that_waits(void **state)
 {
-    struct pair pair;
+    static struct pair pair;
+    static struct sleeper sleeper;
+    atomic_store(&doorbell_nap, NSEC_NEVER);
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
-    struct thread renewer = {0};
-    assert_int_equal(thread_start(&renewer, "renew", renew_soon, &pair), 0);
-    assert_int_equal(ripc_revoke(pair.owner, &pair.grant, scene_deadline()), 0);
-    thread_join(&renewer);
+    sleeper_start(&sleeper, revoke_patiently, &pair);
+    assert_int_equal(own_file_renew(pair.here, &pair.own, true), 0);
+    sleeper_assert_woken(&sleeper);
+    atomic_store(&doorbell_nap, DOORBELL_NAP_NSEC);
     reach_close(reach);
     pair_close(&pair);
 }
