@@ -156,6 +156,10 @@ class Mutate(unittest.TestCase):
             (5, "call", "    ;"),
             (5, "order", "    atomic_store_explicit(&x, 1, memory_order_relaxed);")])
 
+    def test_returns_without_memory_are_a_kind_of_their_own(self):
+        self.assertEqual(self.mutants("    if (!a || b == 0)\n        return -ENOMEM;\n"),
+                         [(1, "memory", "    if (0 && (!a || b == 0))")])
+
     def test_comments_assertions_and_declarations_are_left_alone(self):
         self.assertEqual(self.mutants("/* if (a > b)\n * c(d); and a && b\n */\n    assert(a > b);\n"
                                       "int f(int a);\n    x = 1; /* a < b */\n    return f(a);\n"), [])
