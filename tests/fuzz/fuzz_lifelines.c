@@ -182,21 +182,15 @@ static void scene_step(struct scene *scene, struct reader *in)
 /* We call the peer, which listens. */
 static void scene_call(struct scene *scene)
 {
-    struct sockaddr_un address;
     struct lifeline *line;
     struct context_address there = {.context = THEIRS};
     context_address_host(there.host);
-    fuzz_unix_address(&address, scene->folder.path, THEIRS);
-    scene->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    assert(bind(scene->listen_fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-           listen(scene->listen_fd, 1) == 0);
+    scene->listen_fd = fuzz_peer_listen(scene->folder.path, THEIRS);
     assert(lifeline_connect(scene->lines, &there, &line) == 0);
     lifeline_set_data(line, scene);
     scene->known = 1;
-    scene->peer = (struct fuzz_peer){.role = HELLO_LISTENS,
-                                     .fd = accept4(scene->listen_fd, NULL, NULL, SOCK_CLOEXEC)};
+    scene->peer = fuzz_peer_answer(scene->listen_fd);
     assert(scene->peer.fd >= 0 && fuzz_peer_hear(&scene->peer));
-    unlink(address.sun_path);
 }
 
 static void scene_open(struct scene *scene, unsigned how)
@@ -229,7 +223,7 @@ static void scene_close(struct scene *scene)
         poller_step(scene->poller, clock_after(1000 * 1000));
     assert(scene->downs == scene->known && !scene->line);
     if (scene->listen_fd >= 0)
-        close(scene->listen_fd);
+        fuzz_peer_unlisten(scene->listen_fd, scene->folder.path, THEIRS);
     lifelines_close(scene->lines);
     poller_close(scene->poller);
     fuzz_folder_close(&scene->folder);

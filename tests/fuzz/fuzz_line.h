@@ -119,6 +119,30 @@ static inline struct fuzz_peer fuzz_peer_call(const struct context_address *addr
     return peer;
 }
 
+/* A place in that folder to be called at; fuzz_peer_answer takes the call. */
+static inline int fuzz_peer_listen(const char *folder, uint64_t context)
+{
+    struct sockaddr_un address;
+    fuzz_unix_address(&address, folder, context);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0);
+    assert(listen(fd, 4) == 0);
+    return fd;
+}
+
+static inline void fuzz_peer_unlisten(int fd, const char *folder, uint64_t context)
+{
+    struct sockaddr_un address;
+    fuzz_unix_address(&address, folder, context);
+    unlink(address.sun_path);
+    close(fd);
+}
+
+static inline struct fuzz_peer fuzz_peer_answer(int fd)
+{
+    return (struct fuzz_peer){.role = HELLO_LISTENS, .fd = accept4(fd, NULL, NULL, SOCK_CLOEXEC)};
+}
+
 static inline void fuzz_peer_close(struct fuzz_peer *peer)
 {
     if (peer->fd >= 0)

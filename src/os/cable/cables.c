@@ -105,7 +105,7 @@ static void cable_rise(struct cable *cable)
 static void cable_call(struct cable *cable)
 {
     struct context_address place = {.context = context_of(cable->plan.peer_server)};
-    if (cable->line)
+    if (cable->line || cable->ending) /* not before what had arrived was received */
         return;
     context_address_host(place.host);
     int result = lifeline_connect(cable->home->lines, &place, &cable->line);
@@ -121,8 +121,7 @@ static void cable_retry(void *owner)
 {
     struct cable *cable = owner;
     cable_call_at(cable, NSEC_FAR);
-    if (!cable->line && !cable->ending)
-        cable_call(cable);
+    cable_call(cable);
 }
 
 static int link_open(struct cable *cable, const uint8_t *description, size_t size)

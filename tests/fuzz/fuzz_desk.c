@@ -1,0 +1,244 @@
+/* A node's desk and three programs that say what they like to it, by the socket and through memory
+ * that they hand over, and write what they like into that memory. The input is a script of that and
+ * of the desk's own turns. Requests lie inside what was sent, each program that is known goes once,
+ * and no descriptor is left. */
+#include "fuzz_line.h"
+#include "os/host/desk.h"
+#include "transport/ring/channel.h"
+#include "transport/ring/ring.h"
+#include "wire/attach.h"
+
+/* Not fuzz.h: a link of a topology and a link of a transport are two things. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum step {
+    STEP_CALL,
+    STEP_REQUEST,
+    STEP_ATTACH,
+    STEP_SCRIBBLE,
+    STEP_SAY,
+    STEP_LOOK,
+    STEP_ANSWER,
+    STEP_SLEEP,
+    STEP_HANG_UP,
+    STEP_COUNT,
+};
+
+enum { STEPS_MAX = 96, PROGRAMS = 3, BELLS = 256 /* as channel.c has it: before the rings */ };
+
+struct program {
+    int fd;               /* -1: none */
+    struct memfile file;  /* that it handed over; base NULL: none */
+    struct channel *good; /* of one that keeps to the rules, or NULL */
+};
+
+struct scene {
+    struct lock lock;
+    struct poller *poller;
+    struct fuzz_folder folder;
+    struct desks desks;
+    struct desk *desk;
+    struct program programs[PROGRAMS];
+    uint64_t client; /* who asked last */
+    bool asked;
+    int verdict; /* what a request is answered with: 0 or an error */
+    unsigned gone;
+    uint32_t sum; /* so that what is read is not optimised away */
+};
+
+static int on_request(void *owner, uint16_t service, uint64_t client, const void *bytes,
+                      uint32_t size)
+{
+    struct scene *scene = owner;
+    assert(size <= DESK_REQUEST_MAX);
+    for (uint32_t i = 0; i < size; i++)
+        scene->sum += ((const uint8_t *)bytes)[i];
+    scene->client = client;
+    scene->asked = true;
+    return scene->verdict;
+}
+
+static void on_gone(void *owner, uint64_t client)
+{
+    struct scene *scene = owner;
+    scene->gone++;
+    assert(desk_answer(scene->desk, client, "late", 4) == -EPIPE);
+}
+
+static void on_shared(void *owner, uint64_t client, int result)
+{
+    assert(result <= 0);
+}
+
+static void program_end(struct program *program)
+{
+    channel_close(program->good);
+    program->good = NULL;
+    if (program->fd >= 0)
+        close(program->fd);
+    program->fd = -1;
+    memfile_close(&program->file);
+}
+
+static void program_call(struct scene *scene, struct program *program)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (program->fd >= 0)
+        return;
+    snprintf(address.sun_path, sizeof address.sun_path, "%s/node-7.socket", scene->folder.path);
+    program->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    assert(program->fd >= 0);
+    assert(connect(program->fd, (struct sockaddr *)&address, sizeof address) == 0);
+}
+
+static void step_request(struct program *program, struct reader *in)
+{
+    static uint8_t bytes[DESK_REQUEST_MAX + 2];
+    unsigned how = read_u8(in);
+    size_t size = how & 1 ? sizeof bytes - (how >> 1 & 1) : read_u8(in);
+    size_t given = size < in->left ? size : in->left;
+    struct fuzz_peer peer = {.fd = program->fd};
+    int fd = how & 4 ? fuzz_file(how >> 3) : -1;
+    memset(bytes, 0, size);
+    read_copy(in, bytes, given);
+    fuzz_peer_bytes(&peer, bytes, size, &fd, fd >= 0);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Memory of the shape that it says, or not, or none at all. */
+static void step_attach(struct program *program, struct reader *in)
+{
+    unsigned how = read_u8(in);
+    struct attach_ask ask = {.slots = 8, .bytes = 32 * 1024};
+    struct ring_shape shape = {ask.slots, ask.bytes};
+    uint8_t bytes[ATTACH_ASK_SIZE];
+    struct fuzz_peer peer = {.fd = program->fd};
+    if (how & 1)
+        ask.slots = read_u32(in);
+    if (how & 2)
+        ask.bytes = read_u32(in);
+    attach_ask_write(&ask, bytes);
+    if (how & 4)
+        bytes[read_u8(in) % sizeof bytes] = read_u8(in);
+    if (!program->file.base)
+        assert(memfile_open(&program->file, "weft-fuzz", BELLS + 2 * ring_size(&shape)) == 0);
+    int fd = how & 8 ? fuzz_file(how >> 4) : memfile_share(&program->file, 1);
+    assert(fd >= 0);
+    fuzz_peer_bytes(&peer, bytes, sizeof bytes, &fd, !(how & 128));
+    close(fd);
+}
+
+/* One that keeps to the rules, so that there is somebody whom the others could harm. */
+static void step_say(struct scene *scene, struct program *program, struct reader *in)
+{
+    uint8_t bytes[256] = {0};
+    size_t size = read_u8(in);
+    const struct iovec piece = {bytes, size};
+    if (!program->good && !program->file.base && channel_open(&program->good, program->fd) == 0) {
+        if (channel_offer(program->good)) { /* it was hung up on */
+            channel_close(program->good);
+            program->good = NULL;
+            return;
+        }
+        (void)poller_step(scene->poller, 0);
+        channel_agree(program->good);
+    }
+    if (program->good) {
+        int result = channel_say(program->good, 4, &piece, 1);
+        assert(result == 0 || result == -EAGAIN);
+    }
+}
+
+static void step_scribble(struct program *program, struct reader *in)
+{
+    size_t at = read_u16(in) * sizeof(uint64_t);
+    uint64_t word = read_u64(in);
+    if (program->file.base)
+        memcpy((uint8_t *)program->file.base + at % program->file.size, &word, sizeof word);
+}
+
+static void scene_step(struct scene *scene, struct reader *in)
+{
+    unsigned what = read_u8(in);
+    struct program *program = &scene->programs[what >> 5 & 3 ? (what >> 5 & 3) - 1 : 0];
+    enum step step = (what & 31) % STEP_COUNT;
+    if (program->fd < 0 && step < STEP_LOOK)
+        step = STEP_CALL;
+    switch (step) {
+    case STEP_CALL:
+        program_call(scene, program);
+        break;
+    case STEP_REQUEST:
+        step_request(program, in);
+        break;
+    case STEP_ATTACH:
+        step_attach(program, in);
+        break;
+    case STEP_SCRIBBLE:
+        step_scribble(program, in);
+        break;
+    case STEP_SAY:
+        step_say(scene, program, in);
+        break;
+    case STEP_LOOK:
+        scene->verdict = what & 128 ? -EPROTO : 0;
+        (void)poller_step(scene->poller, 0);
+        desks_look(&scene->desks);
+        break;
+    case STEP_ANSWER: {
+        uint8_t bytes[300] = {0};
+        int result = scene->asked ? desk_answer(scene->desk, scene->client, bytes, read_u8(in)) : 0;
+        assert(result == 0 || result == -EAGAIN || result == -EPIPE);
+        break;
+    }
+    case STEP_SLEEP:
+        desks_arm(&scene->desks);
+        (void)desks_waiting(&scene->desks);
+        desks_disarm(&scene->desks);
+        break;
+    case STEP_HANG_UP:
+    case STEP_COUNT:
+        program_end(program);
+        break;
+    }
+}
+
+static void scene_open(struct scene *scene)
+{
+    struct why why = {""};
+    *scene = (struct scene){.folder = fuzz_folder_open()};
+    assert(poller_open(&scene->poller, &scene->lock) == 0);
+    desks_init(&scene->desks);
+    for (unsigned i = 0; i < PROGRAMS; i++)
+        scene->programs[i] = (struct program){.fd = -1, .file.fd = -1};
+    const struct desk_events events = {on_request, on_gone, on_shared, scene};
+    assert(desk_open(&scene->desk, &scene->desks, scene->poller, scene->folder.path, 7, &events,
+                     &why) == 0);
+}
+
+static void scene_close(struct scene *scene)
+{
+    for (unsigned i = 0; i < PROGRAMS; i++)
+        program_end(&scene->programs[i]);
+    scene->verdict = 0;
+    fuzz_settle(scene->poller);
+    desks_look(&scene->desks);
+    assert(list_is_empty(&scene->desks.channels)); /* who is gone has none any more */
+    desk_close(scene->desk);
+    poller_close(scene->poller);
+    fuzz_folder_close(&scene->folder);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct scene scene;
+    struct reader in = reader_make(data, size);
+    unsigned before = fuzz_descriptors();
+    scene_open(&scene);
+    for (unsigned i = 0; i < STEPS_MAX && in.left; i++)
+        scene_step(&scene, &in);
+    scene_close(&scene);
+    assert(fuzz_descriptors() == before);
+    return scene.sum == UINT32_MAX ? -1 : 0;
+}
