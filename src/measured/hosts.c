@@ -22,7 +22,7 @@
 
 #define READY_NSEC  (90 * NSEC_PER_SEC) /* the machine may be busy with something else */
 #define ANSWER_NSEC (30 * NSEC_PER_SEC)
-#define LOOK_NSEC   (20 * 1000 * 1000LL)
+#define POLL_NSEC   (20 * 1000 * 1000LL)
 
 struct hosts {
     const struct hosts_plan *plan;
@@ -181,7 +181,7 @@ static void servers_await(struct hosts *hosts)
         }
         if (clock_now() > deadline)
             crowd_fail(hosts->crowd, "server %u has not found all the others", server);
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_NSEC}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = POLL_NSEC}, NULL);
     }
 }
 

@@ -169,7 +169,7 @@ enum err cluster_exclude(const struct cluster *cluster, int *handle, struct why 
     return why_fail(why, ERR_SYSTEM, "%s: %s", cluster->folder, strerror(error));
 }
 
-/* ---- looking ---- */
+/* ---- surveys ---- */
 
 uint32_t cluster_lives(const struct cluster *cluster)
 {
@@ -195,8 +195,8 @@ static bool look_take(const struct cluster *cluster, const struct cluster_ask *a
            look->node.self == ask->server && look->server_count == cluster->plan.server_count;
 }
 
-enum err cluster_look(const struct cluster *cluster, struct cluster_seen *seen, int64_t patience,
-                      struct why *why)
+enum err cluster_survey(const struct cluster *cluster, struct cluster_seen *seen, int64_t patience,
+                        struct why *why)
 {
     static const struct control_request request = {.kind = CONTROL_LOOK};
     uint8_t question[CONTROL_REQUEST_MAX];

@@ -14,7 +14,7 @@
     {"dir", "DIR", "the cluster's folder (WEFT_DIR; weft in XDG_RUNTIME_DIR; /tmp/weft-UID)"}
 /* clang-format on */
 
-#define CLUSTER_LOOK_NSEC 2000000000LL /* that servers have to answer a look */
+#define CLUSTER_SURVEY_NSEC 2000000000LL /* that servers have to answer a look */
 
 struct cluster {
     char folder[CLUSTER_FOLDER_MAX + 1];
@@ -55,8 +55,8 @@ MUST_CHECK enum err cluster_exclude(const struct cluster *cluster, int *handle, 
 uint32_t cluster_lives(const struct cluster *cluster);
 
 /* Asks all at once how they are; those that do not answer in time are silent. */
-MUST_CHECK enum err cluster_look(const struct cluster *cluster, struct cluster_seen *seen,
-                                 int64_t patience, struct why *why);
+MUST_CHECK enum err cluster_survey(const struct cluster *cluster, struct cluster_seen *seen,
+                                   int64_t patience, struct why *why);
 struct cluster_seen *cluster_seen_new(const struct cluster *cluster); /* NULL; the caller frees */
 
 /* A server that answers: the one of option --from, or the first. Refuses if there is none. */

@@ -12,7 +12,7 @@
 #include "topology/measure/parts.h"
 #include "transport/clock.h"
 
-#define LOOK_NSEC   100000000LL /* between two looks; each costs every server a little */
+#define POLL_NSEC   100000000LL /* between two surveys; each costs every server a little */
 #define ANSWER_NSEC 500000000LL
 #define CALM_NSEC   5000000000LL /* for the last links, once all reach each other without them */
 #define LINE_SIZE   160
@@ -150,10 +150,10 @@ static enum err late_tell(const struct cluster_start *start, double seconds, str
 }
 
 /* All servers once; calm: nothing is under way any more that time alone will mend. */
-static enum err look(struct cluster_start *start, bool *calm, struct why *why)
+static enum err survey(struct cluster_start *start, bool *calm, struct why *why)
 {
     struct cluster_health health;
-    enum err err = cluster_look(start->cluster, start->seen, ANSWER_NSEC, why);
+    enum err err = cluster_survey(start->cluster, start->seen, ANSWER_NSEC, why);
     if (!err)
         err = cluster_health(&health, &start->cluster->plan, start->seen, why);
     if (err)
@@ -183,7 +183,7 @@ enum err cluster_start_wait(struct cluster_start *start, double seconds, struct 
         bool calm = false;
         enum err err = deaths_check(start, why);
         if (!err)
-            err = look(start, &calm, why);
+            err = survey(start, &calm, why);
         if (err)
             return err;
         bool ready = all_ready(start);
@@ -195,6 +195,6 @@ enum err cluster_start_wait(struct cluster_start *start, double seconds, struct 
             return why_fail(why, ERR_SYSTEM, "broken off");
         if (clock_now() >= deadline)
             return ready ? OK : late_tell(start, seconds, why);
-        ripc_call_sleep(clock_after(LOOK_NSEC));
+        ripc_call_sleep(clock_after(POLL_NSEC));
     }
 }

@@ -8,9 +8,9 @@
 
 struct cluster_start {
     const struct cluster *cluster;
-    struct cluster_seen *seen; /* of the last look */
+    struct cluster_seen *seen; /* of the last survey */
     pid_t *pids;               /* of each process: our child, or 0 if we did not start it */
-    node_id *parts; /* of each server, likewise of the last look: the least that its links may
+    node_id *parts; /* of each server, likewise of the last survey: the least that its links may
                      * lead it to */
     int64_t begun;
 };

@@ -1,6 +1,6 @@
 #pragma once
 /* cluster_view: a cluster at work, as lines for a terminal: its health, the torus in slices with
- * the load of every link, and the links that carry most. A pure function of two looks.
+ * the load of every link, and the links that carry most. A pure function of two surveys.
  *
  * A slice is a plane of the torus. Between two servers stands the load of their link, below a
  * server that of the link along the second axis, and diagonally that along the third. */

@@ -44,7 +44,7 @@ static bool is_dead(const struct cut *cut, node_id server)
 
 /* Asked first, so that nothing is changed at one end if the other hangs: what a hung server was
  * told it would do when it wakes. */
-static enum err server_look(struct cut *cut, node_id server, struct why *why)
+static enum err server_ask(struct cut *cut, node_id server, struct why *why)
 {
     static uint8_t answer[CONTROL_ANSWER_MAX];
     static struct control_look look;
@@ -103,9 +103,9 @@ static enum err link_change(struct cut *cut, struct why *why)
     if (!cut->cables)
         return why_fail(why, ERR_USAGE, "%s and %s: no link between them", cut->call->arguments[0],
                         cut->call->arguments[1]);
-    enum err err = server_look(cut, cut->a, why);
+    enum err err = server_ask(cut, cut->a, why);
     if (!err)
-        err = server_look(cut, cut->b, why);
+        err = server_ask(cut, cut->b, why);
     if (!err)
         err = ends_tell(cut, why);
     if (!err && !cut->told)

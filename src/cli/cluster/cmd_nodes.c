@@ -248,7 +248,7 @@ static enum err nodes_run(struct call *call, struct why *why)
     if (err)
         return err;
     nodes.seen = cluster_seen_new(&nodes.cluster);
-    err = nodes.seen ? cluster_look(&nodes.cluster, nodes.seen, CLUSTER_LOOK_NSEC, why)
+    err = nodes.seen ? cluster_survey(&nodes.cluster, nodes.seen, CLUSTER_SURVEY_NSEC, why)
                      : why_memory(why);
     if (!err && call->json)
         nodes_json(&nodes);

@@ -138,7 +138,7 @@ static enum err status_take(struct status *status, double wait, struct why *why)
 {
     int64_t deadline = clock_after((int64_t)(wait * 1e9));
     for (;;) {
-        enum err err = cluster_look(&status->cluster, status->seen, CLUSTER_LOOK_NSEC, why);
+        enum err err = cluster_survey(&status->cluster, status->seen, CLUSTER_SURVEY_NSEC, why);
         if (!err)
             err = cluster_health(&status->health, &status->cluster.plan, status->seen, why);
         if (err || status->health.health == HEALTH_OK || clock_now() >= deadline)

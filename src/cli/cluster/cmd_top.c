@@ -114,16 +114,16 @@ static enum err frame_print(struct top *top, const struct cluster_view *view, st
     return err;
 }
 
-static enum err servers_look(const struct top *top, struct cluster_seen *seen, struct why *why)
+static enum err servers_survey(const struct top *top, struct cluster_seen *seen, struct why *why)
 {
-    int64_t patience = top->screen.live ? LIVE_ANSWER_NSEC : CLUSTER_LOOK_NSEC;
-    return cluster_look(&top->cluster, seen, patience, why);
+    int64_t patience = top->screen.live ? LIVE_ANSWER_NSEC : CLUSTER_SURVEY_NSEC;
+    return cluster_survey(&top->cluster, seen, patience, why);
 }
 
 static enum err frame_show(struct top *top, bool coming, struct why *why)
 {
     struct cluster_health health;
-    enum err err = servers_look(top, top->now, why);
+    enum err err = servers_survey(top, top->now, why);
     if (!err)
         err = cluster_health(&health, &top->cluster.plan, top->now, why);
     if (err)
@@ -144,7 +144,7 @@ static enum err frame_show(struct top *top, bool coming, struct why *why)
 
 static enum err top_loop(struct top *top, struct why *why)
 {
-    enum err err = servers_look(top, top->before, why);
+    enum err err = servers_survey(top, top->before, why);
     for (uint64_t shown = 0; !err && (!top->count || shown < top->count); shown++) {
         if (quit_wait(top, clock_after((int64_t)top->interval_ms * 1000000)))
             break;

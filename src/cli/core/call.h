@@ -32,7 +32,7 @@ struct call {
     enum err health;      /* a result that was printed but is bad news sets the exit code */
 };
 
-/* Takes apart the words after the command's name. Knows --name value,
+/* Parses the words after the command's name. Knows --name value,
  * --name=value, --switch, and -- before words that begin with a dash. */
 MUST_CHECK enum err call_parse(struct call *call, const struct command_table *table,
                                const struct command *command, int count, char **words,

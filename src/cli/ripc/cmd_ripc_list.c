@@ -75,7 +75,7 @@ static enum err listing_fill(struct listing *listing, const struct call *call, s
     if (err)
         return err;
     int count = 0;
-    if (wait_ms) { /* the first look asks, the second sees the answers */
+    if (wait_ms) { /* the first listing asks, the second has the answers */
         struct listing first = {0};
         count = ripc_list(ripc, listing_add, &first);
         free(first.names);

@@ -161,7 +161,7 @@ static enum err sample_add(struct pinger *pinger, int64_t nsec, struct why *why)
     return OK;
 }
 
-static void peer_look(void *argument, const struct ripc_name *name)
+static void peer_note(void *argument, const struct ripc_name *name)
 {
     struct pinger *pinger = argument;
     if (name->id != pinger->to || name->group)
@@ -230,7 +230,7 @@ static int sample_compare(const void *a, const void *b)
     return (one > other) - (one < other);
 }
 
-/* The first ping has to find the peer and connect: it is told apart, unless
+/* The first ping has to find the peer and connect: it is reported separately, unless
  * there is no other. */
 static struct spread spread_make(struct pinger *pinger)
 {
@@ -313,7 +313,7 @@ static enum err pinger_run(struct pinger *pinger, struct call *call, struct why 
     if (err)
         return err;
     double seconds = (double)(ripc_now() - begun) / 1e9;
-    (void)ripc_list(pinger->ripc, peer_look, pinger); /* nice to know, no reason to fail */
+    (void)ripc_list(pinger->ripc, peer_note, pinger); /* nice to know, no reason to fail */
     pinger->transport = ripc_transport(pinger->service, pinger->to);
     if (pinger->sample_count)
         spread = spread_make(pinger);
@@ -362,7 +362,7 @@ const struct command command_ripc_ping = {
     .description =
         "Sends pings, each after the answer to the one before, and prints the shortest, the "
         "median, the 99th percentile and the longest round trip. The first ping has to find the "
-        "peer and is told apart. With --interval every answer is printed as it comes.\n\n"
+        "peer and is reported separately. With --interval every answer is printed as it comes.\n\n"
         "The pings are answered by 'weft ripc serve ID', which polls for a while before it sleeps, "
         "as ping does; with --block on both sides the time to wake each other is in the round "
         "trip. Without --interval it gives up after 5 lost pings in a row, and says why. It fails "

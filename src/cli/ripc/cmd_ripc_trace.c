@@ -51,7 +51,7 @@ struct target {
     bool id, pid;
 };
 
-static void target_look(void *argument, const struct ripc_name *name)
+static void target_note(void *argument, const struct ripc_name *name)
 {
     struct target *target = argument;
     bool id = name->id == target->number;
@@ -80,7 +80,7 @@ static enum err watcher_target(struct watcher *watcher, const char *word, struct
         err = ripc_call_open(watcher->call, NULL, &ripc, why);
     if (err)
         return err;
-    int count = ripc_list(ripc, target_look, &target);
+    int count = ripc_list(ripc, target_note, &target);
     ripc_close(ripc, RIPC_NOW);
     if (count < 0)
         return ripc_call_fail(why, count, "names");
@@ -110,7 +110,7 @@ static void context_add(struct watcher *watcher, uint64_t context)
     }
     struct watched *watched = &watcher->watched[watcher->count];
     watched->context = context;
-    /* It may have ended between the look at the folder and now. */
+    /* It may have ended after the folder was read. */
     if (trace_reader_open(&watched->reader, watcher->folder, context) < 0)
         return;
     watcher->count++;
@@ -235,7 +235,7 @@ static enum err watcher_run(struct watcher *watcher, struct why *why)
             err = why_memory(why);
         else if (count > 0)
             err = lines_print(watcher, (size_t)count, why);
-        if (ending) /* after one more look, at what came last */
+        if (ending) /* after one more round, for what came last */
             break;
         if (count < BATCH)
             ripc_call_sleep(ripc_call_turn(ripc_after(PAUSE_NSEC)));

@@ -56,7 +56,7 @@ static enum err find_ways(struct path_report *report, struct why *why)
     return ways_list(&report->ways, router, report->from, report->to, why);
 }
 
-static void print_place(struct text *out, const struct topology *topology, uint32_t node)
+static void print_coordinate(struct text *out, const struct topology *topology, uint32_t node)
 {
     uint32_t at[AXIS_MAX];
     topology_coordinate(topology, node, at);
@@ -93,7 +93,7 @@ static void print_hops(struct text *out, const struct path_report *report)
         bool last = hop == set->hop_count;
         text_printf(out, "  %-*s%s", last && !topology->axis_count ? 0 : width,
                     topology_name(topology, node, name), topology->axis_count ? "  " : "");
-        print_place(out, topology, node);
+        print_coordinate(out, topology, node);
         if (!last) {
             uint32_t channel = set->channels[hop];
             text_printf(out, "  port %u", graph_channel_port(&topology->graph, channel));
@@ -111,12 +111,12 @@ static void print_way(struct text *out, const struct path_report *report, size_t
     uint32_t node = report->from;
     char name[NODE_NAME_SIZE];
     text_puts(out, topology_name(topology, node, name));
-    print_place(out, topology, node);
+    print_coordinate(out, topology, node);
     for (size_t hop = set->path_first[way]; hop < set->path_first[way + 1]; hop++) {
         text_printf(out, ":%u", graph_channel_port(&topology->graph, set->channels[hop]));
         node = graph_channel_to(&topology->graph, set->channels[hop]);
         text_printf(out, " %s", topology_name(topology, node, name));
-        print_place(out, topology, node);
+        print_coordinate(out, topology, node);
     }
 }
 

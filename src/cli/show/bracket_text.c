@@ -10,7 +10,7 @@ static const double rounding = 1e-9;
 enum { NUMBER_SIZE = 32, DIGITS_MAX = 12 };
 
 /* What the last of so many digits of a number above 0 is worth. */
-static double last_place(double value, int digits)
+static double last_digit(double value, int digits)
 {
     return pow(10, floor(log10(value)) + 1 - digits);
 }
@@ -19,14 +19,14 @@ static void print_down(char out[NUMBER_SIZE], double value, int digits)
 {
     snprintf(out, NUMBER_SIZE, "%.*g", digits, value);
     if (strtod(out, NULL) > value * (1 + rounding))
-        snprintf(out, NUMBER_SIZE, "%.*g", digits, value - last_place(value, digits));
+        snprintf(out, NUMBER_SIZE, "%.*g", digits, value - last_digit(value, digits));
 }
 
 static void print_up(char out[NUMBER_SIZE], double value, int digits)
 {
     snprintf(out, NUMBER_SIZE, "%.*g", digits, value);
     if (strtod(out, NULL) < value * (1 - rounding))
-        snprintf(out, NUMBER_SIZE, "%.*g", digits, value + last_place(value, digits));
+        snprintf(out, NUMBER_SIZE, "%.*g", digits, value + last_digit(value, digits));
 }
 
 void bracket_text(struct text *out, double lower, double upper, int digits)
@@ -36,7 +36,7 @@ void bracket_text(struct text *out, double lower, double upper, int digits)
         text_printf(out, "%.*g", digits, upper);
         return;
     }
-    while (digits < DIGITS_MAX && upper - lower <= 2 * last_place(upper, digits))
+    while (digits < DIGITS_MAX && upper - lower <= 2 * last_digit(upper, digits))
         digits++;
     print_down(low, lower, digits);
     print_up(high, upper, digits);

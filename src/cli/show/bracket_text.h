@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-/* "0.7312 to 0.738", with as many digits as tell them apart, `digits` at least;
+/* "0.7312 to 0.738", with as many digits as distinguish them, `digits` at least;
  * one number if they differ by rounding only. */
 void bracket_text(struct text *out, double lower, double upper, int digits);
 

@@ -21,7 +21,7 @@ struct table_text_column {
 
 enum table_text_mark {
     TABLE_TEXT_PLAIN,
-    TABLE_TEXT_NEW,   /* another than at the last look */
+    TABLE_TEXT_NEW,   /* another than in the last picture */
     TABLE_TEXT_FAINT, /* of no more account */
     TABLE_TEXT_ALARM,
 };

@@ -1,6 +1,6 @@
 #pragma once
 /* sim_seeds: the same run under several seeds, on several threads: a row of figures for each, and
- * how far the rows are apart. Rows depend on their seeds alone, not on who ran them, or beside
+ * how far the rows differ. Rows depend on their seeds alone, not on who ran them, or beside
  * whom. */
 
 #include "cli/core/result.h"

@@ -11,15 +11,15 @@
 #include "cli/ripc/ripc_report.h"
 #include "cli/show/unit_text.h"
 #include "cli/sst/sst_crew.h"
-#include "cli/sst/sst_look.h"
 #include "cli/sst/sst_screen.h"
+#include "cli/sst/sst_watcher.h"
 
 #define TABLE_DEFAULT   7
 #define MEMBERS_DEFAULT 4
 #define SECONDS_DEFAULT 5
 #define SECONDS_MAX     86400
 #define FRAME_NSEC      100000000LL
-#define LOOK_NSEC       500000000LL /* for one look; the next frame tries again */
+#define ANSWER_NSEC     500000000LL /* for one picture; the next frame tries again */
 #define JOIN_NSEC       15000000000LL
 #define EVENTS_MAX      32 /* kept; those after them are not told */
 #define EVENT_SIZE      128
@@ -37,8 +37,8 @@ struct demo {
     double seconds;
     int design;
     bool kill;
-    struct ripc *ripc; /* of our own, to look; opened once all processes are there */
-    struct sst_look *look;
+    struct ripc *ripc; /* of our own, to read the table; opened once all processes are there */
+    struct sst_watcher *watcher;
     struct sst_view view;
     struct sst_screen screen;
     struct event events[EVENTS_MAX];
@@ -218,7 +218,7 @@ static enum err frame_show(struct demo *demo, struct why *why)
     struct text lines = {0};
     struct table_text_style style = sst_screen_style(&demo->screen);
     /* Whoever was asked may have been killed just now. */
-    if (sst_look_take(demo->look, ripc_after(LOOK_NSEC), &picture) < 0)
+    if (sst_watcher_take(demo->watcher, ripc_after(ANSWER_NSEC), &picture) < 0)
         return OK;
     sst_view_text(&demo->view, &lines, &picture, &style);
     text_puts(&lines, "\n");
@@ -357,7 +357,7 @@ static enum err demo_play(struct demo *demo, struct why *why)
         return err;
     err = ripc_call_open(demo->call, NULL, &demo->ripc, why);
     if (!err)
-        err = sst_look_open(demo->ripc, demo->table, ripc_after(JOIN_NSEC), &demo->look, why);
+        err = sst_watcher_open(demo->ripc, demo->table, ripc_after(JOIN_NSEC), &demo->watcher, why);
     if (err)
         return err;
     demo->begun = ripc_now();
@@ -384,7 +384,7 @@ static enum err demo_run(struct call *call, struct why *why)
                          demo.design ? SST_READS : SST_WRITES, demo.kill, why);
     if (!err)
         err = demo_play(&demo, why);
-    sst_look_close(demo.look);
+    sst_watcher_close(demo.watcher);
     if (demo.ripc)
         ripc_close(demo.ripc, RIPC_NOW);
     sst_crew_dismiss(&demo.crew);

@@ -6,11 +6,11 @@
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/ripc/ripc_call.h"
-#include "cli/sst/sst_look.h"
 #include "cli/sst/sst_screen.h"
+#include "cli/sst/sst_watcher.h"
 
 #define INTERVAL_MS 500
-#define LOOK_NSEC   3000000000LL
+#define ANSWER_NSEC 3000000000LL
 
 struct watch {
     struct call *call;
@@ -19,7 +19,7 @@ struct watch {
     uint64_t count; /* 0: no end */
     uint64_t shown;
     struct ripc *ripc;
-    struct sst_look *look;
+    struct sst_watcher *watcher;
     struct sst_view view;
     struct sst_screen screen;
 };
@@ -65,15 +65,15 @@ static enum err picture_show(struct watch *watch, const struct sst_picture *pict
 static enum err picture_take(struct watch *watch, struct sst_picture *picture, struct why *why)
 {
     char name[RIPC_ID_TEXT];
-    int64_t deadline = ripc_after(LOOK_NSEC);
-    int error = sst_look_take(watch->look, deadline, picture);
+    int64_t deadline = ripc_after(ANSWER_NSEC);
+    int error = sst_watcher_take(watch->watcher, deadline, picture);
     if (error == -ESTALE) {
-        sst_look_close(watch->look);
-        watch->look = NULL;
-        enum err err = sst_look_open(watch->ripc, watch->table, deadline, &watch->look, why);
+        sst_watcher_close(watch->watcher);
+        watch->watcher = NULL;
+        enum err err = sst_watcher_open(watch->ripc, watch->table, deadline, &watch->watcher, why);
         if (err)
             return err;
-        error = sst_look_take(watch->look, deadline, picture);
+        error = sst_watcher_take(watch->watcher, deadline, picture);
     }
     ripc_id_text(watch->table, name);
     if (error == -ENOENT)
@@ -110,10 +110,10 @@ static enum err watch_run(struct call *call, struct why *why)
     err = ripc_call_open(call, NULL, &watch.ripc, why);
     if (err)
         return err;
-    err = sst_look_open(watch.ripc, watch.table, ripc_after(LOOK_NSEC), &watch.look, why);
+    err = sst_watcher_open(watch.ripc, watch.table, ripc_after(ANSWER_NSEC), &watch.watcher, why);
     if (!err)
         err = watch_loop(&watch, why);
-    sst_look_close(watch.look);
+    sst_watcher_close(watch.watcher);
     ripc_close(watch.ripc, RIPC_NOW);
     return err;
 }

@@ -16,7 +16,7 @@
 #include "process/child.h"
 
 #define PATIENCE_NSEC 5000000000LL
-#define LOOK_NSEC     2000000L
+#define POLL_NSEC     2000000L
 
 /* Who is counted beyond these is called by a number. */
 static const char *const names[] = {"ada", "bea",  "cem", "dora", "emil", "fay",  "gus",  "hana",
@@ -46,7 +46,7 @@ static void member_main(void *argument)
 }
 
 static void member_make(struct sst_crew *crew, const struct call *call, uint32_t index,
-                        uint32_t place, int life)
+                        uint32_t position, int life)
 {
     struct sst_member *member = &crew->members[index];
     member->call = call;
@@ -54,16 +54,17 @@ static void member_make(struct sst_crew *crew, const struct call *call, uint32_t
     member->report = &crew->reports[index];
     member->waits = index == crew->count;
     member->rows_wanted = member->waits ? 1 : crew->count;
-    if (place < sizeof names / sizeof *names)
-        snprintf(member->name, sizeof member->name, "%s", names[place]);
+    if (position < sizeof names / sizeof *names)
+        snprintf(member->name, sizeof member->name, "%s", names[position]);
     else
-        snprintf(member->name, sizeof member->name, "member %u", place + 1);
+        snprintf(member->name, sizeof member->name, "member %u", position + 1);
 }
 
 /* Small ones if the table's is small, so that they can be read; and in order in any case. */
-static ripc_id member_id(ripc_id table, uint32_t place)
+static ripc_id member_id(ripc_id table, uint32_t position)
 {
-    return table < UINT64_MAX / 100 ? table * 100 + place + 1 : table - 1 - SST_CREW_MAX + place;
+    return table < UINT64_MAX / 100 ? table * 100 + position + 1
+                                    : table - 1 - SST_CREW_MAX + position;
 }
 
 enum err sst_crew_start(struct sst_crew *crew, const struct call *call, ripc_id table,
@@ -80,10 +81,10 @@ enum err sst_crew_start(struct sst_crew *crew, const struct call *call, ripc_id 
     enum err err = shared == MAP_FAILED ? why_memory(why) : OK;
     crew->reports = err ? NULL : shared;
     for (uint32_t index = 0; index < count + spare && !err; index++) {
-        uint32_t place = index < count ? index : 0;
-        member_make(crew, call, index, place, life[0]);
+        uint32_t position = index < count ? index : 0;
+        member_make(crew, call, index, position, life[0]);
         crew->members[index].table = table;
-        crew->members[index].id = member_id(table, place);
+        crew->members[index].id = member_id(table, position);
         crew->members[index].design = design;
         struct start start = {&crew->members[index], life[1]};
         crew->pids[index] = child_start(member_main, &start);
@@ -158,7 +159,7 @@ void sst_crew_dismiss(struct sst_crew *crew)
     crew->life = -1;
     int64_t deadline = ripc_after(PATIENCE_NSEC);
     while (!crew_reap(crew) && ripc_now() < deadline)
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_NSEC}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = POLL_NSEC}, NULL);
     for (uint32_t index = 0; index < crew->count + crew->spare; index++) {
         child_kill(crew->pids[index]);
         crew->pids[index] = 0;

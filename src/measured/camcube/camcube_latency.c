@@ -198,15 +198,15 @@ const struct figure figure_cam_fig4c = {
 #define RING "torus:30" /* 15 hops across */
 #define RATE 1000000000u
 
-enum place { TOGETHER, TWO, APART, RING_SIMULATED, RING_TCP, PLACES };
+enum setting { TOGETHER, TWO, THIRTY, RING_SIMULATED, RING_TCP, SETTINGS };
 
 static const struct {
     const char *name;
     uint32_t processes;
     uint64_t rate; /* of links; 0: as fast as they go */
-} places[PLACES] = {
+} settings[SETTINGS] = {
     [TOGETHER] = {"one process", 1, 0},         [TWO] = {"two processes", 2, 0},
-    [APART] = {"30 processes", 30, RATE},       [RING_SIMULATED] = {"simulated 1 Gb/s", 0, RATE},
+    [THIRTY] = {"30 processes", 30, RATE},      [RING_SIMULATED] = {"simulated 1 Gb/s", 0, RATE},
     [RING_TCP] = {"TCP, new connection", 0, 0},
 };
 
@@ -217,24 +217,25 @@ static const struct figure_column hop_columns[] = {
     {"way", ""}, {"size", "B"}, {"round_trip", "ms"}, {"per_hop", "us"}, {"paper", "ms"}, {0},
 };
 
-static enum err place_measure(enum place place, uint32_t count, double usec[TRIP_SIZES],
-                              struct why *why)
+static enum err setting_measure(enum setting setting, uint32_t count, double usec[TRIP_SIZES],
+                                struct why *why)
 {
     const struct trip_job job = {
         .spec = RING,
         .to = HOPS,
         .hops = HOPS,
-        .count = place == RING_SIMULATED ? 10 : count,
-        .process_count = places[place].processes,
+        .count = setting == RING_SIMULATED ? 10 : count,
+        .process_count = settings[setting].processes,
         .wire = "shm",
-        .rate = places[place].rate,
+        .rate = settings[setting].rate,
     };
-    if (place == RING_TCP)
+    if (setting == RING_TCP)
         return side_measure(&side_tcp_new, false, count, usec, why);
-    return place == RING_SIMULATED ? trip_simulate(&job, usec, why) : trip_measure(&job, usec, why);
+    return setting == RING_SIMULATED ? trip_simulate(&job, usec, why)
+                                     : trip_measure(&job, usec, why);
 }
 
-static void hop_claims(struct figure_result *result, double usec[PLACES][TRIP_SIZES])
+static void hop_claims(struct figure_result *result, double usec[SETTINGS][TRIP_SIZES])
 {
     for (int size = 0; size < TRIP_SIZES; size++) {
         double hop = (paper_usec[size] - usec[RING_SIMULATED][size]) / (2 * HOPS);
@@ -255,7 +256,7 @@ static void hop_claims(struct figure_result *result, double usec[PLACES][TRIP_SI
                 .unit = "ms",
                 .paper = paper_usec[size] * 1e-3,
                 .tolerance = 0.005,
-                .found = usec[APART][size] * 1e-3,
+                .found = usec[THIRTY][size] * 1e-3,
                 .reason = figure_text(
                     result, "no cables: beside them a hop cost the paper's servers %.3g us", hop),
             });
@@ -266,7 +267,7 @@ static void hop_claims(struct figure_result *result, double usec[PLACES][TRIP_SI
                                              trip_size_words[size]),
                          .paper = paper_ratio[size],
                          .tolerance = 0.05,
-                         .found = usec[APART][size] / usec[RING_TCP][size],
+                         .found = usec[THIRTY][size] / usec[RING_TCP][size],
                          .reason = pair_cores() < 2 ? "it takes two cores, and there is one" : NULL,
                      });
     }
@@ -277,22 +278,23 @@ static enum err hop15_run(struct figure_result *result, const struct figure_call
 {
     static const double bytes[TRIP_SIZES] = {1500, 8940};
     struct figure_table *table = figure_table_add(result, "hops", hop_columns);
-    double usec[PLACES][TRIP_SIZES];
-    for (int place = 0; place < PLACES; place++) {
-        enum err err = place_measure((enum place)place, call->quick ? 20 : 10000, usec[place], why);
+    double usec[SETTINGS][TRIP_SIZES];
+    for (int setting = 0; setting < SETTINGS; setting++) {
+        enum err err =
+            setting_measure((enum setting)setting, call->quick ? 20 : 10000, usec[setting], why);
         if (err)
             return err;
-        figure_progress(call, (uint64_t)place + 1, PLACES);
-        double hops = place == RING_TCP ? 2 : 2 * HOPS;
+        figure_progress(call, (uint64_t)setting + 1, SETTINGS);
+        double hops = setting == RING_TCP ? 2 : 2 * HOPS;
         for (int size = 0; size < TRIP_SIZES; size++)
             figure_row(
                 result, table,
                 (struct figure_cell[]){
-                    figure_word(places[place].name), figure_number(bytes[size]),
-                    figure_number(usec[place][size] * 1e-3),
-                    figure_number(usec[place][size] / hops),
-                    figure_number(place == RING_TCP ? paper_usec[size] * 1e-3 / paper_ratio[size]
-                                                    : paper_usec[size] * 1e-3)});
+                    figure_word(settings[setting].name), figure_number(bytes[size]),
+                    figure_number(usec[setting][size] * 1e-3),
+                    figure_number(usec[setting][size] / hops),
+                    figure_number(setting == RING_TCP ? paper_usec[size] * 1e-3 / paper_ratio[size]
+                                                      : paper_usec[size] * 1e-3)});
     }
     hop_claims(result, usec);
     return OK;

@@ -24,29 +24,30 @@ const char *const load_kind_words[LOAD_KINDS] = {"jumbo", "1,500 B", "1,500 B ag
 static const uint16_t kind_sizes[LOAD_KINDS] = {WEFT_PAYLOAD_MAX, 1500 - WEFT_HEADER_SIZE,
                                                 1500 - WEFT_HEADER_SIZE};
 
-/* ---- what two looks at all servers say ---- */
+/* ---- what two readings of all servers say ---- */
 
-struct looks {
+struct readings {
     struct bench_answer *before, *after; /* of each server */
 };
 
-static enum err looks_init(struct looks *looks, uint32_t count, struct why *why)
+static enum err readings_init(struct readings *readings, uint32_t count, struct why *why)
 {
-    looks->before = array_new(count, sizeof *looks->before);
-    looks->after = array_new(count, sizeof *looks->after);
-    return looks->before && looks->after ? OK : why_memory(why);
+    readings->before = array_new(count, sizeof *readings->before);
+    readings->after = array_new(count, sizeof *readings->after);
+    return readings->before && readings->after ? OK : why_memory(why);
 }
 
-static void looks_fini(struct looks *looks)
+static void readings_fini(struct readings *readings)
 {
-    free(looks->before);
-    free(looks->after);
+    free(readings->before);
+    free(readings->after);
 }
 
 /* Bits a second that arrived at that port, of packets with their headers. */
-static double port_rate(const struct looks *looks, node_id server, unsigned port)
+static double port_rate(const struct readings *readings, node_id server, unsigned port)
 {
-    const struct bench_answer *before = &looks->before[server], *after = &looks->after[server];
+    const struct bench_answer *before = &readings->before[server],
+                              *after = &readings->after[server];
     const struct bench_count *first = &before->ports[port].in, *last = &after->ports[port].in;
     uint64_t bytes =
         last->bytes - first->bytes + WEFT_HEADER_SIZE * (last->packets - first->packets);
@@ -54,33 +55,33 @@ static double port_rate(const struct looks *looks, node_id server, unsigned port
 }
 
 /* Received by it, and by its neighbours from it. */
-static double server_rate(const struct looks *looks, const struct plan *plan, node_id server)
+static double server_rate(const struct readings *readings, const struct plan *plan, node_id server)
 {
     double rate = 0;
     for (unsigned port = 0; port < plan->port_count; port++) {
         const struct plan_end *end = plan_end(plan, server, port);
         if (end->server == NODE_NONE)
             continue;
-        rate += port_rate(looks, server, port) + port_rate(looks, end->server, end->port);
+        rate += port_rate(readings, server, port) + port_rate(readings, end->server, end->port);
     }
     return rate;
 }
 
-static void point_fill(struct load_point *point, const struct looks *looks, const struct plan *plan,
-                       unsigned links, double rate)
+static void point_fill(struct load_point *point, const struct readings *readings,
+                       const struct plan *plan, unsigned links, double rate)
 {
     double shares[27 * 8];
     uint32_t count = plan->server_count;
     assert(count <= sizeof shares / sizeof shares[0]);
     *point = (struct load_point){.low = INFINITY, .high = -INFINITY, .cores = NAN};
     for (node_id v = 0; v < count; v++) {
-        double share = links ? server_rate(looks, plan, v) / (2 * links * rate) : 0;
+        double share = links ? server_rate(readings, plan, v) / (2 * links * rate) : 0;
         shares[v] = share;
         point->low = fmin(point->low, share);
         point->high = fmax(point->high, share);
         point->packets +=
-            (double)(looks->after[v].received.packets - looks->before[v].received.packets) * 1e9 /
-            (double)(looks->after[v].now - looks->before[v].now);
+            (double)(readings->after[v].received.packets - readings->before[v].received.packets) *
+            1e9 / (double)(readings->after[v].now - readings->before[v].now);
     }
     point->share = sample_median(shares, count);
 }
@@ -130,7 +131,7 @@ static void rest(double seconds)
 }
 
 static void kind_measure(struct hosts *hosts, const struct measurement *measurement,
-                         enum load_kind kind, unsigned links, struct looks *looks)
+                         enum load_kind kind, unsigned links, struct readings *readings)
 {
     const struct load_job *job = measurement->job;
     const struct bench_request report = {.kind = BENCH_REPORT, .token = 1};
@@ -138,32 +139,32 @@ static void kind_measure(struct hosts *hosts, const struct measurement *measurem
     const struct bench_request start = request_start(kind, links);
     struct load_point *point = &measurement->found->points[kind][links];
     if (links)
-        servers_ask(hosts, &start, looks->before);
+        servers_ask(hosts, &start, readings->before);
     rest(WARM_SHARE * job->seconds);
-    servers_ask(hosts, &report, looks->before);
+    servers_ask(hosts, &report, readings->before);
     double cpu = hosts_cpu(hosts);
     nsec since = clock_now();
     rest(job->seconds);
     cpu = hosts_cpu(hosts) - cpu;
     double wall = (double)(clock_now() - since) * 1e-9;
-    servers_ask(hosts, links ? &stop : &report, looks->after);
-    point_fill(point, looks, hosts_wiring(hosts), links, (double)job->rate);
+    servers_ask(hosts, links ? &stop : &report, readings->after);
+    point_fill(point, readings, hosts_wiring(hosts), links, (double)job->rate);
     point->cores = cpu / wall;
 }
 
 static void measure_run(struct hosts *hosts, const void *argument)
 {
     const struct measurement *measurement = argument;
-    struct looks looks;
+    struct readings readings;
     struct why why = {0};
-    if (looks_init(&looks, hosts_wiring(hosts)->server_count, &why))
+    if (readings_init(&readings, hosts_wiring(hosts)->server_count, &why))
         hosts_fail(hosts, why.text);
     for (int kind = 0; kind < LOAD_KINDS; kind++)
         for (unsigned links = 0; links <= CAMCUBE_LINKS_MAX; links++)
             if ((kind == LOAD_STANDARD) == measurement->separate &&
                 measurement->job->links >> links & 1)
-                kind_measure(hosts, measurement, (enum load_kind)kind, links, &looks);
-    looks_fini(&looks);
+                kind_measure(hosts, measurement, (enum load_kind)kind, links, &readings);
+    readings_fini(&readings);
 }
 
 enum err load_measure(struct load_found *found, const struct load_job *job, struct why *why)
@@ -219,7 +220,7 @@ static enum err kind_simulate(struct load_found *found, const struct load_job *j
     struct bench_answer *answers;
     struct world_settings settings = WORLD_DEFAULTS;
     struct world *world;
-    struct looks looks = {0};
+    struct readings readings = {0};
     settings.plan = plan;
     settings.node.services = services_all;
     settings.node.separate = kind == LOAD_STANDARD;
@@ -228,23 +229,23 @@ static enum err kind_simulate(struct load_found *found, const struct load_job *j
     settings.settled = true;
     settings.answer = on_answer;
     settings.context = &answers;
-    enum err err = looks_init(&looks, plan->server_count, why);
+    enum err err = readings_init(&readings, plan->server_count, why);
     if (!err)
         err = world_open(&world, &settings, why);
     if (err)
-        goto free_looks;
+        goto free_readings;
     psec length = (psec)(job->seconds * 1e12), warm = (psec)(WARM_SHARE * (double)length);
-    answers = looks.before;
+    answers = readings.before;
     world_ask(world, &start);
     world_run(world, warm);
     world_ask(world, &report);
     world_run(world, warm + length);
-    answers = looks.after;
+    answers = readings.after;
     world_ask(world, &report);
-    point_fill(&found->points[kind][links], &looks, plan, links, (double)job->rate);
+    point_fill(&found->points[kind][links], &readings, plan, links, (double)job->rate);
     world_close(world);
-free_looks:
-    looks_fini(&looks);
+free_readings:
+    readings_fini(&readings);
     return err;
 }
 

@@ -65,15 +65,15 @@ enum err traffic_wiring(struct traffic_wiring *wiring, const struct plan *plan, 
 
 /* ---- the simulation ---- */
 
-struct looks {
+struct readings {
     struct bench_answer *before, *after, *now; /* of each server; now: which is filled */
 };
 
 static void on_answer(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size)
 {
-    struct looks *looks = context;
-    int error = bench_answer_read(&looks->now[at], bytes, size);
-    assert(!error && !looks->now[at].error); /* nothing between us and it that could spoil it */
+    struct readings *readings = context;
+    int error = bench_answer_read(&readings->now[at], bytes, size);
+    assert(!error && !readings->now[at].error); /* nothing between us and it that could spoil it */
 }
 
 static void servers_ask(struct world *world, const struct bench_request *request)
@@ -110,7 +110,7 @@ static bool failures_happen(struct world *world, const bool *failed, double *not
 }
 
 static enum err found_fill(struct traffic_found *found, const struct traffic_job *job,
-                           const struct looks *looks, struct why *why)
+                           const struct readings *readings, struct why *why)
 {
     uint32_t count = 0;
     double *rates = array_new(job->plan->server_count, sizeof *rates), hops = 0;
@@ -118,7 +118,7 @@ static enum err found_fill(struct traffic_found *found, const struct traffic_job
         return why_memory(why);
     found->low = INFINITY;
     for (node_id v = 0; v < job->plan->server_count; v++) {
-        const struct bench_answer *before = &looks->before[v], *after = &looks->after[v];
+        const struct bench_answer *before = &readings->before[v], *after = &readings->after[v];
         if (!lives(job->failed, v))
             continue;
         uint64_t received = after->received.packets - before->received.packets;
@@ -142,7 +142,8 @@ static enum err found_fill(struct traffic_found *found, const struct traffic_job
     return OK;
 }
 
-static void world_load(struct world *world, const struct traffic_job *job, struct looks *looks)
+static void world_load(struct world *world, const struct traffic_job *job,
+                       struct readings *readings)
 {
     const struct bench_request report = {.kind = BENCH_REPORT, .token = 1};
     const struct bench_request start = {
@@ -153,12 +154,12 @@ static void world_load(struct world *world, const struct traffic_job *job, struc
         .rate_milli = (uint64_t)llround(1000 * job->rate / TRAFFIC_FRAME_BITS),
         .duration_nsec = BENCH_DURATION_MAX,
     };
-    looks->now = looks->before;
+    readings->now = readings->before;
     servers_ask(world, &start);
     world_run(world, world_now(world) + job->warm);
     servers_ask(world, &report);
     world_run(world, world_now(world) + job->length);
-    looks->now = looks->after;
+    readings->now = readings->after;
     servers_ask(world, &report);
 }
 
@@ -166,31 +167,31 @@ enum err traffic_simulate(struct traffic_found *found, const struct traffic_job 
                           struct why *why)
 {
     struct world_settings settings = WORLD_DEFAULTS;
-    struct looks looks = {
-        .before = array_new(job->plan->server_count, sizeof *looks.before),
-        .after = array_new(job->plan->server_count, sizeof *looks.after),
+    struct readings readings = {
+        .before = array_new(job->plan->server_count, sizeof *readings.before),
+        .after = array_new(job->plan->server_count, sizeof *readings.after),
     };
     struct world *world;
-    enum err err = looks.before && looks.after ? OK : why_memory(why);
+    enum err err = readings.before && readings.after ? OK : why_memory(why);
     *found = (struct traffic_found){0};
     settings.plan = job->plan;
     settings.node.services = services;
     settings.seed = job->seed;
     settings.settled = true;
     settings.answer = on_answer;
-    settings.context = &looks;
+    settings.context = &readings;
     if (!err)
         err = world_open(&world, &settings, why);
     if (!err) {
         if (failures_happen(world, job->failed, &found->noticed)) {
-            world_load(world, job, &looks);
-            err = found_fill(found, job, &looks, why);
+            world_load(world, job, &readings);
+            err = found_fill(found, job, &readings, why);
         } else {
             err = why_fail(why, ERR_SYSTEM, "failed servers were not noticed in time");
         }
         world_close(world);
     }
-    free(looks.before);
-    free(looks.after);
+    free(readings.before);
+    free(readings.after);
     return err;
 }

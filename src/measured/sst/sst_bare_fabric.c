@@ -250,7 +250,7 @@ struct words {
     _Atomic uint64_t other; /* reads: what we have read. writes: written by the other */
 };
 
-static uint64_t words_look(struct port *port)
+static uint64_t words_poll(struct port *port)
 {
     struct sst_node *node = &port->nodes[0];
     struct words *words = (struct words *)node->row;
@@ -299,7 +299,7 @@ void bare_fabric_trips(struct crowd *crowd, const struct bare_job *job, struct b
             trip_start(&trip);
             words_set(&port, round);
         }
-        while (words_look(&port) < round)
+        while (words_poll(&port) < round)
             ;
         if (crowd->index == 0)
             (void)trip_end(&trip);

@@ -66,7 +66,7 @@ static bool nobody_is_behind(const struct sst *table, void *argument)
 
 /* Node 0 looks whether time is up. The others are at most one ahead of it, and see what it
  * decides before they see its next count. */
-static void clock_look(struct counter *counter)
+static void clock_check(struct counter *counter)
 {
     struct stage *stage = counter->play->stage;
     const struct counting_job *job = counter->play->job;
@@ -104,7 +104,7 @@ static void count_one(struct sst *table, void *argument)
     if (counter->own % BATCH == 0)
         step_check(counter, table);
     if (index == 0 && last == LAST_NEVER && counter->own % BATCH == 0)
-        clock_look(counter);
+        clock_check(counter);
     counter->own++;
     sst_node_check(&counter->node, sst_set_u64(table, COUNT, counter->own), "sst_set_u64");
 }

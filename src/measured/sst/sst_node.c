@@ -79,12 +79,12 @@ static void others_await(struct sst_node *node)
 }
 
 /* Keeps the detector at it, pass after pass: it is evaluated on each. */
-static bool look_again(const struct sst *table, void *argument)
+static bool poll_again(const struct sst *table, void *argument)
 {
     return false;
 }
 
-static bool look_and_yield(const struct sst *table, void *argument)
+static bool poll_and_yield(const struct sst *table, void *argument)
 {
     sched_yield();
     return false;
@@ -97,7 +97,7 @@ static void detector_wake(struct sst_node *node, const struct sst_node_plan *pla
     struct sst_predicate awake = {
         .name = "awake",
         .kind = SST_RECURRENT,
-        .holds = plan->waiting == NODES_YIELD ? look_and_yield : look_again,
+        .holds = plan->waiting == NODES_YIELD ? poll_and_yield : poll_again,
     };
     sst_node_check(node, sst_predicate_add(node->table, &awake, NULL), "sst_predicate_add");
 }

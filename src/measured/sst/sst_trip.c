@@ -4,13 +4,13 @@
 
 #define CLOCK_TRIES 200
 
-/* What two looks at the clock, one right after the other, lie apart. */
+/* The time between two readings of the clock, one right after the other. */
 static double clock_cost(void)
 {
     nsec least = NSEC_PER_SEC;
     for (int i = 0; i < CLOCK_TRIES; i++) {
-        nsec since = clock_now(), apart = clock_now() - since;
-        least = apart < least ? apart : least;
+        nsec since = clock_now(), elapsed = clock_now() - since;
+        least = elapsed < least ? elapsed : least;
     }
     return (double)least * 1e-3;
 }
