@@ -108,10 +108,7 @@ static enum err example_run(struct figure_result *result, struct score *score, s
         uint32_t at[AXIS_MAX];
         topology_coordinate(&space.topology, servers[i], at);
         score_add(score, at[0] == paper[i][0] && at[1] == paper[i][1]);
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_number(i), figure_number(at[0]),
-                                          figure_number(at[1]), figure_number(paper[i][0]),
-                                          figure_number(paper[i][1])});
+        figure_row_numbers(result, table, (double[]){i, at[0], at[1], paper[i][0], paper[i][1]});
     }
     space_close(&space);
     return OK;
@@ -307,16 +304,18 @@ static enum err bits_run(double *homes, struct why *why)
 static void split_claims(struct figure_result *result, const struct split *two,
                          const struct split *three)
 {
-    const char *counted = "counted over all servers and sequences";
+    const char *counted = "not all servers have as many";
     const struct claim claims[] = {
         {.what = "2D: sequences of a home", .paper = 8, .found = two->sequences},
         {.what = "3D: sequences of a home", .paper = 48, .found = three->sequences},
         {.what = "2D: servers that share a failed one's keys",
          .paper = 4,
-         .found = two->heirs_min == two->heirs_max ? two->heirs_min : NAN},
+         .found = two->heirs_min == two->heirs_max ? two->heirs_min : NAN,
+         .reason = counted},
         {.what = "3D: servers that share a failed one's keys",
          .paper = 6,
-         .found = three->heirs_min == three->heirs_max ? three->heirs_min : NAN},
+         .found = three->heirs_min == three->heirs_max ? three->heirs_min : NAN,
+         .reason = counted},
         {.what = "2D: largest share over smallest",
          .paper = 1,
          .found = (double)two->groups_max / two->groups_min},
@@ -328,12 +327,7 @@ static void split_claims(struct figure_result *result, const struct split *two,
          .paper = 1,
          .found = two->hops_max > three->hops_max ? two->hops_max : three->hops_max},
     };
-    for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
-        struct claim claim = claims[i];
-        claim.where = "section 3.2";
-        claim.reason = counted;
-        figure_claim(result, claim);
-    }
+    figure_claims_at(result, "section 3.2", claims, sizeof claims / sizeof *claims);
 }
 
 static enum err keyspace_run(struct figure_result *result, const struct figure_call *call,

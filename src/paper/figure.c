@@ -63,6 +63,15 @@ void figure_row(struct figure_result *result, struct figure_table *table,
     table->row_count++;
 }
 
+void figure_row_numbers(struct figure_result *result, struct figure_table *table,
+                        const double *numbers)
+{
+    struct figure_cell cells[FIGURE_COLUMN_MAX];
+    for (size_t i = 0; i < table->column_count; i++)
+        cells[i] = figure_number(numbers[i]);
+    figure_row(result, table, cells);
+}
+
 struct figure_cell figure_number(double number)
 {
     return (struct figure_cell){.number = number};
@@ -111,6 +120,16 @@ void figure_claims(struct figure_result *result, const struct claim *claims, siz
 {
     for (size_t i = 0; i < count; i++)
         figure_claim(result, claims[i]);
+}
+
+void figure_claims_at(struct figure_result *result, const char *where, const struct claim *claims,
+                      size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct claim claim = claims[i];
+        claim.where = claim.where ? claim.where : where;
+        figure_claim(result, claim);
+    }
 }
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total)

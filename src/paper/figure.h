@@ -152,6 +152,9 @@ struct figure_table *figure_table_add(struct figure_result *result, const char *
 /* Appends a row of as many cells as the table has columns. */
 void figure_row(struct figure_result *result, struct figure_table *table,
                 const struct figure_cell *cells);
+/* The same of numbers only. */
+void figure_row_numbers(struct figure_result *result, struct figure_table *table,
+                        const double *numbers);
 struct figure_cell figure_number(double number);
 struct figure_cell figure_word(const char *word);
 
@@ -163,6 +166,11 @@ __attribute__((format(printf, 2, 3))) const char *figure_text(struct figure_resu
  * result: constants, or made by figure_text. */
 void figure_claim(struct figure_result *result, struct claim claim);
 void figure_claims(struct figure_result *result, const struct claim *claims, size_t count);
+
+/* The same of claims that all stand in one place of the paper; those that name
+ * another keep it. */
+void figure_claims_at(struct figure_result *result, const char *where, const struct claim *claims,
+                      size_t count);
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total);
 

@@ -40,12 +40,9 @@ static double cables_row(struct figure_result *result, struct figure_table *tabl
     double jelly_cables = (double)(jelly.server_cables + jelly.link_cables);
     double fewer = 100 * (1 - jelly_cables / tree_cables);
     double fewer_links = 100 * (1 - (double)jelly.link_cables / (double)tree.link_cables);
-    figure_row(
-        result, table,
-        (struct figure_cell[]){figure_number(k), figure_number((double)tree.servers),
-                               figure_number((double)tree.switches), figure_number(tree_cables),
-                               figure_number((double)jelly.switches), figure_number(jelly_cables),
-                               figure_number(fewer), figure_number(fewer_links)});
+    figure_row_numbers(result, table,
+                       (double[]){k, tree.servers, tree.switches, tree_cables, jelly.switches,
+                                  jelly_cables, fewer, fewer_links});
     return fewer;
 }
 
@@ -106,12 +103,9 @@ static enum err bundles_claims(struct figure_result *result, struct figure_table
     topology_fini(&topology);
     if (err)
         return err;
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_number(CONTAINERS), figure_number(SERVERS),
-                   figure_number((double)count.switches), figure_number((double)tally.global),
-                   figure_number((double)tally.bundles), figure_number(tally.bundle_mean),
-                   figure_number((double)tally.bundle_max)});
+    figure_row_numbers(result, table,
+                       (double[]){CONTAINERS, SERVERS, count.switches, tally.global, tally.bundles,
+                                  tally.bundle_mean, tally.bundle_max});
     const struct claim claims[] = {
         {
             .where = "section 6.3",

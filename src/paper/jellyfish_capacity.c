@@ -100,12 +100,10 @@ static void capacity_rows(struct capacity_figure *figure, const struct capacity 
 static void search_rows(struct capacity_figure *figure, const struct capacity *capacity,
                         uint32_t run, bool list, const struct full_capacity *found)
 {
-    figure_row(figure->result, figure->searches,
-               (struct figure_cell[]){
-                   figure_number(capacity->ports), figure_number(run + 1),
-                   figure_number((double)(figure->call->seed + run)),
-                   figure_number(found->servers_found), figure_number(found->servers),
-                   figure_number((double)found->step_count), figure_number(found->undecided)});
+    figure_row_numbers(figure->result, figure->searches,
+                       (double[]){capacity->ports, run + 1, (double)(figure->call->seed + run),
+                                  found->servers_found, found->servers, found->step_count,
+                                  found->undecided});
     for (size_t i = 0; i < found->step_count; i++) {
         const struct full_capacity_step *step = &found->steps[i];
         bool decided = step->verdict != FULL_CAPACITY_UNDECIDED;

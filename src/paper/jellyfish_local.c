@@ -82,14 +82,11 @@ static void local_row(struct figure_result *result, struct figure_table *table, 
                       double local, const struct capacity *found, const struct capacity *free)
 {
     struct throughput ratio = throughput_ratio(&found->mean, &free->mean);
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_number(k), figure_number((double)cable_count_fattree(k).switches),
-                   figure_number(local_servers(k)), figure_number(local),
-                   figure_number(found->mean.lower), figure_number(found->mean.upper),
-                   figure_number(found->at_once.lower), figure_number(found->at_once.upper),
-                   figure_number(ratio.lower), figure_number(ratio.upper),
-                   figure_number(found->at_once.lower / free->at_once.upper)});
+    figure_row_numbers(result, table,
+                       (double[]){k, (double)cable_count_fattree(k).switches, local_servers(k),
+                                  local, found->mean.lower, found->mean.upper, found->at_once.lower,
+                                  found->at_once.upper, ratio.lower, ratio.upper,
+                                  found->at_once.lower / free->at_once.upper});
 }
 
 /* The curve of one size; `done` of `total` points have been measured. */
@@ -143,10 +140,8 @@ static enum err tree_row(struct figure_result *result, struct figure_table *tabl
     if (!err) {
         uint32_t links = tree.graph.link_count;
         *local = 100.0 * (double)tally.local / links;
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_number(k), figure_number(links),
-                                          figure_number((double)tally.local), figure_number(*local),
-                                          figure_number(50 * (1 + 1.0 / k))});
+        figure_row_numbers(result, table,
+                           (double[]){k, links, tally.local, *local, 50 * (1 + 1.0 / k)});
     }
     topology_fini(&tree);
     return err;

@@ -80,12 +80,10 @@ static enum err build_case(struct figure_result *result, struct figure_table *ta
         score_add(k == 2 ? &scores->degree_two : &scores->degree, degree);
         score_add(&scores->links_even, 2 * count.jump_links == power(k, n));
     }
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_number(k), figure_number(n), figure_number(topology.graph.node_count),
-                   figure_number(count.degree_min), figure_number(count.degree_max),
-                   figure_number((double)count.jump_links), figure_number((double)count.plain),
-                   figure_number(odd ? printed : NAN), figure_number(odd ? (double)derived : NAN)});
+    figure_row_numbers(result, table,
+                       (double[]){k, n, topology.graph.node_count, count.degree_min,
+                                  count.degree_max, count.jump_links, count.plain,
+                                  odd ? printed : NAN, odd ? (double)derived : NAN});
     topology_fini(&topology);
     return OK;
 }
@@ -285,9 +283,7 @@ static enum err eq10_run(struct figure_result *result, const struct figure_call 
             return err;
         double printed = eq10_printed(k);
         score_add(&score, fabs(printed - nova.mean) < 1e-9);
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_number(k), figure_number(printed),
-                                          figure_number(nova.mean), figure_number(torus.mean)});
+        figure_row_numbers(result, table, (double[]){k, printed, nova.mean, torus.mean});
         if (k == 4)
             eq10_claim(result, k, 1.6667, nova.mean);
         if (k == 8)

@@ -157,26 +157,22 @@ static void deadlock_claims(struct figure_result *result, const struct deadlock_
                     "in %u of the %u cycles all packets hold their first channel, so that sending "
                     "them at the same moment stops them for ever",
                     scores->certain.held, scores->certain.cases);
-    figure_claim(result, score_claim_with("section V.C", "PORA is free with two virtual channels",
-                                          &scores->free[PORA], certain));
-    figure_claim(result,
-                 score_claim_with("section V.C",
-                                  "the same, a first hop going on round its ring (pora-around)",
-                                  &scores->free[AROUND], certain));
-    figure_claim(result,
-                 score_claim_with("section V.C",
-                                  "the same, a quadrant of the source each (pora-quadrants)",
-                                  &scores->free[QUADRANTS], certain));
-    figure_claim(result, score_claim("our variant",
-                                     "free with two: the jump at the source only (pora-free)",
-                                     &scores->free[VARIANT]));
-    figure_claim(result,
-                 score_claim("our variant", "free with a third: PORA's own routes (pora-raised)",
-                             &scores->raised));
-    figure_claim(result, score_claim("our variant", "pora-free's mean path is at most PORA's",
-                                     &scores->shorter));
-    figure_claim(result, score_claim("our variant", "pora-free's mean path is optimal, k even",
-                                     &scores->optimal));
+    const struct claim claims[] = {
+        score_claim_with("section V.C", "PORA is free with two virtual channels",
+                         &scores->free[PORA], certain),
+        score_claim_with("section V.C",
+                         "the same, a first hop going on round its ring (pora-around)",
+                         &scores->free[AROUND], certain),
+        score_claim_with("section V.C", "the same, a quadrant of the source each (pora-quadrants)",
+                         &scores->free[QUADRANTS], certain),
+        score_claim("our variant", "free with two: the jump at the source only (pora-free)",
+                    &scores->free[VARIANT]),
+        score_claim("our variant", "free with a third: PORA's own routes (pora-raised)",
+                    &scores->raised),
+        score_claim("our variant", "pora-free's mean path is at most PORA's", &scores->shorter),
+        score_claim("our variant", "pora-free's mean path is optimal, k even", &scores->optimal),
+    };
+    figure_claims(result, claims, sizeof claims / sizeof *claims);
 }
 
 static enum err deadlock_run(struct figure_result *result, const struct figure_call *call,

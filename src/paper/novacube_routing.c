@@ -207,10 +207,8 @@ static enum err fig5_case(struct figure_result *result, struct figure_table *tab
     score_add(&scores->shorter, pora < dor);
     score_add(&scores->diameter, shortest.diameter < dor);
     score_add(&scores->close, pora <= FIG5_CLOSE * shortest.mean);
-    figure_row(result, table,
-               (struct figure_cell[]){figure_number(k), figure_number(n), figure_number(pora),
-                                      figure_number(around), figure_number(shortest.mean),
-                                      figure_number(dor), figure_number(shortest.diameter)});
+    figure_row_numbers(result, table,
+                       (double[]){k, n, pora, around, shortest.mean, dor, shortest.diameter});
     return OK;
 }
 

@@ -67,11 +67,9 @@ static enum err eq7_case(struct figure_result *result, struct figure_table *tabl
     score_add(&scores->torus, torus.lower <= torus_printed * (1 + 1e-9) &&
                                   torus_printed <= torus.upper * (1 + 1e-9));
     score_add(&scores->better, nova.lower > torus.upper);
-    figure_row(result, table,
-               (struct figure_cell[]){figure_number(k), figure_number(n), figure_number(printed),
-                                      figure_number(nova.lower), figure_number(nova.upper),
-                                      figure_number(torus_printed), figure_number(torus.lower),
-                                      figure_number(torus.upper)});
+    figure_row_numbers(
+        result, table,
+        (double[]){k, n, printed, nova.lower, nova.upper, torus_printed, torus.lower, torus.upper});
     return OK;
 }
 
@@ -266,13 +264,10 @@ static enum err worst_case(struct figure_result *result, struct figure_table *ta
     double lower = VALIANT_SHARE / 100 * found.capacity.lower, torus = 8.0 / k;
     double own = capacity_middle(&found.capacity);
     double share_upper = 100 * found.upper / found.capacity.lower;
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_number(k), figure_number(n), figure_number(own), figure_number(lower),
-                   figure_number(found.upper), figure_number(share_upper),
-                   figure_number(100 * lower / torus), figure_number(100 * found.upper / torus),
-                   figure_number(100 * found.pora / own),
-                   figure_number(100 * found.valiant / own)});
+    figure_row_numbers(result, table,
+                       (double[]){k, n, own, lower, found.upper, share_upper, 100 * lower / torus,
+                                  100 * found.upper / torus, 100 * found.pora / own,
+                                  100 * found.valiant / own});
     claim_share(result, figure_text(result, "k = %u, n = %u: share of NovaCube's capacity", k, n),
                 VALIANT_SHARE, share_upper);
     claim_share(result, figure_text(result, "k = %u, n = %u: share of the torus's capacity", k, n),

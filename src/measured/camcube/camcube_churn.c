@@ -225,11 +225,7 @@ static void churn_claims(struct figure_result *result, const struct points *poin
          .found = fifteen,
          .reason = is_quick ? small : NULL},
     };
-    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
-        struct claim claim = claims[i];
-        claim.where = "section 4.2.5";
-        figure_claim(result, claim);
-    }
+    figure_claims_at(result, "section 4.2.5", claims, sizeof claims / sizeof *claims);
 }
 
 static enum err fig5c_run(struct figure_result *result, const struct figure_call *call,

@@ -122,17 +122,14 @@ static void throughput_claims(struct figure_result *result, const struct load_fo
          .relation = RELATION_ABOVE,
          .paper = 0.98,
          .found = lowest(found, job, LOAD_AGGREGATED, 6)},
-        {.what = figure_text(result, "%s: a server from the median", word),
+        {.where = "section 4.2.1",
+         .what = figure_text(result, "%s: a server from the median", word),
          .unit = "%",
          .relation = RELATION_AT_MOST,
          .paper = 1.28,
          .found = farthest(found, job)},
     };
-    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
-        struct claim claim = claims[i];
-        claim.where = i == 4 ? "section 4.2.1" : "fig 4a";
-        figure_claim(result, claim);
-    }
+    figure_claims_at(result, "fig 4a", claims, sizeof claims / sizeof *claims);
 }
 
 static enum err fig4a_run(struct figure_result *result, const struct figure_call *call,
@@ -260,11 +257,7 @@ static void cpu_claims(struct figure_result *result, const struct load_found *fo
          .reason = "each of the paper's servers had eight hyper-threads for 12 Gb/s; here 27 share "
                    "this machine, and links are as slow as that makes them"},
     };
-    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
-        struct claim claim = claims[i];
-        claim.where = "fig 4b";
-        figure_claim(result, claim);
-    }
+    figure_claims_at(result, "fig 4b", claims, sizeof claims / sizeof *claims);
 }
 
 static enum err fig4b_run(struct figure_result *result, const struct figure_call *call,

@@ -267,14 +267,12 @@ static void table_fill(struct figure_result *result, const struct counted *count
     struct figure_table *table = figure_table_add(result, "counting", time_columns);
     for (size_t i = 0; i < count; i++) {
         const struct printed *paper = printed_of(counted[i].nodes);
-        figure_row(result, table,
-                   (struct figure_cell[]){
-                       figure_number(counted[i].nodes), figure_number(counted[i].yield[SST_WRITES]),
-                       figure_number(counted[i].yield[SST_READS]),
-                       figure_number(counted[i].busy[SST_WRITES]),
-                       figure_number(counted[i].busy[SST_READS]),
-                       figure_number(paper ? MILLION / paper->rates[SST_WRITES] * 1e-3 : NAN),
-                       figure_number(paper ? MILLION / paper->rates[SST_READS] * 1e-3 : NAN)});
+        figure_row_numbers(result, table,
+                           (double[]){counted[i].nodes, counted[i].yield[SST_WRITES],
+                                      counted[i].yield[SST_READS], counted[i].busy[SST_WRITES],
+                                      counted[i].busy[SST_READS],
+                                      paper ? MILLION / paper->rates[SST_WRITES] * 1e-3 : NAN,
+                                      paper ? MILLION / paper->rates[SST_READS] * 1e-3 : NAN});
     }
 }
 

@@ -339,11 +339,10 @@ static enum err fig6_run(struct figure_result *result, const struct figure_call 
             if (err)
                 return err;
         }
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_number(nodes[at]),
-                                          figure_number(4.0 * elements[size]),
-                                          figure_number(grid.times[SST_WRITES][at][size]),
-                                          figure_number(grid.times[SST_READS][at][size])});
+        figure_row_numbers(result, table,
+                           (double[]){nodes[at], 4.0 * elements[size],
+                                      grid.times[SST_WRITES][at][size],
+                                      grid.times[SST_READS][at][size]});
         figure_progress(call, i + 1, grid.nodes * grid.sizes);
     }
     grid_claims(result, &grid);

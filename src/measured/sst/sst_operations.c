@@ -103,10 +103,8 @@ static void size_claims(struct figure_result *result, const struct bare_result *
          .found = 100 * sample_line_of(x, y[0], SIZE_COUNT).share,
          .reason = memory->missing[0] ? ONE_CORE : NULL},
     };
-    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
-        claims[i].where = way == BARE_READS ? "fig 1a" : "fig 1b";
-        figure_claim(result, claims[i]);
-    }
+    figure_claims_at(result, way == BARE_READS ? "fig 1a" : "fig 1b", claims,
+                     sizeof claims / sizeof *claims);
 }
 
 static enum err fig1_run(struct figure_result *result, const struct figure_call *call,
@@ -118,13 +116,11 @@ static enum err fig1_run(struct figure_result *result, const struct figure_call 
     for (size_t i = 0; i < SIZE_COUNT && !err; i++) {
         const struct bare_times *read = results[BARE_WAY_COUNT + BARE_READS].times[i];
         const struct bare_times *write = results[BARE_WAY_COUNT + BARE_WRITES].times[i];
-        figure_row(result, table,
-                   (struct figure_cell[]){
-                       figure_number(sizes[i]), figure_number(results[BARE_READS].times[i]->total),
-                       figure_number(results[BARE_WRITES].times[i]->total),
-                       figure_number(read->total), figure_number(read->post),
-                       figure_number(read->total - read->post), figure_number(write->total),
-                       figure_number(write->post), figure_number(write->total - write->post)});
+        figure_row_numbers(result, table,
+                           (double[]){sizes[i], results[BARE_READS].times[i]->total,
+                                      results[BARE_WRITES].times[i]->total, read->total, read->post,
+                                      read->total - read->post, write->total, write->post,
+                                      write->total - write->post});
     }
     for (int way = 0; way < BARE_WAY_COUNT && !err; way++)
         size_claims(result, results, way);

@@ -350,11 +350,7 @@ static void complex_claims(struct figure_result *result, int way, bool full, con
          .found = full ? found[NODES_YIELD] / found[2] : NAN,
          .reason = full ? NULL : small},
     };
-    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
-        struct claim claim = claims[i];
-        claim.where = "section 5.5.2";
-        figure_claim(result, claim);
-    }
+    figure_claims_at(result, "section 5.5.2", claims, sizeof claims / sizeof *claims);
 }
 
 static enum err complex_run(struct figure_result *result, const struct figure_call *call,

@@ -172,11 +172,9 @@ static enum err rates_find(struct figure_result *result, const struct figure_cal
         figure_progress(call, (uint64_t)design + 1, 2);
     }
     for (uint32_t i = 0; i < job->act_count; i++)
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_number(job->rows[i]),
-                                          figure_number(rates[SST_WRITES][i] * 1e-3),
-                                          figure_number(rates[SST_READS][i] * 1e-3),
-                                          figure_number(printed(job->rows[i]))});
+        figure_row_numbers(result, table,
+                           (double[]){job->rows[i], rates[SST_WRITES][i] * 1e-3,
+                                      rates[SST_READS][i] * 1e-3, printed(job->rows[i])});
     return OK;
 }
 
