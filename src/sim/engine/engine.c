@@ -22,6 +22,7 @@
 
 #include <stdlib.h>
 
+#include "base/bitset.h"
 #include "base/check.h"
 
 #define WINDOW_BITS 13 /* 8 ns: a busy torus of 512 servers has one to three events in it */
@@ -143,8 +144,8 @@ static void place(struct engine *engine, uint32_t index)
         *first = index;
         channel->next = NOBODY;
         channel->previous = index;
-        wheel->words[bucket / 64] |= 1ull << bucket % 64;
-        wheel->summary |= 1ull << bucket / 64;
+        bitset_add(wheel->words, bucket);
+        bitset_add(&wheel->summary, bitset_word(bucket));
     } else if (level == 0) {
         link_in_order(engine, first, index);
     } else {
@@ -154,9 +155,9 @@ static void place(struct engine *engine, uint32_t index)
 
 static inline void bucket_emptied(struct wheel *wheel, uint32_t bucket)
 {
-    uint64_t word = wheel->words[bucket / 64] &= ~(1ull << bucket % 64);
-    if (word == 0)
-        wheel->summary &= ~(1ull << bucket / 64);
+    bitset_remove(wheel->words, bucket);
+    if (wheel->words[bitset_word(bucket)] == 0)
+        bitset_remove(&wheel->summary, bitset_word(bucket));
 }
 
 static inline void unplace(struct engine *engine, uint32_t index)
@@ -337,7 +338,7 @@ static uint32_t wheel_check(const struct engine *engine, unsigned level)
     uint32_t here = (uint32_t)(engine->cursor >> shift) & (BUCKETS - 1), count = 0;
     for (uint32_t bucket = 0; bucket < BUCKETS; bucket++) {
         uint32_t channels = bucket_check(engine, level, bucket);
-        assert((channels > 0) == (wheel->words[bucket / 64] >> bucket % 64 & 1));
+        assert((channels > 0) == bitset_has(wheel->words, bucket));
         assert(channels == 0 || level == 0 || bucket > here);
         count += channels;
     }
