@@ -12,7 +12,7 @@ static void links_lay(struct cabling *cabling, const struct graph *graph)
 {
     for (uint32_t e = 0; e < graph->link_count; e++) {
         const struct link *link = &graph->links[e];
-        cabling->cables[e] = (struct cable){
+        cabling->cables[e] = (struct planned_cable){
             .a = {link->a, SERVER_NONE, link->a_port, cabling->plan.nodes[link->a]},
             .b = {link->b, SERVER_NONE, link->b_port, cabling->plan.nodes[link->b]},
         };
@@ -22,11 +22,11 @@ static void links_lay(struct cabling *cabling, const struct graph *graph)
 static void servers_lay(struct cabling *cabling, const struct topology *topology)
 {
     const struct floor_plan *plan = &cabling->plan;
-    struct cable *cable = cabling->cables + topology->graph.link_count;
+    struct planned_cable *cable = cabling->cables + topology->graph.link_count;
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
         struct server_ports ports = server_ports_make(topology, v);
         for (uint32_t s = 0; s < topology->sites[v].servers; s++)
-            *cable++ = (struct cable){
+            *cable++ = (struct planned_cable){
                 .a = {v, SERVER_NONE, server_ports_next(&ports), plan->nodes[v]},
                 .b = {v, s, 0, plan->servers[plan->first_server[v] + s]},
             };
@@ -50,7 +50,7 @@ static int bundling_compare(const void *left, const void *right)
 
 #define BUNDLE_CONTAINERS (UINT64_C(1) << 63)
 
-static uint64_t bundle_key(const struct floor_plan *plan, const struct cable *cable)
+static uint64_t bundle_key(const struct floor_plan *plan, const struct planned_cable *cable)
 {
     uint32_t one = cable->a.spot.rack, other = cable->b.spot.rack;
     if (one == other)
@@ -97,7 +97,8 @@ static enum err bundles_tie(struct cabling *cabling, struct why *why)
 }
 
 /* Length, kind and price of one cable, added to the totals. */
-static void cable_price(struct cabling *cabling, struct cable *cable, const struct cable_cost *cost)
+static void cable_price(struct cabling *cabling, struct planned_cable *cable,
+                        const struct cable_cost *cost)
 {
     struct cabling_totals *totals = &cabling->totals;
     const struct floor_plan *plan = &cabling->plan;
@@ -211,7 +212,7 @@ void cabling_write_csv(const struct cabling *cabling, const struct topology *top
     text_puts(out, "cable,kind,from_container,from_rack,from_unit,from_node,from_port,"
                    "to_container,to_rack,to_unit,to_node,to_port,length_m,medium,bundle,cost\n");
     for (uint32_t i = 0; i < cabling->cable_count; i++) {
-        const struct cable *cable = &cabling->cables[i];
+        const struct planned_cable *cable = &cabling->cables[i];
         text_printf(out, "%u,%s,", i, cable->b.server == SERVER_NONE ? "link" : "server");
         csv_end(out, cabling, topology, &cable->a);
         csv_end(out, cabling, topology, &cable->b);

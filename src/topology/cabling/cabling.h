@@ -30,7 +30,7 @@ struct cable_end {
 
 #define SERVER_NONE UINT32_MAX
 
-struct cable {
+struct planned_cable {
     struct cable_end a, b; /* a is the switch of a server cable */
     double length_m;
     double cost; /* metres, ends and its part of the labour */
@@ -55,7 +55,7 @@ struct cabling_totals {
 struct cabling {
     struct floor_plan plan;
     uint32_t cable_count;
-    struct cable *cables;
+    struct planned_cable *cables;
     struct cabling_totals totals;
 };
 

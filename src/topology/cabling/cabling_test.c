@@ -110,7 +110,7 @@ static void cabling_check(const struct cabling *cabling, const struct cable_cost
     double length_m = 0, price = 0;
     uint64_t optical = 0, bundled = 0;
     for (uint32_t i = 0; i < cabling->cable_count; i++) {
-        const struct cable *cable = &cabling->cables[i];
+        const struct planned_cable *cable = &cabling->cables[i];
         const struct rack *a = &cabling->plan.racks[cable->a.spot.rack];
         const struct rack *b = &cabling->plan.racks[cable->b.spot.rack];
         length_m += cable->length_m;
@@ -121,7 +121,7 @@ static void cabling_check(const struct cabling *cabling, const struct cable_cost
         bundled += cable->bundle != BUNDLE_NONE;
         assert_true(cable->bundle == BUNDLE_NONE || cable->bundle < cabling->totals.bundles);
         for (uint32_t j = 0; j < i; j++) {
-            const struct cable *other = &cabling->cables[j];
+            const struct planned_cable *other = &cabling->cables[j];
             const struct rack *c = &cabling->plan.racks[other->a.spot.rack];
             const struct rack *d = &cabling->plan.racks[other->b.spot.rack];
             if (a == b || c == d)
