@@ -34,7 +34,7 @@ static enum err hops_row(struct figure_result *result, struct figure_table *tabl
 static void hops_claim(struct figure_result *result, const char *what, double paper,
                        double tolerance, double found, double servers, const char *reason)
 {
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "section 4.2.2",
                              .what = what,
                              .unit = "hops",

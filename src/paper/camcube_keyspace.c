@@ -305,7 +305,7 @@ static void split_claims(struct figure_result *result, const struct split *two,
                          const struct split *three)
 {
     const char *counted = "not all servers have as many";
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {.what = "2D: sequences of a home", .paper = 8, .found = two->sequences},
         {.what = "3D: sequences of a home", .paper = 48, .found = three->sequences},
         {.what = "2D: servers that share a failed one's keys",
@@ -376,7 +376,7 @@ static enum err keyspace_run(struct figure_result *result, const struct figure_c
     figure_claim(result, score_claim("section 3.2", "servers of a key at (2,2), facet 0, order xy",
                                      &example));
     split_claims(result, &split[0], &split[1]);
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "footnote 1",
                              .what = "servers that 4 bits an axis name",
                              .paper = 4096,

@@ -105,7 +105,7 @@ const char *figure_text(struct figure_result *result, const char *format, ...)
     return text ? text : "";
 }
 
-void figure_claim(struct figure_result *result, struct claim claim)
+void figure_claim(struct figure_result *result, struct figure_claim claim)
 {
     claim.verdict = verdict_of(&claim);
     if (result->failed || !array_reserve(&result->claims, &result->claim_capacity,
@@ -116,17 +116,17 @@ void figure_claim(struct figure_result *result, struct claim claim)
     result->claims[result->claim_count++] = claim;
 }
 
-void figure_claims(struct figure_result *result, const struct claim *claims, size_t count)
+void figure_claims(struct figure_result *result, const struct figure_claim *claims, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         figure_claim(result, claims[i]);
 }
 
-void figure_claims_at(struct figure_result *result, const char *where, const struct claim *claims,
-                      size_t count)
+void figure_claims_at(struct figure_result *result, const char *where,
+                      const struct figure_claim *claims, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct claim claim = claims[i];
+        struct figure_claim claim = claims[i];
         claim.where = claim.where ? claim.where : where;
         figure_claim(result, claim);
     }

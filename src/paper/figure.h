@@ -36,7 +36,7 @@ enum relation {
     RELATION_BETWEEN,
 };
 
-struct claim {
+struct figure_claim {
     const char *where; /* in the paper: "eq 3", "fig 1c", "section 6.2" */
     const char *what;
     const char *unit; /* "%", "hops"; NULL for a plain number */
@@ -75,7 +75,7 @@ struct figure_table {
 struct figure_result {
     struct figure_table tables[FIGURE_TABLE_MAX];
     size_t table_count;
-    struct claim *claims;
+    struct figure_claim *claims;
     size_t claim_count;
     size_t claim_capacity;
     char **texts; /* made by figure_text */
@@ -164,13 +164,13 @@ __attribute__((format(printf, 2, 3))) const char *figure_text(struct figure_resu
 
 /* Computes the verdict and appends the claim. Its texts must outlive the
  * result: constants, or made by figure_text. */
-void figure_claim(struct figure_result *result, struct claim claim);
-void figure_claims(struct figure_result *result, const struct claim *claims, size_t count);
+void figure_claim(struct figure_result *result, struct figure_claim claim);
+void figure_claims(struct figure_result *result, const struct figure_claim *claims, size_t count);
 
 /* The same of claims that all stand in one place of the paper; those that name
  * another keep it. */
-void figure_claims_at(struct figure_result *result, const char *where, const struct claim *claims,
-                      size_t count);
+void figure_claims_at(struct figure_result *result, const char *where,
+                      const struct figure_claim *claims, size_t count);
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total);
 

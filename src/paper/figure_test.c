@@ -10,11 +10,11 @@
 
 static enum verdict judged(enum relation relation, double paper, double tolerance, double found)
 {
-    struct claim claim = {.relation = relation,
-                          .paper = paper,
-                          .paper_high = paper + 5,
-                          .tolerance = tolerance,
-                          .found = found};
+    struct figure_claim claim = {.relation = relation,
+                                 .paper = paper,
+                                 .paper_high = paper + 5,
+                                 .tolerance = tolerance,
+                                 .found = found};
     return verdict_of(&claim);
 }
 
@@ -48,25 +48,25 @@ static enum err sample_run(struct figure_result *result, const struct figure_cal
         figure_row(result, table,
                    (struct figure_cell[]){figure_word(i % 2 ? "a \"b\", c" : "plain"),
                                           figure_number(i == 2 ? NAN : (double)i / 2)});
-    figure_claim(result,
-                 (struct claim){.where = "fig 1",
-                                .what = "rows",
-                                .paper = 3,
-                                .found = (double)table->row_count,
-                                .reason = figure_text(result, "the seed says %s", "otherwise")});
-    figure_claim(result, (struct claim){.where = "fig 2",
-                                        .what = "share",
-                                        .unit = "%",
-                                        .relation = RELATION_BETWEEN,
-                                        .paper = 15,
-                                        .paper_high = 20,
-                                        .found = NAN,
-                                        .at = 2,
-                                        .reason = "the traces were never published"});
-    figure_claim(result, (struct claim){.where = "fig 3",
-                                        .what = "rows",
-                                        .paper = 3,
-                                        .found = (double)table->row_count});
+    figure_claim(result, (struct figure_claim){
+                             .where = "fig 1",
+                             .what = "rows",
+                             .paper = 3,
+                             .found = (double)table->row_count,
+                             .reason = figure_text(result, "the seed says %s", "otherwise")});
+    figure_claim(result, (struct figure_claim){.where = "fig 2",
+                                               .what = "share",
+                                               .unit = "%",
+                                               .relation = RELATION_BETWEEN,
+                                               .paper = 15,
+                                               .paper_high = 20,
+                                               .found = NAN,
+                                               .at = 2,
+                                               .reason = "the traces were never published"});
+    figure_claim(result, (struct figure_claim){.where = "fig 3",
+                                               .what = "rows",
+                                               .paper = 3,
+                                               .found = (double)table->row_count});
     if (call->quick)
         return why_fail(why, ERR_INPUT, "sample: refused");
     return OK;

@@ -75,7 +75,7 @@ static void fig1c_claims(struct figure_result *result, const struct shares *larg
                                      "the paper shows one server of one graph; this is the mean "
                                      "over all servers of %u graphs",
                                      graphs);
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {
             .where = "fig 1c",
             .what = "Jellyfish, 686 servers: pairs within 5 hops",
@@ -242,7 +242,7 @@ static enum err fig5_size(struct figure_result *result, struct figure_table *tab
 
 static void fig5_claims(struct figure_result *result, const struct fig5_summary *summary)
 {
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {
             .where = "section 4.1",
             .what = "RRG(3200, 48, 36): mean path between switches",

@@ -82,7 +82,7 @@ static void fig2a_curve(struct figure_result *result, struct figure_table *table
 static void fig2a_claim(struct figure_result *result, const char *where, const char *what,
                         double paper, double found, const char *reason)
 {
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = where,
                              .what = what,
                              .unit = "servers",
@@ -113,7 +113,7 @@ static enum err fig2a_measured(struct figure_result *result, const struct figure
     if (err)
         return err;
     figure_claim(result,
-                 (struct claim){
+                 (struct figure_claim){
                      .where = "section 4.1",
                      .what = figure_text(result, "best cut found in a graph of N = %u, r = %u",
                                          switches, degree),
@@ -150,7 +150,7 @@ static enum err fig2a_run(struct figure_result *result, const struct figure_call
                             "is below full bisection: more than 20,000 needs switches with unequal "
                             "numbers, for which the bound, of regular graphs, is an interpolation",
                             (unsigned long long)(whole / switches), (unsigned long long)whole));
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "section 4.1",
                              .what = "bisection over the fat-tree's as k grows (10^6)",
                              .paper = 2,
@@ -214,7 +214,7 @@ static double fig2b_row(struct figure_result *result, struct figure_table *table
 static void fig2b_claim(struct figure_result *result, const char *where, const char *what,
                         double than, double found)
 {
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = where,
                              .what = what,
                              .unit = "ports",

@@ -54,7 +54,7 @@ static void cables_claims(struct figure_result *result, struct figure_table *tab
         if (ports[i] != 24 && ports[i] != 32 && ports[i] != 48)
             continue;
         figure_claim(result,
-                     (struct claim){
+                     (struct figure_claim){
                          .where = "section 6.2",
                          .what = figure_text(result, "fewer cables for the same servers, %u ports",
                                              ports[i]),
@@ -106,7 +106,7 @@ static enum err bundles_claims(struct figure_result *result, struct figure_table
     figure_row_numbers(result, table,
                        (double[]){CONTAINERS, SERVERS, count.switches, tally.global, tally.bundles,
                                   tally.bundle_mean, tally.bundle_max});
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {
             .where = "section 6.3",
             .what = figure_text(result, "bundles between %d containers", CONTAINERS),

@@ -166,7 +166,7 @@ static void capacity_claims(struct capacity_figure *figure, const struct capacit
                               "of the mean",
                               largest->runs, largest->least, largest->most, capacity_error(largest))
                 : "14-port switches are not part of the quick size";
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {
             .where = "section 4.1",
             .what = "14 ports: servers at full capacity",

@@ -316,7 +316,7 @@ static void contest_claims(struct figure_result *result, const struct contest *c
         uint32_t above = stage_above(contest, last->bisection, false);
         for (uint32_t t = 0; t < STAGES; t++)
             score_add(&each[i], contest->jelly[t].upper > contest->clos[i].stage[t].bisection);
-        figure_claim(result, (struct claim){
+        figure_claim(result, (struct figure_claim){
                                  .where = "fig 7",
                                  .what = figure_text(
                                      result, "%u ports: above the %s Clos of stage 8 from stage",
@@ -329,7 +329,7 @@ static void contest_claims(struct figure_result *result, const struct contest *c
         if (above == STAGES)
             continue;
         figure_claim(
-            result, (struct claim){
+            result, (struct figure_claim){
                         .where = "section 4.2",
                         .what = figure_text(result, "%u ports: its cost, of all that Clos spent",
                                             contest->ports),
@@ -352,7 +352,7 @@ static void legup_claims(struct figure_result *result, const struct score each[2
 {
     const char *missing = "the networks that LEGUP made, their budgets and its prices were never "
                           "published, nor was LEGUP";
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "fig 7",
                              .what = "above LEGUP of stage 8 from stage",
                              .relation = RELATION_AT_MOST,
@@ -360,7 +360,7 @@ static void legup_claims(struct figure_result *result, const struct score each[2
                              .found = NAN,
                              .reason = missing,
                          });
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "section 4.2",
                              .what = "its cost, of LEGUP's",
                              .unit = "%",

@@ -158,7 +158,7 @@ static enum err tree_claims(struct figure_result *result, struct figure_table *t
             return err;
         score_add(&formula, fabs(local - 50 * (1 + 1.0 / k)) < 1e-9);
         if (k == 14)
-            figure_claim(result, (struct claim){
+            figure_claim(result, (struct figure_claim){
                                      .where = "section 6.3",
                                      .what = "local links of the fat-tree, k = 14",
                                      .unit = "%",
@@ -172,10 +172,10 @@ static enum err tree_claims(struct figure_result *result, struct figure_table *t
     return OK;
 }
 
-static struct claim loss_claim(struct figure_result *result, const struct losses *losses,
-                               uint32_t tenth, double paper)
+static struct figure_claim loss_claim(struct figure_result *result, const struct losses *losses,
+                                      uint32_t tenth, double paper)
 {
-    return (struct claim){
+    return (struct figure_claim){
         .where = tenth == 5 ? "fig 14" : "section 6.3",
         .what = figure_text(result, "%u0 %% of the links local: largest loss of any size", tenth),
         .unit = "%",

@@ -286,7 +286,7 @@ static const char *fig9_tie_reason(struct figure_result *result, const struct fi
 static void fig9_claims(struct figure_result *result, const struct fig9 *fig9)
 {
     const struct fig9_tally *tallies = fig9->tallies;
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {
             .where = "fig 9",
             .what = "8-way ECMP: links on at most 2 paths",

@@ -117,7 +117,7 @@ static void fig8_claims(struct figure_result *result, const struct decline *jell
 {
     const struct throughput *claimed = &jelly->mean[CLAIMED];
     figure_claim(result,
-                 (struct claim){
+                 (struct figure_claim){
                      .where = "section 4",
                      .what = "15 % of the links failed: loss of capacity, Jellyfish",
                      .unit = "%",
@@ -140,7 +140,7 @@ static void fig8_claims(struct figure_result *result, const struct decline *jell
         score_claim("fig 8", "shares of failed links at which Jellyfish keeps more", &graceful));
     for (size_t i = 0; i < 2; i++)
         figure_claim(result,
-                     (struct claim){
+                     (struct figure_claim){
                          .where = "fig 8",
                          .what = figure_text(result, "25 %% failed: throughput, %s", both[i]->name),
                          .unit = "%",

@@ -174,7 +174,7 @@ static void fig4_claim_full(struct figure_result *result, const char *name,
                             const struct throughput *found)
 {
     figure_claim(
-        result, (struct claim){
+        result, (struct figure_claim){
                     .where = "section 4.1",
                     .what = figure_text(result, "1 server on a switch: %s, least throughput", name),
                     .paper = 1,
@@ -204,7 +204,7 @@ static void fig4_claims(struct figure_result *result,
         "is %.1f %%",
         doubled.runs, 100 * doubled.lower, 100 * doubled.upper,
         50 * (doubled_at_once.lower + doubled_at_once.upper));
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {
             .where = "fig 4",
             .what = "2 servers: Jellyfish, of the ring",

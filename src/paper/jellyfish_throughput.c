@@ -116,7 +116,7 @@ static void fig3_claim(struct figure_result *result, const struct fig3_graph *gr
     struct throughput ratio = throughput_ratio(&bars->jelly.mean, &bars->benchmark.mean);
     figure_claim(
         result,
-        (struct claim){
+        (struct figure_claim){
             .where = "fig 3",
             .what = figure_text(result, "share of %u switches of degree %u, diameter %u: at least",
                                 graph->size.nodes, graph->size.degree, graph->size.diameter),
@@ -136,7 +136,7 @@ static void fig3_claim_others(struct figure_result *result, const struct fig3_gr
 {
     figure_claim(
         result,
-        (struct claim){
+        (struct figure_claim){
             .where = "section 4.1",
             .what = figure_text(result, "share of the worst of %u other graphs: at least", count),
             .unit = "%",
@@ -159,7 +159,7 @@ static void fig3_missing(struct figure_result *result)
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
         figure_claim(
             result,
-            (struct claim){
+            (struct figure_claim){
                 .where = "fig 3",
                 .what =
                     figure_text(result, "share of %u switches of degree %u, diameter %u: at least",
@@ -318,7 +318,7 @@ static void fig6_claims(struct figure_result *result, const struct fig6_size *si
         largest = fmax(largest, 100 * fmax(1 - ratio.lower, ratio.upper - 1));
         sum += 50 * (ratio.lower + ratio.upper);
     }
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {
             .where = "fig 6",
             .what = "grown against from scratch: largest difference of a size, at most",

@@ -102,7 +102,7 @@ static enum err build_run(struct figure_result *result, const struct figure_call
         }
         figure_progress(call, k, last);
     }
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         score_claim("section IV.A", "even k from 4: every node has 2n + 1 cables", &scores.degree),
         score_claim("section IV.A", "k = 2: every node has 2n + 1 cables", &scores.degree_two),
         score_claim("section IV.A", "even k: k^n / 2 jump cables", &scores.links_even),
@@ -205,7 +205,7 @@ static enum err eq3_run(struct figure_result *result, const struct figure_call *
             figure_progress(call, ++cases, (uint64_t)N_MAX * (last - 1));
         }
     }
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         score_claim("eq 3", "even k: the diameter is ceil(floor(k/2) n / 2)", &scores.even),
         score_claim_with("eq 3", "odd k: the diameter is ceil(floor(k/2) n / 2)", &scores.odd,
                          figure_text(result, "worst is k = %u, n = %u: %u hops against %u",
@@ -254,7 +254,7 @@ static double eq10_printed(double k)
 static void eq10_claim(struct figure_result *result, uint32_t k, double paper, double found)
 {
     figure_claim(result,
-                 (struct claim){
+                 (struct figure_claim){
                      .where = "eq 10",
                      .what = figure_text(result, "k = %u: mean path, a node itself left out", k),
                      .unit = "hops",
@@ -292,7 +292,7 @@ static enum err eq10_run(struct figure_result *result, const struct figure_call 
         torus_slope = (torus.mean - torus_mean) / 2, torus_mean = torus.mean;
         figure_progress(call, k, last);
     }
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         score_claim("eq 10", "every even k: the formula is the mean path", &score),
         {
             .where = "section IV.B.5",

@@ -47,7 +47,7 @@ static enum err eq4_case(struct figure_result *result, struct figure_table *tabl
     double torus = 4 * pow(k, n - 1.0);
     double upper = 2.0 * (double)bisection.upper, lower = 2.0 * (double)bisection.lower;
     figure_claim(
-        result, (struct claim){
+        result, (struct figure_claim){
                     .where = "eq 4",
                     .what = figure_text(
                         result, "k = %u, n = %u: the smallest halving, at least %.0f", k, n, lower),
@@ -175,7 +175,7 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
         figure_progress(call, k - FIRST + 1, LAST - FIRST + 1);
     }
     double formula = factorial(12) / (factorial(3) * factorial(4) * factorial(5));
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {
             .where = "eq 8",
             .what = "the formula at (3, 4, 5)",

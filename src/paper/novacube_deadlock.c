@@ -157,7 +157,7 @@ static void deadlock_claims(struct figure_result *result, const struct deadlock_
                     "in %u of the %u cycles all packets hold their first channel, so that sending "
                     "them at the same moment stops them for ever",
                     scores->certain.held, scores->certain.cases);
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         score_claim_with("section V.C", "PORA is free with two virtual channels",
                          &scores->free[PORA], certain),
         score_claim_with("section V.C",

@@ -92,7 +92,7 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
                                           figure_number(printed->printed),
                                           figure_number(100 * shares[port])});
         figure_claim(result,
-                     (struct claim){
+                     (struct figure_claim){
                          .where = "fig 4",
                          .what = figure_text(result, "distance behind port %s", printed->name),
                          .unit = "hops",
@@ -100,7 +100,7 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
                          .found = distance,
                      });
         figure_claim(
-            result, (struct claim){
+            result, (struct figure_claim){
                         .where = "section V.A",
                         .what = figure_text(result, "packets that leave by port %s", printed->name),
                         .unit = "%",
@@ -226,7 +226,7 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
             return err;
         figure_progress(call, i + 1, count);
     }
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         score_claim("section V.D", "PORA's mean path is shorter than DOR's on the torus",
                     &scores.shorter),
         score_claim("section V.D", "the diameter is shorter than DOR's mean path on the torus",

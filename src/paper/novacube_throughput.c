@@ -87,7 +87,7 @@ static enum err eq7_run(struct figure_result *result, const struct figure_call *
             return err;
         figure_progress(call, i + 1, count);
     }
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         score_claim("eq 7", "(2k + 8) / k is at least the capacity", &scores.bound),
         score_claim("section IV.B.3", "it is the ideal throughput, which the best routing attains",
                     &scores.attained),
@@ -233,11 +233,11 @@ static enum err worst_of(struct worst_case *found, uint32_t k, uint32_t n, struc
 static void claim_share(struct figure_result *result, const char *what, double lower, double upper)
 {
     const double printed = 62.5;
-    struct claim claim = {.where = "section IV.B.3",
-                          .what = what,
-                          .unit = "%",
-                          .relation = RELATION_ABOVE,
-                          .paper = printed};
+    struct figure_claim claim = {.where = "section IV.B.3",
+                                 .what = what,
+                                 .unit = "%",
+                                 .relation = RELATION_ABOVE,
+                                 .paper = printed};
     if (lower > printed) {
         claim.found = lower;
     } else if (upper < printed) {

@@ -83,7 +83,7 @@ static size_t claims_data(struct text *out, const struct figure_result *result)
     size_t marked = 0;
     text_puts(out, "$paper0 << END\n");
     for (size_t i = 0; i < result->claim_count; i++) {
-        const struct claim *claim = &result->claims[i];
+        const struct figure_claim *claim = &result->claims[i];
         if (claim->at == 0)
             continue;
         text_printf(out, "%.10g %.10g\n", claim->at, claim->paper);

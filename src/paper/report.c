@@ -27,7 +27,7 @@ static void unit_append(char *out, size_t size, const char *unit)
         snprintf(out + used, size - used, " %s", unit);
 }
 
-static void paper_format(char *out, size_t size, const struct claim *claim)
+static void paper_format(char *out, size_t size, const struct figure_claim *claim)
 {
     char low[24], high[24] = "";
     value_format(low, sizeof low, claim->paper);
@@ -37,7 +37,7 @@ static void paper_format(char *out, size_t size, const struct claim *claim)
     unit_append(out, size, claim->unit);
 }
 
-static void found_format(char *out, size_t size, const struct claim *claim)
+static void found_format(char *out, size_t size, const struct figure_claim *claim)
 {
     if (isnan(claim->found)) {
         snprintf(out, size, "-");
@@ -52,7 +52,7 @@ struct claim_line {
     char what[160], paper[VALUE_SIZE], found[VALUE_SIZE];
 };
 
-static void line_format(struct claim_line *line, const struct claim *claim)
+static void line_format(struct claim_line *line, const struct figure_claim *claim)
 {
     snprintf(line->what, sizeof line->what, "%s (%s)", claim->what, claim->where);
     paper_format(line->paper, sizeof line->paper, claim);
@@ -78,7 +78,7 @@ void report_claims(struct text *out, const struct figure *figure,
     }
     text_printf(out, "%s: %s, %s\n", figure->name, figure->paper, figure->what);
     for (size_t i = 0; i < result->claim_count; i++) {
-        const struct claim *claim = &result->claims[i], *next = claim + 1;
+        const struct figure_claim *claim = &result->claims[i], *next = claim + 1;
         line_format(&line, claim);
         text_printf(out, "  %-*s  paper %-*s  weft %-*s  %s\n", what, line.what, paper, line.paper,
                     found, line.found, verdict_text(claim->verdict));
@@ -136,7 +136,7 @@ void report_csv(struct text *out, const struct figure_table *table)
     }
 }
 
-static void claim_json(struct json *json, const struct claim *claim)
+static void claim_json(struct json *json, const struct figure_claim *claim)
 {
     json_object(json);
     json_put_string(json, "where", claim->where);

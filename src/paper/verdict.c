@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-enum verdict verdict_of(const struct claim *claim)
+enum verdict verdict_of(const struct figure_claim *claim)
 {
     double found = claim->found, slack = claim->tolerance;
     bool holds = false;

@@ -5,7 +5,7 @@
 
 /* Compares `found` with the paper's number under the claim's relation and
  * tolerance. A found that is not a number was not reproduced. */
-enum verdict verdict_of(const struct claim *claim);
+enum verdict verdict_of(const struct figure_claim *claim);
 
 /* "agrees", "differs", "cannot be reproduced". */
 const char *verdict_text(enum verdict verdict);

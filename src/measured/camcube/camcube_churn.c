@@ -210,7 +210,7 @@ static void churn_claims(struct figure_result *result, const struct points *poin
             fifteen = dropped_share(point);
     }
     const char *small = "512 servers are in the full size only";
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {.what = "misdelivered, all points", .unit = "packets", .found = wrong},
         {.what = "dropped at 2 failures/s",
          .unit = "%",

@@ -133,7 +133,7 @@ static void trip_claims(struct figure_result *result, double usec[WAYS][TRIP_SIZ
         for (int size = 0; size < TRIP_SIZES; size++)
             figure_claim(
                 result,
-                (struct claim){
+                (struct figure_claim){
                     .where = "fig 4c",
                     .what = figure_text(result, "%s: %s", trip_size_words[size], ratios[i].what),
                     .relation = ratios[i].relation,
@@ -239,7 +239,7 @@ static void hop_claims(struct figure_result *result, double usec[SETTINGS][TRIP_
 {
     for (int size = 0; size < TRIP_SIZES; size++) {
         double hop = (paper_usec[size] - usec[RING_SIMULATED][size]) / (2 * HOPS);
-        figure_claim(result, (struct claim){
+        figure_claim(result, (struct figure_claim){
                                  .where = "section 4.2.2",
                                  .what = figure_text(result, "%s: simulated, at most the paper's",
                                                      trip_size_words[size]),
@@ -250,7 +250,7 @@ static void hop_claims(struct figure_result *result, double usec[SETTINGS][TRIP_
                              });
         figure_claim(
             result,
-            (struct claim){
+            (struct figure_claim){
                 .where = "section 4.2.2",
                 .what = figure_text(result, "%s: a process each", trip_size_words[size]),
                 .unit = "ms",
@@ -261,7 +261,7 @@ static void hop_claims(struct figure_result *result, double usec[SETTINGS][TRIP_
                     result, "no cables: beside them a hop cost the paper's servers %.3g us", hop),
             });
         figure_claim(result,
-                     (struct claim){
+                     (struct figure_claim){
                          .where = "section 4.2.2",
                          .what = figure_text(result, "%s: a process each, to TCP over one hop",
                                              trip_size_words[size]),

@@ -105,7 +105,7 @@ static void throughput_claims(struct figure_result *result, const struct load_fo
                               const struct load_job *job, enum world_kind world)
 {
     const char *word = worlds[world].word;
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {.what = figure_text(result, "%s: jumbo, lowest", word),
          .relation = RELATION_ABOVE,
          .paper = 0.98,
@@ -231,7 +231,7 @@ static void cpu_claims(struct figure_result *result, const struct load_found *fo
         cores[kind] = found->points[kind][6].cores;
         idle = fmax(idle, found->points[kind][0].cores);
     }
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {.what = "L = 6, aggregated to separate, 1,500 B",
          .relation = RELATION_BELOW,
          .paper = 45.0 / 87,

@@ -145,7 +145,7 @@ static void scale_claims(struct figure_result *result, const double torus[SIDE_M
         if (!isnan(found))
             reason = figure_text(result, "all links could carry 6 / %.4g = %.4g Gb/s a server",
                                  torus_hops(side), 6 / torus_hops(side));
-        figure_claim(result, (struct claim){
+        figure_claim(result, (struct figure_claim){
                                  .where = "section 4.2.3",
                                  .what = figure_text(result, "%u servers: throughput", servers),
                                  .unit = "Gb/s",
@@ -181,7 +181,7 @@ static enum err fig5a_run(struct figure_result *result, const struct figure_call
                 worst = fmin(worst, achieved[network][side] * torus_hops(side) / 6);
         }
     scale_claims(result, achieved[TORUS]);
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "fig 5a",
                              .what = "achieved to expected, lowest of all sizes",
                              .unit = "%",
@@ -312,7 +312,7 @@ static void failed_claims(struct figure_result *result, const struct failed_foun
         struct sample_line line = sample_line_of(found->shares, found->rates[rule], found->count);
         double drop = 100 * (1 - found->rates[rule][found->count - 1] / found->rates[rule][0]);
         figure_claim(result,
-                     (struct claim){
+                     (struct figure_claim){
                          .where = "section 4.2.4",
                          .what = figure_text(result, "%s: drop at 20 %% failed", rules[rule]),
                          .unit = "%",
@@ -321,7 +321,7 @@ static void failed_claims(struct figure_result *result, const struct failed_foun
                          .found = quick ? NAN : drop,
                          .reason = quick ? "512 servers are in the full size only" : NULL,
                      });
-        figure_claim(result, (struct claim){
+        figure_claim(result, (struct figure_claim){
                                  .where = "fig 5b",
                                  .what = figure_text(result, "%s: variance that a line explains",
                                                      rules[rule]),

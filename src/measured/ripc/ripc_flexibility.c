@@ -394,7 +394,7 @@ static void event_report(struct figure_result *result, struct figure_table *tabl
                    figure_number((double)(sum.asked - sum.unanswered)),
                    figure_number((double)sum.failed), figure_number((double)sum.unanswered)});
     figure_claim(result,
-                 (struct claim){
+                 (struct figure_claim){
                      .where = "section 5.4.2",
                      .what = figure_text(result, "conversations that resume by themselves: %s",
                                          event_names[event]),

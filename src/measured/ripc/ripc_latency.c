@@ -152,7 +152,7 @@ static void tables_fill(struct figure_result *result, const struct measured *mea
 
 static void time_claim(struct figure_result *result, const char *what, double paper, double found)
 {
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "fig 5.5",
                              .what = what,
                              .unit = "us",
@@ -165,7 +165,7 @@ static void time_claim(struct figure_result *result, const char *what, double pa
 static void ratio_claim(struct figure_result *result, const char *what, enum relation relation,
                         double paper, double found)
 {
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "fig 5.5",
                              .what = what,
                              .relation = relation,
@@ -202,7 +202,7 @@ static void trip_claims(struct figure_result *result, const struct measured *mea
 static void load_claims(struct figure_result *result, const struct measured *measured)
 {
     const struct found(*found)[SIZE_MAX_COUNT] = measured->found;
-    struct claim loads[] = {
+    struct figure_claim loads[] = {
         {.what = "CPU load, short and long messages, asleep while waiting",
          .relation = RELATION_BELOW,
          .paper = 1,

@@ -197,7 +197,7 @@ static void rate_claims(struct figure_result *result, const struct counted *coun
 {
     for (int design = 0; design < 2; design++)
         figure_claim(result,
-                     (struct claim){
+                     (struct figure_claim){
                          .where = "section 5.7",
                          .what = figure_text(result, "%s, %u nodes, yielding: counts",
                                              sst_node_design_names[design], paper->nodes),
@@ -222,7 +222,7 @@ static void shape_claims(struct figure_result *result, const struct counted *cou
         struct sample_line line = sample_line_of(nodes, times, used);
         slopes[design] = line.slope;
         figure_claim(result,
-                     (struct claim){
+                     (struct figure_claim){
                          .where = "fig 8",
                          .what = figure_text(result, "%s: variance that a line in nodes explains",
                                              sst_node_design_names[design]),
@@ -232,7 +232,7 @@ static void shape_claims(struct figure_result *result, const struct counted *cou
                          .found = 100 * line.share,
                      });
     }
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "section 5.7",
                              .what = "time that a further node adds, reads to writes",
                              .relation = RELATION_ABOVE,
@@ -249,7 +249,7 @@ static void busy_claims(struct figure_result *result, const struct counted *last
     for (int design = 0; design < 2; design++)
         figure_claim(
             result,
-            (struct claim){
+            (struct figure_claim){
                 .where = "fig 8",
                 .what = figure_text(result, "%s, 28 nodes, busy as the paper's: a million counts",
                                     sst_node_design_names[design]),

@@ -158,7 +158,7 @@ static void factor_claim(struct figure_result *result, const struct found *found
                          enum relation relation, double paper, double factor)
 {
     figure_claim(result,
-                 (struct claim){
+                 (struct figure_claim){
                      .where = "section 5.6.1",
                      .what = what,
                      .relation = relation,
@@ -292,7 +292,7 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
     size_t nodes = grid->nodes - 1, sizes = grid->sizes - 1;
     for (int design = 0; design < 2; design++) {
         const double(*times)[SIZES_MAX] = grid->times[design];
-        const struct claim claims[] = {
+        const struct figure_claim claims[] = {
             {.what = figure_text(result, "%s, 4 KB: most nodes to fewest",
                                  sst_node_design_names[design]),
              .found = times[nodes][sizes] / times[0][sizes]},
@@ -301,7 +301,7 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
              .found = times[nodes][sizes] / times[nodes][0]},
         };
         for (int i = 0; i < 2; i++) {
-            struct claim claim = claims[i];
+            struct figure_claim claim = claims[i];
             claim.where = "fig 6";
             claim.relation = RELATION_ABOVE;
             claim.paper = 1;
@@ -310,7 +310,7 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
         }
     }
     double equal = grid->times[SST_WRITES][nodes][sizes] / grid->times[SST_READS][nodes][sizes];
-    figure_claim(result, (struct claim){
+    figure_claim(result, (struct figure_claim){
                              .where = "section 5.6.2",
                              .what = "4 KB, most nodes: writes to reads",
                              .relation = RELATION_BETWEEN,

@@ -76,7 +76,7 @@ static void size_claims(struct figure_result *result, const struct bare_result *
     }
     const bool missing = isnan(first->total);
     const char *reason = figure_text(result, "%s", fabric->missing);
-    struct claim claims[] = {
+    struct figure_claim claims[] = {
         {.what = figure_text(result, "fi_%s: time to post, 16 KiB to 8 B", word),
          .relation = RELATION_BETWEEN,
          .paper = 1,
@@ -176,7 +176,7 @@ static void row_claim(struct figure_result *result, int kind, uint32_t size,
     int medium = kind / BARE_WAY_COUNT, way = kind % BARE_WAY_COUNT;
     double factor = times[BARE_ROWS_MAX - 1].total / times[0].total;
     figure_claim(result,
-                 (struct claim){
+                 (struct figure_claim){
                      .where = way == BARE_READS ? "fig 3a" : "fig 3b",
                      .what = figure_text(result, "%s, %s, %u B: seven at once to one",
                                          bare_way_names[way], bare_medium_names[medium], size),

@@ -337,7 +337,7 @@ static double rules_compare(struct figure_result *result, const struct figure_ca
 static void routing_claims(struct figure_result *result, const struct outcome *outcome,
                            double missed)
 {
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {
             .where = "fig 9",
             .what = "routers with right tables after each change of a link",

@@ -164,7 +164,7 @@ static void cell_claims(struct figure_result *result, const struct cells *cells,
         bool here = made[WITH_TABLE].count && made[WITHOUT].count;
         for (int make = 0; make < MAKE_COUNT; make++)
             figure_claim(result,
-                         (struct claim){
+                         (struct figure_claim){
                              .where = where,
                              .what = figure_text(result, "%s %s, %s: mean", make_names[make],
                                                  bare_way_names[way], name),
@@ -175,7 +175,7 @@ static void cell_claims(struct figure_result *result, const struct cells *cells,
                              .reason = here ? NULL : missing,
                          });
         figure_claim(result,
-                     (struct claim){
+                     (struct figure_claim){
                          .where = "section 5.5.1",
                          .what = figure_text(result, "SST to bare, %s, %s: medians",
                                              bare_way_names[way], name),
@@ -189,7 +189,7 @@ static void cell_claims(struct figure_result *result, const struct cells *cells,
     const struct cell *reads = &cells->cells[medium][BARE_READS][WITH_TABLE];
     const struct cell *writes = &cells->cells[medium][BARE_WRITES][WITH_TABLE];
     figure_claim(result,
-                 (struct claim){
+                 (struct figure_claim){
                      .where = "section 5.5.1",
                      .what = figure_text(result, "deviation of SST reads to SST writes, %s", name),
                      .relation = RELATION_ABOVE,
@@ -331,7 +331,7 @@ static void complex_claims(struct figure_result *result, int way, bool full, con
 {
     static const char *const small = "so many nodes are in the full size only";
     const char *name = bare_way_names[way];
-    const struct claim claims[] = {
+    const struct figure_claim claims[] = {
         {.what = figure_text(result, "%s, 25 nodes, yielding: all rows set", name),
          .unit = "us",
          .relation = RELATION_AT_MOST,

@@ -186,7 +186,7 @@ static void rate_claims(struct figure_result *result, const char *where, uint32_
     assert(last < ACT_MAX);
     bool full = job->rows[last] == rows;
     for (int design = 0; design < 2; design++)
-        figure_claim(result, (struct claim){
+        figure_claim(result, (struct figure_claim){
                                  .where = where,
                                  .what = figure_text(result, "%s, %u rows: evaluated and fired",
                                                      sst_node_design_names[design], rows),
@@ -226,7 +226,7 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
     rate_claims(result, "section 5.6.3", 29, job, rates);
     for (int design = 0; design < 2; design++)
         figure_claim(result,
-                     (struct claim){
+                     (struct figure_claim){
                          .where = "fig 7",
                          .what = figure_text(result, "%s: share of the rate of one row, at %u rows",
                                              sst_node_design_names[design], job->rows[last]),

@@ -12,20 +12,20 @@ static uint64_t plug_key(uint32_t node, uint32_t port)
 }
 
 /* The port a report claims to see, for finding all claims on one port. */
-struct claim {
+struct port_sighting {
     uint64_t target;
     uint32_t report;
 };
 
 static int claim_compare(const void *left, const void *right)
 {
-    const struct claim *a = left, *b = right;
+    const struct port_sighting *a = left, *b = right;
     if (a->target != b->target)
         return a->target < b->target ? -1 : 1;
     return a->report < b->report ? -1 : a->report > b->report;
 }
 
-static uint32_t claims_first(const struct claim *claims, uint32_t count, uint64_t target)
+static uint32_t claims_first(const struct port_sighting *claims, uint32_t count, uint64_t target)
 {
     uint32_t low = 0, high = count;
     while (low < high) {
@@ -47,7 +47,7 @@ static bool report_names(const struct neighbour_report *report, const struct nei
  * otherwise; or that end is silent and somebody else claims it; or somebody
  * claims this very port, and the other end has not confirmed us. */
 static const struct neighbour_report *report_opposed(const struct neighbour_reports *reports,
-                                                     const struct claim *claims,
+                                                     const struct port_sighting *claims,
                                                      const struct neighbour_report *report)
 {
     const struct neighbour_report *back =
@@ -68,7 +68,8 @@ static const struct neighbour_report *report_opposed(const struct neighbour_repo
 }
 
 /* A pair of reports that oppose each other is one contradiction, not two. */
-static bool contradiction_known(const struct neighbour_reports *reports, const struct claim *claims,
+static bool contradiction_known(const struct neighbour_reports *reports,
+                                const struct port_sighting *claims,
                                 const struct neighbour_report *claim,
                                 const struct neighbour_report *other)
 {
@@ -78,7 +79,7 @@ static bool contradiction_known(const struct neighbour_reports *reports, const s
 static enum err cables_collect(struct inspection *inspection,
                                const struct neighbour_reports *reports, struct why *why)
 {
-    struct claim *claims = array_new(reports->count, sizeof *claims);
+    struct port_sighting *claims = array_new(reports->count, sizeof *claims);
     inspection->found = array_new(reports->count, sizeof *inspection->found);
     inspection->contradictions = array_new(reports->count, sizeof *inspection->contradictions);
     if (!claims || !inspection->found || !inspection->contradictions) {
@@ -86,7 +87,7 @@ static enum err cables_collect(struct inspection *inspection,
         return why_memory(why);
     }
     for (uint32_t i = 0; i < reports->count; i++)
-        claims[i] = (struct claim){
+        claims[i] = (struct port_sighting){
             plug_key(reports->items[i].neighbour, reports->items[i].neighbour_port), i};
     qsort(claims, reports->count, sizeof *claims, claim_compare);
     for (uint32_t i = 0; i < reports->count; i++) {

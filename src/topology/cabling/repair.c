@@ -14,7 +14,7 @@
 #define MOVE_NONE UINT32_MAX
 
 /* An end that is or will be plugged at a node. */
-struct claim {
+struct plug_claim {
     struct plug plug;    /* the port it holds, or wishes for */
     struct plug *target; /* where to write an arrival's port; NULL for an end that stays */
     bool settled;        /* the first at its port */
@@ -26,7 +26,7 @@ struct planner {
     struct repair *repair;
     struct repair_action *moves; /* one per end that moves, and later per new cable */
     uint32_t move_count;
-    struct claim *claims;
+    struct plug_claim *claims;
     uint32_t claim_count;
 };
 
@@ -37,14 +37,14 @@ static struct plug link_plug(const struct link *link, bool b)
 
 static void end_stays(struct planner *planner, struct plug plug)
 {
-    planner->claims[planner->claim_count++] = (struct claim){.plug = plug};
+    planner->claims[planner->claim_count++] = (struct plug_claim){.plug = plug};
 }
 
 /* Notes where an end is to go; its port may still change. */
 static void end_arrives(struct planner *planner, struct plug plug, struct plug *target)
 {
     *target = plug;
-    planner->claims[planner->claim_count++] = (struct claim){.plug = plug, .target = target};
+    planner->claims[planner->claim_count++] = (struct plug_claim){.plug = plug, .target = target};
 }
 
 static void end_moves(struct planner *planner, uint32_t found, bool found_b, struct plug to)
@@ -112,14 +112,14 @@ static int plug_compare(struct plug a, struct plug b)
 /* By port, an end that stays before one that wishes for the same. */
 static int claim_compare(const void *left, const void *right)
 {
-    const struct claim *a = left, *b = right;
+    const struct plug_claim *a = left, *b = right;
     int order = plug_compare(a->plug, b->plug);
     return order ? order : (a->target != NULL) - (b->target != NULL);
 }
 
 /* Arrivals whose planned port is held by an end that stays take, in turn, the
  * lowest ports nobody holds. The claims are those of one node, in order. */
-static void node_settle(struct claim *claims, uint32_t count)
+static void node_settle(struct plug_claim *claims, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         claims[i].settled = i == 0 || claims[i].plug.port != claims[i - 1].plug.port;
@@ -140,7 +140,7 @@ static void node_settle(struct claim *claims, uint32_t count)
 
 static void ports_settle(struct planner *planner)
 {
-    struct claim *claims = planner->claims;
+    struct plug_claim *claims = planner->claims;
     if (planner->claim_count)
         qsort(claims, planner->claim_count, sizeof *claims, claim_compare);
     for (uint32_t first = 0, end = 0; first < planner->claim_count; first = end) {
