@@ -53,7 +53,7 @@ static uint32_t local_servers(uint32_t k)
 
 /* What the servers of one kind of network get. */
 struct capacity {
-    struct throughput mean, at_once;
+    struct throughput_bracket mean, at_once;
 };
 
 static enum err capacity_measure(struct capacity *capacity, const struct figure_call *call,
@@ -81,7 +81,7 @@ static enum err capacity_measure(struct capacity *capacity, const struct figure_
 static void local_row(struct figure_result *result, struct figure_table *table, uint32_t k,
                       double local, const struct capacity *found, const struct capacity *free)
 {
-    struct throughput ratio = throughput_ratio(&found->mean, &free->mean);
+    struct throughput_bracket ratio = throughput_ratio(&found->mean, &free->mean);
     figure_row_numbers(result, table,
                        (double[]){k, (double)cable_count_fattree(k).switches, local_servers(k),
                                   local, found->mean.lower, found->mean.upper, found->at_once.lower,
@@ -111,7 +111,7 @@ static enum err local_curve(struct figure_result *result, struct figure_table *t
         if (err)
             return err;
         local_row(result, table, k, tenth / 10.0, &bound, &free);
-        struct throughput ratio = throughput_ratio(&bound.mean, &free.mean);
+        struct throughput_bracket ratio = throughput_ratio(&bound.mean, &free.mean);
         losses->least[tenth] = fmax(losses->least[tenth], 100 * (1 - ratio.upper));
         losses->most[tenth] = fmax(losses->most[tenth], 100 * (1 - ratio.lower));
         figure_progress(call, done + tenth + 1, total);

@@ -34,7 +34,7 @@ struct decline {
     const char *words; /* without the seed */
     bool random;       /* the words take a seed */
     uint32_t servers;
-    struct throughput mean[STEPS + 1], at_once[STEPS + 1];
+    struct throughput_bracket mean[STEPS + 1], at_once[STEPS + 1];
     double apart[STEPS + 1]; /* servers cut off from their partner, in all runs */
 };
 
@@ -90,7 +90,8 @@ static void decline_rows(struct figure_result *result, struct figure_table *tabl
                          const struct decline *decline)
 {
     for (uint32_t step = 0; step <= STEPS; step++) {
-        const struct throughput *mean = &decline->mean[step], *at_once = &decline->at_once[step];
+        const struct throughput_bracket *mean = &decline->mean[step],
+                                        *at_once = &decline->at_once[step];
         figure_row(
             result, table,
             (struct figure_cell[]){figure_word(decline->name), figure_number(decline->servers),
@@ -115,7 +116,7 @@ static double loss_most(const struct decline *decline, uint32_t step)
 static void fig8_claims(struct figure_result *result, const struct decline *jelly,
                         const struct decline *tree)
 {
-    const struct throughput *claimed = &jelly->mean[CLAIMED];
+    const struct throughput_bracket *claimed = &jelly->mean[CLAIMED];
     figure_claim(result,
                  (struct figure_claim){
                      .where = "section 4",

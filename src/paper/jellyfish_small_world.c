@@ -159,7 +159,7 @@ static void fig4_row(struct figure_result *result, struct figure_table *table,
                      const struct fig4_network *network, uint32_t order, uint32_t servers,
                      const struct throughput_both *found)
 {
-    const struct throughput *mean = &found->mean, *at_once = &found->at_once;
+    const struct throughput_bracket *mean = &found->mean, *at_once = &found->at_once;
     figure_row(result, table,
                (struct figure_cell[]){figure_word(network->name), figure_number(order),
                                       figure_number(network->switches), figure_number(servers),
@@ -171,7 +171,7 @@ static void fig4_row(struct figure_result *result, struct figure_table *table,
 
 /* With one server on a switch, the paper saw three of them at full throughput. */
 static void fig4_claim_full(struct figure_result *result, const char *name,
-                            const struct throughput *found)
+                            const struct throughput_bracket *found)
 {
     figure_claim(
         result, (struct figure_claim){
@@ -189,12 +189,13 @@ static void fig4_claim_full(struct figure_result *result, const char *name,
 static void fig4_claims(struct figure_result *result,
                         const struct throughput_both found[FIG4_COUNT])
 {
-    const struct throughput *jelly = &found[FIG4_JELLY].mean, *ring = &found[FIG4_RING].mean;
-    struct throughput share = throughput_ratio(jelly, ring);
-    struct throughput doubled = throughput_ratio(jelly, &found[FIG4_DOUBLED].mean);
-    struct throughput share_at_once =
+    const struct throughput_bracket *jelly = &found[FIG4_JELLY].mean,
+                                    *ring = &found[FIG4_RING].mean;
+    struct throughput_bracket share = throughput_ratio(jelly, ring);
+    struct throughput_bracket doubled = throughput_ratio(jelly, &found[FIG4_DOUBLED].mean);
+    struct throughput_bracket share_at_once =
         throughput_ratio(&found[FIG4_JELLY].at_once, &found[FIG4_RING].at_once);
-    struct throughput doubled_at_once =
+    struct throughput_bracket doubled_at_once =
         throughput_ratio(&found[FIG4_JELLY].at_once, &found[FIG4_DOUBLED].at_once);
     const char *reason = figure_text(result, "where all servers get the same at once it is %.1f %%",
                                      50 * (share_at_once.lower + share_at_once.upper));

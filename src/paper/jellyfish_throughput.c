@@ -88,9 +88,10 @@ static void fig3_row(struct figure_result *result, struct figure_table *table,
                      const struct fig3_graph *graph, const struct fig3_bars *bars)
 {
     char name[FIGURE_WORD_SIZE];
-    const struct throughput *jelly = &bars->jelly.mean, *benchmark = &bars->benchmark.mean;
-    struct throughput ratio = throughput_ratio(jelly, benchmark);
-    struct throughput at_once = throughput_ratio(&bars->jelly.at_once, &bars->benchmark.at_once);
+    const struct throughput_bracket *jelly = &bars->jelly.mean, *benchmark = &bars->benchmark.mean;
+    struct throughput_bracket ratio = throughput_ratio(jelly, benchmark);
+    struct throughput_bracket at_once =
+        throughput_ratio(&bars->jelly.at_once, &bars->benchmark.at_once);
     snprintf(name, sizeof name, "%u,%u,%u", graph->size.nodes, graph->size.degree,
              graph->size.diameter);
     figure_row(result, table,
@@ -113,7 +114,7 @@ static void fig3_row(struct figure_result *result, struct figure_table *table,
 static void fig3_claim(struct figure_result *result, const struct fig3_graph *graph,
                        const struct fig3_bars *bars)
 {
-    struct throughput ratio = throughput_ratio(&bars->jelly.mean, &bars->benchmark.mean);
+    struct throughput_bracket ratio = throughput_ratio(&bars->jelly.mean, &bars->benchmark.mean);
     figure_claim(
         result,
         (struct figure_claim){
@@ -298,7 +299,7 @@ static enum err fig6_arc(uint64_t seed, uint64_t grown_seed, uint32_t steps, dou
 static void fig6_row(struct figure_result *result, struct figure_table *table, const char *built,
                      uint32_t switches, const struct throughput_both *found)
 {
-    const struct throughput *mean = &found->mean, *at_once = &found->at_once;
+    const struct throughput_bracket *mean = &found->mean, *at_once = &found->at_once;
     figure_row(result, table,
                (struct figure_cell[]){figure_word(built), figure_number(switches),
                                       figure_number(switches * FIG6_SERVERS),
@@ -314,7 +315,8 @@ static void fig6_claims(struct figure_result *result, const struct fig6_size *si
 {
     double largest = 0, sum = 0;
     for (uint32_t i = 0; i < steps; i++) {
-        struct throughput ratio = throughput_ratio(&sizes[i].grown.mean, &sizes[i].fresh.mean);
+        struct throughput_bracket ratio =
+            throughput_ratio(&sizes[i].grown.mean, &sizes[i].fresh.mean);
         largest = fmax(largest, 100 * fmax(1 - ratio.lower, ratio.upper - 1));
         sum += 50 * (ratio.lower + ratio.upper);
     }

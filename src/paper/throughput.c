@@ -8,7 +8,7 @@
 #include "flow/total/total.h"
 #include "routing/traffic/traffic.h"
 
-void throughput_add(struct throughput *throughput, double lower, double upper)
+void throughput_add(struct throughput_bracket *throughput, double lower, double upper)
 {
     assert(lower >= 0 && lower <= upper * (1 + 1e-9)); /* rounding may cross them */
     lower = fmin(lower, 1);
@@ -20,8 +20,9 @@ void throughput_add(struct throughput *throughput, double lower, double upper)
     throughput->most = runs > 1 ? fmax(throughput->most, upper) : upper;
 }
 
-enum err throughput_add_permutation(struct throughput *throughput, const struct topology *topology,
-                                    uint64_t seed, double gap, struct why *why)
+enum err throughput_add_permutation(struct throughput_bracket *throughput,
+                                    const struct topology *topology, uint64_t seed, double gap,
+                                    struct why *why)
 {
     struct traffic traffic;
     struct concurrent concurrent = {.lower = 1, .upper = 1}; /* where nothing leaves its switch */
@@ -39,7 +40,7 @@ enum err throughput_add_permutation(struct throughput *throughput, const struct 
     return OK;
 }
 
-enum err throughput_add_mean(struct throughput *throughput, const struct topology *topology,
+enum err throughput_add_mean(struct throughput_bracket *throughput, const struct topology *topology,
                              uint64_t seed, double gap, uint32_t *apart, struct why *why)
 {
     struct traffic traffic;
@@ -79,10 +80,11 @@ enum err throughput_add_spec(struct throughput_both *both, const char *words, ui
     return err;
 }
 
-struct throughput throughput_ratio(const struct throughput *one, const struct throughput *other)
+struct throughput_bracket throughput_ratio(const struct throughput_bracket *one,
+                                           const struct throughput_bracket *other)
 {
     assert(other->lower > 0 && other->least > 0);
-    return (struct throughput){
+    return (struct throughput_bracket){
         .runs = one->runs < other->runs ? one->runs : other->runs,
         .lower = one->lower / other->upper,
         .upper = one->upper / other->lower,

@@ -12,29 +12,29 @@
 #include "topology/topology.h"
 
 /* Starts as {0}; each run adds to it. */
-struct throughput {
+struct throughput_bracket {
     uint32_t runs;
     double lower, upper; /* means over the runs; the truth is between */
     double least, most;  /* the least lower and the largest upper of a run */
 };
 
-void throughput_add(struct throughput *throughput, double lower, double upper);
+void throughput_add(struct throughput_bracket *throughput, double lower, double upper);
 
 /* One permutation of the servers, to upper / lower - 1 <= gap. */
-MUST_CHECK enum err throughput_add_permutation(struct throughput *throughput,
+MUST_CHECK enum err throughput_add_permutation(struct throughput_bracket *throughput,
                                                const struct topology *topology, uint64_t seed,
                                                double gap, struct why *why);
 
 /* The mean over all servers of what each gets, where some may get more than
  * others so that it is as large as can be (flow/total/total.h). A server whose
  * partner is cut off gets nothing; *apart is how many such there are. */
-MUST_CHECK enum err throughput_add_mean(struct throughput *throughput,
+MUST_CHECK enum err throughput_add_mean(struct throughput_bracket *throughput,
                                         const struct topology *topology, uint64_t seed, double gap,
                                         uint32_t *apart, struct why *why);
 
 /* Both of the above, of the same permutations. */
 struct throughput_both {
-    struct throughput mean, at_once;
+    struct throughput_bracket mean, at_once;
 };
 
 MUST_CHECK enum err throughput_add_both(struct throughput_both *both,
@@ -46,4 +46,5 @@ MUST_CHECK enum err throughput_add_spec(struct throughput_both *both, const char
                                         uint64_t seed, double gap, struct why *why);
 
 /* What one is of another; the truth is between again. */
-struct throughput throughput_ratio(const struct throughput *one, const struct throughput *other);
+struct throughput_bracket throughput_ratio(const struct throughput_bracket *one,
+                                           const struct throughput_bracket *other);

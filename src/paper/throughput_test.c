@@ -13,7 +13,7 @@ static void assert_near(double found, double expected)
 
 static void means_are_of_all_runs_and_end_at_one(void **state)
 {
-    struct throughput throughput = {0};
+    struct throughput_bracket throughput = {0};
     throughput_add(&throughput, 0.5, 0.6);
     throughput_add(&throughput, 0.9, 1.5);
     throughput_add(&throughput, 1.2, 1.3);
@@ -27,10 +27,10 @@ static void means_are_of_all_runs_and_end_at_one(void **state)
 
 static void ratios_contain_every_truth(void **state)
 {
-    struct throughput one = {0}, other = {0};
+    struct throughput_bracket one = {0}, other = {0};
     throughput_add(&one, 0.6, 0.9);
     throughput_add(&other, 0.5, 0.75);
-    struct throughput ratio = throughput_ratio(&one, &other);
+    struct throughput_bracket ratio = throughput_ratio(&one, &other);
     assert_near(ratio.lower, 0.6 / 0.75);
     assert_near(ratio.upper, 0.9 / 0.5);
     (void)state;
@@ -46,7 +46,7 @@ static void servers_share_the_only_cable(void **state)
     uint32_t still = 0;
     assert_int_equal(topology_build(&topology, "jellyfish:servers=4,switches=2,ports=3", NULL), OK);
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct throughput throughput = {0};
+        struct throughput_bracket throughput = {0};
         struct throughput_both built = {0};
         assert_int_equal(traffic_permutation(&traffic, &topology, seed, NULL), OK);
         double crossing = (4 - traffic.local) / 2;
@@ -76,7 +76,7 @@ static void the_mean_counts_who_gets_nothing(void **state)
     assert_int_equal(topology_build(&topology, "jellyfish:servers=8,switches=2,ports=5", NULL), OK);
     assert_int_equal(failure_apply(&broken, &topology, 1, 0, 1, NULL), OK);
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct throughput mean = {0}, none = {0};
+        struct throughput_bracket mean = {0}, none = {0};
         uint32_t apart = 99;
         assert_int_equal(traffic_permutation(&traffic, &topology, seed, NULL), OK);
         double local = traffic.local, crossing = 8 - local;

@@ -10,7 +10,7 @@
  * channels has a length, and the shorter of two such paths is told. */
 static const double weight_min = 1e-12;
 
-enum err balance_open(struct balance *balance, struct spread *spread, struct why *why)
+enum err balance_open(struct balance *balance, struct flow_spread *spread, struct why *why)
 {
     *balance = (struct balance){.spread = spread};
     size_t channels = graph_channel_count(balance->spread->graph);
@@ -39,7 +39,7 @@ void balance_close(struct balance *balance)
 /* The weights that the loads call for; the busiest channel's is 1. */
 static void weigh(struct balance *balance)
 {
-    const struct spread *spread = balance->spread;
+    const struct flow_spread *spread = balance->spread;
     for (size_t c = 0; c < graph_channel_count(balance->spread->graph); c++)
         balance->channels[c].weight =
             fmax(exp(balance->sharpness * (spread->load[c] - spread->busiest)), weight_min);
@@ -141,7 +141,7 @@ struct sweep {
 /* Shifts all traffic of one demand towards its shortest path. */
 static void sweep_demand(struct balance *balance, size_t demand, struct sweep *sweep)
 {
-    const struct spread *spread = balance->spread;
+    const struct flow_spread *spread = balance->spread;
     size_t first = spread->paths.pair_first[demand], end = spread->paths.pair_first[demand + 1];
     size_t shortest = first;
     double least = INFINITY;

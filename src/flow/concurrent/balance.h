@@ -24,7 +24,7 @@ struct balance_channel {
 };
 
 struct balance {
-    struct spread *spread; /* borrowed */
+    struct flow_spread *spread; /* borrowed */
     double sharpness;
     double *weight;                   /* per channel: what the last run found; owned */
     struct balance_channel *channels; /* owned */
@@ -32,7 +32,8 @@ struct balance {
     struct stride stride;
 };
 
-MUST_CHECK enum err balance_open(struct balance *balance, struct spread *spread, struct why *why);
+MUST_CHECK enum err balance_open(struct balance *balance, struct flow_spread *spread,
+                                 struct why *why);
 void balance_close(struct balance *balance);
 
 /* Goes through all demands up to sweep_max times, until what is left to gain

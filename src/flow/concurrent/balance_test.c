@@ -11,7 +11,7 @@
 struct parallel {
     struct topology topology;
     struct traffic traffic;
-    struct spread spread;
+    struct flow_spread spread;
     struct balance balance;
 };
 

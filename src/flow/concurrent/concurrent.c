@@ -46,7 +46,7 @@ enum {
 struct solver {
     const struct topology *topology;
     const struct concurrent_options *options;
-    struct spread spread;
+    struct flow_spread spread;
     struct balance balance;
     struct price price;
     double *best_weight; /* that proved `upper` */
@@ -69,7 +69,8 @@ static void solver_close(struct solver *solver)
 
 /* Where only given paths are allowed, the spread has them all from the start,
  * the traffic on the first of each demand. */
-static enum err spread_given(struct spread *spread, const struct path_set *given, struct why *why)
+static enum err spread_given(struct flow_spread *spread, const struct path_set *given,
+                             struct why *why)
 {
     assert(given->pair_count == spread->traffic->count);
     for (size_t k = 0; k < given->pair_count; k++) {
@@ -145,7 +146,7 @@ static enum err bound(struct solver *solver, double *total, struct why *why)
 /* Raises the sharpness where the weights are too smooth for their balance. */
 static void sharpen(struct solver *solver, double total)
 {
-    const struct spread *spread = &solver->spread;
+    const struct flow_spread *spread = &solver->spread;
     struct balance *balance = &solver->balance;
     if (balance->sharpness == 0) {
         balance->sharpness = sharpness_start / spread->busiest;
@@ -203,7 +204,7 @@ static enum err solve(struct solver *solver, struct why *why)
 /* Hands out the flow that fits, without the paths that carry nothing. */
 static enum err answer(struct concurrent *concurrent, struct solver *solver, struct why *why)
 {
-    const struct spread *spread = &solver->spread;
+    const struct flow_spread *spread = &solver->spread;
     const struct path_set *paths = &spread->paths;
     check_slow(spread_check(spread));
     *concurrent = (struct concurrent){.lower = 1 / spread->busiest,

@@ -86,7 +86,7 @@ static size_t trace(struct price *price, uint32_t from, uint32_t to)
 
 /* Writes the paths of one demand to price->next: those worth keeping, and the
  * one just found. */
-static enum err renew(struct price *price, const struct spread *spread, size_t demand,
+static enum err renew(struct price *price, const struct flow_spread *spread, size_t demand,
                       const double *weight, struct why *why)
 {
     const struct path_set *paths = &spread->paths;
@@ -115,7 +115,7 @@ static enum err renew(struct price *price, const struct spread *spread, size_t d
 }
 
 /* All demands of one source, from number `first` to `end` - 1. */
-static enum err price_source(struct price *price, const struct spread *spread, size_t first,
+static enum err price_source(struct price *price, const struct flow_spread *spread, size_t first,
                              size_t end, const double *weight, double *total, size_t *apart,
                              struct why *why)
 {
@@ -138,7 +138,7 @@ static enum err price_source(struct price *price, const struct spread *spread, s
     return OK;
 }
 
-static void swap_paths(struct spread *one, struct spread *other)
+static void swap_paths(struct flow_spread *one, struct flow_spread *other)
 {
     struct path_set paths = one->paths;
     double *rates = one->rates;
@@ -151,7 +151,7 @@ static void swap_paths(struct spread *one, struct spread *other)
     other->rate_capacity = capacity;
 }
 
-enum err price_round(struct price *price, struct spread *spread, const double *weight,
+enum err price_round(struct price *price, struct flow_spread *spread, const double *weight,
                      double *total, size_t *apart, struct why *why)
 {
     const struct graph *graph = price->graph;
@@ -172,7 +172,7 @@ enum err price_round(struct price *price, struct spread *spread, const double *w
     return OK;
 }
 
-double price_given(const struct spread *spread, const double *weight)
+double price_given(const struct flow_spread *spread, const double *weight)
 {
     const struct path_set *paths = &spread->paths;
     double total = 0;

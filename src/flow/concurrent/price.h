@@ -15,7 +15,7 @@
 struct price {
     const struct graph *graph;     /* borrowed */
     const struct traffic *traffic; /* borrowed */
-    struct spread next;            /* the spread's paths, while they are written anew */
+    struct flow_spread next;       /* the spread's paths, while they are written anew */
 
     /* Dijkstra's algorithm; owned. */
     double *slot_weight; /* per slot of the graph: the weight of its channel */
@@ -35,11 +35,12 @@ void price_close(struct price *price);
  * The spread gets every shortest path that is shorter than those it has, with
  * a rate of 0 (its first, with all), and loses those without traffic that are
  * much longer. Its loads stay. */
-MUST_CHECK enum err price_round(struct price *price, struct spread *spread, const double *weight,
-                                double *total, size_t *apart, struct why *why);
+MUST_CHECK enum err price_round(struct price *price, struct flow_spread *spread,
+                                const double *weight, double *total, size_t *apart,
+                                struct why *why);
 
 /* The same where a spread's paths are all that are allowed: none changes. */
-double price_given(const struct spread *spread, const double *weight);
+double price_given(const struct flow_spread *spread, const double *weight);
 
 /* About how many steps a round takes; a sweep of the balance takes one for
  * every hop of every path. */

@@ -34,7 +34,7 @@ static void rounds_find_shortest_paths(void **state)
     for (uint64_t graph_seed = 1; graph_seed <= 20; graph_seed++) {
         struct topology topology;
         struct traffic traffic;
-        struct spread spread;
+        struct flow_spread spread;
         struct price price;
         char spec[SPEC_SIZE];
         snprintf(spec, sizeof spec, "jellyfish:n=%d,degree=4,seed=%d", NODES, (int)graph_seed);

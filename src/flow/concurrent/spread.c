@@ -7,23 +7,23 @@
 #include "base/array.h"
 #include "base/check.h"
 
-enum err spread_open(struct spread *spread, const struct graph *graph,
+enum err spread_open(struct flow_spread *spread, const struct graph *graph,
                      const struct traffic *traffic, struct why *why)
 {
-    *spread = (struct spread){.graph = graph, .traffic = traffic};
+    *spread = (struct flow_spread){.graph = graph, .traffic = traffic};
     spread->load = array_new(graph_channel_count(graph), sizeof *spread->load);
     return spread->load ? OK : why_memory(why);
 }
 
-void spread_close(struct spread *spread)
+void spread_close(struct flow_spread *spread)
 {
     path_set_fini(&spread->paths);
     free(spread->rates);
     free(spread->load);
-    *spread = (struct spread){0};
+    *spread = (struct flow_spread){0};
 }
 
-enum err spread_add(struct spread *spread, const uint32_t *channels, size_t hops, double rate,
+enum err spread_add(struct flow_spread *spread, const uint32_t *channels, size_t hops, double rate,
                     struct why *why)
 {
     if (!array_reserve(&spread->rates, &spread->rate_capacity, spread->paths.path_count + 1,
@@ -33,7 +33,7 @@ enum err spread_add(struct spread *spread, const uint32_t *channels, size_t hops
     return path_set_path(&spread->paths, channels, hops, why);
 }
 
-void spread_settle(struct spread *spread)
+void spread_settle(struct flow_spread *spread)
 {
     const struct path_set *paths = &spread->paths;
     size_t channels = graph_channel_count(spread->graph);
@@ -55,7 +55,7 @@ void spread_settle(struct spread *spread)
         spread->busiest = fmax(spread->busiest, spread->load[c]);
 }
 
-void spread_check(const struct spread *spread)
+void spread_check(const struct flow_spread *spread)
 {
     const struct path_set *paths = &spread->paths;
     assert(paths->pair_count == spread->traffic->count);

@@ -13,7 +13,7 @@
 #include "routing/traffic/traffic.h"
 #include "topology/graph.h"
 
-struct spread {
+struct flow_spread {
     const struct graph *graph;     /* borrowed */
     const struct traffic *traffic; /* borrowed */
     struct path_set paths;         /* per demand; owned */
@@ -24,17 +24,17 @@ struct spread {
 };
 
 /* Empty, without paths. */
-MUST_CHECK enum err spread_open(struct spread *spread, const struct graph *graph,
+MUST_CHECK enum err spread_open(struct flow_spread *spread, const struct graph *graph,
                                 const struct traffic *traffic, struct why *why);
-void spread_close(struct spread *spread);
+void spread_close(struct flow_spread *spread);
 
 /* Gives the last pair of spread->paths one more path, with its rate. */
-MUST_CHECK enum err spread_add(struct spread *spread, const uint32_t *channels, size_t hops,
+MUST_CHECK enum err spread_add(struct flow_spread *spread, const uint32_t *channels, size_t hops,
                                double rate, struct why *why);
 
 /* Adds the loads up anew; each demand's rates are first scaled to sum to its
  * amount, so that rounding does not add up over many moves. */
-void spread_settle(struct spread *spread);
+void spread_settle(struct flow_spread *spread);
 
 /* Asserts what holds of the rates, and that each path joins its demand's ends. */
-void spread_check(const struct spread *spread);
+void spread_check(const struct flow_spread *spread);

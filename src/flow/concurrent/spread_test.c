@@ -19,7 +19,7 @@ static void settling_scales_the_rates_and_adds_up_the_loads(void **state)
     struct demand demands[] = {{0, 1, 2}, {0, 2, 1}};
     struct traffic traffic = {.demands = demands, .count = 2};
     struct graph graph = triangle();
-    struct spread spread;
+    struct flow_spread spread;
     assert_int_equal(spread_open(&spread, &graph, &traffic, NULL), OK);
     assert_int_equal(path_set_pair(&spread.paths, NULL), OK);
     assert_int_equal(spread_add(&spread, (uint32_t[]){0}, 1, 6, NULL), OK);

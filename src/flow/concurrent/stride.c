@@ -13,7 +13,7 @@ static const double length_min = 0.05, length_max = 10;
 
 enum { NEWTON_MAX = 8 };
 
-enum err stride_open(struct stride *stride, const struct spread *spread, struct why *why)
+enum err stride_open(struct stride *stride, const struct flow_spread *spread, struct why *why)
 {
     *stride = (struct stride){
         .load = array_new(graph_channel_count(spread->graph), sizeof *stride->load)};
@@ -28,7 +28,7 @@ void stride_close(struct stride *stride)
     *stride = (struct stride){0};
 }
 
-enum err stride_begin(struct stride *stride, const struct spread *spread, struct why *why)
+enum err stride_begin(struct stride *stride, const struct flow_spread *spread, struct why *why)
 {
     size_t paths = spread->paths.path_count;
     if (!array_reserve(&stride->rates, &stride->rate_capacity, paths, sizeof *stride->rates) ||
@@ -40,7 +40,7 @@ enum err stride_begin(struct stride *stride, const struct spread *spread, struct
 }
 
 /* How far to go: Newton's method on the sum along the line. */
-static double best_length(const struct stride *stride, const struct spread *spread,
+static double best_length(const struct stride *stride, const struct flow_spread *spread,
                           double sharpness)
 {
     double length = 0;
@@ -64,7 +64,7 @@ static double best_length(const struct stride *stride, const struct spread *spre
     return length;
 }
 
-static double crowding(const struct spread *spread, double sharpness, double busiest)
+static double crowding(const struct flow_spread *spread, double sharpness, double busiest)
 {
     double sum = 0;
     for (size_t c = 0; c < graph_channel_count(spread->graph); c++)
@@ -72,7 +72,7 @@ static double crowding(const struct spread *spread, double sharpness, double bus
     return sum;
 }
 
-void stride_take(struct stride *stride, struct spread *spread, double sharpness)
+void stride_take(struct stride *stride, struct flow_spread *spread, double sharpness)
 {
     double length = best_length(stride, spread, sharpness);
     if (length < length_min)

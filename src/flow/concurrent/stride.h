@@ -18,14 +18,14 @@ struct stride {
     size_t rate_capacity, here_capacity;
 };
 
-MUST_CHECK enum err stride_open(struct stride *stride, const struct spread *spread,
+MUST_CHECK enum err stride_open(struct stride *stride, const struct flow_spread *spread,
                                 struct why *why);
 void stride_close(struct stride *stride);
 
 /* Remembers where the settled spread is. */
-MUST_CHECK enum err stride_begin(struct stride *stride, const struct spread *spread,
+MUST_CHECK enum err stride_begin(struct stride *stride, const struct flow_spread *spread,
                                  struct why *why);
 
 /* Takes the step from the settled spread, if there is one, and leaves the
  * spread settled. It must have the paths it had at stride_begin. */
-void stride_take(struct stride *stride, struct spread *spread, double sharpness);
+void stride_take(struct stride *stride, struct flow_spread *spread, double sharpness);

@@ -10,7 +10,7 @@
 struct two {
     struct topology topology;
     struct traffic traffic;
-    struct spread spread;
+    struct flow_spread spread;
     struct stride stride;
 };
 

@@ -47,9 +47,9 @@ enum {
 
 struct solver {
     const struct graph *graph;
-    struct traffic traffic; /* demands that a path joins */
-    struct spread spread;   /* its rates sum to what is served of a demand */
-    struct balance balance; /* the weights, and the moves */
+    struct traffic traffic;    /* demands that a path joins */
+    struct flow_spread spread; /* its rates sum to what is served of a demand */
+    struct balance balance;    /* the weights, and the moves */
     struct price price;
     double lower, upper; /* the best so far */
     double smooth;       /* the two parts of the gap */
@@ -130,7 +130,7 @@ static double sweep_demand(struct solver *solver, size_t demand)
 /* Loads added up anew from the rates, and the bound they give. */
 static void settle(struct solver *solver)
 {
-    struct spread *spread = &solver->spread;
+    struct flow_spread *spread = &solver->spread;
     const struct path_set *paths = &spread->paths;
     double all = 0;
     memset(spread->load, 0, graph_channel_count(solver->graph) * sizeof *spread->load);
@@ -184,7 +184,7 @@ static void balance_all(struct solver *solver)
 static enum err bound(struct solver *solver, struct why *why)
 {
     struct balance *balance = &solver->balance;
-    const struct spread *spread = &solver->spread;
+    const struct flow_spread *spread = &solver->spread;
     const struct path_set *paths = &spread->paths;
     bool fresh = paths->pair_count == 0;
     double sum = 0;
