@@ -395,7 +395,7 @@ static enum err tables(const char *what, struct why *why)
     struct rules rules;
     struct rules_writer writer = {0};
     struct rule_tables read = {0};
-    struct replay replay = {0};
+    struct rule_replay replay = {0};
     struct text text = {0};
     enum err err = rules_make(&rules, &subject, &order, why);
     if (err)

@@ -24,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct topology topology;
     struct rules rules;
     struct rule_tables tables = {0};
-    struct replay replay = {0};
+    struct rule_replay replay = {0};
     struct why why = {""};
     network_make(&topology, &rules);
     if (rule_tables_read(&tables, &topology, "tables", (const char *)data, size, &why)) {

@@ -101,7 +101,7 @@ static enum err write_dependencies(const char *path, const struct examination *e
     text_puts(&out, "channel,lane,number,next_channel,next_lane,next_number,wait,from,to,hops\n");
     for (uint32_t wait = 0; wait < graph->waits.count; wait++) {
         const uint32_t *numbers = dependency_wait(graph, wait);
-        const struct waiting *packet = &graph->examples[wait];
+        const struct waiting_packet *packet = &graph->examples[wait];
         struct virtual_channel held = dependency_channel(graph, numbers[0]);
         for (uint32_t i = 1; i < graph->width && numbers[i] != INTERN_NONE; i++) {
             struct virtual_channel next = dependency_channel(graph, numbers[i]);

@@ -142,7 +142,7 @@ static enum err tables_replay(struct tables_call *tables, struct rule_tables *re
 /* What is about to be printed must pass: if it does not, the fault is ours. */
 static enum err faults_refuse(const struct tables_call *tables, struct why *why)
 {
-    const struct replay *replay = &tables->report.replay;
+    const struct rule_replay *replay = &tables->report.replay;
     if (!replay->fault_count)
         return OK;
     return why_fail(why, ERR_SYSTEM, "the tables made do not pass the replay, a bug in weft: %.*s",

@@ -52,7 +52,7 @@ static const char rules_page[] =
     "{?written}  written    {written}\n{/}";
 
 /* For the page: the faults that were found, with spaces in their names. */
-static void faults_put(struct result *result, const struct replay *replay)
+static void faults_put(struct result *result, const struct rule_replay *replay)
 {
     result_array(result_hide(result), "faults");
     for (int i = 0; i < REPLAY_FAULT_COUNT; i++) {
@@ -71,7 +71,7 @@ static void faults_put(struct result *result, const struct replay *replay)
                                                        : 0);
 }
 
-static void replay_put(struct result *result, const struct replay *replay)
+static void replay_put(struct result *result, const struct rule_replay *replay)
 {
     result_object(result, "checked");
     result_uint(result, "pairs", replay->pairs);

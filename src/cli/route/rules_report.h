@@ -16,7 +16,7 @@ struct rules_report {
     bool read;        /* it was read */
     struct rule_counts counts;
     uint32_t labels; /* see struct rules; 0 where tables were read */
-    struct replay replay;
+    struct rule_replay replay;
 };
 
 /* "k-shortest", "ecmp" */

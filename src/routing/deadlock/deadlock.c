@@ -40,7 +40,7 @@ static enum err edges_add(struct edges *edges, const struct dependency *dependen
             !array_reserve(&edges->waits, &edges->wait_capacity, edges->arcs.count,
                            sizeof *edges->waits))
             return why_memory(why);
-        const struct waiting *examples = dependency->examples;
+        const struct waiting_packet *examples = dependency->examples;
         if (new || examples[wait].hops < examples[edges->waits[number]].hops)
             edges->waits[number] = wait;
     }

@@ -22,7 +22,7 @@
 /* Held by `packet`, which waits for the next step's. */
 struct deadlock_step {
     struct virtual_channel held;
-    struct waiting packet;
+    struct waiting_packet packet;
 };
 
 struct deadlock {

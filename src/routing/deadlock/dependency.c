@@ -23,7 +23,8 @@ static bool vertex_of(struct dependency *dependency, uint32_t channel, uint32_t 
     return intern_add(&dependency->channels, &at, vertex, &new);
 }
 
-static bool wait_add(struct dependency *dependency, const uint32_t *wait, struct waiting example)
+static bool wait_add(struct dependency *dependency, const uint32_t *wait,
+                     struct waiting_packet example)
 {
     uint32_t number;
     bool new;
@@ -52,7 +53,7 @@ static uint32_t insert_sorted(uint32_t *numbers, uint32_t count, uint32_t number
 /* The waits of the state that was met last. `wait` has room for one. */
 static bool state_add(struct dependency *dependency, const struct explore *explore, uint32_t *wait)
 {
-    struct waiting example = {
+    struct waiting_packet example = {
         .from = explore->holder.from, .to = explore->to, .hops = explore->holder.hops};
     bool oblivious = explore->router->algorithm->oblivious;
     uint32_t count = 0;

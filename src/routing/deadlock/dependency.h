@@ -21,17 +21,17 @@ struct virtual_channel {
 };
 
 /* A packet that waits so, the one with the fewest hops behind it. */
-struct waiting {
+struct waiting_packet {
     uint32_t from, to;
     uint32_t hops;
 };
 
 struct dependency {
-    struct intern channels;   /* of struct virtual_channel: those that packets hold */
-    uint32_t width;           /* numbers in one wait */
-    struct intern waits;      /* of uint32_t[width]: the one held, then those that will
-                               * do, in rising order, then INTERN_NONE to the end */
-    struct waiting *examples; /* owned; one for each wait */
+    struct intern channels;          /* of struct virtual_channel: those that packets hold */
+    uint32_t width;                  /* numbers in one wait */
+    struct intern waits;             /* of uint32_t[width]: the one held, then those that will
+                                      * do, in rising order, then INTERN_NONE to the end */
+    struct waiting_packet *examples; /* owned; one for each wait */
     size_t example_capacity;
     uint64_t states; /* of packets under way, each counted with its destination */
     bool oblivious;

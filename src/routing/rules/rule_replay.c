@@ -14,10 +14,10 @@ const char *const replay_fault_words[REPLAY_FAULT_COUNT] = {
     "same_paths", "bad_lengths", "ambiguous", "unused",
 };
 
-void replay_fini(struct replay *replay)
+void replay_fini(struct rule_replay *replay)
 {
     text_fini(&replay->found);
-    *replay = (struct replay){0};
+    *replay = (struct rule_replay){0};
 }
 
 /* The path of one way of the pair at hand. */
@@ -28,7 +28,7 @@ struct trip {
 };
 
 struct player {
-    struct replay *replay;
+    struct rule_replay *replay;
     struct rule_tables *tables;
     const struct topology *topology;
     const struct rules *expected;
@@ -63,7 +63,7 @@ static void print_name(struct player *player, uint32_t node)
 static bool fault_begin(struct player *player, enum replay_fault fault,
                         const struct table_rule *rule, uint32_t at)
 {
-    struct replay *replay = player->replay;
+    struct rule_replay *replay = player->replay;
     replay->faults[fault]++;
     if (replay->fault_count++ >= REPLAY_FOUND_MAX)
         return false;
@@ -317,7 +317,7 @@ static enum err trips_make(struct player *player, uint32_t from, uint32_t to,
 static enum err pair_play(struct player *player, uint32_t from, uint32_t to,
                           const struct rules_way *expected, size_t expected_count, struct why *why)
 {
-    struct replay *replay = player->replay;
+    struct rule_replay *replay = player->replay;
     char name[NODE_NAME_SIZE];
     size_t count, broken, same;
     struct table_rule *ways = ways_find(player, from, to, &count);
@@ -381,7 +381,7 @@ static void servers_play(struct player *player, uint32_t at)
         rule->used = true;
 }
 
-enum err replay_overlaps(struct replay *replay, struct rule_tables *tables, struct why *why)
+enum err replay_overlaps(struct rule_replay *replay, struct rule_tables *tables, struct why *why)
 {
     struct player player = {.replay = replay, .tables = tables, .topology = tables->topology};
     for (size_t i = 1; i < tables->count; i++) {
@@ -427,7 +427,7 @@ static enum err pairs_play(struct player *player, struct observer progress, stru
     return OK;
 }
 
-enum err replay_tables(struct replay *replay, struct rule_tables *tables,
+enum err replay_tables(struct rule_replay *replay, struct rule_tables *tables,
                        const struct rules *expected, struct observer progress, struct why *why)
 {
     const struct topology *topology = tables->topology;

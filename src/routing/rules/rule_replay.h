@@ -32,7 +32,7 @@ extern const char *const replay_fault_words[REPLAY_FAULT_COUNT];
 
 #define REPLAY_FOUND_MAX 10 /* faults told; the others are only counted */
 
-struct replay {
+struct rule_replay {
     uint64_t pairs;   /* of switches with servers, in order */
     uint64_t reached; /* of them by every way */
     uint64_t apart;   /* no cables join them: not among the pairs */
@@ -44,15 +44,15 @@ struct replay {
     struct text found; /* owned; a line per fault, REPLAY_FOUND_MAX at most */
 };
 
-void replay_fini(struct replay *replay);
+void replay_fini(struct rule_replay *replay);
 
 /* Adds to *replay, zeroed at first. The tables are sorted; their rules are
  * marked as they are used. `expected` tells the lengths, and which destinations
  * these tables are for. Faults are results, not errors. */
-MUST_CHECK enum err replay_tables(struct replay *replay, struct rule_tables *tables,
+MUST_CHECK enum err replay_tables(struct rule_replay *replay, struct rule_tables *tables,
                                   const struct rules *expected, struct observer progress,
                                   struct why *why);
 
 /* Only the faults that need no packet: rules that match the same ones. */
-MUST_CHECK enum err replay_overlaps(struct replay *replay, struct rule_tables *tables,
+MUST_CHECK enum err replay_overlaps(struct rule_replay *replay, struct rule_tables *tables,
                                     struct why *why);

@@ -43,10 +43,10 @@ static void scene_close(struct scene *scene)
     topology_fini(&scene->topology);
 }
 
-static struct replay scene_play(struct scene *scene)
+static struct rule_replay scene_play(struct scene *scene)
 {
     struct rule_tables tables = {0};
-    struct replay replay = {0};
+    struct rule_replay replay = {0};
     struct why why = {""};
     enum err err =
         rule_tables_read(&tables, &scene->topology, "t", scene->text.data, scene->text.size, &why);
@@ -89,7 +89,7 @@ static void all_forms_pass(void **state)
         for (int e = 0; e < RULES_ENCODING_COUNT; e++) {
             struct scene scene;
             scene_open(&scene, specs[i], (enum rules_encoding)e, 6);
-            struct replay replay = scene_play(&scene);
+            struct rule_replay replay = scene_play(&scene);
             uint64_t hosts = 0, hops = 0;
             for (uint32_t v = 0; v < scene.topology.graph.node_count; v++)
                 hosts += scene.topology.sites[v].servers > 0;
@@ -121,7 +121,7 @@ static void tamper(const char *spec, enum rules_encoding encoding, uint32_t ways
     struct scene scene;
     scene_open(&scene, spec, encoding, ways);
     scene_edit(&scene, tampering->where, tampering->old, tampering->new);
-    struct replay replay = scene_play(&scene);
+    struct rule_replay replay = scene_play(&scene);
     const char *found = replay.found.data ? replay.found.data : "";
     if (!replay.faults[tampering->fault] || !strstr(found, tampering->said))
         print_message("# '%s' for '%s': %llu, %s\n", tampering->new, tampering->old,
@@ -182,7 +182,7 @@ static void openflow_faults_are_found(void **state)
 static void ways_must_be_different_and_as_many_as_there_are(void **state)
 {
     struct scene scene;
-    struct replay replay;
+    struct rule_replay replay;
     char *bucket, *end;
     scene_open(&scene, "torus:5", RULES_OPENFLOW_VLAN, 2);
     bucket = strstr(scene.text.data, ",bucket=");
@@ -218,7 +218,7 @@ static void longer_paths_are_found(void **state)
     scene_open(&scene, "torus:3", RULES_OPENFLOW_VLAN, 1);
     scene_edit(&scene, "#@ switch 2", "actions=group:1", detour);
     scene_edit(&scene, "#@ switch 0", "output:1", "output:2");
-    struct replay replay = scene_play(&scene);
+    struct rule_replay replay = scene_play(&scene);
     assert_int_equal(replay.fault_count, 1);
     assert_int_equal(replay.faults[REPLAY_LENGTHS], 1);
     assert_true(replay.reached == 6 && replay.paths == 6 && replay.hops_max == 2);
@@ -256,7 +256,7 @@ static void a_way_that_ends_early_is_found(void **state)
     char old[60] = "";
     memcpy(old, line, strcspn(line, "\n"));
     scene_edit(&scene, "#@ switch 1", old, "ilm label=17 pop");
-    struct replay replay = scene_play(&scene);
+    struct rule_replay replay = scene_play(&scene);
     assert_true(replay.faults[REPLAY_ASTRAY] > 0);
     assert_non_null(strstr(replay.found.data, " ends the way at another switch"));
     replay_fini(&replay);
@@ -284,7 +284,7 @@ static void switches_without_a_path_are_apart(void **state)
             rules_write_switch(&writer, v);
         rules_write_end(&writer);
         rules_writer_fini(&writer);
-        struct replay replay = scene_play(&scene);
+        struct rule_replay replay = scene_play(&scene);
         assert_int_equal(replay.fault_count, 0);
         assert_true(replay.pairs == 4 && replay.reached == 4 && replay.apart == 16);
         replay_fini(&replay);
