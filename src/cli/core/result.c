@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/check.h"
 #include "base/json.h"
 
@@ -30,15 +31,8 @@ static struct result_node *node_add(struct result *result, const char *key, enum
 {
     words_end(result);
     assert(result->depth > 0 || result->count == 0);
-    if (result->count == result->capacity && !result->failed) {
-        size_t capacity = result->capacity ? 2 * result->capacity : 64;
-        struct result_node *nodes = realloc(result->nodes, capacity * sizeof *nodes);
-        result->failed = !nodes;
-        if (nodes) {
-            result->nodes = nodes;
-            result->capacity = capacity;
-        }
-    }
+    result->failed |=
+        !array_reserve(&result->nodes, &result->capacity, result->count + 1, sizeof *result->nodes);
     if (result->failed)
         return NULL;
     if (result->depth > 0) {
