@@ -23,11 +23,11 @@ class Outcome:
         return json.loads(self.out)
 
 
-def weft(*words, stdin=None, env=None, cwd=None, timeout=300):
-    """Runs weft with these words; never raises on a bad exit."""
+def weft(*words, stdin=None, env=None, cwd=None, timeout=300, program="WEFT"):
+    """Runs weft, or the program of that variable, with these words; never raises on a bad exit."""
     return Outcome(
         subprocess.run(
-            [os.environ["WEFT"], *map(str, words)],
+            [os.environ[program], *map(str, words)],
             input=stdin,
             capture_output=True,
             text=True,

@@ -34,12 +34,15 @@ struct node_config {
     bool separate;         /* one packet a frame: no aggregation */
     const struct weft_service *const *services; /* ends with NULL; borrowed */
     uint32_t limbo_packets;       /* that may wait for their key's root to settle; 0: 256 */
-    uint32_t faults;              /* bugs planted for the checkers' own test: enum node_fault */
+    uint32_t faults;              /* enum node_fault; without effect in an ordinary build */
     struct node_watcher *watcher; /* NULL, or who is told of everything: the simulator */
     struct arena_source *memory;  /* NULL, or where all its memory comes from; borrowed */
 };
 
-/* Bugs that a test plants, each of which the simulator must find. */
+/* Bugs that a test plants, each of which the simulator must find. Only test programs are built
+ * with WEFT_PLANTED_BUGS: what is installed does not contain the bugs. */
+#ifdef WEFT_PLANTED_BUGS
+#define NODE_HAS_FAULT(config, fault) (((config)->faults & (fault)) != 0)
 enum node_fault {
     NODE_FAULT_ROOTS_OVERLAP = 1, /* a returning server takes its keys at once */
     NODE_FAULT_STALE_FLOOD = 2,   /* a row that is not newer is taken and flooded on */
@@ -47,6 +50,9 @@ enum node_fault {
     NODE_FAULT_LEAK = 8,    /* a packet that a service took up on its way is never given back */
     NODE_FAULT_UNFAIR = 16, /* the round now and then leaves out a service */
 };
+#else
+#define NODE_HAS_FAULT(config, fault) false
+#endif
 
 /* Every reason to drop a packet has its counter. */
 #define DROP_LIST(X)                                                                               \

@@ -10,6 +10,11 @@ sys.path.insert(0, sys.path[0] + "/..")
 from tap import main, weft
 
 
+def planted(*words):
+    """weft as tests build it: with bugs, which --plant switches on."""
+    return weft(*words, program="WEFT_PLANTED")
+
+
 class Chaos(unittest.TestCase):
     def test_clean_seeds_say_so(self):
         run = weft("sim", "chaos", "torus:3x3", "--seeds", "6")
@@ -27,16 +32,16 @@ class Chaos(unittest.TestCase):
         self.assertGreater(one["sent"], 1000)
 
     def test_a_failure_prints_the_command_that_replays_it(self):
-        first = weft("sim", "chaos", "--seeds", "2", "--plant", "unfair", "--json")
+        first = planted("sim", "chaos", "--seeds", "2", "--plant", "unfair", "--json")
         self.assertEqual(first.code, 1)
         failure = first.json["failures"][0]
         self.assertEqual(failure["checker"], "fair")
         words = failure["replay"].split()
         self.assertEqual(words[0], "weft")
-        again = weft(*words[1:], "--json")
+        again = planted(*words[1:], "--json")
         self.assertEqual(again.code, 1)
         self.assertEqual(again.json["failures"][0], failure)
-        text = weft(*words[1:])
+        text = planted(*words[1:])
         self.assertIn("NOT CLEAN", text.out)
         self.assertIn(failure["replay"], text.out)
         self.assertRegex(text.out, r"seed \d+ at [\d.]+ ms: fair: ")
@@ -48,7 +53,7 @@ class Chaos(unittest.TestCase):
             plan = folder / "plan.edgelist"
             plan.write_text("0 1\n1 2\n2 0\n")
             for words in ((), ("--json",)):
-                run = weft("sim", "chaos", plan, "--seeds", 1, "--plant", "leak", *words)
+                run = planted("sim", "chaos", plan, "--seeds", 1, "--plant", "leak", *words)
                 self.assertEqual(run.code, 1, run.err)
                 self.assertRegex(run.out, rf"weft sim chaos {plan} --seed 1 --seeds 1 --faults [a-z,]+ --plant leak")
 
@@ -78,7 +83,7 @@ class Chaos(unittest.TestCase):
             self.assertRegex(run.err, r"^weft: [^\n]+: not all servers are connected[^\n]*\n$")
 
     def test_nonsense_is_refused_in_one_line(self):
-        for words in (["--faults", "fire"], ["--plant", "tree"], ["--seeds", "0"],
+        for words in (["--faults", "fire"], ["--plant", "leak"], ["--seeds", "0"],
                       ["--seed", "x"], ["nowhere:3"], ["fattree:k=4"]):
             run = weft("sim", "chaos", *words)
             self.assertEqual((run.code != 0, run.out), (True, ""), words)
@@ -96,15 +101,15 @@ class Chaos(unittest.TestCase):
         for name in [*names, "all", "none"]:
             run = weft("sim", "chaos", "torus:1", "--faults", name)
             self.assertEqual(run.code, 0, run.err)
-        refused = weft("sim", "chaos", "--plant", "tree")
+        refused = planted("sim", "chaos", "--plant", "tree")
         self.assertEqual(refused.code, 2)
         plants = refused.err.split("expected one of ")[1].strip().split(", ")
         self.assertEqual(plants, ["roots", "stale", "port", "leak", "unfair"])
         for name in plants:
-            self.assertIn(weft("sim", "chaos", "torus:2", "--plant", name).code, (0, 1))
+            self.assertIn(planted("sim", "chaos", "torus:2", "--plant", name).code, (0, 1))
 
     def test_the_manual_names_every_field(self):
-        chaos = weft("sim", "chaos", "--plant", "unfair", "--json")
+        chaos = planted("sim", "chaos", "--plant", "unfair", "--json")
         churn = weft("sim", "churn", "torus:3x3", "--seconds", "0.5", "--json")
         for command, keys in (("chaos", [*chaos.json, *chaos.json["failures"][0]]),
                               ("churn", [*churn.json])):

@@ -46,7 +46,7 @@ static bool intercept(struct node *node, struct packet *packet)
     self->intercepted++;
     if (node->config.watcher && node->config.watcher->taken)
         node->config.watcher->taken(node->config.watcher, node->self, trail);
-    if (node->config.faults & NODE_FAULT_LEAK)
+    if (NODE_HAS_FAULT(&node->config, NODE_FAULT_LEAK))
         (void)packet_take(node->env->pool, PACKET_HEADER_SIZE);
     return true;
 }
@@ -234,7 +234,7 @@ void dispatch_again(struct node *node)
         next = packet->next;
         limbo_leave(node, packet);
     }
-    if (node->config.faults & NODE_FAULT_DEAD_PORT)
+    if (NODE_HAS_FAULT(&node->config, NODE_FAULT_DEAD_PORT))
         return;
     for (unsigned slot = 0; slot < node->service_count; slot++)
         for (struct packet *packet = egress_empty(node->egress, slot); packet; packet = next) {

@@ -61,8 +61,8 @@ port_set egress_ports(const struct egress *egress);
 unsigned egress_frame(struct egress *egress, unsigned port, uint32_t room,
                       struct packet *out[EGRESS_FRAME_MAX]);
 
-/* NODE_FAULT_UNFAIR: of the services that have something for a port, the last loses every
- * `period`-th turn; 0: nobody does. */
+/* NODE_FAULT_UNFAIR, in test builds only: of the services that have something for a port, the last
+ * loses every `period`-th turn; 0: nobody does. */
 void egress_fault_skips(struct egress *egress, uint32_t period);
 
 void egress_check(const struct egress *egress); /* asserts its invariants, and its queues' */

@@ -378,7 +378,7 @@ static void state_step(struct node *node)
         put_step(node);
         node->again |= link_state_settle(&node->state);
         port_set admitted = link_state_admit(&node->state);
-        if (node->config.faults & NODE_FAULT_ROOTS_OVERLAP)
+        if (NODE_HAS_FAULT(&node->config, NODE_FAULT_ROOTS_OVERLAP))
             admitted = link_state_admit_blindly(&node->state);
         for (port_set left = admitted; left; left &= left - 1)
             port_become(node, (unsigned)__builtin_ctz(left), PORT_UP);

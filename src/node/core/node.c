@@ -167,11 +167,11 @@ static enum err node_fill(struct node *node, struct why *why)
     node->has_state = true;
     if (!flood_init(&node->flood, &node->state, &node->arena))
         return why_memory(why);
-    node->flood.takes_stale = node->config.faults & NODE_FAULT_STALE_FLOOD;
-    if (node->config.faults & NODE_FAULT_UNFAIR)
+    node->flood.takes_stale = NODE_HAS_FAULT(&node->config, NODE_FAULT_STALE_FLOOD);
+    if (NODE_HAS_FAULT(&node->config, NODE_FAULT_UNFAIR))
         egress_fault_skips(node->egress, 3);
     links_open(node);
-    node->settled = node->config.faults & NODE_FAULT_ROOTS_OVERLAP;
+    node->settled = NODE_HAS_FAULT(&node->config, NODE_FAULT_ROOTS_OVERLAP);
     err = services_start(node, why);
     arena_seal(&node->arena);
     return err;

@@ -150,8 +150,12 @@ void flood_link(struct flood *flood, unsigned port)
 static void row_take(struct flood *flood, unsigned port, const struct link_report *report,
                      bool more)
 {
+#ifdef WEFT_PLANTED_BUGS
     bool news = flood->takes_stale ? link_state_take_stale(flood->state, report)
                                    : link_state_take(flood->state, report);
+#else
+    bool news = link_state_take(flood->state, report);
+#endif
     if (!news) {
         /* The neighbour has it at least as new as it just said: no need to tell it the same. */
         struct link_report known;

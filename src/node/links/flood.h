@@ -45,7 +45,7 @@ struct flood {
     uint64_t *owed; /* whose links wait for us to say "seen" */
     bool owes_seen;
     bool own_held;    /* our own row is kept until all batches have ended */
-    bool takes_stale; /* the planted fault */
+    bool takes_stale; /* NODE_FAULT_STALE_FLOOD: only a test build looks at it */
     /* NULL, or who is told of each row that was news. */
     void (*news)(void *context, const struct link_report *report);
     void *context;

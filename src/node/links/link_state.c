@@ -241,6 +241,7 @@ bool link_state_take(struct link_state *state, const struct link_report *report)
     return true;
 }
 
+#ifdef WEFT_PLANTED_BUGS
 bool link_state_take_stale(struct link_state *state, const struct link_report *report)
 {
     if (report->server >= state->plan->server_count || report->server == state->self ||
@@ -253,6 +254,7 @@ bool link_state_take_stale(struct link_state *state, const struct link_report *r
     row_take(state, report);
     return true;
 }
+#endif
 
 void link_state_seen(struct link_state *state, node_id server, const struct link_seen *seen)
 {
@@ -422,6 +424,7 @@ port_set link_state_admit(struct link_state *state)
     return admitted;
 }
 
+#ifdef WEFT_PLANTED_BUGS
 port_set link_state_admit_blindly(struct link_state *state)
 {
     port_set coming = state->own_near & ~state->own_up;
@@ -429,6 +432,7 @@ port_set link_state_admit_blindly(struct link_state *state)
     state->announced |= coming != 0;
     return coming;
 }
+#endif
 
 bool link_state_is_waiting(const struct link_state *state)
 {

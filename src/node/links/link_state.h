@@ -90,7 +90,7 @@ bool link_state_report(const struct link_state *state, node_id server, struct li
 /* Takes what was heard of a server, if it is newer than what is known. A report on ourselves from
  * an earlier life that claims to be later makes us later still. */
 bool link_state_take(struct link_state *state, const struct link_report *report);
-/* The fault of taking it in any case. */
+/* The fault of taking it in any case; in test builds only. */
 bool link_state_take_stale(struct link_state *state, const struct link_report *report);
 
 /* A server says which version of our row it has seen, and what its own row was then. */
@@ -111,7 +111,7 @@ bool link_state_settle(struct link_state *state);
 
 /* Ports of ours that everybody within reach has seen to be near become up; returns which. */
 port_set link_state_admit(struct link_state *state);
-/* The fault of not waiting for them. */
+/* The fault of not waiting for them; in test builds only. */
 port_set link_state_admit_blindly(struct link_state *state);
 /* Somebody within reach has not seen what he must before a link of ours is up. */
 bool link_state_is_waiting(const struct link_state *state);

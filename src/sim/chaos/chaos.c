@@ -28,6 +28,7 @@ enum {
 #define QUIET_MSEC    200
 #define LOAD_INTERVAL 5000000 /* nanoseconds */
 
+#ifdef WEFT_PLANTED_BUGS
 const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT] = {
     {"roots", NODE_FAULT_ROOTS_OVERLAP, "roots", "a returning server takes its keys at once"},
     {"stale", NODE_FAULT_STALE_FLOOD, "routes", "a row that is not newer is taken and flooded on"},
@@ -35,6 +36,7 @@ const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT] = {
     {"leak", NODE_FAULT_LEAK, "leaks", "a packet taken up on its way is never given back"},
     {"unfair", NODE_FAULT_UNFAIR, "fair", "the round now and then leaves out a service"},
 };
+#endif
 
 /* What is wrong with a wire now: faults of one kind add up. */
 struct wire_state {
@@ -591,7 +593,9 @@ void chaos_replay_write(const char *word, const struct chaos_settings *settings,
     text_printf(out, "weft sim chaos %s --seed %" PRIu64 " --seeds 1 --faults ", word,
                 settings->seed);
     fault_kinds_write(result->kinds, out);
+#ifdef WEFT_PLANTED_BUGS
     for (unsigned i = 0; i < CHAOS_PLANT_COUNT; i++)
         if (settings->plants & chaos_plants[i].fault)
             text_printf(out, " --plant %s", chaos_plants[i].name);
+#endif
 }
