@@ -41,15 +41,15 @@ struct sst {
     struct sst_config config; /* with the defaults filled in; columns and reason are not ours */
     struct table table;
     struct share share;
-    struct members *members;
-    struct observer_server *looks; /* answers those who only look */
-
-    bool barrier_open; /* counted, and not everybody came yet; under the put lock */
-
+    /* Right behind share.detecting, which a pass writes, too. */
     struct lock detect_lock;
     struct predicates predicates;
     struct view view;        /* installed; under the detect lock */
     bool gone[SST_ROWS_MAX]; /* its rows that were frozen; as well */
+
+    struct members *members;
+    struct observer_server *looks; /* answers those who only look */
+    bool barrier_open;             /* counted, and not everybody came yet; under the put lock */
 
     pthread_mutex_t events_lock;
     struct membership_event *events; /* under its lock */

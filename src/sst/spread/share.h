@@ -46,15 +46,6 @@ struct seat {
 struct share {
     struct row_spread spread; /* first: operations get this */
     struct ripc *ripc;
-    struct ripc_service *service; /* owns all grants and reaches */
-    struct table *table;          /* borrowed */
-    enum sst_design design;
-
-    struct lock put_lock;
-    struct own own;
-    struct own_file own_memory;      /* the own row */
-    uint8_t *scratch;                /* a row on its way in */
-    _Atomic uint64_t fetches, wakes; /* counters, relaxed: written under the put lock */
     /* The targets that are mapped and those that are not, close together. Under the put lock. */
     struct row_target *mapped[SST_ROWS_MAX];
     uint32_t mapped_count;
@@ -67,9 +58,17 @@ struct share {
     /* SST_READS: odd while a fetched row is taken over, for threads that look at many rows. As the
      * sequence of a row. */
     _Atomic uint64_t taking;
-    struct seat seats[SST_ROWS_MAX];
+    struct ripc_service *service; /* owns all grants and reaches */
+    struct table *table;          /* borrowed */
 
+    struct lock put_lock;
+    struct own own;
+    struct own_file own_memory; /* the own row */
+    uint8_t *scratch;           /* a row on its way in */
+    enum sst_design design;
     struct wake_bell bell;
+    _Atomic uint64_t fetches, wakes; /* counters, relaxed: written under the put lock */
+    struct seat seats[SST_ROWS_MAX];
     /* The thread that runs a pass of the detector, or 0. Written by it, relaxed: only that thread
      * itself takes it for more than a hint. */
     _Atomic uintptr_t detecting;
