@@ -31,7 +31,7 @@ struct provider {
     const char *name;
     bool networked; /* bound to an IP address */
     bool loopback;  /* to 127.0.0.1 when no address was given; else where it likes */
-    bool places;    /* the adapter writes into memory by itself; the others' software does it */
+    bool adapter;   /* the adapter writes into memory by itself; the others' software does it */
 };
 
 /* In the order they are tried when none was named: hardware first. `net` is
@@ -189,7 +189,7 @@ static int provider_choose(struct fabric *fabric, const struct transport_config 
     struct fi_info *delivering =
         provider_find(fabric->library, chosen, config->address, FI_DELIVERY_COMPLETE);
     fabric->delivers = delivering != NULL;
-    fabric->transport.unseen = chosen->places;
+    fabric->transport.unseen = chosen->adapter;
     fabric->library->freeinfo(delivering);
     if (fabric->info->addr_format != FI_ADDR_STR)
         return 0;

@@ -179,42 +179,42 @@ static int sender_refresh(struct ring_sender *sender)
 }
 
 /* Where in the area a body of that size would begin; false if there is no room. */
-static bool area_place(const struct ring_sender *sender, size_t size, uint64_t *place)
+static bool area_find(const struct ring_sender *sender, size_t size, uint64_t *area_at)
 {
     uint64_t begin = sender->area_tail;
     uint64_t offset = begin & (sender->area_size - 1);
     if (offset + size > sender->area_size)
         begin += sender->area_size - offset;
-    *place = begin;
+    *area_at = begin;
     return begin + size - sender->area_head <= sender->area_size;
 }
 
-static bool sender_fits(const struct ring_sender *sender, size_t size, uint64_t *place)
+static bool sender_fits(const struct ring_sender *sender, size_t size, uint64_t *area_at)
 {
     if (sender->tail - sender->head > sender->slot_mask)
         return false;
-    return size <= RING_INLINE_MAX || area_place(sender, size, place);
+    return size <= RING_INLINE_MAX || area_find(sender, size, area_at);
 }
 
-static int sender_reserve(struct ring_sender *sender, size_t size, bool token, uint64_t *place)
+static int sender_reserve(struct ring_sender *sender, size_t size, bool token, uint64_t *area_at)
 {
     if (sender->broken)
         return -EPROTO;
     if (token && sender->tokens > sender->answer_mask)
         return -EAGAIN;
-    if (sender_fits(sender, size, place))
+    if (sender_fits(sender, size, area_at))
         return 0;
     int result = sender_refresh(sender);
     if (result)
         return result;
-    return sender_fits(sender, size, place) ? 0 : -EAGAIN;
+    return sender_fits(sender, size, area_at) ? 0 : -EAGAIN;
 }
 
 bool ring_room(struct ring_sender *sender, size_t size)
 {
-    uint64_t place;
+    uint64_t area_at;
     /* A broken ring has room: the push will say what is wrong. */
-    return sender->broken || sender_reserve(sender, size, true, &place) != -EAGAIN;
+    return sender->broken || sender_reserve(sender, size, true, &area_at) != -EAGAIN;
 }
 
 /* Line by line, of which some are under way: another processor wrote them, and another one read
@@ -247,8 +247,8 @@ int ring_push(struct ring_sender *sender, const struct frame_head *head, const s
             return -EMSGSIZE;
         size += pieces[i].iov_len;
     }
-    uint64_t place;
-    int result = sender_reserve(sender, size, head->token, &place);
+    uint64_t area_at;
+    int result = sender_reserve(sender, size, head->token, &area_at);
     if (result)
         return result;
 
@@ -258,10 +258,10 @@ int ring_push(struct ring_sender *sender, const struct frame_head *head, const s
     if (size <= RING_INLINE_MAX) {
         gather(slot->body, pieces, piece_count);
     } else {
-        uint64_t offset = place & (sender->area_size - 1);
+        uint64_t offset = area_at & (sender->area_size - 1);
         gather(sender->area + offset, pieces, piece_count);
         slot->offset = (uint32_t)offset;
-        sender->area_tail = place + area_size_of(size);
+        sender->area_tail = area_at + area_size_of(size);
     }
     sender->area_ends[position & sender->slot_mask] = sender->area_tail;
     sender->tokens += head->token != 0;
