@@ -23,11 +23,9 @@ static enum err hops_row(struct figure_result *result, struct figure_table *tabl
     if (err)
         return err;
     double servers = distances->nodes;
-    figure_row(result, table,
-               (struct figure_cell[]){figure_word(spec), figure_number(servers),
-                                      figure_number(distances->diameter),
-                                      figure_number(distances->mean),
-                                      figure_number(distances->mean * (servers - 1) / servers)});
+    figure_row_named(result, table, spec,
+                     (double[]){servers, distances->diameter, distances->mean,
+                                distances->mean * (servers - 1) / servers});
     return OK;
 }
 

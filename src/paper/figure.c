@@ -72,6 +72,15 @@ void figure_row_numbers(struct figure_result *result, struct figure_table *table
     figure_row(result, table, cells);
 }
 
+void figure_row_named(struct figure_result *result, struct figure_table *table, const char *word,
+                      const double *numbers)
+{
+    struct figure_cell cells[FIGURE_COLUMN_MAX] = {figure_word(word)};
+    for (size_t i = 1; i < table->column_count; i++)
+        cells[i] = figure_number(numbers[i - 1]);
+    figure_row(result, table, cells);
+}
+
 struct figure_cell figure_number(double number)
 {
     return (struct figure_cell){.number = number};

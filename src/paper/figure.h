@@ -152,9 +152,11 @@ struct figure_table *figure_table_add(struct figure_result *result, const char *
 /* Appends a row of as many cells as the table has columns. */
 void figure_row(struct figure_result *result, struct figure_table *table,
                 const struct figure_cell *cells);
-/* The same of numbers only. */
+/* The same of numbers only, and of a word followed by numbers. */
 void figure_row_numbers(struct figure_result *result, struct figure_table *table,
                         const double *numbers);
+void figure_row_named(struct figure_result *result, struct figure_table *table, const char *word,
+                      const double *numbers);
 struct figure_cell figure_number(double number);
 struct figure_cell figure_word(const char *word);
 

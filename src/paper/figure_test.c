@@ -45,9 +45,8 @@ static enum err sample_run(struct figure_result *result, const struct figure_cal
 {
     struct figure_table *table = figure_table_add(result, "sizes", sample_columns);
     for (uint64_t i = 0; i < call->seed; i++)
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_word(i % 2 ? "a \"b\", c" : "plain"),
-                                          figure_number(i == 2 ? NAN : (double)i / 2)});
+        figure_row_named(result, table, i % 2 ? "a \"b\", c" : "plain",
+                         (double[]){i == 2 ? NAN : (double)i / 2});
     figure_claim(result, (struct figure_claim){
                              .where = "fig 1",
                              .what = "rows",

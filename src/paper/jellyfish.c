@@ -58,12 +58,10 @@ static void shares_rows(struct figure_result *result, struct figure_table *table
                         const struct shares *shares)
 {
     for (uint32_t hops = 2; hops <= HOP_LAST; hops++) {
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_word("Jellyfish"), figure_number(shares->servers),
-                                          figure_number(hops), figure_number(shares->jelly[hops])});
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_word("fat-tree"), figure_number(shares->servers),
-                                          figure_number(hops), figure_number(shares->tree[hops])});
+        figure_row_named(result, table, "Jellyfish",
+                         (double[]){shares->servers, hops, shares->jelly[hops]});
+        figure_row_named(result, table, "fat-tree",
+                         (double[]){shares->servers, hops, shares->tree[hops]});
     }
 }
 
@@ -182,10 +180,8 @@ static const struct figure_column fig5_columns[] = {
 static void fig5_row(struct figure_result *result, struct figure_table *table, const char *built,
                      const struct figure_distances *found)
 {
-    figure_row(result, table,
-               (struct figure_cell[]){figure_word(built), figure_number(found->nodes),
-                                      figure_number(found->servers), figure_number(found->mean),
-                                      figure_number(found->diameter)});
+    figure_row_named(result, table, built,
+                     (double[]){found->nodes, found->servers, found->mean, found->diameter});
 }
 
 /* Replaces the network by one grown to so many switches. */

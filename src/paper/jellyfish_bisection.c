@@ -68,15 +68,9 @@ static void fig2a_curve(struct figure_result *result, struct figure_table *table
         double servers = eighth / 8.0 * switches, value = normalised(switches, k, servers);
         if (value < 0.2 || value > 1.6)
             continue;
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_word(network), figure_number(switches),
-                                          figure_number(k), figure_number(floor(servers)),
-                                          figure_number(value)});
+        figure_row_named(result, table, network, (double[]){switches, k, floor(servers), value});
     }
-    figure_row(result, table,
-               (struct figure_cell[]){figure_word("fat-tree"), figure_number(switches),
-                                      figure_number(k), figure_number(fattree_servers(k)),
-                                      figure_number(1)});
+    figure_row_named(result, table, "fat-tree", (double[]){switches, k, fattree_servers(k), 1});
 }
 
 static void fig2a_claim(struct figure_result *result, const char *where, const char *what,
@@ -202,11 +196,8 @@ static double fig2b_row(struct figure_result *result, struct figure_table *table
                         const char *network, uint32_t k, const struct cable_count *count)
 {
     double ports = (double)count->switches * k, each = ports / (double)count->servers;
-    figure_row(result, table,
-               (struct figure_cell[]){figure_word(network), figure_number(k),
-                                      figure_number((double)count->servers),
-                                      figure_number((double)count->switches), figure_number(ports),
-                                      figure_number(each)});
+    figure_row_named(result, table, network,
+                     (double[]){k, count->servers, count->switches, ports, each});
     return each;
 }
 

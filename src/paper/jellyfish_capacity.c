@@ -84,17 +84,11 @@ static double capacity_more(const struct capacity *capacity)
 static void capacity_rows(struct capacity_figure *figure, const struct capacity *capacity)
 {
     double tree = (double)capacity->tree.servers, switches = (double)capacity->tree.switches;
-    figure_row(figure->result, figure->sizes,
-               (struct figure_cell[]){figure_word("fat-tree"), figure_number(capacity->ports),
-                                      figure_number(switches), figure_number(tree),
-                                      figure_number(tree), figure_number(tree), figure_number(0),
-                                      figure_number(NAN)});
-    figure_row(figure->result, figure->sizes,
-               (struct figure_cell[]){figure_word("Jellyfish"), figure_number(capacity->ports),
-                                      figure_number(switches), figure_number(capacity->mean),
-                                      figure_number(capacity->least), figure_number(capacity->most),
-                                      figure_number(capacity_more(capacity)),
-                                      figure_number(capacity->runs)});
+    figure_row_named(figure->result, figure->sizes, "fat-tree",
+                     (double[]){capacity->ports, switches, tree, tree, tree, 0, NAN});
+    figure_row_named(figure->result, figure->sizes, "Jellyfish",
+                     (double[]){capacity->ports, switches, capacity->mean, capacity->least,
+                                capacity->most, capacity_more(capacity), capacity->runs});
 }
 
 static void search_rows(struct capacity_figure *figure, const struct capacity *capacity,

@@ -250,13 +250,11 @@ static enum err contest_hold(struct contest *contest, const struct figure_call *
 static void row(struct figure_result *result, struct figure_table *table, const char *network,
                 const struct contest *contest, uint32_t t, const struct growth_stage *stage)
 {
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_word(network), figure_number(contest->ports), figure_number(t),
-                   figure_number(t ? SERVERS_FIRST + SERVERS_ADDED : SERVERS_FIRST),
-                   figure_number(stage->switches), figure_number(stage->cables),
-                   figure_number(contest->first * (1 + t / 2.0)), figure_number(stage->spent),
-                   figure_number(stage->lower), figure_number(stage->upper)});
+    figure_row_named(result, table, network,
+                     (double[]){contest->ports, t,
+                                t ? SERVERS_FIRST + SERVERS_ADDED : SERVERS_FIRST, stage->switches,
+                                stage->cables, contest->first * (1 + t / 2.0), stage->spent,
+                                stage->lower, stage->upper});
 }
 
 static void contest_rows(struct figure_result *result, struct figure_table *table,

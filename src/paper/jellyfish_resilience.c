@@ -92,13 +92,10 @@ static void decline_rows(struct figure_result *result, struct figure_table *tabl
     for (uint32_t step = 0; step <= STEPS; step++) {
         const struct throughput_bracket *mean = &decline->mean[step],
                                         *at_once = &decline->at_once[step];
-        figure_row(
-            result, table,
-            (struct figure_cell[]){figure_word(decline->name), figure_number(decline->servers),
-                                   figure_number(step * STEP_PERCENT), figure_number(mean->lower),
-                                   figure_number(mean->upper), figure_number(at_once->lower),
-                                   figure_number(at_once->upper),
-                                   figure_number(decline->apart[step] / mean->runs)});
+        figure_row_named(result, table, decline->name,
+                         (double[]){decline->servers, step * STEP_PERCENT, mean->lower, mean->upper,
+                                    at_once->lower, at_once->upper,
+                                    decline->apart[step] / mean->runs});
     }
 }
 

@@ -160,13 +160,10 @@ static void fig4_row(struct figure_result *result, struct figure_table *table,
                      const struct throughput_both *found)
 {
     const struct throughput_bracket *mean = &found->mean, *at_once = &found->at_once;
-    figure_row(result, table,
-               (struct figure_cell[]){figure_word(network->name), figure_number(order),
-                                      figure_number(network->switches), figure_number(servers),
-                                      figure_number(mean->runs), figure_number(mean->lower),
-                                      figure_number(mean->upper), figure_number(mean->least),
-                                      figure_number(mean->most), figure_number(at_once->lower),
-                                      figure_number(at_once->upper)});
+    figure_row_named(result, table, network->name,
+                     (double[]){order, network->switches, servers, mean->runs, mean->lower,
+                                mean->upper, mean->least, mean->most, at_once->lower,
+                                at_once->upper});
 }
 
 /* With one server on a switch, the paper saw three of them at full throughput. */

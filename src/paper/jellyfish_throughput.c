@@ -300,13 +300,10 @@ static void fig6_row(struct figure_result *result, struct figure_table *table, c
                      uint32_t switches, const struct throughput_both *found)
 {
     const struct throughput_bracket *mean = &found->mean, *at_once = &found->at_once;
-    figure_row(result, table,
-               (struct figure_cell[]){figure_word(built), figure_number(switches),
-                                      figure_number(switches * FIG6_SERVERS),
-                                      figure_number(mean->runs), figure_number(mean->lower),
-                                      figure_number(mean->upper), figure_number(mean->least),
-                                      figure_number(mean->most), figure_number(at_once->lower),
-                                      figure_number(at_once->upper)});
+    figure_row_named(result, table, built,
+                     (double[]){switches, switches * FIG6_SERVERS, mean->runs, mean->lower,
+                                mean->upper, mean->least, mean->most, at_once->lower,
+                                at_once->upper});
 }
 
 /* The difference of two means is judged by the far end of what their brackets

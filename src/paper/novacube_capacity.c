@@ -154,9 +154,7 @@ static enum err eq8_case(struct figure_result *result, struct figure_table *tabl
     if (err)
         return err;
     *count = (struct eq8_count){.distance = paths.distance, .paths = (double)paths.count};
-    figure_row(result, table,
-               (struct figure_cell[]){figure_word(kind), figure_number(k),
-                                      figure_number(count->distance), figure_number(count->paths)});
+    figure_row_named(result, table, kind, (double[]){k, count->distance, count->paths});
     return OK;
 }
 

@@ -87,10 +87,8 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
     for (uint32_t port = 0; !err && port < FIG4_PORTS; port++) {
         const struct fig4_port *printed = &fig4_ports[port];
         double distance = fig4_distance(&topology, port);
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_word(printed->name), figure_number(distance),
-                                          figure_number(printed->printed),
-                                          figure_number(100 * shares[port])});
+        figure_row_named(result, table, printed->name,
+                         (double[]){distance, printed->printed, 100 * shares[port]});
         figure_claim(result,
                      (struct figure_claim){
                          .where = "fig 4",

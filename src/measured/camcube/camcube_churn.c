@@ -181,19 +181,16 @@ static void point_row(struct figure_result *result, struct figure_table *table,
     double paper = printed && point->failures == 15  ? 27.41
                    : printed && point->failures == 2 ? 1
                                                      : NAN;
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_word(point->network), figure_number(point->servers),
-                   figure_number(2 * point->failures), figure_number(point->failures),
-                   figure_number(point->seconds), figure_number((double)found->failures),
-                   figure_number(100 * found->down), figure_number((double)found->sent),
-                   figure_number((double)found->misdelivered), figure_number(dropped_share(point)),
-                   figure_number(share(found->lost, found)),
-                   figure_number(share(dropped[DROP_UNREACHABLE] + dropped[DROP_PORT_DOWN] +
-                                           dropped[DROP_HOPS] + dropped[DROP_STRAY],
-                                       found)),
-                   figure_number(share(dropped[DROP_LIMBO_FULL] + found->left, found)),
-                   figure_number(share(dropped[DROP_STOPPED], found)), figure_number(paper)});
+    figure_row_named(result, table, point->network,
+                     (double[]){point->servers, 2 * point->failures, point->failures,
+                                point->seconds, found->failures, 100 * found->down, found->sent,
+                                found->misdelivered, dropped_share(point),
+                                share(found->lost, found),
+                                share(dropped[DROP_UNREACHABLE] + dropped[DROP_PORT_DOWN] +
+                                          dropped[DROP_HOPS] + dropped[DROP_STRAY],
+                                      found),
+                                share(dropped[DROP_LIMBO_FULL] + found->left, found),
+                                share(dropped[DROP_STOPPED], found), paper});
 }
 
 static void churn_claims(struct figure_result *result, const struct points *points, bool is_quick)

@@ -155,10 +155,8 @@ static enum err fig4c_run(struct figure_result *result, const struct figure_call
     for (int way = 0; way < WAYS; way++) {
         for (int size = 0; size < TRIP_SIZES; size++)
             usec[way][size] = sample_median(ask.usec[way][size], (size_t)ask.rounds);
-        figure_row(result, table,
-                   (struct figure_cell[]){figure_word(ways[way].name), figure_number(way + 1),
-                                          figure_number(usec[way][0]),
-                                          figure_number(usec[way][1])});
+        figure_row_named(result, table, ways[way].name,
+                         (double[]){way + 1, usec[way][0], usec[way][1]});
     }
     trip_claims(result, usec);
     return OK;
@@ -287,14 +285,11 @@ static enum err hop15_run(struct figure_result *result, const struct figure_call
         figure_progress(call, (uint64_t)setting + 1, SETTINGS);
         double hops = setting == RING_TCP ? 2 : 2 * HOPS;
         for (int size = 0; size < TRIP_SIZES; size++)
-            figure_row(
-                result, table,
-                (struct figure_cell[]){
-                    figure_word(settings[setting].name), figure_number(bytes[size]),
-                    figure_number(usec[setting][size] * 1e-3),
-                    figure_number(usec[setting][size] / hops),
-                    figure_number(setting == RING_TCP ? paper_usec[size] * 1e-3 / paper_ratio[size]
-                                                      : paper_usec[size] * 1e-3)});
+            figure_row_named(
+                result, table, settings[setting].name,
+                (double[]){bytes[size], usec[setting][size] * 1e-3, usec[setting][size] / hops,
+                           setting == RING_TCP ? paper_usec[size] * 1e-3 / paper_ratio[size]
+                                               : paper_usec[size] * 1e-3});
     }
     hop_claims(result, usec);
     return OK;

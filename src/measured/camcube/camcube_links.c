@@ -70,13 +70,11 @@ static void throughput_rows(struct figure_result *result, struct figure_table *t
             continue;
         for (int kind = 0; kind < LOAD_KINDS; kind++)
             far = fmax(far, deviation(&found->points[kind][links]));
-        figure_row(
-            result, table,
-            (struct figure_cell[]){figure_word(world), figure_number(links),
-                                   figure_number(found->points[LOAD_JUMBO][links].share),
-                                   figure_number(found->points[LOAD_STANDARD][links].share),
-                                   figure_number(found->points[LOAD_AGGREGATED][links].share),
-                                   figure_number(far), figure_number(paper_standard(links))});
+        figure_row_named(result, table, world,
+                         (double[]){links, found->points[LOAD_JUMBO][links].share,
+                                    found->points[LOAD_STANDARD][links].share,
+                                    found->points[LOAD_AGGREGATED][links].share, far,
+                                    paper_standard(links)});
     }
 }
 
@@ -213,12 +211,10 @@ static void cpu_tables(struct figure_result *result, const struct load_found *fo
             double bytes = kind == LOAD_JUMBO ? 8940 : 1500;
             cells[kind + 1] = figure_number(100 * point->cores / machine);
             if (links)
-                figure_row(result, cost,
-                           (struct figure_cell[]){
-                               figure_word(load_kind_words[kind]), figure_number(links),
-                               figure_number(point->packets * 1e-3),
-                               figure_number(1e6 * point->cores / point->packets),
-                               figure_number(1e12 * point->cores / (point->packets * bytes))});
+                figure_row_named(result, cost, load_kind_words[kind],
+                                 (double[]){links, point->packets * 1e-3,
+                                            1e6 * point->cores / point->packets,
+                                            1e12 * point->cores / (point->packets * bytes)});
         }
         figure_row(result, cpu, cells);
     }

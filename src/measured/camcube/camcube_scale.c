@@ -116,14 +116,10 @@ static enum err scale_point(struct figure_result *result, struct figure_table *t
     if (err)
         return err;
     *achieved = found.median * GIGA;
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_word(network_words[network]), figure_number(wiring.servers),
-                   figure_number(wiring.links), figure_number(wiring.hops),
-                   figure_number(wiring.expected * GIGA), figure_number(found.median * GIGA),
-                   figure_number(100 * found.median / wiring.expected),
-                   figure_number(found.low * GIGA), figure_number(found.high * GIGA),
-                   figure_number(scale_paper(network, side))});
+    figure_row_named(result, table, network_words[network],
+                     (double[]){wiring.servers, wiring.links, wiring.hops, wiring.expected * GIGA,
+                                found.median * GIGA, 100 * found.median / wiring.expected,
+                                found.low * GIGA, found.high * GIGA, scale_paper(network, side)});
     return OK;
 }
 
@@ -292,15 +288,12 @@ static enum err failed_point(struct figure_result *result, struct figure_table *
     for (int rule = 0; rule < 2; rule++)
         found->rates[rule][at] = rules[rule].median * GIGA;
     found->count++;
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_word(network_words[network]), figure_number(found->shares[at]),
-                   figure_number(left.servers), figure_number(left.expected * GIGA),
-                   figure_number(found->rates[0][at]), figure_number(found->rates[1][at]),
-                   figure_number(100 * found->rates[0][at] / found->rates[0][0]),
-                   figure_number(100 * found->rates[1][at] / found->rates[1][0]),
-                   figure_number(rules[0].noticed),
-                   figure_number(network == TORUS && at == FAILED_STEPS - 1 ? 100 - 38.77 : NAN)});
+    figure_row_named(result, table, network_words[network],
+                     (double[]){found->shares[at], left.servers, left.expected * GIGA,
+                                found->rates[0][at], found->rates[1][at],
+                                100 * found->rates[0][at] / found->rates[0][0],
+                                100 * found->rates[1][at] / found->rates[1][0], rules[0].noticed,
+                                network == TORUS && at == FAILED_STEPS - 1 ? 100 - 38.77 : NAN});
     return OK;
 }
 

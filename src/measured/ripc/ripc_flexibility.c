@@ -379,20 +379,14 @@ static void event_report(struct figure_result *result, struct figure_table *tabl
     }
     qsort(outcomes, rounds, sizeof *outcomes, by_outage);
     for (size_t i = 0; i < rounds; i++)
-        figure_row(result, outages,
-                   (struct figure_cell[]){figure_word(event_names[event]),
-                                          figure_number(outcomes[i].outage),
-                                          figure_number(100.0 * (double)(i + 1) / (double)rounds)});
+        figure_row_named(result, outages, event_names[event],
+                         (double[]){outcomes[i].outage, 100.0 * (double)(i + 1) / (double)rounds});
     const struct outcome *median = &outcomes[rounds / 2];
     double conversations = (double)(rounds * CLIENT_COUNT);
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_word(event_names[event]), figure_number((double)rounds),
-                   figure_number(conversations), figure_number(sum.resumed),
-                   figure_number(median->outage), figure_number(outcomes[rounds - 1].outage),
-                   figure_number(median->resumption),
-                   figure_number((double)(sum.asked - sum.unanswered)),
-                   figure_number((double)sum.failed), figure_number((double)sum.unanswered)});
+    figure_row_named(result, table, event_names[event],
+                     (double[]){rounds, conversations, sum.resumed, median->outage,
+                                outcomes[rounds - 1].outage, median->resumption,
+                                (double)(sum.asked - sum.unanswered), sum.failed, sum.unanswered});
     figure_claim(result,
                  (struct figure_claim){
                      .where = "section 5.4.2",

@@ -141,10 +141,8 @@ static void tables_fill(struct figure_result *result, const struct measured *mea
     for (int way = 0; way < LIBFABRIC; way++) /* the programs of others keep theirs to themselves */
         for (size_t i = 0; i < measured->size_count; i++) {
             const struct found *found = &measured->found[way][i];
-            figure_row(result, loads,
-                       (struct figure_cell[]){
-                           figure_word(ways[way].name), figure_number(measured->sizes[i]),
-                           figure_number(found->share), figure_number(found->cpu)});
+            figure_row_named(result, loads, ways[way].name,
+                             (double[]){measured->sizes[i], found->share, found->cpu});
         }
 }
 

@@ -274,12 +274,10 @@ static enum err nodes_route(struct figure_result *result, struct figure_table *t
         return why_memory(why);
     enum err err = crowd_run(&crowd, &end, why);
     if (!err) {
-        figure_row(result, table,
-                   (struct figure_cell[]){
-                       figure_word(sst_node_waiting_names[job->waiting]), figure_number(job->nodes),
-                       figure_number(sample_median(stage->first, job->rounds)),
-                       figure_number(sample_median(stage->last, job->rounds)),
-                       figure_number(sample_median(stage->length, job->rounds))});
+        figure_row_named(result, table, sst_node_waiting_names[job->waiting],
+                         (double[]){job->nodes, sample_median(stage->first, job->rounds),
+                                    sample_median(stage->last, job->rounds),
+                                    sample_median(stage->length, job->rounds)});
         outcome->right += stage->right;
         outcome->tables += stage->tables;
         outcome->needless += stage->needless;
@@ -326,11 +324,8 @@ static double rules_compare(struct figure_result *result, const struct figure_ca
         }
     }
     for (int rule = 0; rule < 2; rule++)
-        figure_row(result, table,
-                   (struct figure_cell[]){
-                       figure_word(rule ? "printed" : "weft"), figure_number((double)changes),
-                       figure_number((double)wrong), figure_number((double)missed[rule]),
-                       figure_number((double)needless[rule])});
+        figure_row_named(result, table, rule ? "printed" : "weft",
+                         (double[]){changes, wrong, missed[rule], needless[rule]});
     return 100 * (double)missed[1] / (double)wrong;
 }
 

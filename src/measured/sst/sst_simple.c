@@ -141,12 +141,11 @@ static void cells_fill(struct figure_result *result, struct cells *cells)
             row[used++] = figure_number(cell->sample.median);
             row[used++] = figure_number(cell->sample.high);
             for (size_t i = 1; i < QUANTILES && cell->count; i++)
-                figure_row(result, shares,
-                           (struct figure_cell[]){
-                               figure_word(figure_text(result, "%s %s%s", make_names[make],
-                                                       bare_way_names[way], medium_marks[medium])),
-                               figure_number(cell->values[i * cell->count / QUANTILES]),
-                               figure_number(100.0 * (double)i / QUANTILES)});
+                figure_row_named(result, shares,
+                                 figure_text(result, "%s %s%s", make_names[make],
+                                             bare_way_names[way], medium_marks[medium]),
+                                 (double[]){cell->values[i * cell->count / QUANTILES],
+                                            100.0 * (double)i / QUANTILES});
         }
         for (int make = 0; make < MAKE_COUNT; make++)
             for (int k = 0; k < 2; k++)
