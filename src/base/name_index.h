@@ -1,6 +1,9 @@
 #pragma once
 /* name_index: numbers for names, in the order in which they were first seen.
- * Finding and adding take constant time. The index owns copies of the names. */
+ * Finding and adding take constant time. The index owns copies of the names.
+ *
+ * base/intern.h does the same for records of one size and can forget the youngest;
+ * it keeps no place, size and hash for each, of which it may hold millions. */
 
 #include <stdbool.h>
 #include <stddef.h>
