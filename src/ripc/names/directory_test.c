@@ -8,7 +8,7 @@
 enum { SERVICE_SIZE = 2 };
 
 struct node {
-    struct world world;
+    struct names_world world;
     char path[64];
     int listener, program; /* -1: none */
     struct directory_message message;
@@ -32,13 +32,13 @@ static void node_die(struct node *node)
     assert_int_equal(unlink(node->path), 0);
 }
 
-static void node_open(struct node *node, struct side *side)
+static void node_open(struct node *node, struct names_side *side)
 {
     struct why why = {""};
     world_open(&node->world);
     snprintf(node->path, sizeof node->path, "%s/node", node->world.scratch.above);
     node_revive(node);
-    *side = (struct side){.world = &node->world, .context = 5};
+    *side = (struct names_side){.world = &node->world, .context = 5};
     struct names_config config = {.poller = node->world.poller,
                                   .services = "directory",
                                   .folder = node->world.scratch.folder,
@@ -50,7 +50,7 @@ static void node_open(struct node *node, struct side *side)
         fail_msg("names_open: %s", why.text);
 }
 
-static void node_close(struct node *node, struct side *side)
+static void node_close(struct node *node, struct names_side *side)
 {
     side_close(side);
     node_die(node);
@@ -105,7 +105,7 @@ static void node_await_claims(struct node *node, uint64_t one, uint64_t other, s
     }
 }
 
-static void node_agrees(struct node *node, struct side *side, uint64_t id)
+static void node_agrees(struct node *node, struct names_side *side, uint64_t id)
 {
     uint8_t bytes[DIRECTORY_MESSAGE_MAX];
     unsigned before = side_count(side, NOTE_ANNOUNCED, id);
@@ -125,7 +125,7 @@ static struct context_address place_of_life(uint64_t life)
     return place;
 }
 
-static void announce(struct side *side, uint64_t id, uint64_t life)
+static void announce(struct names_side *side, uint64_t id, uint64_t life)
 {
     struct claim claim = side_claim(side, id, id, 1000);
     claim.place = place_of_life(life);
@@ -133,7 +133,7 @@ static void announce(struct side *side, uint64_t id, uint64_t life)
 }
 
 /* One claim that holds, one question, and one claim of the time without a node, which is now. */
-static void node_open_and_die(struct node *node, struct side *side)
+static void node_open_and_die(struct node *node, struct names_side *side)
 {
     node_open(node, side);
     announce(side, 42, 1);
@@ -160,7 +160,7 @@ static void moved_check(const struct claim claims[2], uint64_t life)
 static void a_node_is_back_before_our_place(void **state)
 {
     static struct node node;
-    static struct side side;
+    static struct names_side side;
     struct claim claims[2];
     struct context_address place = place_of_life(2);
     node_open_and_die(&node, &side);
@@ -177,7 +177,7 @@ static void a_node_is_back_before_our_place(void **state)
 static void our_place_is_back_before_the_node(void **state)
 {
     static struct node node;
-    static struct side side;
+    static struct names_side side;
     struct claim claims[2];
     struct context_address place = place_of_life(2);
     node_open_and_die(&node, &side);
@@ -212,7 +212,7 @@ static void node_knows_nobody(struct node *node, uint64_t id, int status)
 static void silence_is_no_answer(void **state)
 {
     static struct node node;
-    static struct side side;
+    static struct names_side side;
     node_open(&node, &side);
     assert_true(names_answered(side.names, 50) == 0);
     assert_int_equal(names_ask(side.names, 50), 0);

@@ -101,8 +101,8 @@ static void file_write(const char *path, const char *text)
 
 static void ids_are_found_where_the_file_says_and_move_with_it(void **state)
 {
-    struct world world;
-    struct side side;
+    struct names_world world;
+    struct names_side side;
     char path[96], services[112];
     struct names_counts counts;
     world_open(&world);
@@ -154,8 +154,8 @@ static void note_any(void *argument, const struct claim *claim)
 /* Whoever is there, and says so, is believed more than the file. */
 static void the_living_are_believed_more_than_the_file(void **state)
 {
-    struct world world;
-    struct side one, other;
+    struct names_world world;
+    struct names_side one, other;
     char path[96], services[128];
     uint64_t sum = 0;
     world_open(&world);
@@ -187,7 +187,7 @@ static void the_living_are_believed_more_than_the_file(void **state)
 
 static void a_file_that_cannot_be_read_is_refused(void **state)
 {
-    struct world world;
+    struct names_world world;
     char path[96], services[128];
     world_open(&world);
     struct names_config config = {.poller = world.poller,

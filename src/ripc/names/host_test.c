@@ -6,8 +6,8 @@
 
 static void a_claim_is_found_by_those_who_ask(void **state)
 {
-    struct world world;
-    struct side one, other;
+    struct names_world world;
+    struct names_side one, other;
     world_open(&world);
     side_open(&one, &world, "host", NULL);
     side_open(&other, &world, "host", NULL);
@@ -37,8 +37,8 @@ static void a_claim_is_found_by_those_who_ask(void **state)
 
 static void whoever_waits_hears_of_coming_and_going(void **state)
 {
-    struct world world;
-    struct side one, other;
+    struct names_world world;
+    struct names_side one, other;
     world_open(&world);
     side_open(&one, &world, "host", NULL);
     side_open(&other, &world, "host", NULL);
@@ -65,8 +65,8 @@ static void whoever_waits_hears_of_coming_and_going(void **state)
 
 static void a_second_live_claim_is_refused(void **state)
 {
-    struct world world;
-    struct side one, other;
+    struct names_world world;
+    struct names_side one, other;
     world_open(&world);
     side_open(&one, &world, "host", NULL);
     side_open(&other, &world, "host", NULL);
@@ -95,8 +95,8 @@ static void a_second_live_claim_is_refused(void **state)
 
 static void a_group_has_several_members(void **state)
 {
-    struct world world;
-    struct side sides[3];
+    struct names_world world;
+    struct names_side sides[3];
     world_open(&world);
     for (int i = 0; i < 3; i++)
         side_open(&sides[i], &world, "host", NULL);
@@ -128,8 +128,8 @@ static void a_group_has_several_members(void **state)
 
 static void a_killed_claimant_is_noticed_and_replaced(void **state)
 {
-    struct world world;
-    struct side side;
+    struct names_world world;
+    struct names_side side;
     int status;
     world_open(&world);
     side_open(&side, &world, "host", NULL);
@@ -159,8 +159,8 @@ static void a_killed_claimant_is_noticed_and_replaced(void **state)
 static void a_lock_that_goes_after_the_file_is_noticed(void **state)
 {
     static const char name[] = "claim.000000000000002a";
-    struct world world;
-    struct side side;
+    struct names_world world;
+    struct names_side side;
     struct seal seal;
     uint8_t record[CLAIM_RECORD_SIZE];
     char path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
@@ -189,8 +189,8 @@ static void a_lock_that_goes_after_the_file_is_noticed(void **state)
 
 static void a_restart_that_nobody_saw_is_a_move(void **state)
 {
-    struct world world;
-    struct side side;
+    struct names_world world;
+    struct names_side side;
     int status;
     struct claim known;
     world_open(&world);
@@ -220,8 +220,8 @@ static void a_restart_that_nobody_saw_is_a_move(void **state)
 static void what_is_no_record_is_not_believed(void **state)
 {
     static const uint8_t key[32] = {1}, other_key[32] = {2};
-    struct world world;
-    struct side side, sealed, other;
+    struct names_world world;
+    struct names_side side, sealed, other;
     struct names_counts counts;
     world_open(&world);
     side_open(&side, &world, "host", NULL);
@@ -266,8 +266,8 @@ static void note_id(void *argument, const struct claim *claim)
 
 static void all_claims_can_be_listed(void **state)
 {
-    struct world world;
-    struct side one, other;
+    struct names_world world;
+    struct names_side one, other;
     int status;
     uint64_t sum = 0;
     world_open(&world);
@@ -292,8 +292,8 @@ static void all_claims_can_be_listed(void **state)
 /* Where the system has no watches left, looking now and then does. */
 static void without_a_watch_claims_are_found_by_looking(void **state)
 {
-    struct world world;
-    struct side one, other;
+    struct names_world world;
+    struct names_side one, other;
     world_open(&world);
     side_open(&one, &world, "host", NULL);
     side_open(&other, &world, "host", NULL);

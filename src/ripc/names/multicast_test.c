@@ -14,7 +14,7 @@ static const uint8_t other_key[32] = {3, 2, 1};
 
 /* A world with a group of its own, so that tests can run beside each other. */
 struct group_world {
-    struct world world;
+    struct names_world world;
     char group[64];
     char services[80];
 };
@@ -29,7 +29,7 @@ static void group_world_open(struct group_world *world)
 }
 
 /* Quicker than in earnest. One thread runs all, so that nobody is too slow. */
-static void member_open(struct side *side, struct group_world *world, const char *services,
+static void member_open(struct names_side *side, struct group_world *world, const char *services,
                         const uint8_t *with_key)
 {
     side_open(side, &world->world, services, with_key);
@@ -81,7 +81,7 @@ static void stranger_says(struct stranger *stranger, const struct datagram *data
 
 static struct claim stranger_claim(uint64_t id, uint64_t incarnation)
 {
-    struct side nobody = {.context = 7777};
+    struct names_side nobody = {.context = 7777};
     return side_claim(&nobody, id, id, incarnation);
 }
 
@@ -101,7 +101,7 @@ static unsigned stranger_hears(struct stranger *stranger, int fd, enum datagram_
 }
 
 /* Runs until the side has heard that many datagrams in all. */
-static void side_hears(struct side *side, uint64_t datagrams)
+static void side_hears(struct names_side *side, uint64_t datagrams)
 {
     struct names_counts counts;
     nsec end = clock_after(WORLD_PATIENCE);
@@ -112,7 +112,7 @@ static void side_hears(struct side *side, uint64_t datagrams)
     assert_true(counts.datagrams >= datagrams);
 }
 
-static uint64_t side_datagrams(const struct side *side)
+static uint64_t side_datagrams(const struct names_side *side)
 {
     struct names_counts counts;
     names_count(side->names, &counts);
@@ -122,7 +122,7 @@ static uint64_t side_datagrams(const struct side *side)
 static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
 {
     struct group_world world;
-    struct side one, other, late;
+    struct names_side one, other, late;
     group_world_open(&world);
     member_open(&one, &world, world.services, NULL);
     member_open(&other, &world, world.services, NULL);
@@ -140,7 +140,7 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
 
     /* Whoever asks shows what he has. */
     assert_int_equal(side_claims(&other, 50, 50, 1), 0);
-    struct side latest;
+    struct names_side latest;
     member_open(&latest, &world, world.services, NULL);
     names_ask(other.names, 51);
     assert_int_equal(side_await(&latest, NOTE_FOUND, 50, 1)->claim.place.context, other.context);
@@ -160,7 +160,7 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
 static void a_second_live_claim_is_refused(void **state)
 {
     struct group_world world;
-    struct side one, other;
+    struct names_side one, other;
     group_world_open(&world);
     member_open(&one, &world, world.services, NULL);
     member_open(&other, &world, world.services, NULL);
@@ -190,12 +190,12 @@ static void a_second_live_claim_is_refused(void **state)
 static void of_two_who_claim_at_once_the_lower_context_wins(void **state)
 {
     struct group_world world;
-    struct side low, high;
+    struct names_side low, high;
     group_world_open(&world);
     member_open(&low, &world, world.services, NULL);
     member_open(&high, &world, world.services, NULL);
     for (uint64_t id = 1; id <= 2; id++) {
-        struct side *first = id == 1 ? &low : &high, *second = id == 1 ? &high : &low;
+        struct names_side *first = id == 1 ? &low : &high, *second = id == 1 ? &high : &low;
         struct claim one = side_claim(first, id, id, 5), other = side_claim(second, id, id, 5);
         assert_int_equal(names_announce(first->names, &one), 0);
         assert_int_equal(names_announce(second->names, &other), 0);
@@ -219,7 +219,7 @@ static void claim_and_be_killed(const struct group_world *world, uint64_t id, ui
 static void a_restarted_service_is_found_without_asking(void **state)
 {
     struct group_world world;
-    struct side next, watcher;
+    struct names_side next, watcher;
     group_world_open(&world);
     member_open(&watcher, &world, world.services, NULL);
     member_open(&next, &world, world.services, NULL);
@@ -247,7 +247,7 @@ static void a_restarted_service_is_found_without_asking(void **state)
 static void a_forgotten_claim_can_be_asked_for_again(void **state)
 {
     struct group_world world;
-    struct side one, other;
+    struct names_side one, other;
     group_world_open(&world);
     member_open(&one, &world, world.services, NULL);
     member_open(&other, &world, world.services, NULL);
@@ -271,7 +271,7 @@ static void a_forgotten_claim_can_be_asked_for_again(void **state)
 static void a_group_has_members_everywhere(void **state)
 {
     struct group_world world;
-    struct side one, other, third;
+    struct names_side one, other, third;
     group_world_open(&world);
     member_open(&one, &world, world.services, NULL);
     member_open(&other, &world, world.services, NULL);
@@ -301,7 +301,7 @@ static void all_claims_can_be_listed(void **state)
 {
     enum { IDS = 40 }; /* more than one datagram holds */
     struct group_world world;
-    struct side one, late;
+    struct names_side one, late;
     group_world_open(&world);
     member_open(&one, &world, world.services, NULL);
     for (uint64_t id = 1; id <= IDS; id++) {
@@ -325,7 +325,7 @@ static void all_claims_can_be_listed(void **state)
 static void claims_grow_old(void **state)
 {
     struct group_world world;
-    struct side alive, watcher;
+    struct names_side alive, watcher;
     group_world_open(&world);
     member_open(&alive, &world, world.services, NULL);
     member_open(&watcher, &world, world.services, NULL);
@@ -354,7 +354,7 @@ static void claims_grow_old(void **state)
 static void without_a_key_the_owner_stands_by_its_claim(void **state)
 {
     struct group_world world;
-    struct side side;
+    struct names_side side;
     struct stranger stranger;
     struct names_counts counts;
     group_world_open(&world);
@@ -383,7 +383,7 @@ static void without_a_key_the_owner_stands_by_its_claim(void **state)
 static void with_a_key_the_newer_owner_is_believed(void **state)
 {
     struct group_world world;
-    struct side side;
+    struct names_side side;
     struct stranger member;
     struct names_counts counts;
     group_world_open(&world);
@@ -414,7 +414,7 @@ static void a_late_objection_ends_a_young_claim(void **state)
 {
     for (int keyed = 0; keyed < 2; keyed++) {
         struct group_world world;
-        struct side young, old;
+        struct names_side young, old;
         struct stranger stranger;
         group_world_open(&world);
         member_open(&young, &world, world.services, keyed ? key : NULL);
@@ -447,7 +447,7 @@ static void a_late_objection_ends_a_young_claim(void **state)
 static void forged_and_old_claims_are_ignored_and_counted(void **state)
 {
     struct group_world world;
-    struct side side, peer;
+    struct names_side side, peer;
     struct stranger member, guesser, keyless;
     struct names_counts counts;
     group_world_open(&world);
@@ -500,7 +500,7 @@ static void garbage_is_counted_and_harmless(void **state)
 {
     enum { ROUNDS = 300 };
     struct group_world world;
-    struct side side, peer;
+    struct names_side side, peer;
     struct stranger stranger;
     struct names_counts counts;
     uint64_t seed = entropy_u64();
@@ -548,7 +548,7 @@ static void questions_cannot_make_us_flood(void **state)
 {
     enum { QUESTIONS = 1500 };
     struct group_world world;
-    struct side side;
+    struct names_side side;
     struct stranger stranger;
     group_world_open(&world);
     member_open(&side, &world, world.services, NULL);
@@ -577,7 +577,7 @@ static void questions_cannot_make_us_flood(void **state)
 static void two_services_agree_or_neither_claims(void **state)
 {
     struct group_world world;
-    struct side both, host, far;
+    struct names_side both, host, far;
     char services[96];
     group_world_open(&world);
     snprintf(services, sizeof services, "host,%s", world.services);
@@ -604,7 +604,7 @@ static void two_services_agree_or_neither_claims(void **state)
 static void a_lock_is_believed_more_than_a_datagram(void **state)
 {
     struct group_world world;
-    struct side owner, watcher;
+    struct names_side owner, watcher;
     struct stranger stranger;
     char services[96];
     group_world_open(&world);
@@ -649,7 +649,7 @@ static void a_bad_group_is_refused_with_a_reason(void **state)
                                         "multicast:10.0.0.1:17700",
                                         "multicast:[ff02::1]:17700",
                                         "multicast:239.255.255.255.255.255.255:17700"};
-    struct world world;
+    struct names_world world;
     world_open(&world);
     struct names_config config = {.poller = world.poller,
                                   .folder = world.scratch.folder,

@@ -19,7 +19,7 @@ static void a_bad_list_is_refused_with_a_reason(void **state)
         {"host,file:", "wants a path"},
         {"host,file", "wants a path"},
     };
-    struct world world;
+    struct names_world world;
     world_open(&world);
     struct names_config config = {.poller = world.poller,
                                   .folder = world.scratch.folder,
@@ -48,8 +48,8 @@ static void a_bad_list_is_refused_with_a_reason(void **state)
 
 static void eight_services_are_enough(void **state)
 {
-    struct world world;
-    struct side side;
+    struct names_world world;
+    struct names_side side;
     char path[96], list[1024] = "host";
     world_open(&world);
     snprintf(path, sizeof path, "%s/names", world.scratch.above);
@@ -111,8 +111,8 @@ static void callbacks_may_call(void **state)
 {
     enum { IDS = 150 }; /* more than one batch */
     static const struct names_events events = {meddler_announced, meddler_found, meddler_gone};
-    struct world world;
-    struct side side;
+    struct names_world world;
+    struct names_side side;
     struct meddler meddler = {0};
     struct why why = {""};
     world_open(&world);
@@ -124,7 +124,7 @@ static void callbacks_may_call(void **state)
                                   .events = &events,
                                   .owner = &meddler};
     assert_int_equal(names_open(&meddler.names, &config, &why), 0);
-    struct side nobody = {.context = 5000};
+    struct names_side nobody = {.context = 5000};
     for (uint64_t id = 1; id <= 2; id++) { /* given up when told of it, and when found */
         struct claim claim = side_claim(&nobody, id, id, 1);
         assert_int_equal(names_announce(meddler.names, &claim), 0);

@@ -28,36 +28,36 @@ struct note {
     struct claim claim; /* id and member only of what was announced */
 };
 
-struct world {
+struct names_world {
     struct lock lock;
     struct poller *poller;
     struct scratch scratch;
 };
 
-struct side {
-    struct world *world;
+struct names_side {
+    struct names_world *world;
     struct names *names;
     uint64_t context;
     unsigned count;
     struct note notes[WORLD_NOTES];
 };
 
-static inline void world_open(struct world *world)
+static inline void world_open(struct names_world *world)
 {
-    *world = (struct world){0};
+    *world = (struct names_world){0};
     scratch_open(&world->scratch);
     assert_int_equal(poller_open(&world->poller, &world->lock), 0);
 }
 
 /* All names are closed: nothing may be left in the folder. */
-static inline void world_close(struct world *world)
+static inline void world_close(struct names_world *world)
 {
     poller_close(world->poller);
     domain_clean(world->scratch.folder);
     scratch_close(&world->scratch);
 }
 
-static inline void side_note(struct side *side, struct note note)
+static inline void side_note(struct names_side *side, struct note note)
 {
     assert_true(side->count < WORLD_NOTES);
     side->notes[side->count++] = note;
@@ -80,12 +80,12 @@ static inline void side_gone(void *owner, const struct claim *claim)
 
 static const struct names_events side_events = {side_announced, side_found, side_gone};
 
-static inline void side_open(struct side *side, struct world *world, const char *services,
-                             const uint8_t *key)
+static inline void side_open(struct names_side *side, struct names_world *world,
+                             const char *services, const uint8_t *key)
 {
     static uint64_t contexts = 100;
     struct why why = {""};
-    *side = (struct side){.world = world, .context = ++contexts};
+    *side = (struct names_side){.world = world, .context = ++contexts};
     struct names_config config = {.poller = world->poller,
                                   .services = services,
                                   .folder = world->scratch.folder,
@@ -97,14 +97,14 @@ static inline void side_open(struct side *side, struct world *world, const char 
         fail_msg("names_open: %s", why.text);
 }
 
-static inline void side_close(struct side *side)
+static inline void side_close(struct names_side *side)
 {
     names_close(side->names);
     side->names = NULL;
 }
 
 /* A claim of this side; groups have members other than their id. */
-static inline struct claim side_claim(const struct side *side, uint64_t id, uint64_t member,
+static inline struct claim side_claim(const struct names_side *side, uint64_t id, uint64_t member,
                                       uint64_t incarnation)
 {
     struct claim claim = {.id = id,
@@ -119,7 +119,7 @@ static inline struct claim side_claim(const struct side *side, uint64_t id, uint
 }
 
 /* How many notes of that kind about that id. */
-static inline unsigned side_count(const struct side *side, enum note_kind kind, uint64_t id)
+static inline unsigned side_count(const struct names_side *side, enum note_kind kind, uint64_t id)
 {
     unsigned count = 0;
     for (unsigned i = 0; i < side->count; i++)
@@ -127,7 +127,7 @@ static inline unsigned side_count(const struct side *side, enum note_kind kind, 
     return count;
 }
 
-static inline const struct note *side_last(const struct side *side, enum note_kind kind,
+static inline const struct note *side_last(const struct names_side *side, enum note_kind kind,
                                            uint64_t id)
 {
     for (unsigned i = side->count; i-- > 0;)
@@ -136,7 +136,7 @@ static inline const struct note *side_last(const struct side *side, enum note_ki
     return NULL;
 }
 
-static inline void world_run(struct world *world, nsec duration)
+static inline void world_run(struct names_world *world, nsec duration)
 {
     nsec end = clock_after(duration);
     do
@@ -145,8 +145,8 @@ static inline void world_run(struct world *world, nsec duration)
 }
 
 /* Runs the poller until the side has heard that often of the id. */
-static inline const struct note *side_await(struct side *side, enum note_kind kind, uint64_t id,
-                                            unsigned count)
+static inline const struct note *side_await(struct names_side *side, enum note_kind kind,
+                                            uint64_t id, unsigned count)
 {
     nsec end = clock_after(WORLD_PATIENCE);
     while (side_count(side, kind, id) < count && clock_now() < end)
@@ -157,7 +157,8 @@ static inline const struct note *side_await(struct side *side, enum note_kind ki
 }
 
 /* Claims and waits for the outcome. */
-static inline int side_claims(struct side *side, uint64_t id, uint64_t member, uint64_t incarnation)
+static inline int side_claims(struct names_side *side, uint64_t id, uint64_t member,
+                              uint64_t incarnation)
 {
     struct claim claim = side_claim(side, id, member, incarnation);
     unsigned before = side_count(side, NOTE_ANNOUNCED, id);
@@ -166,16 +167,16 @@ static inline int side_claims(struct side *side, uint64_t id, uint64_t member, u
 }
 
 /* A process that claims, and says on the pipe how it went. */
-static inline pid_t claimant_start(const struct world *world, const char *services, uint64_t id,
-                                   uint64_t incarnation, int *status)
+static inline pid_t claimant_start(const struct names_world *world, const char *services,
+                                   uint64_t id, uint64_t incarnation, int *status)
 {
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        struct world own = *world;
-        struct side side;
+        struct names_world own = *world;
+        struct names_side side;
         int result = poller_open(&own.poller, &own.lock);
         side_open(&side, &own, services, NULL);
         side.context = (uint64_t)getpid();
