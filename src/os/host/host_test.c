@@ -11,10 +11,12 @@
 #include <sys/wait.h>
 
 #include "os/host/desk.h"
+#include "os/host/host_impl.h"
 #include "os/host/host_scene.h"
 #include "os/host/shaper.h"
 #include "transport/memfile.h"
 #include "transport/ring/channel.h"
+#include "transport/wake/sleeper_scene.h"
 
 /* ---- a service that echoes ---- */
 
@@ -349,8 +351,10 @@ static void a_sleeping_host_is_woken_through_memory(void **state)
             taken = channel_take(channel, &message, back);
             if (taken)
                 continue;
-            if (poll(&ready, 1, (int)(SCENE_NSEC / (1000 * 1000))) != 1)
+            if (poll(&ready, 1, (int)(SLEEPER_PATIENCE_NSEC / (1000 * 1000))) != 1) {
+                kill(pid, SIGKILL);
                 fail_msg("round %u: nobody rang", i);
+            }
             assert_int_equal(recv(fd, ring, sizeof ring, 0), 1);
         }
         assert_int_equal(taken, 1);
@@ -362,6 +366,29 @@ static void a_sleeping_host_is_woken_through_memory(void **state)
     channel_close(channel);
     close(fd);
     scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 1); /* cleans up what the dead left */
+    scene_close(&scene);
+}
+
+static volatile sig_atomic_t stopping;
+
+static void run_host(void *argument)
+{
+    host_run(argument, &stopping, NSEC_NEVER);
+}
+
+static void a_sleeping_host_is_woken_to_stop(void **state)
+{
+    static struct scene scene;
+    static struct sleeper sleeper;
+    scene_open(&scene, "torus:2", echo_services);
+    scene.config.hello_nsec = 1000 * NSEC_PER_SEC;
+    scene.config.silence_nsec = 4000 * NSEC_PER_SEC;
+    scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 1);
+    scene_until(&scene, scene.hosts[0]->due > clock_after(100 * NSEC_PER_SEC)); /* no timer helps */
+    sleeper_start(&sleeper, run_host, scene.hosts[0]);
+    stopping = 1;
+    host_wake(scene.hosts[0]);
+    sleeper_assert_woken(&sleeper);
     scene_close(&scene);
 }
 
@@ -576,6 +603,6 @@ TEST_MAIN(TEST(servers_of_one_process_reach_each_other), TEST(hosts_meet_again_o
           TEST(the_killed_return_over_shm), TEST(the_killed_return_over_udp),
           TEST(programs_ask_and_hang_up), TEST(too_many_programs_are_refused),
           TEST(programs_ask_through_memory), TEST(a_sleeping_host_is_woken_through_memory),
-          TEST(a_killed_program_is_noticed), TEST(nonsense_ends_one_program),
-          TEST(requests_that_are_none_end_their_program), TEST(without_memory_the_socket_serves),
-          TEST(a_shaped_link_is_shared_by_weights))
+          TEST(a_sleeping_host_is_woken_to_stop), TEST(a_killed_program_is_noticed),
+          TEST(nonsense_ends_one_program), TEST(requests_that_are_none_end_their_program),
+          TEST(without_memory_the_socket_serves), TEST(a_shaped_link_is_shared_by_weights))
