@@ -254,7 +254,6 @@ int ring_push(struct ring_sender *sender, const struct frame_head *head, const s
 
     uint64_t position = sender->tail++;
     struct ring_slot *slot = &sender->slots[position & sender->slot_mask];
-    slot->head = *head;
     if (size <= RING_INLINE_MAX) {
         gather(slot->body, pieces, piece_count);
     } else {
@@ -265,6 +264,10 @@ int ring_push(struct ring_sender *sender, const struct frame_head *head, const s
     }
     sender->area_ends[position & sender->slot_mask] = sender->area_tail;
     sender->tokens += head->token != 0;
+    /* The head comes last, with the stamp, whose cache line it shares: the receiver polls that line
+     * and would take it from us if we wrote to it before the body is there (bench/ripc, 1,500
+     * bytes there and back: 6 % more). */
+    slot->head = *head;
     /* Release: whoever sees the stamp sees the frame. */
     atomic_store_explicit(&slot->stamp, (uint64_t)size << 32 | (uint32_t)(position + 1),
                           memory_order_release);
