@@ -1,6 +1,5 @@
 /* What a machine without a place finds in the run directory: names of files, the place that it kept
  * and the cables as they lie. The input's first byte says which of them the rest is. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -56,8 +55,11 @@ static void file_try(const uint8_t *data, size_t size, const char *name,
     char folder[] = "/dev/shm/weft-fuzz-XXXXXX", path[128];
     assert(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    int handle = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    assert(handle >= 0 && write(handle, data, size) == (ssize_t)size && close(handle) == 0);
+    FILE *file = fopen(path, "we");
+    assert(file);
+    size_t written = fwrite(data, 1, size, file);
+    int closed = fclose(file);
+    assert(written == size && closed == 0);
     try(folder);
     assert(unlink(path) == 0 && rmdir(folder) == 0); /* nothing else is left there */
 }

@@ -126,7 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct stage stage;
     struct reader in = reader_make(data, size);
-    assert(!stage_open(&stage, services_all, NULL));
+    enum err err = stage_open(&stage, services_all, NULL);
+    assert(err == OK);
     for (unsigned i = 0; i < STEPS_MAX && in.left; i++)
         stage_step(&stage, &in);
     stage_close(&stage);

@@ -90,7 +90,8 @@ static void end_send(struct scene *scene, unsigned i)
     uint8_t bytes[STREAM_DATAGRAM_MAX];
     unsigned count = 0;
     while (stream_next(&scene->ends[i].stream, scene->now, &head, &body, &size)) {
-        assert(++count <= STREAM_SEGMENTS + 2); /* it comes to an end */
+        count++;
+        assert(count <= STREAM_SEGMENTS + 2); /* it comes to an end */
         assert(size <= STREAM_SEGMENT_MAX);
         stream_head_write(&head, bytes);
         if (size)
