@@ -23,6 +23,20 @@ def verdicts(figure):
     return {claim["what"]: claim["verdict"] for claim in figure["claims"]}
 
 
+def measured(figure):
+    return {claim["what"]: claim["weft"] for claim in figure["claims"]}
+
+
+def explained(pairs):
+    """The share of the variance that a straight line through these points explains, in per cent."""
+    count = len(pairs)
+    mean_x, mean_y = (sum(pair[i] for pair in pairs) / count for i in (0, 1))
+    xx = sum((x - mean_x) ** 2 for x, _ in pairs)
+    yy = sum((y - mean_y) ** 2 for _, y in pairs)
+    xy = sum((x - mean_x) * (y - mean_y) for x, y in pairs)
+    return 100 * xy * xy / (xx * yy)
+
+
 class Form(unittest.TestCase):
     def test_every_entry_is_listed(self):
         figures = {figure["name"]: figure for figure in weft("paper", "list", "--json").json["figures"]}
@@ -49,9 +63,11 @@ class Operations(unittest.TestCase):
         figure = run("sst-fig1")
         table = rows(figure)
         self.assertEqual([row["size"] for row in table], [8, 64, 256, 1024, 4096, 16384])
+        found = measured(figure)
+        for way in ("read", "write"):  # the claims follow from the table
+            self.assertAlmostEqual(found[f"memory {way}: variance that a line in size explains"],
+                                   explained([(row["size"], row[f"memory_{way}"]) for row in table]))
         for row in table:
-            self.assertGreaterEqual(row["memory_read"], 0)
-            self.assertGreaterEqual(row["memory_write"], 0)
             if row["fi_read"] is not None:
                 for way in ("fi_read", "fi_write"):
                     self.assertGreater(row[way], row[way + "_post"])
@@ -106,10 +122,12 @@ class Detection(unittest.TestCase):
             table = rows(figure, number)
             self.assertEqual({(row["nodes"], row["rows"]) for row in table},
                              {(3, 1), (3, 2), (5, 1), (5, 2), (5, 4)})
-            for row in table:
-                self.assertIsNotNone(row["latency"])
-            for row in [row for row in table if row["rows"] == 1]:
-                self.assertGreater(row["latency"], 0)
+        found = measured(figure)
+        for number, name in enumerate(("memory", "yielding")):
+            for way in ("reads", "writes"):
+                of = {row["nodes"]: row["latency"] for row in rows(figure, number, way=way, rows=1)}
+                self.assertGreater(of[3], 0)
+                self.assertAlmostEqual(found[f"{way}, one row: 5 nodes to 3, {name}"], of[5] / of[3])
 
     @unittest.skipIf(CORES < 2, "it takes two cores")
     def test_rows_by_size(self):
@@ -117,9 +135,13 @@ class Detection(unittest.TestCase):
         table = rows(figure)
         self.assertEqual([(row["nodes"], row["size"]) for row in table],
                          [(2, 4), (2, 4096), (4, 4), (4, 4096)])
-        for row in table:
-            self.assertIsNotNone(row["reads"])
-            self.assertIsNotNone(row["writes"])
+        found = measured(figure)
+        of = {(row["nodes"], row["size"]): row for row in table}
+        for way in ("reads", "writes"):
+            self.assertAlmostEqual(found[f"{way}, 4 KB: most nodes to fewest"],
+                                   of[4, 4096][way] / of[2, 4096][way])
+            self.assertAlmostEqual(found[f"{way}, most nodes: 4 KB to 4 B"],
+                                   of[4, 4096][way] / of[4, 4][way])
         self.assertEqual(len(figure["claims"]), 5)
 
 
