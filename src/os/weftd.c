@@ -23,7 +23,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/text.h"
-#include "node/commission/seating.h"
+#include "node/commission/placement.h"
 #include "node/plan.h"
 #include "os/cable/cable.h"
 #include "os/cluster/cluster_file.h"
@@ -280,29 +280,30 @@ static void on_failed(void *owner, const char *why)
     stopping = 1;
 }
 
-static bool on_seated(void *owner, node_id vertex, const struct seating *seating, uint64_t *life)
+static bool on_placed(void *owner, node_id vertex, const struct placement *placement,
+                      uint64_t *life)
 {
     struct daemon *daemon = owner;
     struct why why = {0};
     char line[120];
     bool first = daemon->servers[0] == NODE_NONE;
     /* Two parts that do not know of each other must not both begin to count. */
-    if (first && 2 * (uint64_t)seating->count <= daemon->plan.server_count) {
+    if (first && 2 * (uint64_t)placement->count <= daemon->plan.server_count) {
         snprintf(line, sizeof line, "is joined to %u of %u servers; waits for more than half",
-                 seating->count, daemon->plan.server_count);
+                 placement->count, daemon->plan.server_count);
         on_said(daemon, NODE_NONE, line);
         return false;
     }
-    for (uint32_t i = 0; i < seating->finding_count; i++)
-        daemon_log(seating->findings[i].line);
-    if (serial_findings_write(daemon->folder, daemon->machine.serial, seating, &why))
+    for (uint32_t i = 0; i < placement->finding_count; i++)
+        daemon_log(placement->findings[i].line);
+    if (serial_findings_write(daemon->folder, daemon->machine.serial, placement, &why))
         on_said(daemon, daemon->servers[0], why.text); /* they are in the log, too */
     if (first && place_take(daemon, vertex, &why)) {
         on_failed(daemon, why.text);
         return false;
     }
     snprintf(line, sizeof line, "serial %u: is server %u; %u findings about cables",
-             daemon->machine.serial, daemon->servers[0], seating->finding_count);
+             daemon->machine.serial, daemon->servers[0], placement->finding_count);
     daemon_log(line);
     *life = daemon->lives[0];
     return true;
@@ -385,7 +386,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         err = realtime_begin(why);
     if (err)
         return err;
-    daemon->machine.seated = on_seated;
+    daemon->machine.placed = on_placed;
     daemon->machine.failed = on_failed;
     bool crowded = daemon->cluster.process_count > sysconf(_SC_NPROCESSORS_ONLN);
     const struct host_config config = {

@@ -65,9 +65,9 @@ static void server_try(const uint8_t *data, size_t size, const struct plan *plan
         now += flags & 0x40 ? 2000 : 30;
         assert(bootstrap_step(bootstrap, now, send_any, &sends) >= now);
         node_id vertex;
-        const struct seating *seating;
-        if (bootstrap_done(bootstrap, &vertex, &seating))
-            assert(vertex < plan->server_count + seating->count);
+        const struct placement *placement;
+        if (bootstrap_done(bootstrap, &vertex, &placement))
+            assert(vertex < plan->server_count + placement->count);
     }
     bootstrap_close(bootstrap);
 }

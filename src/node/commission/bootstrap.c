@@ -36,7 +36,7 @@ struct bootstrap {
     struct row *rows; /* row_max */
     uint32_t *order;
     uint32_t row_count, row_max;
-    struct seat_report own; /* what we hear now; our row is what we have said of it */
+    struct placement_report own; /* what we hear now; our row is what we have said of it */
     struct ear ears[PORT_MAX];
     env_nsec hello_at; /* the next one */
     env_nsec changed;  /* when a report last changed */
@@ -45,8 +45,8 @@ struct bootstrap {
     bool stale;  /* a row says something else than before: all below but rows_digest is old */
     uint64_t rows_digest;    /* of all rows and versions */
     uint64_t reports_digest; /* of the reports of those who are joined to us */
-    struct seating seating;
-    bool seated;
+    struct placement placement;
+    bool placed;
     uint32_t clashes;
     uint64_t dropped, sent;
 };
@@ -70,7 +70,7 @@ enum err bootstrap_open(struct bootstrap **out, const struct bootstrap_config *c
     set->hello_nsec = set->hello_nsec ? set->hello_nsec : 100 * INT64_C(1000000);
     set->silence_nsec = set->silence_nsec ? set->silence_nsec : 5 * set->hello_nsec;
     set->quiet_nsec = set->quiet_nsec ? set->quiet_nsec : 10 * set->hello_nsec;
-    bootstrap->own = (struct seat_report){
+    bootstrap->own = (struct placement_report){
         .serial = config->serial, .known = config->known, .port_count = config->port_count};
     for (uint32_t port = 0; port < PORT_MAX; port++)
         bootstrap->own.ears[port].port = PORT_NONE;
@@ -83,8 +83,8 @@ enum err bootstrap_open(struct bootstrap **out, const struct bootstrap_config *c
 
 void bootstrap_close(struct bootstrap *bootstrap)
 {
-    if (bootstrap->seated)
-        seating_fini(&bootstrap->seating);
+    if (bootstrap->placed)
+        placement_fini(&bootstrap->placement);
     free(bootstrap->rows);
     free(bootstrap->order);
     free(bootstrap);
@@ -133,12 +133,12 @@ static port_set ports_all(const struct bootstrap *bootstrap)
     return count == 32 ? UINT32_MAX : (UINT32_C(1) << count) - 1;
 }
 
-static bool hears(const struct seat_report *report, uint32_t port)
+static bool hears(const struct placement_report *report, uint32_t port)
 {
     return port < report->port_count && report->ears[port].port < PORT_MAX;
 }
 
-static bool report_same(const struct seat_report *one, const struct seat_report *other)
+static bool report_same(const struct placement_report *one, const struct placement_report *other)
 {
     if (one->known != other->known || one->port_count != other->port_count)
         return false;
@@ -152,7 +152,7 @@ static bool report_same(const struct seat_report *one, const struct seat_report 
 }
 
 /* Order does not matter: digests of many rows are added up. */
-static uint64_t report_digest(const struct seat_report *report)
+static uint64_t report_digest(const struct placement_report *report)
 {
     uint64_t hash = hash_mix(report->serial + hash_mix(report->known));
     for (uint32_t port = 0; port < report->port_count; port++) {
@@ -194,9 +194,9 @@ static void own_say(struct bootstrap *bootstrap, uint64_t agreed, env_nsec now)
 
 /* ---- receiving ---- */
 
-static void own_hears(struct bootstrap *bootstrap, unsigned port, struct seat_end end)
+static void own_hears(struct bootstrap *bootstrap, unsigned port, struct placement_end end)
 {
-    struct seat_end *ear = &bootstrap->own.ears[port];
+    struct placement_end *ear = &bootstrap->own.ears[port];
     if (ear->port == end.port && (end.port == PORT_NONE || ear->serial == end.serial))
         return;
     *ear = end;
@@ -219,7 +219,7 @@ static void hello_take(struct bootstrap *bootstrap, unsigned port, const uint8_t
     }
     struct ear *ear = &bootstrap->ears[port];
     ear->heard = now;
-    own_hears(bootstrap, port, (struct seat_end){hello.serial, hello.port});
+    own_hears(bootstrap, port, (struct placement_end){hello.serial, hello.port});
     /* While rows are on their way digests differ, too: not each time. */
     bool often = ear->ever && now - ear->resent < 3 * bootstrap->config.hello_nsec;
     if (hello.digest == bootstrap->rows_digest || often)
@@ -293,14 +293,14 @@ void bootstrap_receive(struct bootstrap *bootstrap, unsigned port, const void *b
 
 /* ---- agreeing ---- */
 
-static bool hear_each_other(const struct bootstrap *bootstrap, const struct seat_report *report,
-                            uint32_t port, uint32_t *other)
+static bool hear_each_other(const struct bootstrap *bootstrap,
+                            const struct placement_report *report, uint32_t port, uint32_t *other)
 {
     const struct row *far =
         hears(report, port) ? row_find(bootstrap, report->ears[port].serial) : NULL;
     if (!far || !hears(&far->row.report, report->ears[port].port))
         return false;
-    const struct seat_end *back = &far->row.report.ears[report->ears[port].port];
+    const struct placement_end *back = &far->row.report.ears[report->ears[port].port];
     *other = (uint32_t)(far - bootstrap->rows);
     return back->serial == report->serial && back->port == port;
 }
@@ -314,7 +314,7 @@ static bool joined_find(struct bootstrap *bootstrap)
     bootstrap->reports_digest = 0;
     bfs_start(&bfs, 0); /* we */
     for (uint32_t row; bfs_take(&bfs, &row);) {
-        const struct seat_report *report = &bootstrap->rows[row].row.report;
+        const struct placement_report *report = &bootstrap->rows[row].row.report;
         bootstrap->reports_digest += report_digest(report);
         for (uint32_t port = 0; port < report->port_count; port++) {
             uint32_t other;
@@ -334,7 +334,7 @@ static bool all_heard(const struct bootstrap *bootstrap)
 {
     uint32_t joined = 0, ends = 0, other;
     for (uint32_t i = 0; i < bootstrap->row_count; i++) {
-        const struct seat_report *report = &bootstrap->rows[i].row.report;
+        const struct placement_report *report = &bootstrap->rows[i].row.report;
         if (!bootstrap->rows[i].joined)
             return false;
         joined++;
@@ -356,16 +356,16 @@ static bool all_agree(const struct bootstrap *bootstrap)
 }
 
 /* Everybody has the same reports, and so finds the same. Without memory: at another step. */
-static void seat_all(struct bootstrap *bootstrap)
+static void place_all(struct bootstrap *bootstrap)
 {
     uint32_t count = 0;
-    struct seat_report *reports = array_new(bootstrap->row_count, sizeof *reports);
+    struct placement_report *reports = array_new(bootstrap->row_count, sizeof *reports);
     for (uint32_t i = 0; reports && i < bootstrap->row_count; i++) {
         if (bootstrap->rows[i].joined)
             reports[count++] = bootstrap->rows[i].row.report;
     }
-    bootstrap->seated = reports && seating_make(&bootstrap->seating, bootstrap->config.plan,
-                                                reports, count, NULL) == OK;
+    bootstrap->placed = reports && placement_make(&bootstrap->placement, bootstrap->config.plan,
+                                                  reports, count, NULL) == OK;
     free(reports);
 }
 
@@ -374,9 +374,9 @@ static void agree(struct bootstrap *bootstrap, env_nsec now)
     if (bootstrap->untold)
         own_say(bootstrap, 0, now);
     bool news = bootstrap->stale;
-    if (news && bootstrap->seated) {
-        seating_fini(&bootstrap->seating);
-        bootstrap->seated = false;
+    if (news && bootstrap->placed) {
+        placement_fini(&bootstrap->placement);
+        bootstrap->placed = false;
     }
     if (news)
         bootstrap->stale = !joined_find(bootstrap);
@@ -386,8 +386,8 @@ static void agree(struct bootstrap *bootstrap, env_nsec now)
     uint64_t digest = ready ? bootstrap->reports_digest : 0;
     if (digest != bootstrap->rows[0].row.agreed)
         own_say(bootstrap, digest, now);
-    if (ready && !bootstrap->seated && bootstrap->clashes <= CLASH_MAX && all_agree(bootstrap))
-        seat_all(bootstrap);
+    if (ready && !bootstrap->placed && bootstrap->clashes <= CLASH_MAX && all_agree(bootstrap))
+        place_all(bootstrap);
 }
 
 /* ---- sending ---- */
@@ -408,7 +408,7 @@ static bool rows_send(struct bootstrap *bootstrap, bootstrap_send *send, void *c
 {
     uint8_t bytes[BOOTSTRAP_SIZE_MAX];
     uint32_t burst = 0;
-    const struct seat_report *own = &bootstrap->own;
+    const struct placement_report *own = &bootstrap->own;
     for (uint32_t i = 0; i < bootstrap->row_count; i++) {
         struct row *row = &bootstrap->rows[i];
         if (!row->pending || row->row.version == 0)
@@ -439,7 +439,7 @@ env_nsec bootstrap_step(struct bootstrap *bootstrap, env_nsec now, bootstrap_sen
     bool due = now >= bootstrap->hello_at;
     for (uint32_t port = 0; due && port < config->port_count; port++) {
         if (now - bootstrap->ears[port].heard > config->silence_nsec)
-            own_hears(bootstrap, port, (struct seat_end){.port = PORT_NONE});
+            own_hears(bootstrap, port, (struct placement_end){.port = PORT_NONE});
     }
     /* What is new is looked at once a hello, all together: a flood is much news. */
     if (due || !(bootstrap->stale || bootstrap->untold))
@@ -453,12 +453,12 @@ env_nsec bootstrap_step(struct bootstrap *bootstrap, env_nsec now, bootstrap_sen
 }
 
 bool bootstrap_done(const struct bootstrap *bootstrap, node_id *vertex,
-                    const struct seating **seating)
+                    const struct placement **placement)
 {
-    if (!bootstrap->seated || bootstrap->stale)
+    if (!bootstrap->placed || bootstrap->stale)
         return false;
-    *vertex = seating_find(&bootstrap->seating, bootstrap->config.serial);
-    *seating = &bootstrap->seating;
+    *vertex = placement_find(&bootstrap->placement, bootstrap->config.serial);
+    *placement = &bootstrap->placement;
     return true;
 }
 

@@ -7,7 +7,7 @@
  * of the rows; where two differ each sends the other all it has, so nothing that is lost stays
  * lost. Who has heard nothing new for a while (or has everything that is planned) says so in its
  * row, with a digest of all reports; when everybody it is joined to says the same digest, all have
- * the same reports, and seating.h gives all the same answer. A server that nobody hears any more
+ * the same reports, and placement.h gives all the same answer. A server that nobody hears any more
  * is left out.
  *
  * It goes on listening afterwards: when a cable is moved, it is no longer done, and soon is again.
@@ -17,8 +17,8 @@
  *     bootstrap_open(&bootstrap, &config, why);      known: bootstrap_text_read() of the kept file
  *     for each frame that comes:                     bootstrap_receive(bootstrap, port, ...);
  *     after that, and when the time is there:        next = bootstrap_step(bootstrap, now, ...);
- *     once bootstrap_done(bootstrap, &vertex, &seating):
- *         say seating->findings; if there are none, or the operator wants to go on: keep
+ *     once bootstrap_done(bootstrap, &vertex, &placement):
+ *         say placement->findings; if there are none, or the operator wants to go on: keep
  *         bootstrap_text_write(serial, vertex, ...) in a file (written anew, then renamed), go on
  *         for a few hellos so that the others finish, close it, and open a node at that vertex.
  *
@@ -26,7 +26,7 @@
 
 #include "base/env.h"
 #include "base/err.h"
-#include "node/commission/seating.h"
+#include "node/commission/placement.h"
 #include "node/plan.h"
 
 struct bootstrap;
@@ -59,9 +59,9 @@ typedef bool bootstrap_send(void *context, unsigned port, const void *bytes, siz
 env_nsec bootstrap_step(struct bootstrap *bootstrap, env_nsec now, bootstrap_send *send,
                         void *context);
 
-/* True while all agree. The seating is the bootstrap's, until the next call of any function. */
+/* True while all agree. The placement is the bootstrap's, until the next call of any function. */
 bool bootstrap_done(const struct bootstrap *bootstrap, node_id *vertex,
-                    const struct seating **seating);
+                    const struct placement **placement);
 
 struct bootstrap_look {
     uint32_t servers; /* that it is joined to, itself too */

@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "node/commission/bootstrap_wire.h"
-#include "node/commission/seating_cases.h"
+#include "node/commission/placement_cases.h"
 
 #define HELLO     INT64_C(1000)
 #define TICK      (HELLO / 4)
@@ -121,16 +121,16 @@ static void hall_tick(struct hall *hall)
 static bool hall_done(const struct hall *hall)
 {
     node_id vertex;
-    const struct seating *seating;
+    const struct placement *placement;
     for (uint32_t i = 0; i < hall->room.count; i++) {
-        if (hall->machines[i] && !bootstrap_done(hall->machines[i], &vertex, &seating))
+        if (hall->machines[i] && !bootstrap_done(hall->machines[i], &vertex, &placement))
             return false;
     }
     return true;
 }
 
 /* Runs until all are done and stay so, and checks that they found what one who sees all finds. */
-static void hall_run(struct hall *hall, struct seating *truth)
+static void hall_run(struct hall *hall, struct placement *truth)
 {
     uint32_t ticks = 0;
     for (uint32_t calm = 0; calm < 60; calm = hall_done(hall) ? calm + 1 : 0) {
@@ -144,17 +144,17 @@ static void hall_run(struct hall *hall, struct seating *truth)
         if (hall->machines[i])
             room->reports[on++] = room->reports[i];
     }
-    assert_int_equal(seating_make(truth, &room->plan, room->reports, on, NULL), OK);
+    assert_int_equal(placement_make(truth, &room->plan, room->reports, on, NULL), OK);
     for (uint32_t i = 0; i < room->count; i++) {
         node_id vertex;
-        const struct seating *seating;
+        const struct placement *placement;
         if (!hall->machines[i])
             continue;
-        assert_true(bootstrap_done(hall->machines[i], &vertex, &seating));
-        assert_int_equal(vertex, seating_find(truth, room->serials[i]));
-        assert_int_equal(seating->finding_count, truth->finding_count);
+        assert_true(bootstrap_done(hall->machines[i], &vertex, &placement));
+        assert_int_equal(vertex, placement_find(truth, room->serials[i]));
+        assert_int_equal(placement->finding_count, truth->finding_count);
         for (uint32_t j = 0; j < truth->finding_count; j++)
-            assert_string_equal(seating->findings[j].line, truth->findings[j].line);
+            assert_string_equal(placement->findings[j].line, truth->findings[j].line);
         struct bootstrap_look look;
         bootstrap_look(hall->machines[i], &look);
         assert_int_equal(look.servers, on);
@@ -170,14 +170,14 @@ static void everybody_finds_the_same(void **state)
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         for (uint32_t loss = 0; loss <= 30; loss += 30) {
             struct hall hall;
-            struct seating truth;
+            struct placement truth;
             hall_open(&hall, specs[i], i + loss);
             hall.loss = loss;
             hall_start_all(&hall);
             room_report(&hall.room);
             hall_run(&hall, &truth);
             assert_int_equal(truth.finding_count, 0);
-            seating_fini(&truth);
+            placement_fini(&truth);
             hall_close(&hall);
         }
     }
@@ -186,7 +186,7 @@ static void everybody_finds_the_same(void **state)
 static void a_miswired_cable_is_named_by_all_until_it_is_repaired(void **state)
 {
     struct hall hall;
-    struct seating truth;
+    struct placement truth;
     hall_open(&hall, "torus:4x4", 3);
     hall.loss = 10;
     room_exchange(&hall.room, 3, 17);
@@ -195,12 +195,12 @@ static void a_miswired_cable_is_named_by_all_until_it_is_repaired(void **state)
     hall_run(&hall, &truth);
     assert_int_equal(truth.finding_count, 2);
     assert_int_equal(truth.findings[0].kind, SEATING_MISWIRED);
-    seating_fini(&truth);
+    placement_fini(&truth);
     room_exchange(&hall.room, 3, 17);
     room_report(&hall.room);
     hall_run(&hall, &truth);
     assert_int_equal(truth.finding_count, 0);
-    seating_fini(&truth);
+    placement_fini(&truth);
     hall_close(&hall);
 }
 
@@ -209,7 +209,7 @@ static void room_without(struct room *room, uint32_t gone)
 {
     for (uint32_t vertex = 0; vertex < room->count; vertex++) {
         for (uint32_t port = 0; port < room->plan.port_count; port++) {
-            struct seat_end *ear = &room->reports[vertex].ears[port];
+            struct placement_end *ear = &room->reports[vertex].ears[port];
             ear->port = ear->serial == room->serials[gone] ? PORT_NONE : ear->port;
         }
     }
@@ -218,14 +218,14 @@ static void room_without(struct room *room, uint32_t gone)
 static void a_server_that_dies_is_left_out_and_may_return(void **state)
 {
     struct hall hall;
-    struct seating truth;
+    struct placement truth;
     hall_open(&hall, "torus:4x4", 4);
     room_report(&hall.room);
     for (uint32_t vertex = 0; vertex < hall.room.count; vertex++) {
         hall_start(&hall, vertex, vertex); /* they have their places already */
         hall.room.reports[vertex].known = vertex;
     }
-    struct seat_report all[16];
+    struct placement_report all[16];
     memcpy(all, hall.room.reports, sizeof all);
     /* Each life begins with version 1, and must come past the versions of all before. */
     for (uint32_t life = 0; life < 5; life++) {
@@ -233,8 +233,8 @@ static void a_server_that_dies_is_left_out_and_may_return(void **state)
         hall_run(&hall, &truth);
         assert_int_equal(truth.finding_count, 0);
         for (uint32_t vertex = 0; vertex < hall.room.count; vertex++)
-            assert_int_equal(seating_find(&truth, hall.room.serials[vertex]), vertex);
-        seating_fini(&truth);
+            assert_int_equal(placement_find(&truth, hall.room.serials[vertex]), vertex);
+        placement_fini(&truth);
 
         hall_stop(&hall, 5);
         memcpy(hall.room.reports, all, sizeof all);
@@ -243,7 +243,7 @@ static void a_server_that_dies_is_left_out_and_may_return(void **state)
         assert_int_equal(truth.finding_count, 1);
         assert_int_equal(truth.findings[0].kind, SEATING_ABSENT);
         assert_int_equal(truth.findings[0].server, 5);
-        seating_fini(&truth);
+        placement_fini(&truth);
         hall_start(&hall, 5, 5);
     }
     hall_close(&hall);
@@ -252,7 +252,7 @@ static void a_server_that_dies_is_left_out_and_may_return(void **state)
 static void an_end_that_hears_nothing_is_named(void **state)
 {
     struct hall hall;
-    struct seating truth;
+    struct placement truth;
     hall_open(&hall, "torus:4x4", 5);
     hall.deaf = 6;
     hall_start_all(&hall);
@@ -261,7 +261,7 @@ static void an_end_that_hears_nothing_is_named(void **state)
     hall_run(&hall, &truth);
     assert_int_equal(truth.finding_count, 1);
     assert_int_equal(truth.findings[0].kind, SEATING_ONE_WAY);
-    seating_fini(&truth);
+    placement_fini(&truth);
     hall_close(&hall);
 }
 
@@ -458,7 +458,7 @@ static void the_coordinate_is_kept(void **state)
 static void places_that_are_kept_stay_whoever_comes_later(void **state)
 {
     struct hall hall;
-    struct seating truth;
+    struct placement truth;
     hall_open(&hall, "torus:3x3x3", 9);
     uint32_t lowest = 0;
     for (uint32_t i = 0; i < hall.room.count; i++)
@@ -469,24 +469,24 @@ static void places_that_are_kept_stay_whoever_comes_later(void **state)
     for (uint32_t i = 0; i < hall.room.count; i++)
         for (uint32_t port = 0; port < PORT_MAX; port++) /* nobody hears it */
             if (hall.room.reports[i].ears[port].serial == hall.room.serials[lowest])
-                hall.room.reports[i].ears[port] = (struct seat_end){.port = PORT_NONE};
+                hall.room.reports[i].ears[port] = (struct placement_end){.port = PORT_NONE};
     hall_run(&hall, &truth);
     room_report(&hall.room);
     for (uint32_t i = 0; i < hall.room.count; i++) {
-        node_id place = seating_find(&truth, hall.room.serials[i]);
+        node_id place = placement_find(&truth, hall.room.serials[i]);
         hall.room.reports[i].known = i == lowest ? NODE_NONE : place;
         if (i != lowest)
             bootstrap_keep(hall.machines[i], place);
     }
-    struct seating later;
+    struct placement later;
     hall_start(&hall, lowest, NODE_NONE);
     hall_run(&hall, &later);
     assert_int_equal(later.finding_count, 0);
-    assert_int_not_equal(seating_find(&later, hall.room.serials[lowest]), 0);
+    assert_int_not_equal(placement_find(&later, hall.room.serials[lowest]), 0);
     for (uint32_t i = 0; i < truth.count; i++)
-        assert_int_equal(seating_find(&later, truth.serials[i]), truth.vertices[i]);
-    seating_fini(&truth);
-    seating_fini(&later);
+        assert_int_equal(placement_find(&later, truth.serials[i]), truth.vertices[i]);
+    placement_fini(&truth);
+    placement_fini(&later);
     hall_close(&hall);
 }
 

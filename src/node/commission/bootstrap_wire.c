@@ -38,7 +38,7 @@ void bootstrap_hello_write(const struct bootstrap_hello *hello, uint8_t bytes[BO
 
 size_t bootstrap_row_write(const struct bootstrap_row *row, uint8_t bytes[BOOTSTRAP_SIZE_MAX])
 {
-    const struct seat_report *report = &row->report;
+    const struct placement_report *report = &row->report;
     assert(report->port_count <= PORT_MAX);
     size_t size = BOOTSTRAP_ROW_HEAD + report->port_count * BOOTSTRAP_ROW_PORT;
     struct writer out = writer_make(bytes, size - CHECK_SIZE);
@@ -85,7 +85,7 @@ bool bootstrap_hello_read(struct bootstrap_hello *hello, const uint8_t *bytes, s
 bool bootstrap_row_read(struct bootstrap_row *row, const uint8_t *bytes, size_t size)
 {
     struct reader in = reader_make(bytes + 4, size - 4);
-    struct seat_report *report = &row->report;
+    struct placement_report *report = &row->report;
     *row = (struct bootstrap_row){.report.port_count = read_u32(&in)};
     if (report->port_count > PORT_MAX ||
         size != BOOTSTRAP_ROW_HEAD + report->port_count * BOOTSTRAP_ROW_PORT)
@@ -96,7 +96,7 @@ bool bootstrap_row_read(struct bootstrap_row *row, const uint8_t *bytes, size_t 
     report->known = read_u32(&in);
     bool sound = row->version > 0;
     for (uint32_t port = 0; port < PORT_MAX; port++) {
-        struct seat_end *ear = &report->ears[port];
+        struct placement_end *ear = &report->ears[port];
         bool there = port < report->port_count;
         ear->serial = there ? read_u64(&in) : 0;
         uint8_t far = there ? read_u8(&in) : EAR_NONE;

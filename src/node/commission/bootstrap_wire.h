@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "node/commission/seating.h"
+#include "node/commission/placement.h"
 
 enum bootstrap_type { BOOTSTRAP_HELLO = 1, BOOTSTRAP_ROW };
 
@@ -20,7 +20,7 @@ struct bootstrap_hello {
 
 /* What one server hears; it is passed on by all. */
 struct bootstrap_row {
-    struct seat_report report;
+    struct placement_report report;
     uint64_t version; /* the owner counts; the highest holds */
     uint64_t agreed; /* digest of all reports, once the owner thinks that it has them; 0: not yet */
 };

@@ -33,7 +33,7 @@ static size_t row_make(uint32_t ports)
     row = (struct bootstrap_row){.report = {.serial = 5, .known = NODE_NONE, .port_count = ports},
                                  .version = 1};
     for (uint32_t port = 0; port < PORT_MAX; port++)
-        row.report.ears[port] = (struct seat_end){7, 3};
+        row.report.ears[port] = (struct placement_end){7, 3};
     return bootstrap_row_write(&row, bytes);
 }
 

@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "node/commission/bootstrap_wire.h"
-#include "node/commission/seating.h"
+#include "node/commission/placement.h"
 #include "topology/format/format.h"
 
 void serial_path(char path[CLUSTER_PATH_SIZE], const char *folder, uint32_t serial,
@@ -164,12 +164,12 @@ enum err serial_place_write(const char *folder, uint32_t serial, node_id place, 
     return file_replace(folder, serial, "place", text, size, why);
 }
 
-enum err serial_findings_write(const char *folder, uint32_t serial, const struct seating *seating,
-                               struct why *why)
+enum err serial_findings_write(const char *folder, uint32_t serial,
+                               const struct placement *placement, struct why *why)
 {
     struct text text = {0};
-    for (uint32_t i = 0; i < seating->finding_count; i++)
-        text_printf(&text, "%s\n", seating->findings[i].line);
+    for (uint32_t i = 0; i < placement->finding_count; i++)
+        text_printf(&text, "%s\n", placement->findings[i].line);
     enum err err = text_ok(&text)
                        ? file_replace(folder, serial, "findings", text.data, text.size, why)
                        : why_memory(why);

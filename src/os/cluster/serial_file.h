@@ -37,7 +37,7 @@ MUST_CHECK enum err serial_place_read(node_id *place, const char *folder, uint32
 MUST_CHECK enum err serial_place_write(const char *folder, uint32_t serial, node_id place,
                                        struct why *why);
 MUST_CHECK enum err serial_findings_write(const char *folder, uint32_t serial,
-                                          const struct seating *seating, struct why *why);
+                                          const struct placement *placement, struct why *why);
 
 /* Who is at each place, of all that have one; 0: nobody. */
 MUST_CHECK enum err serial_places_find(uint32_t *serials, const char *folder, uint32_t server_count,

@@ -128,20 +128,21 @@ nsec commission_step(struct commission *commission, nsec now)
 
 /* ---- the result ---- */
 
-static uint64_t findings_digest(const struct seating *seating, node_id vertex)
+static uint64_t findings_digest(const struct placement *placement, node_id vertex)
 {
     uint64_t hash = hash_mix(vertex);
-    for (uint32_t i = 0; i < seating->finding_count; i++)
-        for (const char *at = seating->findings[i].line; *at; at++)
+    for (uint32_t i = 0; i < placement->finding_count; i++)
+        for (const char *at = placement->findings[i].line; *at; at++)
             hash = hash_mix(hash + (uint8_t)*at);
     return hash;
 }
 
-bool commission_news(struct commission *commission, node_id *vertex, const struct seating **seating)
+bool commission_news(struct commission *commission, node_id *vertex,
+                     const struct placement **placement)
 {
-    if (!bootstrap_done(commission->bootstrap, vertex, seating))
+    if (!bootstrap_done(commission->bootstrap, vertex, placement))
         return false;
-    uint64_t digest = findings_digest(*seating, *vertex);
+    uint64_t digest = findings_digest(*placement, *vertex);
     bool news = !commission->told || digest != commission->digest;
     commission->told = true;
     commission->digest = digest;

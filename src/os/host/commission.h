@@ -33,8 +33,8 @@ void commission_drain(struct commission *commission, unsigned port, nsec now);
 /* Does what is due; returns when to call again if nothing comes before. */
 nsec commission_step(struct commission *commission, nsec now);
 
-/* True once for each new result; the seating is the commission's, until the next call. */
+/* True once for each new result; the placement is the commission's, until the next call. */
 bool commission_news(struct commission *commission, node_id *vertex,
-                     const struct seating **seating);
+                     const struct placement **placement);
 /* It has that place, for life. */
 void commission_keep(struct commission *commission, node_id vertex, nsec now);

@@ -202,13 +202,13 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
 
 /* Its place is found. A node at a place that it cannot have is not opened: whoever was told ends
  * the host. */
-void host_seated(struct host *host, struct host_node *node, node_id vertex,
-                 const struct seating *seating)
+void host_placed(struct host *host, struct host_node *node, node_id vertex,
+                 const struct placement *placement)
 {
     const struct host_config *config = &host->config;
     struct why why = {0};
     uint64_t life;
-    bool good = config->machine->seated(config->owner, vertex, seating, &life);
+    bool good = config->machine->placed(config->owner, vertex, placement, &life);
     if (node->node || !good)
         return;
     assert(vertex < config->plan->server_count);

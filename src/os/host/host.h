@@ -13,7 +13,7 @@
 #include "transport/clock.h"
 
 struct host;
-struct seating;
+struct placement;
 struct transport_ops;
 
 /* A machine that finds its place in the plan by the cables in its ports (os/host/commission.h).
@@ -27,7 +27,7 @@ struct host_machine {
     /* Told of its vertex and of what is wrong with the cables, whenever that changes; the vertex is
      * not the plan's if there are too many servers. The first time, if it did not know its place,
      * the node is opened there with that incarnation, unless the answer is false. */
-    bool (*seated)(void *owner, node_id vertex, const struct seating *seating, uint64_t *life);
+    bool (*placed)(void *owner, node_id vertex, const struct placement *placement, uint64_t *life);
     void (*failed)(void *owner, const char *why); /* it could not be opened there */
 };
 

@@ -68,8 +68,8 @@ struct host {
 extern const struct env_ops host_ops;
 
 /* host.c: a machine is told its place, or what is wrong with its cables. */
-void host_seated(struct host *host, struct host_node *node, node_id vertex,
-                 const struct seating *seating);
+void host_placed(struct host *host, struct host_node *node, node_id vertex,
+                 const struct placement *placement);
 
 /* host_pass.c: one look at all but a wire that moves nothing by itself. */
 bool host_look(struct host *host);

@@ -59,13 +59,13 @@ static void pass_timers(struct host *host)
 static nsec pass_commission(struct host *host, struct host_node *node)
 {
     node_id vertex;
-    const struct seating *seating;
+    const struct placement *placement;
     for (unsigned number = 0; number < PORT_MAX; number++)
         if (node->ports[number] && !node_has(node, number))
             commission_drain(host->commission, number, host->now);
     nsec next = commission_step(host->commission, host->now);
-    if (commission_news(host->commission, &vertex, &seating)) {
-        host_seated(host, node, vertex, seating);
+    if (commission_news(host->commission, &vertex, &placement)) {
+        host_placed(host, node, vertex, placement);
         return host->now;
     }
     return next;

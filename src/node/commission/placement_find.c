@@ -1,15 +1,15 @@
-/* seating_find: what is wrong, a line each. */
+/* placement_find: what is wrong, a line each. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/text.h"
-#include "node/commission/seating_impl.h"
+#include "node/commission/placement_impl.h"
 #include "topology/cabling/port_label.h"
 
 /* What the lines are written from. */
 struct pen {
-    struct seating *seating;
+    struct placement *placement;
     const struct plan *plan;
     const struct neighbour_reports *heard;
     const uint32_t *rank_of; /* per vertex: who stands there; RANK_NONE */
@@ -21,14 +21,14 @@ static void server_text(struct text *out, const struct pen *pen, node_id vertex)
 {
     if (vertex >= pen->plan->server_count) { /* strangers are numbered in the order of ranks */
         uint32_t rank = 0;
-        while (pen->seating->vertices[rank] != vertex)
+        while (pen->placement->vertices[rank] != vertex)
             rank++;
-        text_printf(out, "the stranger (serial %" PRIu64 ")", pen->seating->serials[rank]);
+        text_printf(out, "the stranger (serial %" PRIu64 ")", pen->placement->serials[rank]);
         return;
     }
     text_printf(out, "server %u", vertex);
     if (pen->rank_of[vertex] != RANK_NONE)
-        text_printf(out, " (serial %" PRIu64 ")", pen->seating->serials[pen->rank_of[vertex]]);
+        text_printf(out, " (serial %" PRIu64 ")", pen->placement->serials[pen->rank_of[vertex]]);
 }
 
 static void port_text(struct text *out, const struct pen *pen, node_id vertex, uint32_t port)
@@ -39,22 +39,23 @@ static void port_text(struct text *out, const struct pen *pen, node_id vertex, u
 }
 
 /* Takes the text. */
-static void finding_add(struct pen *pen, enum seating_finding_kind kind, node_id server,
+static void finding_add(struct pen *pen, enum placement_finding_kind kind, node_id server,
                         uint32_t port, struct text *line)
 {
-    struct seating *seating = pen->seating;
-    if (!text_ok(line) || !array_reserve(&seating->findings, &seating->finding_capacity,
-                                         seating->finding_count + 1, sizeof *seating->findings)) {
+    struct placement *placement = pen->placement;
+    if (!text_ok(line) ||
+        !array_reserve(&placement->findings, &placement->finding_capacity,
+                       placement->finding_count + 1, sizeof *placement->findings)) {
         pen->failed = true;
         text_fini(line);
         return;
     }
-    seating->findings[seating->finding_count++] =
-        (struct seating_finding){kind, server, port, line->data};
+    placement->findings[placement->finding_count++] =
+        (struct placement_finding){kind, server, port, line->data};
 }
 
 /* "A leads to B; planned: C" */
-static void cable_add(struct pen *pen, enum seating_finding_kind kind, const struct link *found,
+static void cable_add(struct pen *pen, enum placement_finding_kind kind, const struct link *found,
                       bool from_b, const struct plan_end *planned)
 {
     node_id from = from_b ? found->b : found->a, to = from_b ? found->a : found->b;
@@ -81,7 +82,7 @@ static struct plan_end planned_at(const struct plan *plan, node_id vertex, uint3
 
 static void cables_find(struct pen *pen)
 {
-    const struct inspection *seen = &pen->seating->inspection;
+    const struct inspection *seen = &pen->placement->inspection;
     const struct link *links = pen->plan->topology->graph.links;
     for (uint32_t i = 0; i < seen->misplaced_count; i++) {
         const struct misplacement *misplaced = &seen->misplaced[i];
@@ -121,7 +122,7 @@ static void hears_text(struct text *out, const struct pen *pen,
 
 static void disputes_find(struct pen *pen)
 {
-    const struct inspection *seen = &pen->seating->inspection;
+    const struct inspection *seen = &pen->placement->inspection;
     for (uint32_t i = 0; i < seen->contradiction_count; i++) {
         const struct contradiction *dispute = &seen->contradictions[i];
         struct text line = {0};
@@ -160,8 +161,8 @@ static void servers_find(struct pen *pen)
         text_puts(&line, " is planned; nobody hears it");
         finding_add(pen, SEATING_ABSENT, vertex, PORT_NONE, &line);
     }
-    for (uint32_t rank = 0; rank < pen->seating->count; rank++) {
-        node_id vertex = pen->seating->vertices[rank];
+    for (uint32_t rank = 0; rank < pen->placement->count; rank++) {
+        node_id vertex = pen->placement->vertices[rank];
         if (vertex < pen->plan->server_count)
             continue;
         struct text line = {0};
@@ -172,11 +173,11 @@ static void servers_find(struct pen *pen)
     }
 }
 
-static void places_find(struct pen *pen, const struct seat_report *const *reports)
+static void places_find(struct pen *pen, const struct placement_report *const *reports)
 {
-    for (uint32_t rank = 0; rank < pen->seating->count; rank++) {
+    for (uint32_t rank = 0; rank < pen->placement->count; rank++) {
         node_id known = reports[rank] ? reports[rank]->known : NODE_NONE;
-        node_id vertex = pen->seating->vertices[rank];
+        node_id vertex = pen->placement->vertices[rank];
         if (known == NODE_NONE || known == vertex)
             continue;
         struct text line = {0};
@@ -186,24 +187,24 @@ static void places_find(struct pen *pen, const struct seat_report *const *report
             text_printf(&line, "is not among the %u of the plan", pen->plan->server_count);
         else
             text_printf(&line, "serial %" PRIu64 " was, too",
-                        pen->seating->serials[pen->rank_of[known]]);
+                        pen->placement->serials[pen->rank_of[known]]);
         finding_add(pen, SEATING_PLACE, vertex, PORT_NONE, &line);
     }
 }
 
-enum err seating_find_all(struct seating *seating, const struct plan *plan,
-                          const struct neighbour_reports *heard,
-                          const struct seat_report *const *reports, struct why *why)
+enum err placement_find_all(struct placement *placement, const struct plan *plan,
+                            const struct neighbour_reports *heard,
+                            const struct placement_report *const *reports, struct why *why)
 {
     uint32_t *rank_of = array_new(plan->server_count, sizeof *rank_of);
-    bool *reported = array_new(seating->count, sizeof *reported);
-    struct pen pen = {.seating = seating, .plan = plan, .heard = heard, .rank_of = rank_of};
+    bool *reported = array_new(placement->count, sizeof *reported);
+    struct pen pen = {.placement = placement, .plan = plan, .heard = heard, .rank_of = rank_of};
     pen.failed = !rank_of || !reported;
     for (node_id vertex = 0; !pen.failed && vertex < plan->server_count; vertex++)
         rank_of[vertex] = RANK_NONE;
-    for (uint32_t rank = 0; !pen.failed && rank < seating->count; rank++) {
-        if (seating->vertices[rank] < plan->server_count)
-            rank_of[seating->vertices[rank]] = rank;
+    for (uint32_t rank = 0; !pen.failed && rank < placement->count; rank++) {
+        if (placement->vertices[rank] < plan->server_count)
+            rank_of[placement->vertices[rank]] = rank;
         reported[rank] = reports[rank] != NULL;
     }
     if (!pen.failed) {

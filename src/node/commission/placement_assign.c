@@ -1,8 +1,8 @@
-/* seating_place: everybody to a vertex.
+/* placement_assign: everybody to a vertex.
  *
  * One try begins with an origin at a vertex (or with those who keep their places) and grows: each
- * server that is seated speaks for its neighbours' places, through the plan; of all that wait, who
- * has the most cables for a place, and the fewest against it, is seated next. So a place that only
+ * server that is placed speaks for its neighbours' places, through the plan; of all that wait, who
+ * has the most cables for a place, and the fewest against it, is placed next. So a place that only
  * one misplaced cable speaks for comes last, when others speak, too. At the end servers change
  * places as long as that makes more ends agree.
  *
@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/check.h"
-#include "node/commission/seating_impl.h"
+#include "node/commission/placement_impl.h"
 
 #define SCORE_MAX (2 * PORT_MAX)
 #define ENTRY_END UINT32_MAX
@@ -26,10 +26,10 @@ struct entry {
 
 struct
 try {
-    const struct seat_wiring *wiring; /* borrowed */
-    node_id *seat;                    /* per rank; NODE_NONE */
-    uint32_t *taken;                  /* per vertex: by which rank; RANK_NONE */
-    uint32_t seated;
+    const struct placement_wiring *wiring; /* borrowed */
+    node_id *vertex_of;                    /* per rank; NODE_NONE */
+    uint32_t *taken;                       /* per vertex: by which rank; RANK_NONE */
+    uint32_t placed;
     struct entry *entries; /* in first-in first-out lists by score */
     size_t entry_capacity;
     uint32_t entry_count;
@@ -46,11 +46,11 @@ static struct tally tally_at(const struct try *try, uint32_t rank, node_id verte
 {
     struct tally tally = {0, 0};
     for (uint32_t port = 0; port < PORT_MAX; port++) {
-        const struct seat_far *far = seat_far(try->wiring, rank, port);
-        if (far->rank == RANK_NONE || try->seat[far->rank] == NODE_NONE)
+        const struct placement_far *far = placement_far(try->wiring, rank, port);
+        if (far->rank == RANK_NONE || try->vertex_of[far->rank] == NODE_NONE)
             continue;
-        node_id other = far->rank == rank ? vertex : try->seat[far->rank];
-        bool agrees = seat_planned(try->wiring->plan, vertex, port, other, far->port);
+        node_id other = far->rank == rank ? vertex : try->vertex_of[far->rank];
+        bool agrees = placement_planned(try->wiring->plan, vertex, port, other, far->port);
         tally.agree += agrees;
         tally.differ += !agrees;
     }
@@ -80,18 +80,18 @@ static void entry_push(struct try *try, uint32_t rank, node_id vertex, uint32_t 
     try->last[score] = index;
 }
 
-/* Seats one, and lets it speak for its neighbours. */
-static void seat(struct try *try, uint32_t rank, node_id vertex)
+/* Assigns one, and lets it speak for its neighbours. */
+static void assign(struct try *try, uint32_t rank, node_id vertex)
 {
-    assert(try->seat[rank] == NODE_NONE && try->taken[vertex] == RANK_NONE);
+    assert(try->vertex_of[rank] == NODE_NONE && try->taken[vertex] == RANK_NONE);
     const struct plan *plan = try->wiring->plan;
-    try->seat[rank] = vertex;
+    try->vertex_of[rank] = vertex;
     try->taken[vertex] = rank;
-    try->seated++;
+    try->placed++;
     for (uint32_t port = 0; port < plan->port_count; port++) {
-        const struct seat_far *far = seat_far(try->wiring, rank, port);
+        const struct placement_far *far = placement_far(try->wiring, rank, port);
         const struct plan_end *end = plan_end(plan, vertex, port);
-        if (far->rank == RANK_NONE || try->seat[far->rank] != NODE_NONE ||
+        if (far->rank == RANK_NONE || try->vertex_of[far->rank] != NODE_NONE ||
             end->server == NODE_NONE || end->port != far->port ||
             try->taken[end->server] != RANK_NONE)
             continue;
@@ -107,7 +107,7 @@ static bool entry_take(struct try *try, struct entry *entry)
             assert(try->first[score] < try->entry_count && try->entries);
             *entry = try->entries[try->first[score]];
             try->first[score] = entry->next;
-            if (try->seat[entry->rank] != NODE_NONE || try->taken[entry->vertex] != RANK_NONE)
+            if (try->vertex_of[entry->rank] != NODE_NONE || try->taken[entry->vertex] != RANK_NONE)
                 continue;
             uint32_t now = score_at(try, entry->rank, entry->vertex);
             if (now >= score)
@@ -120,11 +120,11 @@ static bool entry_take(struct try *try, struct entry *entry)
 
 /* Nobody speaks for those who are left (cables are missing, or make a part of their own): the first
  * of them goes where its ports fit best, from there on. */
-static bool seat_left(struct try *try)
+static bool assign_left(struct try *try)
 {
     const struct plan *plan = try->wiring->plan;
     uint32_t rank = 0;
-    while (rank < try->wiring->count && try->seat[rank] != NODE_NONE)
+    while (rank < try->wiring->count && try->vertex_of[rank] != NODE_NONE)
         rank++;
     if (rank == try->wiring->count)
         return false;
@@ -135,7 +135,7 @@ static bool seat_left(struct try *try)
             continue;
         uint32_t fits = 1 + 2 * score_at(try, rank, vertex);
         for (uint32_t port = 0; port < plan->port_count; port++) {
-            const struct seat_far *far = seat_far(try->wiring, rank, port);
+            const struct placement_far *far = placement_far(try->wiring, rank, port);
             const struct plan_end *end = plan_end(plan, vertex, port);
             fits += far->rank != RANK_NONE && end->server != NODE_NONE && end->port == far->port &&
                     try->taken[end->server] == RANK_NONE;
@@ -147,7 +147,7 @@ static bool seat_left(struct try *try)
     }
     if (best == NODE_NONE)
         return false; /* no vertex is left */
-    seat(try, rank, best);
+    assign(try, rank, best);
     return true;
 }
 
@@ -156,16 +156,16 @@ static void grow(struct try *try)
     struct entry entry;
     do {
         while (!try->failed && entry_take(try, &entry))
-            seat(try, entry.rank, entry.vertex);
-    } while (!try->failed && seat_left(try));
+            assign(try, entry.rank, entry.vertex);
+    } while (!try->failed && assign_left(try));
 }
 
 /* ---- changing places ---- */
 
-static void seat_set(struct try *try, uint32_t rank, node_id vertex)
+static void vertex_set(struct try *try, uint32_t rank, node_id vertex)
 {
     if (rank != RANK_NONE)
-        try->seat[rank] = vertex;
+        try->vertex_of[rank] = vertex;
     if (vertex != NODE_NONE)
         try->taken[vertex] = rank;
 }
@@ -173,28 +173,28 @@ static void seat_set(struct try *try, uint32_t rank, node_id vertex)
 /* Ends that agree at both; a cable between the two counts twice before and after. */
 static uint32_t agree_both(const struct try *try, uint32_t one, uint32_t other)
 {
-    uint32_t agree = tally_at(try, one, try->seat[one]).agree;
+    uint32_t agree = tally_at(try, one, try->vertex_of[one]).agree;
     if (other != RANK_NONE)
-        agree += tally_at(try, other, try->seat[other]).agree;
+        agree += tally_at(try, other, try->vertex_of[other]).agree;
     return agree;
 }
 
 /* One goes to a vertex, and who is there, if anybody, comes to its own. Stays so if it helps. */
 static bool exchange(struct try *try, uint32_t rank, node_id vertex)
 {
-    node_id home = try->seat[rank];
+    node_id home = try->vertex_of[rank];
     uint32_t other = try->taken[vertex];
     if (other != RANK_NONE && try->wiring->known[other] != NODE_NONE)
         return false;
     uint32_t before = agree_both(try, rank, other);
-    seat_set(try, other, home);
-    seat_set(try, rank, vertex);
+    vertex_set(try, other, home);
+    vertex_set(try, rank, vertex);
     if (other == RANK_NONE)
         try->taken[home] = RANK_NONE;
     if (agree_both(try, rank, other) > before)
         return true;
-    seat_set(try, other, vertex);
-    seat_set(try, rank, home);
+    vertex_set(try, other, vertex);
+    vertex_set(try, rank, home);
     if (other == RANK_NONE)
         try->taken[vertex] = RANK_NONE;
     return false;
@@ -203,15 +203,15 @@ static bool exchange(struct try *try, uint32_t rank, node_id vertex)
 /* Every place that a cable of this server speaks for is tried. */
 static bool improve_one(struct try *try, uint32_t rank)
 {
-    const struct seat_wiring *wiring = try->wiring;
+    const struct placement_wiring *wiring = try->wiring;
     bool better = false;
     for (uint32_t port = 0; port < PORT_MAX; port++) {
-        const struct seat_far *far = seat_far(wiring, rank, port);
+        const struct placement_far *far = placement_far(wiring, rank, port);
         if (far->rank == RANK_NONE || far->port >= wiring->plan->port_count ||
-            try->seat[far->rank] == NODE_NONE)
+            try->vertex_of[far->rank] == NODE_NONE)
             continue;
-        const struct plan_end *end = plan_end(wiring->plan, try->seat[far->rank], far->port);
-        if (end->server != NODE_NONE && end->port == port && end->server != try->seat[rank])
+        const struct plan_end *end = plan_end(wiring->plan, try->vertex_of[far->rank], far->port);
+        if (end->server != NODE_NONE && end->port == port && end->server != try->vertex_of[rank])
             better |= exchange(try, rank, end->server);
     }
     return better;
@@ -224,7 +224,7 @@ static void improve(struct try *try)
     for (uint32_t round = 0; better && round < ROUNDS_MAX; round++) {
         better = false;
         for (uint32_t rank = 0; rank < try->wiring->count; rank++) {
-            if (try->seat[rank] != NODE_NONE && try->wiring->known[rank] == NODE_NONE)
+            if (try->vertex_of[rank] != NODE_NONE && try->wiring->known[rank] == NODE_NONE)
                 better |= improve_one(try, rank);
         }
     }
@@ -234,17 +234,17 @@ static void improve(struct try *try)
 
 static void try_fini(struct try *try)
 {
-    free(try->seat);
+    free(try->vertex_of);
     free(try->taken);
     free(try->entries);
 }
 
-static enum err try_init(struct try *try, const struct seat_wiring *wiring, struct why *why)
+static enum err try_init(struct try *try, const struct placement_wiring *wiring, struct why *why)
 {
     *try = (struct try){.wiring = wiring};
-    try->seat = array_new(wiring->count, sizeof *try->seat);
+    try->vertex_of = array_new(wiring->count, sizeof *try->vertex_of);
     try->taken = array_new(wiring->plan->server_count, sizeof *try->taken);
-    if (try->seat && try->taken)
+    if (try->vertex_of && try->taken)
         return OK;
     try_fini(try);
     return why_memory(why);
@@ -253,29 +253,29 @@ static enum err try_init(struct try *try, const struct seat_wiring *wiring, stru
 /* From one origin, or from those who keep their places; returns how many ends agree. */
 static uint32_t try_run(struct try *try, uint32_t rank, node_id vertex)
 {
-    const struct seat_wiring *wiring = try->wiring;
-    memset(try->seat, 0xff, wiring->count * sizeof *try->seat);
+    const struct placement_wiring *wiring = try->wiring;
+    memset(try->vertex_of, 0xff, wiring->count * sizeof *try->vertex_of);
     memset(try->taken, 0xff, wiring->plan->server_count * sizeof *try->taken);
     memset(try->first, 0xff, sizeof try->first);
-    try->seated = try->entry_count = 0;
+    try->placed = try->entry_count = 0;
     for (uint32_t i = 0; i < wiring->count; i++) {
         if (wiring->known[i] != NODE_NONE)
-            seat(try, i, wiring->known[i]);
+            assign(try, i, wiring->known[i]);
     }
     if (rank != RANK_NONE)
-        seat(try, rank, vertex);
+        assign(try, rank, vertex);
     grow(try);
     improve(try);
 
     uint32_t agree = 0;
     for (uint32_t i = 0; i < wiring->count; i++) {
-        if (try->seat[i] != NODE_NONE)
-            agree += tally_at(try, i, try->seat[i]).agree;
+        if (try->vertex_of[i] != NODE_NONE)
+            agree += tally_at(try, i, try->vertex_of[i]).agree;
     }
     return agree;
 }
 
-static bool any_known(const struct seat_wiring *wiring)
+static bool any_known(const struct placement_wiring *wiring)
 {
     for (uint32_t rank = 0; rank < wiring->count; rank++) {
         if (wiring->known[rank] != NODE_NONE)
@@ -285,7 +285,7 @@ static bool any_known(const struct seat_wiring *wiring)
 }
 
 /* Where the plan looks the same from everywhere, the lowest serial number comes to vertex 0. */
-static void turn(const struct seat_wiring *wiring, node_id *vertices)
+static void turn(const struct placement_wiring *wiring, node_id *vertices)
 {
     const struct topology *topology = wiring->plan->topology;
     uint32_t from[AXIS_MAX], at[AXIS_MAX], lowest = 0;
@@ -309,34 +309,34 @@ static void turn(const struct seat_wiring *wiring, node_id *vertices)
 static enum err tries_run(struct try *try, node_id *vertices, struct why *why)
 {
     enum { TRIES_MIN = 16, EFFORT = 400000 }; /* so small networks are tried from everywhere */
-    const struct seat_wiring *wiring = try->wiring;
+    const struct placement_wiring *wiring = try->wiring;
     uint32_t tries = EFFORT / (wiring->end_count + 1), best = 0;
     tries = tries < TRIES_MIN ? TRIES_MIN : tries;
-    struct seat_origins origins;
-    enum err err = seat_origins_make(&origins, wiring, why);
+    struct placement_origins origins;
+    enum err err = placement_origins_make(&origins, wiring, why);
     if (err)
         return err;
     bool first = true;
     for (uint32_t i = 0; i < origins.count && tries && (first || best < wiring->end_count); i++) {
-        const struct seat_origin *origin = &origins.items[i];
-        node_id vertex = seat_origin_vertex(&origins, origin, 0);
+        const struct placement_origin *origin = &origins.items[i];
+        node_id vertex = placement_origin_vertex(&origins, origin, 0);
         for (; vertex != NODE_NONE && tries; tries--) {
             uint32_t agree = try_run(try, origin->rank, vertex);
             if (first || agree > best) {
-                memcpy(vertices, try->seat, wiring->count * sizeof *vertices);
+                memcpy(vertices, try->vertex_of, wiring->count * sizeof *vertices);
                 best = agree;
             }
             first = false;
             if (best == wiring->end_count)
                 break;
-            vertex = seat_origin_vertex(&origins, origin, vertex + 1);
+            vertex = placement_origin_vertex(&origins, origin, vertex + 1);
         }
     }
-    seat_origins_fini(&origins);
+    placement_origins_fini(&origins);
     return OK;
 }
 
-enum err seating_place(const struct seat_wiring *wiring, node_id *vertices, struct why *why)
+enum err placement_assign(const struct placement_wiring *wiring, node_id *vertices, struct why *why)
 {
     struct try try;
     enum err err = try_init(&try, wiring, why);
@@ -345,7 +345,7 @@ enum err seating_place(const struct seat_wiring *wiring, node_id *vertices, stru
     bool known = any_known(wiring);
     if (known) {
         try_run(&try, RANK_NONE, NODE_NONE);
-        memcpy(vertices, try.seat, wiring->count * sizeof *vertices);
+        memcpy(vertices, try.vertex_of, wiring->count * sizeof *vertices);
     } else {
         err = tries_run(&try, vertices, why);
     }
@@ -356,7 +356,7 @@ enum err seating_place(const struct seat_wiring *wiring, node_id *vertices, stru
         if (vertices[rank] == NODE_NONE)
             vertices[rank] = wiring->plan->server_count + strangers++;
     }
-    if (!err && !known && seat_plan_same(wiring->plan->topology))
+    if (!err && !known && placement_plan_same(wiring->plan->topology))
         turn(wiring, vertices);
     try_fini(&try);
     return err;

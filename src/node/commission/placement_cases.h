@@ -1,5 +1,5 @@
 #pragma once
-/* seating_cases: servers with serial numbers, wired by a plan or nearly so. For tests only. */
+/* placement_cases: servers with serial numbers, wired by a plan or nearly so. For tests only. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/rng.h"
-#include "node/commission/seating.h"
+#include "node/commission/placement.h"
 #include "topology/build_test.h"
 
 /* What is true, which no server knows. */
@@ -18,7 +18,7 @@ struct room {
     uint64_t *serials;   /* of the server at each vertex */
     struct link *cables; /* as they lie, by vertex */
     uint32_t cable_count;
-    struct seat_report *reports; /* per vertex */
+    struct placement_report *reports; /* per vertex */
     struct rng rng;
 };
 
@@ -58,8 +58,8 @@ static inline void room_close(struct room *room)
 static inline void room_report(struct room *room)
 {
     for (uint32_t vertex = 0; vertex < room->count; vertex++) {
-        struct seat_report *report = &room->reports[vertex];
-        *report = (struct seat_report){
+        struct placement_report *report = &room->reports[vertex];
+        *report = (struct placement_report){
             .serial = room->serials[vertex], .known = NODE_NONE, .port_count = PORT_MAX};
         for (uint32_t port = 0; port < PORT_MAX; port++)
             report->ears[port].port = PORT_NONE;
@@ -67,9 +67,9 @@ static inline void room_report(struct room *room)
     for (uint32_t i = 0; i < room->cable_count; i++) {
         const struct link *cable = &room->cables[i];
         room->reports[cable->a].ears[cable->a_port] =
-            (struct seat_end){room->serials[cable->b], cable->b_port};
+            (struct placement_end){room->serials[cable->b], cable->b_port};
         room->reports[cable->b].ears[cable->b_port] =
-            (struct seat_end){room->serials[cable->a], cable->a_port};
+            (struct placement_end){room->serials[cable->a], cable->a_port};
     }
 }
 

@@ -1,53 +1,53 @@
-#include "node/commission/seating.h"
+#include "node/commission/placement.h"
 
-#include "node/commission/seating_cases.h"
+#include "node/commission/placement_cases.h"
 
-static void seating_of(struct seating *seating, struct room *room)
+static void placement_of(struct placement *placement, struct room *room)
 {
     struct why why = {""};
-    if (seating_make(seating, &room->plan, room->reports, room->count, &why))
+    if (placement_make(placement, &room->plan, room->reports, room->count, &why))
         fail_msg("%s", why.text);
 }
 
-/* Which vertex in truth a vertex of the seating is. */
-static node_id truth_of(const struct room *room, const struct seating *seating, node_id vertex)
+/* Which vertex in truth a vertex of the placement is. */
+static node_id truth_of(const struct room *room, const struct placement *placement, node_id vertex)
 {
-    for (uint32_t rank = 0; rank < seating->count; rank++) {
-        if (seating->vertices[rank] == vertex)
-            return room_vertex(room, seating->serials[rank]);
+    for (uint32_t rank = 0; rank < placement->count; rank++) {
+        if (placement->vertices[rank] == vertex)
+            return room_vertex(room, placement->serials[rank]);
     }
     return NODE_NONE;
 }
 
-static struct link link_truth(const struct room *room, const struct seating *seating,
+static struct link link_truth(const struct room *room, const struct placement *placement,
                               const struct link *link)
 {
-    return (struct link){truth_of(room, seating, link->a), truth_of(room, seating, link->b),
+    return (struct link){truth_of(room, placement, link->a), truth_of(room, placement, link->b),
                          link->a_port, link->b_port};
 }
 
 /* Is everything that is called wrong wrong, and everything else right? */
-static bool named(const struct room *room, const struct seating *seating)
+static bool named(const struct room *room, const struct placement *placement)
 {
-    const struct inspection *seen = &seating->inspection;
+    const struct inspection *seen = &placement->inspection;
     const struct graph *graph = &room->topology.graph;
     if (seen->contradiction_count || seen->found_count != room->cable_count ||
         seen->found_count - seen->right_count != room_wrong(room))
         return false;
     for (uint32_t i = 0; i < seen->right_count; i++) {
-        struct link right = link_truth(room, seating, &seen->found[seen->right[i]]);
+        struct link right = link_truth(room, placement, &seen->found[seen->right[i]]);
         if (!links_have(graph->links, graph->link_count, &right))
             return false;
     }
     for (uint32_t i = 0; i < seen->misplaced_count + seen->missing_count; i++) {
         uint32_t link = i < seen->misplaced_count ? seen->misplaced[i].link
                                                   : seen->missing[i - seen->misplaced_count];
-        struct link missing = link_truth(room, seating, &graph->links[link]);
+        struct link missing = link_truth(room, placement, &graph->links[link]);
         if (links_have(room->cables, room->cable_count, &missing) ||
             !links_have(graph->links, graph->link_count, &missing))
             return false;
     }
-    return seating->finding_count ==
+    return placement->finding_count ==
            seen->misplaced_count + seen->missing_count + seen->surplus_count;
 }
 
@@ -72,21 +72,21 @@ static void right_wiring_has_one_answer(void **state)
     for (size_t i = 0; i < SPEC_COUNT; i++) {
         for (uint64_t seed = 1; seed <= 5; seed++) {
             struct room room;
-            struct seating seating;
+            struct placement placement;
             room_open(&room, specs[i], seed);
             room_report(&room);
-            seating_of(&seating, &room);
-            assert_true(named(&room, &seating));
-            assert_int_equal(seating.finding_count, 0);
-            assert_int_equal(seating.count, room.count);
+            placement_of(&placement, &room);
+            assert_true(named(&room, &placement));
+            assert_int_equal(placement.finding_count, 0);
+            assert_int_equal(placement.count, room.count);
             if (strncmp(specs[i], "torus", 5) == 0 && !strchr(specs[i], '2'))
-                assert_int_equal(seating.vertices[0], 0); /* the lowest serial number */
-            if (strncmp(specs[i], "jelly", 5) == 0) {     /* random: only one fits */
+                assert_int_equal(placement.vertices[0], 0); /* the lowest serial number */
+            if (strncmp(specs[i], "jelly", 5) == 0) {       /* random: only one fits */
                 for (node_id vertex = 0; vertex < room.count; vertex++)
-                    assert_int_equal(seating_find(&seating, room.serials[vertex]), vertex);
+                    assert_int_equal(placement_find(&placement, room.serials[vertex]), vertex);
             }
-            assert_int_equal(seating_find(&seating, 99999), NODE_NONE);
-            seating_fini(&seating);
+            assert_int_equal(placement_find(&placement, 99999), NODE_NONE);
+            placement_fini(&placement);
             room_close(&room);
         }
     }
@@ -123,14 +123,14 @@ static void each_mistake_is_named(void **state)
         for (uint64_t seed = 1; seed <= 4; seed++) {
             for (uint32_t kind = 0; kind < 4; kind++) {
                 struct room room;
-                struct seating seating;
+                struct placement placement;
                 room_open(&room, specs[i], seed);
                 mistake(&room, kind);
                 room_report(&room);
-                seating_of(&seating, &room);
-                if (!named(&room, &seating))
+                placement_of(&placement, &room);
+                if (!named(&room, &placement))
                     fail_msg("%s, seed %u, mistake %u", specs[i], (unsigned)seed, kind);
-                seating_fini(&seating);
+                placement_fini(&placement);
                 room_close(&room);
             }
         }
@@ -152,15 +152,15 @@ static void a_mistake_at_the_origin_does_not_lead_astray(void **state)
             const struct link *link = &room.cables[cable];
             if (link->a != lowest && link->b != lowest)
                 continue;
-            struct seating seating;
+            struct placement placement;
             uint32_t other = (cable + 1 + (uint32_t)rng_below(&room.rng, cables - 1)) % cables;
             room_exchange(&room, cable, other);
             room_report(&room);
-            seating_of(&seating, &room);
-            assert_true(named(&room, &seating));
-            assert_int_equal(seating.finding_count, 2);
+            placement_of(&placement, &room);
+            assert_true(named(&room, &placement));
+            assert_int_equal(placement.finding_count, 2);
             room_exchange(&room, cable, other);
-            seating_fini(&seating);
+            placement_fini(&placement);
         }
         room_close(&room);
     }
@@ -172,16 +172,16 @@ static void a_mirrored_ring_is_named(void **state)
     static const char *const few[] = {"torus:5x7", "torus:4x3x5", "torus:3x3x3", "novacube:6x6"};
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
         struct room room;
-        struct seating seating;
+        struct placement placement;
         room_open(&room, few[i], 3);
         uint32_t size = room.topology.axis_size[0];
         for (uint32_t x = 0; x < size; x++)
             room_turn_ports(&room, size + x, 0, 1);
         assert_int_equal(room_wrong(&room), size);
         room_report(&room);
-        seating_of(&seating, &room);
-        assert_true(named(&room, &seating));
-        seating_fini(&seating);
+        placement_of(&placement, &room);
+        assert_true(named(&room, &placement));
+        placement_fini(&placement);
         room_close(&room);
     }
 }
@@ -193,16 +193,16 @@ static void several_mistakes_are_told_as_simply_as_possible(void **state)
     for (size_t i = 0; i < SPEC_COUNT; i++) {
         for (uint64_t seed = 1; seed <= 8; seed++) {
             struct room room;
-            struct seating seating;
+            struct placement placement;
             room_open(&room, specs[i], seed + 100);
             for (uint32_t k = 0; k < 2 + seed % 3; k++)
                 mistake(&room, (uint32_t)rng_below(&room.rng, 4));
             room_report(&room);
-            seating_of(&seating, &room);
-            assert_true(seating.inspection.right_count >= room.cable_count - room_wrong(&room));
-            told += named(&room, &seating);
+            placement_of(&placement, &room);
+            assert_true(placement.inspection.right_count >= room.cable_count - room_wrong(&room));
+            told += named(&room, &placement);
             rooms++;
-            seating_fini(&seating);
+            placement_fini(&placement);
             room_close(&room);
         }
     }
@@ -225,28 +225,28 @@ static void a_network_wired_in_a_hurry_is_told(void **state)
                  {"jellyfish:n=300,degree=4,seed=1", 30, 7}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct room room;
-        struct seating seating;
+        struct placement placement;
         room_open(&room, cases[i].spec, cases[i].seed);
         for (uint32_t k = 0; k < cases[i].mistakes; k++)
             mistake(&room, (uint32_t)rng_below(&room.rng, 4));
         room_report(&room);
-        seating_of(&seating, &room);
-        assert_true(seating.inspection.right_count >= room.cable_count - room_wrong(&room));
-        seating_fini(&seating);
+        placement_of(&placement, &room);
+        assert_true(placement.inspection.right_count >= room.cable_count - room_wrong(&room));
+        placement_fini(&placement);
         room_close(&room);
     }
 }
 
-/* ---- against all seatings ---- */
+/* ---- against all placements ---- */
 
 static uint32_t right_at(const struct room *room, const node_id *vertex_of)
 {
     uint32_t right = 0;
     for (uint32_t i = 0; i < room->cable_count; i++) {
         const struct link *cable = &room->cables[i];
-        struct link seated = {vertex_of[cable->a], vertex_of[cable->b], cable->a_port,
+        struct link placed = {vertex_of[cable->a], vertex_of[cable->b], cable->a_port,
                               cable->b_port};
-        right += links_have(room->topology.graph.links, room->topology.graph.link_count, &seated);
+        right += links_have(room->topology.graph.links, room->topology.graph.link_count, &placed);
     }
     return right;
 }
@@ -281,18 +281,18 @@ static void nothing_fits_better(void **state)
     for (size_t i = 0; i < sizeof small / sizeof *small; i++) {
         for (uint64_t seed = 1; seed <= 12; seed++) {
             struct room room;
-            struct seating seating;
+            struct placement placement;
             room_open(&room, small[i].spec, seed);
             for (uint32_t k = 0; k < seed % (small[i].mistakes + 1); k++)
                 mistake(&room, (uint32_t)rng_below(&room.rng, 3));
             room_report(&room);
-            seating_of(&seating, &room);
+            placement_of(&placement, &room);
             node_id vertex_of[6] = {0, 1, 2, 3, 4, 5};
             uint32_t best = best_of_all(&room, vertex_of, 0);
-            if (seating.inspection.right_count != best)
+            if (placement.inspection.right_count != best)
                 fail_msg("%s, seed %u: %u right, %u are possible", small[i].spec, (unsigned)seed,
-                         seating.inspection.right_count, best);
-            seating_fini(&seating);
+                         placement.inspection.right_count, best);
+            placement_fini(&placement);
             room_close(&room);
         }
     }
@@ -321,14 +321,14 @@ static uint32_t cable_find(const struct room *room, uint32_t vertex, uint32_t po
 static void lines_say_where_to_look(void **state)
 {
     struct room room;
-    struct seating seating;
+    struct placement placement;
     room_open(&room, "torus:4x4", 1);
     plain_serials(&room);
     room_exchange(&room, cable_find(&room, 5, 0), cable_find(&room, 10, 2));
     room_remove(&room, cable_find(&room, 0, 0));
     room_wrong_port(&room, cable_find(&room, 3, 2));
     room_report(&room);
-    seating_of(&seating, &room);
+    placement_of(&placement, &room);
     static const char *const lines[] = {
         "server 5 (serial 1005) port +x(0) leads to server 14 (serial 1014) port -y(3); planned: "
         "server 6 (serial 1006) port -x(1)",
@@ -339,42 +339,42 @@ static void lines_say_where_to_look(void **state)
         "server 0 (serial 1000) port +x(0) has no cable; planned: server 1 (serial 1001) port "
         "-x(1)",
     };
-    assert_int_equal(seating.finding_count, 4);
+    assert_int_equal(placement.finding_count, 4);
     for (uint32_t i = 0; i < 4; i++) {
         bool told = false;
         for (uint32_t j = 0; j < 4; j++)
-            told |= strcmp(seating.findings[j].line, lines[i]) == 0;
+            told |= strcmp(placement.findings[j].line, lines[i]) == 0;
         if (!told)
             fail_msg("not told: %s", lines[i]);
     }
-    seating_fini(&seating);
+    placement_fini(&placement);
     room_close(&room);
 }
 
 static void deaf_ends_and_disputes_are_told(void **state)
 {
     struct room room;
-    struct seating seating;
+    struct placement placement;
     room_open(&room, "torus:4x4", 1);
     plain_serials(&room);
     room_report(&room);
     room.reports[5].ears[0].port = PORT_NONE;
-    room.reports[8].ears[2] = (struct seat_end){1003, 3};
-    seating_of(&seating, &room);
-    assert_int_equal(seating.finding_count, 4);
-    assert_string_equal(seating.findings[0].line,
+    room.reports[8].ears[2] = (struct placement_end){1003, 3};
+    placement_of(&placement, &room);
+    assert_int_equal(placement.finding_count, 4);
+    assert_string_equal(placement.findings[0].line,
                         "server 8 (serial 1008) port +y(2) is not joined as planned: to server 12 "
                         "(serial 1012) port -y(3)");
-    assert_string_equal(seating.findings[1].line,
+    assert_string_equal(placement.findings[1].line,
                         "server 6 (serial 1006) port -x(1) hears server 5 (serial 1005) port "
                         "+x(0), which hears nothing");
-    assert_string_equal(seating.findings[2].line,
+    assert_string_equal(placement.findings[2].line,
                         "server 8 (serial 1008) port +y(2) hears server 3 (serial 1003) port "
                         "-y(3), but server 3 (serial 1003) port -y(3) hears server 15 (serial "
                         "1015) port +y(2)");
-    assert_int_equal(seating.findings[2].kind, SEATING_DISPUTED);
-    assert_int_equal(seating.findings[3].kind, SEATING_DISPUTED); /* what its true end hears */
-    seating_fini(&seating);
+    assert_int_equal(placement.findings[2].kind, SEATING_DISPUTED);
+    assert_int_equal(placement.findings[3].kind, SEATING_DISPUTED); /* what its true end hears */
+    placement_fini(&placement);
     room_close(&room);
 }
 
@@ -383,7 +383,7 @@ static void deaf_ends_and_disputes_are_told(void **state)
 static void servers_that_are_missing_or_too_many_are_told(void **state)
 {
     struct room room;
-    struct seating seating;
+    struct placement placement;
     room_open(&room, "torus:4x4", 1);
     plain_serials(&room);
     for (uint32_t i = room.cable_count; i-- > 0;) {
@@ -391,33 +391,33 @@ static void servers_that_are_missing_or_too_many_are_told(void **state)
             room_remove(&room, i);
     }
     room_report(&room);
-    assert_int_equal(seating_make(&seating, &room.plan, room.reports, 15, NULL), OK);
-    assert_int_equal(seating.finding_count, 1); /* and not each of its cables */
-    assert_string_equal(seating.findings[0].line, "server 15 is planned; nobody hears it");
-    seating_fini(&seating);
+    assert_int_equal(placement_make(&placement, &room.plan, room.reports, 15, NULL), OK);
+    assert_int_equal(placement.finding_count, 1); /* and not each of its cables */
+    assert_string_equal(placement.findings[0].line, "server 15 is planned; nobody hears it");
+    placement_fini(&placement);
     room_close(&room);
 
     room_open(&room, "torus:4x4", 1);
     plain_serials(&room);
     room_report(&room);
-    room.reports[3].ears[4] = (struct seat_end){7, 2}; /* a port and a server more */
-    seating_of(&seating, &room);
-    assert_int_equal(seating_find(&seating, 7), 16);
-    assert_int_equal(seating.finding_count, 2);
-    assert_string_equal(seating.findings[0].line, "the stranger (serial 7) has no place: all 16 "
-                                                  "servers of the plan are there");
+    room.reports[3].ears[4] = (struct placement_end){7, 2}; /* a port and a server more */
+    placement_of(&placement, &room);
+    assert_int_equal(placement_find(&placement, 7), 16);
+    assert_int_equal(placement.finding_count, 2);
+    assert_string_equal(placement.findings[0].line, "the stranger (serial 7) has no place: all 16 "
+                                                    "servers of the plan are there");
     assert_string_equal(
-        seating.findings[1].line,
+        placement.findings[1].line,
         "server 3 (serial 1003) port 4 leads to the stranger (serial 7) port +y(2); "
         "planned: no cable there");
-    seating_fini(&seating);
+    placement_fini(&placement);
     room_close(&room);
 }
 
 static void places_are_kept(void **state)
 {
     struct room room;
-    struct seating seating;
+    struct placement placement;
     room_open(&room, "torus:4x4", 5);
     room_report(&room);
     for (uint32_t vertex = 0; vertex < room.count; vertex++)
@@ -425,75 +425,75 @@ static void places_are_kept(void **state)
     /* A machine was replaced: its serial number is now the lowest. */
     for (uint32_t vertex = 0; vertex < room.count; vertex++) {
         for (uint32_t port = 0; port < 4; port++) {
-            struct seat_end *ear = &room.reports[vertex].ears[port];
+            struct placement_end *ear = &room.reports[vertex].ears[port];
             ear->serial = ear->serial == room.serials[6] ? 0 : ear->serial;
         }
     }
     room.reports[6].serial = room.serials[6] = 0;
-    seating_of(&seating, &room);
-    assert_int_equal(seating.finding_count, 0);
+    placement_of(&placement, &room);
+    assert_int_equal(placement.finding_count, 0);
     for (uint32_t vertex = 0; vertex < room.count; vertex++)
-        assert_int_equal(seating_find(&seating, room.serials[vertex]), vertex);
-    seating_fini(&seating);
+        assert_int_equal(placement_find(&placement, room.serials[vertex]), vertex);
+    placement_fini(&placement);
     /* Two machines changed places: they keep their numbers, so it is their cables that are wrong.
      */
     room.reports[6].known = 9;
     room.reports[9].known = 6;
-    seating_of(&seating, &room);
-    assert_int_equal(seating_find(&seating, room.serials[9]), 6);
-    assert_int_equal(seating.inspection.right_count, room.cable_count - 8);
-    seating_fini(&seating);
+    placement_of(&placement, &room);
+    assert_int_equal(placement_find(&placement, room.serials[9]), 6);
+    assert_int_equal(placement.inspection.right_count, room.cable_count - 8);
+    placement_fini(&placement);
     /* Two that say the same, and one that was never planned. */
     room.reports[6].known = 5;
     room.reports[9].known = 77;
-    seating_of(&seating, &room);
+    placement_of(&placement, &room);
     uint32_t places = 0;
-    for (uint32_t i = 0; i < seating.finding_count; i++)
-        places += seating.findings[i].kind == SEATING_PLACE;
+    for (uint32_t i = 0; i < placement.finding_count; i++)
+        places += placement.findings[i].kind == SEATING_PLACE;
     assert_int_equal(places, 2);
-    assert_int_equal(seating_find(&seating, 0), 5); /* the lower serial number stays */
-    seating_fini(&seating);
+    assert_int_equal(placement_find(&placement, 0), 5); /* the lower serial number stays */
+    placement_fini(&placement);
     room_close(&room);
 }
 
 static void the_order_of_the_reports_does_not_matter(void **state)
 {
     struct room room;
-    struct seating one, other;
+    struct placement one, other;
     room_open(&room, "jellyfish:n=40,degree=5,seed=3", 12);
     mistake(&room, 0);
     mistake(&room, 3);
     room_report(&room);
-    seating_of(&one, &room);
+    placement_of(&one, &room);
     for (uint32_t left = room.count; left > 1; left--) {
         uint32_t pick = (uint32_t)rng_below(&room.rng, left);
-        struct seat_report report = room.reports[left - 1];
+        struct placement_report report = room.reports[left - 1];
         room.reports[left - 1] = room.reports[pick];
         room.reports[pick] = report;
     }
-    seating_of(&other, &room);
+    placement_of(&other, &room);
     assert_memory_equal(one.vertices, other.vertices, room.count * sizeof *one.vertices);
     assert_int_equal(one.finding_count, other.finding_count);
     for (uint32_t i = 0; i < one.finding_count; i++)
         assert_string_equal(one.findings[i].line, other.findings[i].line);
-    seating_fini(&one);
-    seating_fini(&other);
+    placement_fini(&one);
+    placement_fini(&other);
     room_close(&room);
 }
 
-static void nobody_and_one_server_are_seated(void **state)
+static void nobody_and_one_server_are_placed(void **state)
 {
     struct room room;
-    struct seating seating;
+    struct placement placement;
     room_open(&room, "torus:1", 1);
     room_report(&room);
-    seating_of(&seating, &room);
-    assert_int_equal(seating_find(&seating, room.serials[0]), 0);
-    assert_int_equal(seating.finding_count, 0);
-    seating_fini(&seating);
-    assert_int_equal(seating_make(&seating, &room.plan, NULL, 0, NULL), OK);
-    assert_int_equal(seating.finding_count, 1);
-    seating_fini(&seating);
+    placement_of(&placement, &room);
+    assert_int_equal(placement_find(&placement, room.serials[0]), 0);
+    assert_int_equal(placement.finding_count, 0);
+    placement_fini(&placement);
+    assert_int_equal(placement_make(&placement, &room.plan, NULL, 0, NULL), OK);
+    assert_int_equal(placement.finding_count, 1);
+    placement_fini(&placement);
     room_close(&room);
 }
 
@@ -503,4 +503,4 @@ TEST_MAIN(TEST(right_wiring_has_one_answer), TEST(each_mistake_is_named),
           TEST(a_network_wired_in_a_hurry_is_told), TEST(nothing_fits_better),
           TEST(lines_say_where_to_look), TEST(deaf_ends_and_disputes_are_told),
           TEST(servers_that_are_missing_or_too_many_are_told), TEST(places_are_kept),
-          TEST(the_order_of_the_reports_does_not_matter), TEST(nobody_and_one_server_are_seated))
+          TEST(the_order_of_the_reports_does_not_matter), TEST(nobody_and_one_server_are_placed))

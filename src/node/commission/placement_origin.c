@@ -1,4 +1,4 @@
-/* seating_origin: where to begin.
+/* placement_origin: where to begin.
  *
  * A colour says how the wiring looks from a server (or from a vertex of the plan), as far as so
  * many hops: which ports have cables, to which ports they lead, and the colours there. It is a
@@ -10,11 +10,11 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "node/commission/seating_impl.h"
+#include "node/commission/placement_impl.h"
 
 #define DEPTH_MAX 8
 
-bool seat_plan_same(const struct topology *topology)
+bool placement_plan_same(const struct topology *topology)
 {
     bool nova = topology->kind == TOPOLOGY_NOVACUBE;
     if (!nova && topology->kind != TOPOLOGY_TORUS)
@@ -46,12 +46,12 @@ static void plan_refine(const struct plan *plan, const uint64_t *from, uint64_t 
     }
 }
 
-static void wiring_refine(const struct seat_wiring *wiring, const uint64_t *from, uint64_t *to)
+static void wiring_refine(const struct placement_wiring *wiring, const uint64_t *from, uint64_t *to)
 {
     for (uint32_t rank = 0; rank < wiring->count; rank++) {
         uint64_t sum = hash_mix(from[rank]);
         for (uint32_t port = 0; port < PORT_MAX; port++) {
-            const struct seat_far *far = seat_far(wiring, rank, port);
+            const struct placement_far *far = placement_far(wiring, rank, port);
             if (far->rank != RANK_NONE)
                 sum += colour_port(port, far->port, from[far->rank]);
         }
@@ -89,7 +89,7 @@ static uint32_t colours_count(const uint64_t *sorted, uint32_t count, uint64_t c
 
 static int origin_compare(const void *left, const void *right)
 {
-    const struct seat_origin *a = left, *b = right;
+    const struct placement_origin *a = left, *b = right;
     if (a->choices != b->choices)
         return a->choices < b->choices ? -1 : 1;
     if (a->depth != b->depth)
@@ -98,7 +98,7 @@ static int origin_compare(const void *left, const void *right)
 }
 
 /* Looks a hop farther: who still looks like a vertex? */
-static void origins_refine(struct seat_origins *origins, const struct seat_wiring *wiring,
+static void origins_refine(struct placement_origins *origins, const struct placement_wiring *wiring,
                            uint32_t depth, uint64_t *sorted)
 {
     uint32_t vertices = origins->vertex_count;
@@ -111,27 +111,27 @@ static void origins_refine(struct seat_origins *origins, const struct seat_wirin
     for (uint32_t rank = 0; rank < wiring->count; rank++) {
         uint32_t choices = colours_count(sorted, vertices, own[rank]);
         if (choices)
-            origins->items[rank] = (struct seat_origin){rank, depth, choices};
+            origins->items[rank] = (struct placement_origin){rank, depth, choices};
     }
 }
 
-enum err seat_origins_make(struct seat_origins *origins, const struct seat_wiring *wiring,
-                           struct why *why)
+enum err placement_origins_make(struct placement_origins *origins,
+                                const struct placement_wiring *wiring, struct why *why)
 {
     uint32_t vertices = wiring->plan->server_count, count = wiring->count;
-    *origins = (struct seat_origins){.count = count, .vertex_count = vertices};
-    origins->same = seat_plan_same(wiring->plan->topology);
+    *origins = (struct placement_origins){.count = count, .vertex_count = vertices};
+    origins->same = placement_plan_same(wiring->plan->topology);
     origins->items = array_new(count, sizeof *origins->items);
     origins->colours = array_new((size_t)vertices * (DEPTH_MAX + 1), sizeof *origins->colours);
     origins->own = array_new((size_t)count * (DEPTH_MAX + 1), sizeof *origins->own);
     uint64_t *sorted = array_new(vertices, sizeof *sorted);
     if (!origins->items || !origins->colours || !origins->own || !sorted) {
         free(sorted);
-        seat_origins_fini(origins);
+        placement_origins_fini(origins);
         return why_memory(why);
     }
     for (uint32_t rank = 0; rank < count; rank++)
-        origins->items[rank] = (struct seat_origin){rank, 0, vertices};
+        origins->items[rank] = (struct placement_origin){rank, 0, vertices};
     for (uint32_t depth = 1; depth <= DEPTH_MAX; depth++)
         origins_refine(origins, wiring, depth, sorted);
     free(sorted);
@@ -139,16 +139,16 @@ enum err seat_origins_make(struct seat_origins *origins, const struct seat_wirin
     return OK;
 }
 
-void seat_origins_fini(struct seat_origins *origins)
+void placement_origins_fini(struct placement_origins *origins)
 {
     free(origins->items);
     free(origins->colours);
     free(origins->own);
-    *origins = (struct seat_origins){0};
+    *origins = (struct placement_origins){0};
 }
 
-node_id seat_origin_vertex(const struct seat_origins *origins, const struct seat_origin *origin,
-                           node_id from)
+node_id placement_origin_vertex(const struct placement_origins *origins,
+                                const struct placement_origin *origin, node_id from)
 {
     if (origins->same)
         return from == 0 ? 0 : NODE_NONE;
