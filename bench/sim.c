@@ -13,8 +13,8 @@
 #include "services/bench/bench_wire.h"
 #include "services/services.h"
 #include "sim/engine/engine.h"
+#include "sim/engine/sim_link.h"
 #include "sim/engine/slab.h"
-#include "sim/engine/wire.h"
 #include "sim/world/world.h"
 #include "topology/topology.h"
 
@@ -28,10 +28,10 @@ struct bare {
     struct topology topology;
     struct engine *engine;
     struct slab_pool *pool;
-    struct wire_pace pace;
+    struct sim_link_pace pace;
     uint32_t ports;
-    struct wire *wires; /* of node n and port p: n * ports + p */
-    uint32_t *ends;     /* of each wire: the node at its other end */
+    struct sim_link *links; /* of node n and port p: n * ports + p */
+    uint32_t *ends;         /* of each link: the node at its other end */
     uint64_t random;
     uint64_t hops;
 };
@@ -45,7 +45,7 @@ static uint64_t draw(struct bare *bare)
     return bare->random >> 32;
 }
 
-/* The wire over which a node sends next. */
+/* The link over which a node sends next. */
 static uint32_t choose(struct bare *bare, uint32_t node)
 {
     return node * bare->ports + (uint32_t)(draw(bare) * bare->ports >> 32);
@@ -53,9 +53,9 @@ static uint32_t choose(struct bare *bare, uint32_t node)
 
 static void forward(struct bare *bare, uint32_t channel, struct packet *packet)
 {
-    struct wire *wire = &bare->wires[channel];
-    wire_send(wire, engine_now(bare->engine), &packet, 1);
-    if (wire->first == packet)
+    struct sim_link *link = &bare->links[channel];
+    sim_link_send(link, engine_now(bare->engine), &packet, 1);
+    if (link->first == packet)
         engine_set(bare->engine, channel, packet->order);
 }
 
@@ -63,21 +63,21 @@ static void forward(struct bare *bare, uint32_t channel, struct packet *packet)
 static void bare_open(struct bare *bare, const char *spec, uint32_t packets_per_node)
 {
     struct why why;
-    struct wire_settings settings = WIRE_DEFAULTS;
+    struct sim_link_settings settings = SIM_LINK_DEFAULTS;
     settings.buffer = 0;
-    bare->pace = wire_pace_make(&settings);
+    bare->pace = sim_link_pace_make(&settings);
     if (topology_build(&bare->topology, spec, &why) || slab_pool_open(&bare->pool, 0, &why) ||
         engine_open(&bare->engine, graph_channel_count(&bare->topology.graph), &why))
         bench_fail("%s", why.text);
     const struct graph *graph = &bare->topology.graph;
     bare->ports = graph_degree(graph, 0);
     bare->ends = graph->to; /* slots are by node and port */
-    bare->wires =
-        aligned_alloc(alignof(struct wire), graph_channel_count(graph) * sizeof *bare->wires);
-    if (!bare->wires)
+    bare->links =
+        aligned_alloc(alignof(struct sim_link), graph_channel_count(graph) * sizeof *bare->links);
+    if (!bare->links)
         bench_fail("not enough memory");
     for (uint32_t i = 0; i < graph_channel_count(graph); i++)
-        wire_init(&bare->wires[i], &bare->pace, bare->pool, 1, i);
+        sim_link_init(&bare->links[i], &bare->pace, bare->pool, 1, i);
     bare->random = 88172645463325252u;
     for (uint32_t node = 0; node < graph->node_count; node++) {
         for (uint32_t i = 0; i < packets_per_node; i++) {
@@ -97,17 +97,17 @@ static void bare_run(void *context)
         if (!engine_next(bare->engine, PSEC_NEVER, &channel))
             bench_fail("all packets are gone");
         uint32_t out = choose(bare, bare->ends[channel]);
-        __builtin_prefetch(&bare->wires[out]);
-        if (bare->wires[nearer].first)
-            __builtin_prefetch(bare->wires[nearer].first->next);
+        __builtin_prefetch(&bare->links[out]);
+        if (bare->links[nearer].first)
+            __builtin_prefetch(bare->links[nearer].first->next);
         nearer = near;
-        __builtin_prefetch(bare->wires[nearer].first);
+        __builtin_prefetch(bare->links[nearer].first);
         uint32_t ahead = engine_ahead(bare->engine);
         near = ahead != ENGINE_NOBODY ? ahead : 0;
-        __builtin_prefetch(&bare->wires[near]);
-        struct wire *wire = &bare->wires[channel];
-        wire_receive(wire, engine_now(bare->engine), &packet, 1);
-        engine_set(bare->engine, channel, wire_next(wire));
+        __builtin_prefetch(&bare->links[near]);
+        struct sim_link *link = &bare->links[channel];
+        sim_link_receive(link, engine_now(bare->engine), &packet, 1);
+        engine_set(bare->engine, channel, sim_link_next(link));
         forward(bare, out, packet);
     }
 }
@@ -115,8 +115,8 @@ static void bare_run(void *context)
 static void bare_close(struct bare *bare)
 {
     for (uint32_t i = 0; i < graph_channel_count(&bare->topology.graph); i++)
-        wire_fini(&bare->wires[i]);
-    free(bare->wires);
+        sim_link_fini(&bare->links[i]);
+    free(bare->links);
     engine_close(bare->engine);
     slab_pool_close(bare->pool);
     topology_fini(&bare->topology);

@@ -106,14 +106,14 @@ static enum err load_parse(struct sim_run *run, const struct call *call, struct 
     return OK;
 }
 
-static enum err wire_parse(struct wire_settings *wire, const struct call *call, struct why *why)
+static enum err link_parse(struct sim_link_settings *link, const struct call *call, struct why *why)
 {
     const char *rate = call_option(call, "rate");
-    double delay = (double)wire->delay / PSEC_PER_NSEC;
-    enum err err = rate ? rate_text_parse(rate, &wire->rate, why) : OK;
+    double delay = (double)link->delay / PSEC_PER_NSEC;
+    enum err err = rate ? rate_text_parse(rate, &link->rate, why) : OK;
     if (!err)
         err = call_real(call, "delay", 0, DELAY_MAX, &delay, why);
-    wire->delay = (psec)(delay * PSEC_PER_NSEC);
+    link->delay = (psec)(delay * PSEC_PER_NSEC);
     return err;
 }
 
@@ -134,7 +134,7 @@ static enum err settings_parse(struct sim_run *run, const struct call *call, str
     struct run_settings *settings = &run->settings;
     double seconds = 1;
     uint64_t size = 1400;
-    settings->wire = (struct wire_settings)WIRE_DEFAULTS;
+    settings->link = (struct sim_link_settings)SIM_LINK_DEFAULTS;
     settings->rate = 1000;
     settings->boot = call_has(call, "boot");
     settings->observer = &progress_observer;
@@ -142,7 +142,7 @@ static enum err settings_parse(struct sim_run *run, const struct call *call, str
     if (!err)
         err = load_parse(run, call, why);
     if (!err)
-        err = wire_parse(&settings->wire, call, why);
+        err = link_parse(&settings->link, call, why);
     if (!err)
         err = call_real(call, "seconds", 1e-6, SECONDS_MAX, &seconds, why);
     if (!err)
@@ -265,9 +265,9 @@ static void run_report(const struct sim_run *run, struct call *call)
     bytes_text(result_words(result_hide(result), "first_answer"), found->answer, found->answer_size,
                RUN_ANSWER_MAX);
     result_uint(result, "hops", found->counts.hops);
-    result_uint(result, "frames", found->wires.frames);
+    result_uint(result, "frames", found->links.frames);
     result_uint(result, "events", found->counts.events);
-    result_uint(result_hide(result), "rate", run->settings.wire.rate);
+    result_uint(result_hide(result), "rate", run->settings.link.rate);
     result_number(result, "link_busy_mean", found->busy_mean);
     result_number(result, "link_busy_most", found->busy_most);
     result_uint(result, "memory", found->memory);

@@ -224,7 +224,7 @@ static enum err kind_simulate(struct load_found *found, const struct load_job *j
     settings.plan = plan;
     settings.node.services = services_all;
     settings.node.separate = kind == LOAD_STANDARD;
-    settings.wire.rate = job->rate;
+    settings.link.rate = job->rate;
     settings.seed = job->seed;
     settings.settled = true;
     settings.answer = on_answer;

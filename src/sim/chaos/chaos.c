@@ -38,8 +38,8 @@ const struct chaos_plant chaos_plants[CHAOS_PLANT_COUNT] = {
 };
 #endif
 
-/* What is wrong with a wire now: faults of one kind add up. */
-struct wire_state {
+/* What is wrong with a link now: faults of one kind add up. */
+struct sim_link_state {
     uint32_t loss, corruption, duplication;
     uint32_t dead; /* for so many reasons */
     psec jitter;
@@ -66,7 +66,7 @@ struct chaos {
     struct checkers checkers;
     struct fault_schedule schedule;
     struct fault_settings fault_settings;
-    struct wire_state *wires;
+    struct sim_link_state *links;
     struct server_state *servers;
     struct rng rng;
     psec began;
@@ -263,13 +263,13 @@ static void server_fault(struct chaos *chaos, const struct fault *fault)
 
 static uint32_t chance(uint32_t sum)
 {
-    return sum < WIRE_PARTS * 9 / 10 ? sum : WIRE_PARTS * 9 / 10;
+    return sum < SIM_LINK_PARTS * 9 / 10 ? sum : SIM_LINK_PARTS * 9 / 10;
 }
 
-static void wire_apply(struct chaos *chaos, node_id server, unsigned port)
+static void link_apply(struct chaos *chaos, node_id server, unsigned port)
 {
-    const struct wire_state *state = &chaos->wires[server * chaos->plan->port_count + port];
-    struct wire_faults faults = {
+    const struct sim_link_state *state = &chaos->links[server * chaos->plan->port_count + port];
+    struct sim_link_faults faults = {
         .loss = chance(state->loss),
         .corruption = chance(state->corruption),
         .duplication = chance(state->duplication),
@@ -277,12 +277,13 @@ static void wire_apply(struct chaos *chaos, node_id server, unsigned port)
         .reorder = state->jitter % 2,
         .dead = state->dead != 0,
     };
-    wire_set_faults(world_wire(chaos->world, server, port), &faults);
+    sim_link_set_faults(world_link(chaos->world, server, port), &faults);
 }
 
-static void wire_fault(struct chaos *chaos, const struct fault *fault)
+static void link_fault(struct chaos *chaos, const struct fault *fault)
 {
-    struct wire_state *state = &chaos->wires[fault->server * chaos->plan->port_count + fault->port];
+    struct sim_link_state *state =
+        &chaos->links[fault->server * chaos->plan->port_count + fault->port];
     uint32_t amount = fault->begins ? (uint32_t)fault->amount : -(uint32_t)fault->amount;
     if (fault->kind == FAULT_LOSS)
         state->loss += amount;
@@ -294,7 +295,7 @@ static void wire_fault(struct chaos *chaos, const struct fault *fault)
         state->jitter += fault->begins ? fault->amount : -fault->amount;
     else
         state->dead += fault->begins ? 1u : -1u;
-    wire_apply(chaos, fault->server, fault->port);
+    link_apply(chaos, fault->server, fault->port);
 }
 
 static void fault_apply(struct chaos *chaos, const struct fault *fault)
@@ -305,7 +306,7 @@ static void fault_apply(struct chaos *chaos, const struct fault *fault)
     else if (fault->kind == FAULT_CUT)
         world_cut(chaos->world, fault->server, fault->port, fault->begins);
     else
-        wire_fault(chaos, fault);
+        link_fault(chaos, fault);
 }
 
 /* ---- pressing ---- */
@@ -455,7 +456,7 @@ static void settings_draw(struct chaos *chaos, struct world_settings *world)
     world->node.hello_nsec = (env_nsec)(hello / PSEC_PER_NSEC);
     world->node.silence_nsec = (env_nsec)(silence / PSEC_PER_NSEC);
     world->node.separate = rng_below(&chaos->rng, 4) == 0;
-    world->wire.delay = delay_usec[rng_below(&chaos->rng, 4)] * (MSEC / 1000);
+    world->link.delay = delay_usec[rng_below(&chaos->rng, 4)] * (MSEC / 1000);
     psec begin = (1 + rng_below(&chaos->rng, 100)) * MSEC;
     chaos->fault_settings = (struct fault_settings){
         .kinds = chaos->settings->kinds,
@@ -493,9 +494,9 @@ static enum err parts_open(struct chaos *chaos, struct why *why)
     chaos->watchers[0] = &chaos->watcher;
     world.watchers = chaos->watchers;
     settings_draw(chaos, &world);
-    chaos->wires = calloc((size_t)plan->server_count * plan->port_count, sizeof *chaos->wires);
+    chaos->links = calloc((size_t)plan->server_count * plan->port_count, sizeof *chaos->links);
     chaos->servers = calloc(plan->server_count, sizeof *chaos->servers);
-    if (!chaos->wires || !chaos->servers)
+    if (!chaos->links || !chaos->servers)
         return why_memory(why);
     struct checker_view view = {
         .plan = plan,
@@ -576,7 +577,7 @@ enum err chaos_run_with(const struct chaos_settings *settings, const struct chao
     }
     checkers_close(&chaos.checkers);
     fault_schedule_fini(&chaos.schedule);
-    free(chaos.wires);
+    free(chaos.links);
     free(chaos.servers);
     return err;
 }

@@ -104,7 +104,7 @@ static psec length_between(struct maker *maker, psec low, psec high)
 
 /* ---- links ---- */
 
-/* Loss, corruption, duplication, jitter: of every wire alike, or of some. */
+/* Loss, corruption, duplication, jitter: of every link alike, or of some. */
 static void make_noise(struct maker *maker, enum fault_kind kind)
 {
     const struct plan *plan = maker->plan;

@@ -51,7 +51,7 @@ struct fault {
     bool begins; /* else it ends: what began with the same `number` */
     uint32_t number;
     node_id server;
-    uint32_t port;   /* of the wire that leads out of the server; unused by servers' faults */
+    uint32_t port;   /* of the link that leads out of the server; unused by servers' faults */
     uint64_t amount; /* parts in a million of frames; picoseconds of jitter; a clock's millionths */
 };
 

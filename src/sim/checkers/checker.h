@@ -7,7 +7,7 @@
  *   roots   nobody delivers a key while somebody before him in the key's list is there for it, nor
  *           would do so
  *   ledger  every packet that was sent was delivered, taken, dropped and counted, or lost on a
- *           wire, once
+ *           link, once
  *   routes  rows only get newer; nothing leaves by a port that is not there; in the calm everybody
  *           knows everything again
  *   leaks   no packet is left over
@@ -73,8 +73,8 @@ struct checker_ops {
     void (*taken)(struct checker *checker, node_id at, uint64_t trail);
     void (*dropped)(struct checker *checker, node_id at, const struct packet *packet,
                     enum drop_reason reason);
-    void (*copied)(struct checker *checker, const struct packet *packet); /* by a wire */
-    void (*lost)(struct checker *checker, const struct packet *packet);   /* on a wire */
+    void (*copied)(struct checker *checker, const struct packet *packet); /* by a link */
+    void (*lost)(struct checker *checker, const struct packet *packet);   /* on a link */
     void (*transmitted)(struct checker *checker, node_id at, unsigned port,
                         const struct packet *packet);
     void (*row)(struct checker *checker, node_id at, node_id server, uint64_t incarnation,

@@ -1,4 +1,4 @@
-/* checker_leaks: when all servers have stopped and all wires are empty, nobody has a packet. */
+/* checker_leaks: when all servers have stopped and all links are empty, nobody has a packet. */
 
 #include "sim/checkers/checker.h"
 

@@ -1,7 +1,7 @@
 /* checker_ledger: where every packet went, by its trail.
  *
  * A packet is under way from when it is sent until it is delivered, taken up, dropped or lost on a
- * wire; a wire that makes two of it has two under way. At any moment as many are under way as began
+ * link; a link that makes two of it has two under way. At any moment as many are under way as began
  * and did not end, never fewer than none; in the end none is. Whoever gets a packet may send it
  * again, which begins anew.
  *
@@ -131,12 +131,12 @@ static void ledger_lost(struct checker *checker, const struct packet *packet)
     struct ledger *ledger = checker->memory;
     enum checker_phase phase = checker->all->phase;
     if (phase == PHASE_STEADY || phase == PHASE_QUIET)
-        checker_fail(checker, "packet %llu is lost on a wire in the calm",
+        checker_fail(checker, "packet %llu is lost on a link in the calm",
                      (unsigned long long)packet->trail);
     if (!is_known(ledger, packet->trail))
         return;
     ledger->lost++;
-    ended(checker, packet->trail, "lost on a wire");
+    ended(checker, packet->trail, "lost on a link");
 }
 
 static void ledger_phase(struct checker *checker, enum checker_phase phase)

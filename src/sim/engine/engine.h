@@ -6,7 +6,7 @@
  * one node's timer. Only the head of each channel stands in the timing wheel, so the wheel stays
  * small however many packets are under way, and what stands behind the head costs nothing here.
  *
- *     engine_set(engine, link, wire_next(&wires[link]));
+ *     engine_set(engine, link, sim_link_next(&links[link]));
  *     while (engine_next(engine, until, &channel))
  *         ... handle it, then engine_set the channels that changed; that one again, too
  *

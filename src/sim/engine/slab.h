@@ -23,7 +23,7 @@ void slab_pool_close(struct slab_pool *pool); /* with all packets, back or not *
 
 struct packet_pool *slab_packets(struct slab_pool *pool);
 
-/* Who is told of packets that a wire makes twice or loses; each may be NULL. */
+/* Who is told of packets that a link makes twice or loses; each may be NULL. */
 struct slab_watcher {
     void (*copied)(void *context, const struct packet *packet);
     void (*lost)(void *context, const struct packet *packet);
@@ -32,7 +32,7 @@ struct slab_watcher {
 
 void slab_watch(struct slab_pool *pool, const struct slab_watcher *watcher); /* copied */
 
-/* A wire loses it: tells that, and gives it back. */
+/* A link loses it: tells that, and gives it back. */
 void slab_lose(struct slab_pool *pool, struct packet *packet);
 
 /* The same packet once more, bytes, fields and trail; NULL: none left. */

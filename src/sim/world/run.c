@@ -29,7 +29,7 @@ struct run {
     struct rng rng;
     struct latency_watcher latency;
     struct world_watcher *watchers[2];
-    psec *busy;  /* bytes of each wire before the load */
+    psec *busy;  /* bytes of each link before the load */
     psec *asked; /* by the number of the request: when; 0: answered */
     int refusal; /* the first of a service */
 };
@@ -240,22 +240,22 @@ static void looks_add(struct run *run, bool after)
 static void busy_measure(struct run *run)
 {
     const struct plan *plan = run->settings->plan;
-    double line = (double)run->settings->wire.rate / 8 * (double)run->result->length /
+    double line = (double)run->settings->link.rate / 8 * (double)run->result->length /
                   (double)PSEC_PER_SECOND;
-    uint64_t sum = 0, most = 0, wires = 0;
+    uint64_t sum = 0, most = 0, links = 0;
     for (uint32_t i = 0; i < plan->server_count * plan->port_count; i++) {
-        const struct wire *wire =
-            world_wire(run->world, i / plan->port_count, i % plan->port_count);
-        if (!wire)
+        const struct sim_link *link =
+            world_link(run->world, i / plan->port_count, i % plan->port_count);
+        if (!link)
             continue;
-        uint64_t bytes = wire->bytes - run->busy[i];
+        uint64_t bytes = link->bytes - run->busy[i];
         sum += bytes;
         most = bytes > most ? bytes : most;
-        wires++;
+        links++;
     }
-    if (line <= 0 || wires == 0)
+    if (line <= 0 || links == 0)
         return;
-    run->result->busy_mean = (double)sum / (double)wires / line;
+    run->result->busy_mean = (double)sum / (double)links / line;
     run->result->busy_most = (double)most / line;
 }
 
@@ -263,24 +263,24 @@ static void before_load(struct run *run)
 {
     const struct plan *plan = run->settings->plan;
     for (uint32_t i = 0; i < plan->server_count * plan->port_count; i++) {
-        const struct wire *wire =
-            world_wire(run->world, i / plan->port_count, i % plan->port_count);
-        run->busy[i] = wire ? wire->bytes : 0;
+        const struct sim_link *link =
+            world_link(run->world, i / plan->port_count, i % plan->port_count);
+        run->busy[i] = link ? link->bytes : 0;
     }
     run->latency.latency = (struct latency){0};
     looks_add(run, false);
 }
 
 static void counts_take(struct run_result *result, const struct world_counts *before,
-                        const struct wire_counts *wires)
+                        const struct sim_link_counts *links)
 {
     result->counts.events -= before->events;
     result->counts.steps -= before->steps;
     result->counts.hops -= before->hops;
     result->counts.rooms -= before->rooms;
-    result->wires.frames -= wires->frames;
-    result->wires.sent -= wires->sent;
-    result->wires.bytes -= wires->bytes;
+    result->links.frames -= links->frames;
+    result->links.sent -= links->sent;
+    result->links.bytes -= links->bytes;
 }
 
 static enum err load_run(struct run *run, struct why *why)
@@ -288,9 +288,9 @@ static enum err load_run(struct run *run, struct why *why)
     const struct run_settings *settings = run->settings;
     struct run_result *result = run->result;
     struct world_counts counts;
-    struct wire_counts wires;
+    struct sim_link_counts links;
     world_count(run->world, &counts);
-    world_count_wires(run->world, &wires);
+    world_count_links(run->world, &links);
     before_load(run);
     psec begin = world_now(run->world), end = begin + settings->length;
     world_run(run->world, begin + 1); /* the first step of those that began settled */
@@ -308,8 +308,8 @@ static enum err load_run(struct run *run, struct why *why)
     world_run(run->world, end);
     result->length = settings->length;
     world_count(run->world, &result->counts);
-    world_count_wires(run->world, &result->wires);
-    counts_take(result, &counts, &wires);
+    world_count_links(run->world, &result->links);
+    counts_take(result, &counts, &links);
     looks_add(run, true);
     busy_measure(run);
     result->one_way = run->latency.latency;
@@ -336,7 +336,7 @@ enum err run_scenario(const struct run_settings *settings, struct run_result *re
     run.watchers[0] = &run.latency.watcher;
     world.plan = settings->plan;
     world.node.services = settings->services;
-    world.wire = settings->wire;
+    world.link = settings->link;
     world.seed = settings->seed;
     world.settled = !settings->boot;
     world.watchers = run.watchers;

@@ -23,7 +23,7 @@ enum run_load {
 struct run_settings {
     const struct plan *plan;
     const struct weft_service *const *services; /* ends with NULL */
-    struct wire_settings wire;
+    struct sim_link_settings link;
     uint64_t seed;
     bool boot; /* it starts from nothing, and the load waits until all have found each other */
     psec length;
@@ -49,9 +49,9 @@ struct run_result {
     struct latency round;              /* from request to answer, or of pings */
     char answer[RUN_ANSWER_MAX];       /* the first, of RUN_REQUESTS; "" */
     uint32_t answer_size;
-    struct world_counts counts;  /* of the load alone */
-    struct wire_counts wires;    /* of the load alone */
-    double busy_mean, busy_most; /* share of the wires' time; 0 where they take none */
+    struct world_counts counts;   /* of the load alone */
+    struct sim_link_counts links; /* of the load alone */
+    double busy_mean, busy_most;  /* share of the links' time; 0 where they take none */
     struct run_number numbers[RUN_NUMBERS_MAX];
     unsigned number_count;
     uint64_t hash;

@@ -1,13 +1,13 @@
-/* world: nodes, wires and the engine, and who is told what.
+/* world: nodes, links and the engine, and who is told what.
  *
- * Channels of the engine, with W wires (a server's port is a wire, cabled or not) and N servers:
+ * Channels of the engine, with W links (a server's port is a link, cabled or not) and N servers:
  *
- *     [0, W)           something arrives at the far end of the wire
- *     [W, 2W)          the wire has room again; set only while its node waits for that
+ *     [0, W)           something arrives at the far end of the link
+ *     [W, 2W)          the link has room again; set only while its node waits for that
  *     [2W, 2W + N)     the node wants to be called
  *
- * An arrival stands in the engine from when it became the wire's first until it is due; from then
- * on the node has been told, and the wire is set anew when the node receives. */
+ * An arrival stands in the engine from when it became the link's first until it is due; from then
+ * on the node has been told, and the link is set anew when the node receives. */
 #include "sim/world/world.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ struct world_node {
     uint8_t input_port; /* the last that something arrived at ... */
     bool paused;
     bool skewed;         /* its clock is not the world's */
-    uint32_t input_wire; /* ... and over which wire */
+    uint32_t input_link; /* ... and over which link */
     uint64_t incarnation;
     uint32_t rate;          /* of its clock, in millionths */
     env_nsec clock_base;    /* of the world, ... */
@@ -50,12 +50,12 @@ struct world {
     struct engine *engine;
     struct slab_pool *pool;
     struct pages pages; /* all memory of the nodes, and ... */
-    struct arena arena; /* ... of wires and what stands around nodes */
-    struct wire_pace pace;
-    struct wire *wires; /* by server and port: the direction that leaves there */
+    struct arena arena; /* ... of links and what stands around nodes */
+    struct sim_link_pace pace;
+    struct sim_link *links; /* by server and port: the direction that leaves there */
     struct world_node *nodes;
     struct world_watch watch;
-    uint32_t wire_count;
+    uint32_t sim_link_count;
     uint32_t steps_at_moment;
     bool stopped;      /* by world_stop */
     uint32_t ahead[4]; /* channels that may come next, the nearest first */
@@ -99,7 +99,7 @@ static psec clock_when(const struct world_node *at, env_nsec moment)
 
 static inline uint32_t timer_channel(const struct world *world, node_id id)
 {
-    return 2 * world->wire_count + id;
+    return 2 * world->sim_link_count + id;
 }
 
 static inline uint32_t disk_channel(const struct world *world, node_id id)
@@ -107,8 +107,8 @@ static inline uint32_t disk_channel(const struct world *world, node_id id)
     return timer_channel(world, world->plan->server_count) + id;
 }
 
-/* The wire that ends at that port. */
-static uint32_t wire_into(const struct world *world, node_id id, unsigned port)
+/* The link that ends at that port. */
+static uint32_t link_into(const struct world *world, node_id id, unsigned port)
 {
     const struct plan_end *end = plan_end(world->plan, id, port);
     return end->server * world->plan->port_count + end->port;
@@ -143,36 +143,36 @@ static void timer_due(struct world_node *at)
         step(at);
 }
 
-/* The wire's first is an event again, unless its node knows of it already. */
-static void arm(struct world *world, uint32_t wire)
+/* The link's first is an event again, unless its node knows of it already. */
+static void arm(struct world *world, uint32_t link)
 {
-    psec next = wire_next(&world->wires[wire]);
-    engine_set(world->engine, wire, next > engine_now(world->engine) ? next : PSEC_NEVER);
+    psec next = sim_link_next(&world->links[link]);
+    engine_set(world->engine, link, next > engine_now(world->engine) ? next : PSEC_NEVER);
 }
 
-static void arrived(struct world *world, uint32_t wire)
+static void arrived(struct world *world, uint32_t link)
 {
-    const struct plan_end *end = &world->plan->ends[wire];
+    const struct plan_end *end = &world->plan->ends[link];
     struct world_node *at = &world->nodes[end->server];
     at->input_port = (uint8_t)end->port;
-    at->input_wire = wire;
+    at->input_link = link;
     if (is_awake(at)) {
         node_input(at->node, end->port);
         step(at);
     } else if (!at->node) {
-        wire_lose(&world->wires[wire], engine_now(world->engine));
-        arm(world, wire);
+        sim_link_lose(&world->links[link], engine_now(world->engine));
+        arm(world, link);
     }
 }
 
-static void has_room(struct world *world, uint32_t wire)
+static void has_room(struct world *world, uint32_t link)
 {
-    struct world_node *at = &world->nodes[wire / world->plan->port_count];
-    world->wires[wire].asked = false;
+    struct world_node *at = &world->nodes[link / world->plan->port_count];
+    world->links[link].asked = false;
     world->counts.rooms++;
     if (!is_awake(at))
         return;
-    node_room(at->node, wire % world->plan->port_count);
+    node_room(at->node, link % world->plan->port_count);
     step(at);
 }
 
@@ -199,25 +199,25 @@ static inline void fetch_ahead(struct world *world)
     ahead[1] = ahead[2];
     ahead[2] = ahead[3];
     ahead[3] = engine_ahead(world->engine);
-    if (ahead[3] < world->wire_count) {
-        __builtin_prefetch(&world->wires[ahead[3]]);
+    if (ahead[3] < world->sim_link_count) {
+        __builtin_prefetch(&world->links[ahead[3]]);
         __builtin_prefetch(&ends[ahead[3]]);
     }
-    if (ahead[2] < world->wire_count) {
-        const char *packet = (const char *)world->wires[ahead[2]].first;
+    if (ahead[2] < world->sim_link_count) {
+        const char *packet = (const char *)world->links[ahead[2]].first;
         __builtin_prefetch(packet);
         __builtin_prefetch(packet + 64);
         __builtin_prefetch(&world->nodes[ends[ahead[2]].server]);
     }
-    if (ahead[1] < world->wire_count) {
+    if (ahead[1] < world->sim_link_count) {
         end = &ends[ahead[1]];
         if (world->nodes[end->server].node)
             node_approach(world->nodes[end->server].node, end->port);
     }
-    if (ahead[0] < world->wire_count) {
+    if (ahead[0] < world->sim_link_count) {
         end = &ends[ahead[0]];
         const struct node *node = world->nodes[end->server].node;
-        const struct packet *packet = world->wires[ahead[0]].first;
+        const struct packet *packet = world->links[ahead[0]].first;
         if (node && packet)
             node_expect(node, end->port, packet);
     }
@@ -235,12 +235,12 @@ void world_run(struct world *world, psec until)
         world->counts.events++;
         fetch_ahead(world);
         hash_add(world, now * 0x9e3779b97f4a7c15u + channel);
-        if (channel < world->wire_count)
+        if (channel < world->sim_link_count)
             arrived(world, channel);
-        else if (channel < 2 * world->wire_count)
-            has_room(world, channel - world->wire_count);
+        else if (channel < 2 * world->sim_link_count)
+            has_room(world, channel - world->sim_link_count);
         else if (channel < disk_channel(world, 0))
-            timer_due(&world->nodes[channel - 2 * world->wire_count]);
+            timer_due(&world->nodes[channel - 2 * world->sim_link_count]);
         else
             disk_due(&world->nodes[channel - disk_channel(world, 0)]);
     }
@@ -257,13 +257,13 @@ static unsigned env_receive(struct env *env, unsigned port, struct packet **out,
 {
     struct world_node *at = node_of_env(env);
     struct world *world = at->world;
-    uint32_t wire = port == at->input_port ? at->input_wire : wire_into(world, at->self, port);
-    unsigned count = wire_receive(&world->wires[wire], engine_now(world->engine), out, most);
+    uint32_t link = port == at->input_port ? at->input_link : link_into(world, at->self, port);
+    unsigned count = sim_link_receive(&world->links[link], engine_now(world->engine), out, most);
     for (unsigned i = 0; i < count; i++)
         hash_add(world, out[i]->trail << 16 ^ out[i]->size);
     world->counts.hops += count;
-    if (world->wires[wire].first) /* what is gone from the engine stays so */
-        arm(world, wire);
+    if (world->links[link].first) /* what is gone from the engine stays so */
+        arm(world, link);
     return count;
 }
 
@@ -272,10 +272,10 @@ static uint32_t env_room(struct env *env, unsigned port)
     struct world_node *at = node_of_env(env);
     struct world *world = at->world;
     uint32_t index = at->self * world->plan->port_count + port;
-    struct wire *wire = &world->wires[index];
-    uint32_t room = wire_room(wire, engine_now(world->engine));
+    struct sim_link *link = &world->links[index];
+    uint32_t room = sim_link_room(link, engine_now(world->engine));
     if (!room)
-        engine_set(world->engine, world->wire_count + index, wire_room_at(wire));
+        engine_set(world->engine, world->sim_link_count + index, sim_link_room_at(link));
     return room;
 }
 
@@ -285,14 +285,14 @@ static void env_transmit(struct env *env, unsigned port, struct packet **packets
     struct world_node *at = node_of_env(env);
     struct world *world = at->world;
     uint32_t index = at->self * world->plan->port_count + port;
-    struct wire *wire = &world->wires[index];
-    struct packet *first = wire->first;
+    struct sim_link *link = &world->links[index];
+    struct packet *first = link->first;
     for (unsigned i = 0; i < count; i++) {
         assert(!packets[i]->changed); /* between processes its bytes would say something else */
         packets[i]->read = true;      /* its fields stay with it */
     }
-    wire_send(wire, engine_now(world->engine), packets, count);
-    if (wire->first != first)
+    sim_link_send(link, engine_now(world->engine), packets, count);
+    if (link->first != first)
         arm(world, index);
 }
 
@@ -369,9 +369,9 @@ static void lose_input(struct world *world, node_id id)
     for (unsigned port = 0; port < world->plan->port_count; port++) {
         if (plan_end(world->plan, id, port)->server == NODE_NONE)
             continue;
-        uint32_t wire = wire_into(world, id, port);
-        wire_lose(&world->wires[wire], engine_now(world->engine));
-        arm(world, wire);
+        uint32_t link = link_into(world, id, port);
+        sim_link_lose(&world->links[link], engine_now(world->engine));
+        arm(world, link);
     }
 }
 
@@ -386,9 +386,9 @@ void world_crash(struct world *world, node_id id)
     at->wanted = NOT_ASKED;
     engine_set(world->engine, timer_channel(world, id), PSEC_NEVER);
     for (unsigned port = 0; port < world->plan->port_count; port++) {
-        uint32_t wire = id * world->plan->port_count + port;
-        world->wires[wire].asked = false;
-        engine_set(world->engine, world->wire_count + wire, PSEC_NEVER);
+        uint32_t link = id * world->plan->port_count + port;
+        world->links[link].asked = false;
+        engine_set(world->engine, world->sim_link_count + link, PSEC_NEVER);
     }
     if (at->disk) {
         disk_crash(at->disk);
@@ -424,13 +424,13 @@ void world_fill(struct world *world, node_id id, bool full)
     for (unsigned port = 0; port < world->plan->port_count; port++) {
         if (plan_end(world->plan, id, port)->server == NODE_NONE)
             continue;
-        uint32_t index = wire_into(world, id, port);
-        struct wire *wire = &world->wires[index];
-        wire->stuck = full;
-        if (full || !wire->asked)
+        uint32_t index = link_into(world, id, port);
+        struct sim_link *link = &world->links[index];
+        link->stuck = full;
+        if (full || !link->asked)
             continue;
-        psec now = engine_now(world->engine), at = wire_room_at(wire);
-        engine_set(world->engine, world->wire_count + index, at > now ? at : now);
+        psec now = engine_now(world->engine), at = sim_link_room_at(link);
+        engine_set(world->engine, world->sim_link_count + index, at > now ? at : now);
     }
 }
 
@@ -497,16 +497,16 @@ static enum err parts_open(struct world *world, struct why *why)
     const struct plan *plan = world->plan;
     enum err err = slab_pool_open(&world->pool, world->settings.packet_memory, why);
     if (!err)
-        err = engine_open(&world->engine, 2 * world->wire_count + 2 * plan->server_count, why);
+        err = engine_open(&world->engine, 2 * world->sim_link_count + 2 * plan->server_count, why);
     if (err)
         return err;
-    world->wires = arena_take_array(&world->arena, world->wire_count, sizeof *world->wires);
+    world->links = arena_take_array(&world->arena, world->sim_link_count, sizeof *world->links);
     world->nodes = arena_take_array(&world->arena, plan->server_count, sizeof *world->nodes);
-    if (!world->wires || !world->nodes)
+    if (!world->links || !world->nodes)
         return why_memory(why);
     slab_watch(world->pool, world_watch_slab(&world->watch));
-    for (uint32_t i = 0; i < world->wire_count; i++)
-        wire_init(&world->wires[i], &world->pace, world->pool, world->settings.seed, i);
+    for (uint32_t i = 0; i < world->sim_link_count; i++)
+        sim_link_init(&world->links[i], &world->pace, world->pool, world->settings.seed, i);
     for (node_id id = 0; id < plan->server_count; id++)
         world->nodes[id] = (struct world_node){
             .env = {.ops = world->settings.disk.size ? &world_env_disk_ops : &world_env_ops,
@@ -548,12 +548,12 @@ enum err world_open(struct world **out, const struct world_settings *settings, s
         return why_memory(why);
     world->settings = *settings;
     world->plan = settings->plan;
-    world->pace = wire_pace_make(&settings->wire);
+    world->pace = sim_link_pace_make(&settings->link);
     pages_init(&world->pages);
     world->arena.source = &world->pages.source;
     for (unsigned i = 0; i < 4; i++)
         world->ahead[i] = ENGINE_NOBODY;
-    world->wire_count = world->plan->server_count * world->plan->port_count;
+    world->sim_link_count = world->plan->server_count * world->plan->port_count;
     world_watch_init(&world->watch, world, settings->watchers);
     enum err err = parts_open(world, why);
     if (!err && !settings->down)
@@ -571,8 +571,8 @@ uint64_t world_stop(struct world *world)
     for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
         if (world->nodes[id].node)
             world_crash(world, id);
-    for (uint32_t i = 0; world->wires && i < world->wire_count; i++)
-        wire_flush(&world->wires[i]);
+    for (uint32_t i = 0; world->links && i < world->sim_link_count; i++)
+        sim_link_flush(&world->links[i]);
     world->stopped = true;
     return world->pool ? slab_packets(world->pool)->live : 0;
 }
@@ -584,8 +584,8 @@ void world_close(struct world *world)
     bool stopped = world->stopped;
     uint64_t left = world_stop(world);
     assert(!left || stopped);
-    for (uint32_t i = 0; world->wires && i < world->wire_count; i++)
-        wire_fini(&world->wires[i]);
+    for (uint32_t i = 0; world->links && i < world->sim_link_count; i++)
+        sim_link_fini(&world->links[i]);
     for (node_id id = 0; world->nodes && id < world->plan->server_count; id++)
         disk_close(world->nodes[id].disk);
     engine_close(world->engine);
@@ -612,11 +612,11 @@ uint64_t world_incarnation(const struct world *world, node_id id)
     return world->nodes[id].incarnation;
 }
 
-struct wire *world_wire(struct world *world, node_id id, unsigned port)
+struct sim_link *world_link(struct world *world, node_id id, unsigned port)
 {
     if (plan_end(world->plan, id, port)->server == NODE_NONE)
         return NULL;
-    return &world->wires[id * world->plan->port_count + port];
+    return &world->links[id * world->plan->port_count + port];
 }
 
 struct slab_pool *world_pool(struct world *world)
@@ -634,11 +634,11 @@ void world_count(const struct world *world, struct world_counts *counts)
     *counts = world->counts;
 }
 
-void world_count_wires(const struct world *world, struct wire_counts *counts)
+void world_count_links(const struct world *world, struct sim_link_counts *counts)
 {
-    *counts = (struct wire_counts){0};
-    for (uint32_t i = 0; i < world->wire_count; i++)
-        wire_count_add(&world->wires[i], counts);
+    *counts = (struct sim_link_counts){0};
+    for (uint32_t i = 0; i < world->sim_link_count; i++)
+        sim_link_count_add(&world->links[i], counts);
 }
 
 uint64_t world_hash(const struct world *world)
@@ -664,7 +664,7 @@ bool world_is_whole(struct world *world)
 
 size_t world_memory(const struct world *world)
 {
-    size_t memory = sizeof *world + world->wire_count * sizeof *world->wires +
+    size_t memory = sizeof *world + world->sim_link_count * sizeof *world->links +
                     world->plan->server_count * sizeof *world->nodes +
                     engine_memory(world->engine) + slab_memory(world->pool);
     for (node_id id = 0; id < world->plan->server_count; id++)
@@ -676,8 +676,8 @@ size_t world_memory(const struct world *world)
 void world_check(struct world *world)
 {
     engine_check(world->engine);
-    for (uint32_t i = 0; i < world->wire_count; i++)
-        wire_check(&world->wires[i]);
+    for (uint32_t i = 0; i < world->sim_link_count; i++)
+        sim_link_check(&world->links[i]);
     for (node_id id = 0; id < world->plan->server_count; id++)
         if (world->nodes[id].node)
             node_check(world->nodes[id].node);

@@ -9,7 +9,7 @@
  *     enum err err = world_open(&world, &settings, why);
  *     world_run(world, 2 * PSEC_PER_SECOND);       // bootstrap
  *     world_crash(world, 5);
- *     wire_set_faults(world_wire(world, 1, 0), &(struct wire_faults){.loss = 10000});
+ *     sim_link_set_faults(world_link(world, 1, 0), &(struct sim_link_faults){.loss = 10000});
  *     world_run(world, 4 * PSEC_PER_SECOND);
  *     world_restart(world, 5, why);
  *     ...
@@ -26,7 +26,7 @@
 #include "node/node.h"
 #include "sim/engine/disk.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/wire.h"
+#include "sim/engine/sim_link.h"
 
 struct world;
 
@@ -34,7 +34,7 @@ struct world;
  *
  * Told of everything that happens, in order, from inside steps; they must not touch the world.
  * Each function may be NULL. What a packet is to them is its `trail`: a number of its own from the
- * moment its memory is taken; the duplicate that a faulty wire makes has the same. */
+ * moment its memory is taken; the duplicate that a faulty link makes has the same. */
 
 struct world_watcher;
 
@@ -49,7 +49,7 @@ struct world_watcher_ops {
                         const struct packet *packet);
     void (*row)(struct world_watcher *watcher, node_id at, node_id server, uint64_t incarnation,
                 uint64_t version);
-    /* By a wire: made twice; or lost, dead, overrun or on its way to nobody. */
+    /* By a link: made twice; or lost, dead, overrun or on its way to nobody. */
     void (*copied)(struct world_watcher *watcher, const struct packet *packet);
     void (*lost)(struct world_watcher *watcher, const struct packet *packet);
     /* A server begins a life, or its life ended: before and after its node is there. */
@@ -70,7 +70,7 @@ struct world_settings {
     /* What all nodes have in common: services, hello_nsec, ...; plan, self, env, incarnation,
      * seed and watcher are the world's to fill in. */
     struct node_config node;
-    struct wire_settings wire;
+    struct sim_link_settings link;
     struct disk_settings disk; /* of each server; size 0: none has one */
     uint64_t seed;
     size_t packet_memory;                  /* bytes of packets at the most; 0: any */
@@ -84,12 +84,12 @@ struct world_settings {
 
 #define WORLD_DEFAULTS                                                                             \
     {                                                                                              \
-        .wire = WIRE_DEFAULTS, .seed = 1                                                           \
+        .link = SIM_LINK_DEFAULTS, .seed = 1                                                       \
     }
 
 MUST_CHECK enum err world_open(struct world **world, const struct world_settings *settings,
                                struct why *why);
-/* Ends every server's life and empties every wire; returns how many packets were never given back.
+/* Ends every server's life and empties every link; returns how many packets were never given back.
  * After it the world can only be looked at and closed. */
 uint64_t world_stop(struct world *world);
 /* Asserts that every packet came back, unless world_stop said how many did not. */
@@ -108,7 +108,7 @@ psec world_now(const struct world *world);
 void world_crash(struct world *world, node_id id);
 /* A new life, with the next incarnation. */
 MUST_CHECK enum err world_restart(struct world *world, node_id id, struct why *why);
-/* It does nothing while it is paused; what arrives waits, up to the wire's buffer. */
+/* It does nothing while it is paused; what arrives waits, up to the link's buffer. */
 void world_pause(struct world *world, node_id id, bool paused);
 /* The links that lead to it have no room while they are full: shared memory that nobody reads. */
 void world_fill(struct world *world, node_id id, bool full);
@@ -126,8 +126,9 @@ int world_request(struct world *world, node_id id, uint16_t service, uint64_t cl
 
 struct node *world_node(struct world *world, node_id id);          /* NULL: it is down */
 uint64_t world_incarnation(const struct world *world, node_id id); /* of its last life; 0: none */
-/* The direction that leaves there; wire_set_faults, wire_set, wire_count. NULL: no cable. */
-struct wire *world_wire(struct world *world, node_id id, unsigned port);
+/* The direction that leaves there; sim_link_set_faults, sim_link_set, sim_link_count. NULL: no
+ * cable. */
+struct sim_link *world_link(struct world *world, node_id id, unsigned port);
 struct disk *world_disk(struct world *world, node_id id); /* NULL: it has none */
 struct slab_pool *world_pool(struct world *world);
 const struct plan *world_plan(const struct world *world);
@@ -135,13 +136,13 @@ const struct plan *world_plan(const struct world *world);
 struct world_counts {
     uint64_t events;
     uint64_t steps; /* of nodes */
-    uint64_t hops;  /* packets that a node received over a wire */
+    uint64_t hops;  /* packets that a node received over a link */
     uint64_t rooms; /* events because a node had found no room */
 };
 void world_count(const struct world *world, struct world_counts *counts);
 
-/* Of all wires together. */
-void world_count_wires(const struct world *world, struct wire_counts *counts);
+/* Of all links together. */
+void world_count_links(const struct world *world, struct sim_link_counts *counts);
 
 /* Of every event so far: when, which, and which packets. */
 uint64_t world_hash(const struct world *world);
@@ -149,6 +150,6 @@ uint64_t world_hash(const struct world *world);
 /* Every server that is up has settled and reaches every other that is up. */
 bool world_is_whole(struct world *world);
 
-/* Bytes in all: nodes, wires, engine, packets. */
+/* Bytes in all: nodes, links, engine, packets. */
 size_t world_memory(const struct world *world);
-void world_check(struct world *world); /* asserts invariants of nodes and wires */
+void world_check(struct world *world); /* asserts invariants of nodes and links */

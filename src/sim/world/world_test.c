@@ -307,11 +307,12 @@ static uint64_t hash_of(uint64_t seed)
 {
     struct scene *scene = scene_open("torus:3x3", seed, false);
     world_run(scene->world, 300 * MILLI);
-    wire_set_faults(world_wire(scene->world, 2, 1), &(struct wire_faults){.loss = 100000,
-                                                                          .corruption = 100000,
-                                                                          .duplication = 100000,
-                                                                          .jitter = MILLI,
-                                                                          .reorder = true});
+    sim_link_set_faults(world_link(scene->world, 2, 1),
+                        &(struct sim_link_faults){.loss = 100000,
+                                                  .corruption = 100000,
+                                                  .duplication = 100000,
+                                                  .jitter = MILLI,
+                                                  .reorder = true});
     world_crash(scene->world, 4);
     world_clock(scene->world, 1, 900000);
     world_run(scene->world, SECOND);
@@ -319,7 +320,7 @@ static uint64_t hash_of(uint64_t seed)
     world_pause(scene->world, 7, true);
     world_run(scene->world, 2500 * MILLI);
     world_pause(scene->world, 7, false);
-    wire_set_faults(world_wire(scene->world, 2, 1), &(struct wire_faults){0});
+    sim_link_set_faults(world_link(scene->world, 2, 1), &(struct sim_link_faults){0});
     run_until_whole(scene);
     uint64_t hash = world_hash(scene->world);
     assert_true(scene->witness.lost > 0 && scene->witness.copied > 0);
@@ -379,18 +380,18 @@ static void a_pause_is_a_silence_that_ends(void **state)
 static void links_that_are_full_take_nothing_until_they_are_not(void **state)
 {
     struct scene *scene = scene_open("torus:3x3", 13, true);
-    struct wire_counts before, after;
+    struct sim_link_counts before, after;
     world_run(scene->world, 10 * MILLI);
     unsigned port = plan_port(world_plan(scene->world), 1, 4);
-    wire_count(world_wire(scene->world, 1, port), &before);
+    sim_link_count(world_link(scene->world, 1, port), &before);
     world_fill(scene->world, 4, true);
     world_run(scene->world, world_now(scene->world) + 500 * MILLI);
-    wire_count(world_wire(scene->world, 1, port), &after);
+    sim_link_count(world_link(scene->world, 1, port), &after);
     assert_true(after.sent == before.sent && after.full == before.full + 1);
     assert_true(world_is_whole(scene->world)); /* it is too short to be given up */
     world_fill(scene->world, 4, false);
     world_run(scene->world, world_now(scene->world) + MILLI);
-    wire_count(world_wire(scene->world, 1, port), &after);
+    sim_link_count(world_link(scene->world, 1, port), &after);
     assert_true(after.sent > before.sent);
     world_fill(scene->world, 4, true);
     world_run(scene->world, world_now(scene->world) + 30 * SECOND);
@@ -425,7 +426,7 @@ static void a_local_program_is_answered(void **state)
 }
 
 /* Twice what the cables take: they are full all the time, and queues drop the rest. */
-static void a_busy_wire_is_full_and_says_when_it_is_not(void **state)
+static void a_busy_link_is_full_and_says_when_it_is_not(void **state)
 {
     chatter_size = 8000;
     chatter_period = 10000;
@@ -434,13 +435,13 @@ static void a_busy_wire_is_full_and_says_when_it_is_not(void **state)
     chatter_size = 100;
     chatter_period = 100000;
     struct world_counts counts;
-    struct wire_counts wires;
+    struct sim_link_counts links;
     world_count(scene->world, &counts);
-    world_count_wires(scene->world, &wires);
+    world_count_links(scene->world, &links);
     assert_true(counts.rooms > 10000);
-    /* 36 wires of 1 Gb/s for a second, to within a hundredth. */
-    assert_true(wires.bytes > 36ull * 125000000 * 99 / 100);
-    assert_true(wires.bytes < 36ull * (125000000 + 20000));
+    /* 36 links of 1 Gb/s for a second, to within a hundredth. */
+    assert_true(links.bytes > 36ull * 125000000 * 99 / 100);
+    assert_true(links.bytes < 36ull * (125000000 + 20000));
     assert_true(scene->witness.dropped > 0);
     scene_close(scene);
 }
@@ -502,4 +503,4 @@ TEST_MAIN(TEST(servers_find_each_other_on_any_wiring), TEST(what_was_synced_outl
           TEST(a_crash_is_noticed_and_a_new_life_welcome), TEST(a_pause_is_a_silence_that_ends),
           TEST(links_that_are_full_take_nothing_until_they_are_not),
           TEST(a_slow_clock_reads_less_and_still_wakes_its_node), TEST(a_local_program_is_answered),
-          TEST(a_busy_wire_is_full_and_says_when_it_is_not))
+          TEST(a_busy_link_is_full_and_says_when_it_is_not))

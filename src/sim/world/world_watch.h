@@ -1,12 +1,12 @@
 #pragma once
-/* world_watch: hands what nodes and wires tell to each watcher that wants to hear it. What nobody
+/* world_watch: hands what nodes and links tell to each watcher that wants to hear it. What nobody
  * listens to is not told at all: a world without watchers pays nothing. */
 
 #include "sim/world/world.h"
 
 struct world_watch {
     struct node_watcher node;              /* what all nodes tell */
-    struct slab_watcher slab;              /* what all wires tell */
+    struct slab_watcher slab;              /* what all links tell */
     struct world_watcher *const *watchers; /* ends with NULL, or is NULL; borrowed */
 };
 

@@ -1,5 +1,5 @@
-/* wire: times on the cable, room, and faults that lose nothing unseen. */
-#include "sim/engine/wire.h"
+/* link: times on the cable, room, and faults that lose nothing unseen. */
+#include "sim/engine/sim_link.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define MANY 4000
 
-static const struct wire_settings settings = WIRE_DEFAULTS; /* 8,000 ps a byte, 1 us */
+static const struct sim_link_settings settings = SIM_LINK_DEFAULTS; /* 8,000 ps a byte, 1 us */
 
 static struct slab_pool *pool_open(void)
 {
@@ -17,11 +17,11 @@ static struct slab_pool *pool_open(void)
     return pool;
 }
 
-static void wire_open(struct wire *wire, const struct wire_settings *with, struct slab_pool *pool,
-                      uint64_t seed)
+static void link_open(struct sim_link *link, const struct sim_link_settings *with,
+                      struct slab_pool *pool, uint64_t seed)
 {
-    wire_init(wire, NULL, pool, seed, 9);
-    wire_set(wire, with);
+    sim_link_init(link, NULL, pool, seed, 9);
+    sim_link_set(link, with);
 }
 
 static struct packet *packet_of(struct slab_pool *pool, uint32_t size)
@@ -37,124 +37,124 @@ static struct packet *packet_of(struct slab_pool *pool, uint32_t size)
     return packet;
 }
 
-static void send_one(struct wire *wire, struct slab_pool *pool, psec now, uint32_t size)
+static void send_one(struct sim_link *link, struct slab_pool *pool, psec now, uint32_t size)
 {
     struct packet *packet = packet_of(pool, size);
-    wire_send(wire, now, &packet, 1);
+    sim_link_send(link, now, &packet, 1);
 }
 
 static void a_frame_takes_its_bytes_and_the_delay(void **state)
 {
     struct slab_pool *pool = pool_open();
-    struct wire wire;
+    struct sim_link link;
     struct packet *out[4];
-    wire_open(&wire, &settings, pool, 1);
-    assert_true(wire_next(&wire) == PSEC_NEVER);
-    send_one(&wire, pool, 5000, 62);
-    assert_true(wire_next(&wire) == 5000 + 100 * 8000 + 1000000);
-    send_one(&wire, pool, 6000, 962); /* behind the first */
-    assert_int_equal(wire_receive(&wire, wire_next(&wire) - 1, out, 4), 0);
-    assert_int_equal(wire_receive(&wire, wire_next(&wire), out, 4), 1);
+    link_open(&link, &settings, pool, 1);
+    assert_true(sim_link_next(&link) == PSEC_NEVER);
+    send_one(&link, pool, 5000, 62);
+    assert_true(sim_link_next(&link) == 5000 + 100 * 8000 + 1000000);
+    send_one(&link, pool, 6000, 962); /* behind the first */
+    assert_int_equal(sim_link_receive(&link, sim_link_next(&link) - 1, out, 4), 0);
+    assert_int_equal(sim_link_receive(&link, sim_link_next(&link), out, 4), 1);
     packet_done(out[0]);
-    assert_true(wire_next(&wire) == 5000 + 1100 * 8000 + 1000000);
+    assert_true(sim_link_next(&link) == 5000 + 1100 * 8000 + 1000000);
     /* Packets of one frame pay for one frame, and arrive together. */
     struct packet *frame[3] = {packet_of(pool, 50), packet_of(pool, 50), packet_of(pool, 62)};
-    wire_send(&wire, 50000000, frame, 3);
-    assert_int_equal(wire_receive(&wire, 50000000, out, 4), 1);
+    sim_link_send(&link, 50000000, frame, 3);
+    assert_int_equal(sim_link_receive(&link, 50000000, out, 4), 1);
     packet_done(out[0]);
-    assert_true(wire_next(&wire) == 50000000 + 200 * 8000 + 1000000);
-    assert_int_equal(wire_receive(&wire, wire_next(&wire), out, 2), 2);
+    assert_true(sim_link_next(&link) == 50000000 + 200 * 8000 + 1000000);
+    assert_int_equal(sim_link_receive(&link, sim_link_next(&link), out, 2), 2);
     assert_true(out[0] == frame[0] && out[1] == frame[1]);
-    assert_int_equal(wire_receive(&wire, PSEC_NEVER, out + 2, 2), 1);
+    assert_int_equal(sim_link_receive(&link, PSEC_NEVER, out + 2, 2), 1);
     for (unsigned i = 0; i < 3; i++)
         packet_done(frame[i]);
-    assert_true(wire.bytes == 100 + 1000 + 200);
-    wire_fini(&wire);
+    assert_true(link.bytes == 100 + 1000 + 200);
+    sim_link_fini(&link);
     slab_pool_close(pool);
 }
 
 static void rates_that_divide_nothing_stay_exact_enough(void **state)
 {
     struct slab_pool *pool = pool_open();
-    struct wire wire;
-    struct wire_settings odd = settings;
+    struct sim_link link;
+    struct sim_link_settings odd = settings;
     odd.delay = 0;
     odd.overhead = 0;
     odd.buffer = 0;
     odd.rate = 7000000003;
-    wire_open(&wire, &odd, pool, 1);
+    link_open(&link, &odd, pool, 1);
     for (unsigned i = 0; i < 1000; i++)
-        send_one(&wire, pool, 0, 9000);
+        send_one(&link, pool, 0, 9000);
     double expected = 1000 * 9000.0 * 8e12 / 7000000003.0;
-    assert_within((double)wire.last->order / expected, 1, 1e-6);
+    assert_within((double)link.last->order / expected, 1, 1e-6);
     odd.rate = 0; /* no time at all */
-    wire_set(&wire, &odd);
-    psec before = wire.free_at;
-    send_one(&wire, pool, before + 5, 9000);
-    assert_true(wire.free_at == before + 5);
-    wire_fini(&wire);
+    sim_link_set(&link, &odd);
+    psec before = link.free_at;
+    send_one(&link, pool, before + 5, 9000);
+    assert_true(link.free_at == before + 5);
+    sim_link_fini(&link);
     slab_pool_close(pool);
 }
 
 static void beyond_its_depth_there_is_no_room_until_it_drains(void **state)
 {
     struct slab_pool *pool = pool_open();
-    struct wire wire;
-    struct wire_settings shallow = settings;
+    struct sim_link link;
+    struct sim_link_settings shallow = settings;
     shallow.depth = 1000;
-    wire_open(&wire, &shallow, pool, 1);
-    assert_true(wire_room(&wire, 0) >= PACKET_SIZE_MAX);
-    send_one(&wire, pool, 0, 962); /* 1,000 bytes: just as much as may wait */
-    assert_true(wire_room(&wire, 0) > 0);
-    assert_false(wire.asked);
-    send_one(&wire, pool, 0, 62);
-    assert_int_equal(wire_room(&wire, 0), 0);
-    assert_true(wire.asked);
-    assert_true(wire_room_at(&wire) == 100 * 8000);
-    assert_int_equal(wire_room(&wire, wire_room_at(&wire) - 1), 0);
-    assert_true(wire_room(&wire, wire_room_at(&wire)) > 0);
-    assert_true(wire.full == 1);
-    wire_fini(&wire);
+    link_open(&link, &shallow, pool, 1);
+    assert_true(sim_link_room(&link, 0) >= PACKET_SIZE_MAX);
+    send_one(&link, pool, 0, 962); /* 1,000 bytes: just as much as may wait */
+    assert_true(sim_link_room(&link, 0) > 0);
+    assert_false(link.asked);
+    send_one(&link, pool, 0, 62);
+    assert_int_equal(sim_link_room(&link, 0), 0);
+    assert_true(link.asked);
+    assert_true(sim_link_room_at(&link) == 100 * 8000);
+    assert_int_equal(sim_link_room(&link, sim_link_room_at(&link) - 1), 0);
+    assert_true(sim_link_room(&link, sim_link_room_at(&link)) > 0);
+    assert_true(link.full == 1);
+    sim_link_fini(&link);
     slab_pool_close(pool);
 }
 
-/* What comes out of a wire into which MANY frames of two packets went. */
+/* What comes out of a link into which MANY frames of two packets went. */
 struct outcome {
     unsigned received, damaged, twice, overtaken;
     uint64_t hash;
-    struct wire_counts counts;
+    struct sim_link_counts counts;
 };
 
-static struct outcome run(const struct wire_faults *faults, uint64_t seed)
+static struct outcome run(const struct sim_link_faults *faults, uint64_t seed)
 {
     static uint8_t seen[2 * MANY + 2];
     struct slab_pool *pool = pool_open();
     struct outcome outcome = {0};
-    struct wire wire;
+    struct sim_link link;
     struct packet *out;
     uint64_t last = 0;
     memset(seen, 0, sizeof seen);
-    wire_open(&wire, &settings, pool, seed);
-    wire_set_faults(&wire, faults);
+    link_open(&link, &settings, pool, seed);
+    sim_link_set_faults(&link, faults);
     for (unsigned i = 0; i < MANY; i++) {
         struct packet *frame[2] = {packet_of(pool, 80), packet_of(pool, 300)};
         frame[0]->trail = 2 * i + 1;
         frame[1]->trail = 2 * i + 2;
-        wire_send(&wire, (psec)i * 10000, frame, 2);
-        wire_check(&wire);
-        if (i % 64 == 0 && wire.first) { /* now and then something is read */
-            assert_int_equal(wire_receive(&wire, PSEC_NEVER, &out, 1), 1);
+        sim_link_send(&link, (psec)i * 10000, frame, 2);
+        sim_link_check(&link);
+        if (i % 64 == 0 && link.first) { /* now and then something is read */
+            assert_int_equal(sim_link_receive(&link, PSEC_NEVER, &out, 1), 1);
             outcome.received++;
             outcome.twice += seen[out->trail]++ != 0;
             packet_done(out);
         }
     }
     psec before = 0;
-    while (wire_next(&wire) != PSEC_NEVER) {
-        psec at = wire_next(&wire);
+    while (sim_link_next(&link) != PSEC_NEVER) {
+        psec at = sim_link_next(&link);
         assert_true(at >= before);
         before = at;
-        assert_int_equal(wire_receive(&wire, at, &out, 1), 1);
+        assert_int_equal(sim_link_receive(&link, at, &out, 1), 1);
         outcome.hash = (outcome.hash + at + out->trail) * 0x9e3779b97f4a7c15u;
         outcome.received++;
         outcome.twice += seen[out->trail]++ != 0;
@@ -168,9 +168,9 @@ static struct outcome run(const struct wire_faults *faults, uint64_t seed)
         outcome.damaged += wrong > 0;
         packet_done(out);
     }
-    wire_check(&wire);
-    wire_count(&wire, &outcome.counts);
-    wire_fini(&wire);
+    sim_link_check(&link);
+    sim_link_count(&link, &outcome.counts);
+    sim_link_fini(&link);
     slab_pool_close(pool);
     return outcome;
 }
@@ -178,34 +178,34 @@ static struct outcome run(const struct wire_faults *faults, uint64_t seed)
 static void faults_come_as_often_as_asked_and_are_counted(void **state)
 {
     print_message("# seed 4\n");
-    struct outcome none = run(&(struct wire_faults){0}, 4);
+    struct outcome none = run(&(struct sim_link_faults){0}, 4);
     assert_int_equal(none.received, 2 * MANY);
     assert_int_equal(none.damaged + none.twice + none.overtaken, 0);
 
-    struct outcome loss = run(&(struct wire_faults){.loss = 250000}, 4);
+    struct outcome loss = run(&(struct sim_link_faults){.loss = 250000}, 4);
     assert_true(loss.counts.lost > MANY / 2 - MANY / 10 && loss.counts.lost < MANY / 2 + MANY / 10);
     assert_int_equal(loss.received, 2 * MANY - loss.counts.lost);
 
-    struct outcome broken = run(&(struct wire_faults){.corruption = 500000}, 4);
+    struct outcome broken = run(&(struct sim_link_faults){.corruption = 500000}, 4);
     assert_int_equal(broken.received, 2 * MANY);
     assert_true(broken.counts.corrupted > MANY / 2 - MANY / 10);
     /* Two bits may meet and undo each other, and the first of each 64 were not looked at. */
     assert_true(broken.damaged <= broken.counts.corrupted);
     assert_true(broken.damaged > broken.counts.corrupted * 9 / 10);
 
-    struct outcome twice = run(&(struct wire_faults){.duplication = 100000}, 4);
+    struct outcome twice = run(&(struct sim_link_faults){.duplication = 100000}, 4);
     assert_int_equal(twice.received, 2 * MANY + twice.counts.duplicated);
     assert_int_equal(twice.twice, twice.counts.duplicated);
     assert_true(twice.counts.duplicated > MANY / 10);
 
-    struct outcome dead = run(&(struct wire_faults){.dead = true}, 4);
+    struct outcome dead = run(&(struct sim_link_faults){.dead = true}, 4);
     assert_int_equal(dead.received, 0);
     assert_int_equal(dead.counts.dead, 2 * MANY);
 }
 
 static void jitter_keeps_the_order_unless_told_otherwise(void **state)
 {
-    struct wire_faults faults = {.jitter = 100000000};
+    struct sim_link_faults faults = {.jitter = 100000000};
     assert_int_equal(run(&faults, 5).overtaken, 0);
     faults.reorder = true;
     assert_true(run(&faults, 5).overtaken > MANY / 10);
@@ -213,11 +213,11 @@ static void jitter_keeps_the_order_unless_told_otherwise(void **state)
 
 static void a_seed_gives_the_same_run_and_another_another(void **state)
 {
-    const struct wire_faults faults = {.loss = 50000,
-                                       .corruption = 50000,
-                                       .duplication = 50000,
-                                       .jitter = 50000000,
-                                       .reorder = true};
+    const struct sim_link_faults faults = {.loss = 50000,
+                                           .corruption = 50000,
+                                           .duplication = 50000,
+                                           .jitter = 50000000,
+                                           .reorder = true};
     struct outcome one = run(&faults, 6), same = run(&faults, 6), other = run(&faults, 7);
     assert_true(one.hash == same.hash && one.hash != other.hash);
     assert_memory_equal(&one.counts, &same.counts, sizeof one.counts);
@@ -226,16 +226,16 @@ static void a_seed_gives_the_same_run_and_another_another(void **state)
 static void an_end_that_does_not_read_loses_what_does_not_fit(void **state)
 {
     struct slab_pool *pool = pool_open();
-    struct wire wire;
-    struct wire_settings small = settings;
+    struct sim_link link;
+    struct sim_link_settings small = settings;
     small.buffer = 10000;
-    wire_open(&wire, &small, pool, 1);
+    link_open(&link, &small, pool, 1);
     for (unsigned i = 0; i < 100; i++)
-        send_one(&wire, pool, 0, 1000);
-    assert_true(wire.overrun == 89); /* the one that filled it stays */
-    wire_flush(&wire);
-    assert_true(wire.flushed == 11);
-    wire_fini(&wire);
+        send_one(&link, pool, 0, 1000);
+    assert_true(link.overrun == 89); /* the one that filled it stays */
+    sim_link_flush(&link);
+    assert_true(link.flushed == 11);
+    sim_link_fini(&link);
     slab_pool_close(pool);
 }
 
