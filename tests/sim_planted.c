@@ -3,14 +3,14 @@
 #include <stdio.h>
 
 #include "base/test.h"
-#include "node/place_test.h"
+#include "node/test_plan.h"
 #include "sim/chaos/chaos.h"
 
 #define SEEDS 12 /* for each bug, at the most */
 
-static struct chaos_result run(const struct place *place, uint64_t seed, uint32_t plants)
+static struct chaos_result run(const struct test_plan *test, uint64_t seed, uint32_t plants)
 {
-    struct chaos_settings settings = {&place->plan, seed, FAULT_ALL, plants};
+    struct chaos_settings settings = {&test->plan, seed, FAULT_ALL, plants};
     struct chaos_result result;
     assert_int_equal(chaos_run(&settings, &result, NULL), OK);
     return result;
@@ -18,37 +18,37 @@ static struct chaos_result run(const struct place *place, uint64_t seed, uint32_
 
 static void each_planted_bug_is_found(void **state)
 {
-    struct place place;
-    place_open(&place, "torus:3x3x3");
+    struct test_plan test;
+    test_plan_open(&test, "torus:3x3x3");
     for (unsigned i = 0; i < CHAOS_PLANT_COUNT; i++) {
         const struct chaos_plant *plant = &chaos_plants[i];
         uint64_t seed = 1;
-        struct chaos_result found = run(&place, seed, plant->fault);
+        struct chaos_result found = run(&test, seed, plant->fault);
         while (!found.checker && seed < SEEDS)
-            found = run(&place, ++seed, plant->fault);
+            found = run(&test, ++seed, plant->fault);
         if (!found.checker)
             fail_msg("%s was not found in %d seeds", plant->name, SEEDS);
         print_message("# %s: seed %d: %s: %s\n", plant->name, (int)seed, found.checker, found.text);
         assert_string_equal(found.checker, plant->checker);
-        assert_null(run(&place, seed, 0).checker);
+        assert_null(run(&test, seed, 0).checker);
     }
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 /* A failure is replayed with just the kinds of faults that the seed used. */
 static void a_failure_can_be_replayed(void **state)
 {
-    struct place place;
-    place_open(&place, "torus:3x3x3");
-    struct chaos_result first = run(&place, 1, NODE_FAULT_UNFAIR);
+    struct test_plan test;
+    test_plan_open(&test, "torus:3x3x3");
+    struct chaos_result first = run(&test, 1, NODE_FAULT_UNFAIR);
     assert_non_null(first.checker);
-    struct chaos_settings settings = {&place.plan, 1, first.kinds, NODE_FAULT_UNFAIR};
+    struct chaos_settings settings = {&test.plan, 1, first.kinds, NODE_FAULT_UNFAIR};
     struct chaos_result again;
     assert_int_equal(chaos_run(&settings, &again, NULL), OK);
     assert_string_equal(again.checker, first.checker);
     assert_string_equal(again.text, first.text);
     assert_true(again.failed_at == first.failed_at && again.hash == first.hash);
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 TEST_MAIN(TEST(each_planted_bug_is_found), TEST(a_failure_can_be_replayed))

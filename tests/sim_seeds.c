@@ -6,23 +6,23 @@
 #include <stdio.h>
 
 #include "base/test.h"
-#include "node/place_test.h"
+#include "node/test_plan.h"
 #include "sim/chaos/chaos.h"
 
-static struct chaos_result run(const struct place *place, uint64_t seed, uint32_t kinds)
+static struct chaos_result run(const struct test_plan *test, uint64_t seed, uint32_t kinds)
 {
-    struct chaos_settings settings = {&place->plan, seed, kinds, 0};
+    struct chaos_settings settings = {&test->plan, seed, kinds, 0};
     struct chaos_result result;
     assert_int_equal(chaos_run(&settings, &result, NULL), OK);
     return result;
 }
 
-static void run_clean(const char *spec, const struct place *place, uint64_t seed,
+static void run_clean(const char *spec, const struct test_plan *test, uint64_t seed,
                       const char *faults)
 {
     uint32_t kinds;
     assert_int_equal(fault_kinds_read(faults, &kinds, NULL), OK);
-    struct chaos_result result = run(place, seed, kinds);
+    struct chaos_result result = run(test, seed, kinds);
     if (result.checker)
         fail_msg("weft sim chaos %s --seed %" PRIu64 " --faults %s: %s: %s", spec, seed, faults,
                  result.checker, result.text);
@@ -36,10 +36,10 @@ struct storm {
 
 static void storm_is_clean(const struct storm *storm)
 {
-    struct place place;
-    place_open(&place, storm->spec);
-    run_clean(storm->spec, &place, storm->seed, storm->faults);
-    place_close(&place);
+    struct test_plan test;
+    test_plan_open(&test, storm->spec);
+    run_clean(storm->spec, &test, storm->seed, storm->faults);
+    test_plan_close(&test);
 }
 
 /* ---- those that failed once ---- */
@@ -73,11 +73,11 @@ static void seeds_that_failed_once_are_clean(void **state)
 
 static void seeds_are_clean(const char *spec, uint64_t count)
 {
-    struct place place;
-    place_open(&place, spec);
+    struct test_plan test;
+    test_plan_open(&test, spec);
     for (uint64_t seed = 1; seed <= count; seed++)
-        run_clean(spec, &place, seed, "all");
-    place_close(&place);
+        run_clean(spec, &test, seed, "all");
+    test_plan_close(&test);
 }
 
 static void a_torus_survives(void **state)
@@ -132,10 +132,10 @@ static void *hashes_find(void *context)
 {
     struct hashes *hashes = context;
     for (unsigned i = 0; i < KNOWN_COUNT; i++) {
-        struct place place;
-        place_open(&place, known[i].spec);
-        hashes->of[i] = run(&place, known[i].seed, FAULT_ALL).hash;
-        place_close(&place);
+        struct test_plan test;
+        test_plan_open(&test, known[i].spec);
+        hashes->of[i] = run(&test, known[i].seed, FAULT_ALL).hash;
+        test_plan_close(&test);
     }
     return NULL;
 }

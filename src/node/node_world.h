@@ -22,7 +22,7 @@
 #define WORLD_SETTLED INT64_C(400000000) /* after so long everybody knows everybody */
 #define WORLD_PACKETS 4000
 
-struct world_wire {
+struct world_link {
     struct packet *first, **end; /* under way; packet->order is when it arrives */
     env_nsec free_at;            /* the last frame is out */
     bool blocked;                /* its node was told that there is no room */
@@ -50,7 +50,7 @@ struct world {
     struct plan plan;
     struct packet_pool *pool;
     struct world_node *nodes;
-    struct world_wire *wires; /* by sender and port */
+    struct world_link *links; /* by sender and port */
     struct world_answer *answers;
     uint32_t answer_count;
     bool deaf; /* programs take no answers */
@@ -59,17 +59,17 @@ struct world {
     struct node_config config;
 };
 
-static inline struct world_wire *world_wire(const struct world *world, node_id from, unsigned port)
+static inline struct world_link *world_link(const struct world *world, node_id from, unsigned port)
 {
-    assert(world->wires);
-    return &world->wires[(size_t)from * world->plan.port_count + port];
+    assert(world->links);
+    return &world->links[(size_t)from * world->plan.port_count + port];
 }
 
-/* The wire that ends at this port; NULL: no cable. */
-static inline struct world_wire *world_wire_to(const struct world *world, node_id to, unsigned port)
+/* The link that ends at this port; NULL: no cable. */
+static inline struct world_link *world_link_to(const struct world *world, node_id to, unsigned port)
 {
     const struct plan_end *end = plan_end(&world->plan, to, port);
-    return end->server == NODE_NONE ? NULL : world_wire(world, end->server, end->port);
+    return end->server == NODE_NONE ? NULL : world_link(world, end->server, end->port);
 }
 
 /* ---- what a node sees ---- */
@@ -78,13 +78,13 @@ static inline unsigned world_receive(struct env *env, unsigned port, struct pack
                                      unsigned most)
 {
     const struct world_node *at = (struct world_node *)env;
-    struct world_wire *wire = world_wire_to(at->world, at->self, port);
+    struct world_link *link = world_link_to(at->world, at->self, port);
     unsigned count = 0;
-    while (count < most && wire->first && (env_nsec)wire->first->order <= at->world->now) {
-        out[count++] = wire->first;
-        wire->first = wire->first->next;
-        if (!wire->first)
-            wire->end = &wire->first;
+    while (count < most && link->first && (env_nsec)link->first->order <= at->world->now) {
+        out[count++] = link->first;
+        link->first = link->first->next;
+        if (!link->first)
+            link->end = &link->first;
     }
     return count;
 }
@@ -92,9 +92,9 @@ static inline unsigned world_receive(struct env *env, unsigned port, struct pack
 static inline uint32_t world_room(struct env *env, unsigned port)
 {
     const struct world_node *at = (struct world_node *)env;
-    struct world_wire *wire = world_wire(at->world, at->self, port);
-    wire->blocked = at->world->now < wire->free_at;
-    return wire->blocked ? 0 : PACKET_SIZE_MAX;
+    struct world_link *link = world_link(at->world, at->self, port);
+    link->blocked = at->world->now < link->free_at;
+    return link->blocked ? 0 : PACKET_SIZE_MAX;
 }
 
 static inline void world_transmit(struct env *env, unsigned port, struct packet **packets,
@@ -102,23 +102,23 @@ static inline void world_transmit(struct env *env, unsigned port, struct packet 
 {
     const struct world_node *at = (struct world_node *)env;
     const struct world *world = at->world;
-    struct world_wire *wire = world_wire(world, at->self, port);
+    struct world_link *link = world_link(world, at->self, port);
     uint64_t bits = 0;
     for (unsigned i = 0; i < count; i++)
         bits += packets[i]->size * UINT64_C(8);
     env_nsec length = world->rate ? (env_nsec)(bits * UINT64_C(1000000000) / world->rate) : 0;
-    wire->free_at = (wire->free_at > world->now ? wire->free_at : world->now) + length;
+    link->free_at = (link->free_at > world->now ? link->free_at : world->now) + length;
     for (unsigned i = 0; i < count; i++) {
-        if (wire->dead) {
+        if (link->dead) {
             packet_done(packets[i]);
             continue;
         }
         packet_seal_hops(packets[i]);
         packets[i]->read = false; /* it travels as bytes */
-        packets[i]->order = (uint64_t)(wire->free_at + WORLD_DELAY);
+        packets[i]->order = (uint64_t)(link->free_at + WORLD_DELAY);
         packets[i]->next = NULL;
-        *wire->end = packets[i];
-        wire->end = &packets[i]->next;
+        *link->end = packets[i];
+        link->end = &packets[i]->next;
     }
 }
 
@@ -168,8 +168,8 @@ static inline void world_crash(struct world *world, node_id id)
 
 static inline void world_cut(struct world *world, node_id one, node_id other, bool dead)
 {
-    world_wire(world, one, plan_port(&world->plan, one, other))->dead = dead;
-    world_wire(world, other, plan_port(&world->plan, other, one))->dead = dead;
+    world_link(world, one, plan_port(&world->plan, one, other))->dead = dead;
+    world_link(world, other, plan_port(&world->plan, other, one))->dead = dead;
 }
 
 /* A program asks a service of that server. */
@@ -198,14 +198,14 @@ static inline struct packet *world_forge(const struct world *world, uint16_t ser
 static inline void world_arrive(struct world *world, node_id from, node_id to,
                                 struct packet *packet)
 {
-    struct world_wire *wire = world_wire(world, from, plan_port(&world->plan, from, to));
+    struct world_link *link = world_link(world, from, plan_port(&world->plan, from, to));
     packet_seal(packet);
     packet->read = false;
     packet->order = (uint64_t)world->now;
-    packet->next = wire->first; /* before all that is under way */
-    if (!wire->first)
-        wire->end = &packet->next;
-    wire->first = packet;
+    packet->next = link->first; /* before all that is under way */
+    if (!link->first)
+        link->end = &packet->next;
+    link->first = packet;
 }
 
 /* ---- time ---- */
@@ -223,11 +223,11 @@ static inline env_nsec world_next(const struct world *world, env_nsec until)
         if (world->nodes[id].node)
             world_earlier(&at, world->nodes[id].next);
         for (unsigned port = 0; port < world->plan.port_count; port++) {
-            const struct world_wire *wire = world_wire(world, id, port);
-            if (wire->first)
-                world_earlier(&at, (env_nsec)wire->first->order);
-            if (wire->blocked)
-                world_earlier(&at, wire->free_at);
+            const struct world_link *link = world_link(world, id, port);
+            if (link->first)
+                world_earlier(&at, (env_nsec)link->first->order);
+            if (link->blocked)
+                world_earlier(&at, link->free_at);
         }
     }
     return at > world->now ? at : world->now;
@@ -235,8 +235,8 @@ static inline env_nsec world_next(const struct world *world, env_nsec until)
 
 static inline void world_port(struct world *world, struct world_node *at, unsigned port)
 {
-    struct world_wire *in = world_wire_to(world, at->self, port);
-    struct world_wire *out = world_wire(world, at->self, port);
+    struct world_link *in = world_link_to(world, at->self, port);
+    struct world_link *out = world_link(world, at->self, port);
     if (in && in->first && (env_nsec)in->first->order <= world->now) {
         if (at->node) {
             node_input(at->node, port);
@@ -282,13 +282,13 @@ static inline struct world *world_open(const char *spec, const struct node_confi
     assert_int_equal(topology_build(&world->topology, spec, &why), OK);
     assert_int_equal(plan_init(&world->plan, &world->topology, &why), OK);
     uint32_t count = world->plan.server_count;
-    uint32_t wires = count * world->plan.port_count;
+    uint32_t links = count * world->plan.port_count;
     world->pool = packet_pool_open(WORLD_PACKETS, PACKET_SIZE_MAX);
     world->nodes = calloc(count, sizeof *world->nodes);
-    world->wires = calloc(wires, sizeof *world->wires);
+    world->links = calloc(links, sizeof *world->links);
     world->config = *config;
-    for (uint32_t i = 0; i < wires; i++)
-        world->wires[i].end = &world->wires[i].first;
+    for (uint32_t i = 0; i < links; i++)
+        world->links[i].end = &world->links[i].first;
     for (node_id id = 0; id < count; id++) {
         world->nodes[id].env = (struct env){&world_ops, 0, world->pool};
         world->nodes[id].world = world;
@@ -323,14 +323,14 @@ static inline void world_close(struct world *world)
         if (world->nodes[id].node)
             world_crash(world, id);
     for (uint32_t i = 0; i < world->plan.server_count * world->plan.port_count; i++)
-        for (struct packet *packet = world->wires[i].first, *next; packet; packet = next) {
+        for (struct packet *packet = world->links[i].first, *next; packet; packet = next) {
             next = packet->next;
             packet_done(packet);
         }
     packet_pool_close(world->pool);
     world_forget(world);
     free(world->answers);
-    free(world->wires);
+    free(world->links);
     free(world->nodes);
     plan_fini(&world->plan);
     topology_fini(&world->topology);

@@ -58,7 +58,7 @@ struct packet {
     uint8_t *bytes;           /* header and payload */
     uint32_t size;            /* on the wire, with the header */
     uint32_t stored;          /* of that in memory; at least the header */
-    uint64_t order;           /* of arrival in its queue; a wire's: when it arrives */
+    uint64_t order;           /* of arrival in its queue; a link's: when it arrives */
     /* The header as it was read, or as it will be written; packet_seal and packet_read. */
     uint16_t service;
     uint8_t kind;

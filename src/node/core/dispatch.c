@@ -118,7 +118,7 @@ static void loop_add(struct node *node, struct packet *packet)
 }
 
 /* For here or on its way, from a service here, or for the second time. */
-static int place(struct node *node, struct packet *packet)
+static int follow_way(struct node *node, struct packet *packet)
 {
     switch (way_find(node, packet)) {
     case WAY_HERE:
@@ -144,7 +144,7 @@ int dispatch_sent(struct node *node, struct packet *packet)
         if (node->config.watcher && node->config.watcher->sent)
             node->config.watcher->sent(node->config.watcher, node->self, packet);
     }
-    return place(node, packet);
+    return follow_way(node, packet);
 }
 
 /* ---- receiving ---- */
@@ -221,7 +221,7 @@ static void limbo_leave(struct node *node, struct packet *packet)
         if (!passes(node, packet))
             return;
     }
-    (void)place(node, packet); /* it counts what it drops */
+    (void)follow_way(node, packet); /* it counts what it drops */
 }
 
 void dispatch_again(struct node *node)
@@ -239,7 +239,7 @@ void dispatch_again(struct node *node)
     for (unsigned slot = 0; slot < node->service_count; slot++)
         for (struct packet *packet = egress_empty(node->egress, slot); packet; packet = next) {
             next = packet->next;
-            (void)place(node, packet);
+            (void)follow_way(node, packet);
         }
 }
 
@@ -254,7 +254,7 @@ void dispatch_loop(struct node *node)
         if (way_find(node, packet) == WAY_HERE)
             deliver(node, packet);
         else
-            (void)place(node, packet);
+            (void)follow_way(node, packet);
     }
 }
 

@@ -102,7 +102,7 @@ static void hello_send(struct node *node, unsigned port, bool lazy)
         return;
     at->hello_now = false;
     hello_write(
-        &(struct hello){
+        &(struct link_hello){
             .server = node->self,
             .port = port,
             .self = {own_incarnation(node), at->session},
@@ -192,7 +192,7 @@ static bool end_equal(const struct hello_end *one, const struct hello_end *other
     return one->incarnation == other->incarnation && one->session == other->session;
 }
 
-static void hello_take(struct node *node, unsigned port, const struct hello *hello)
+static void hello_take(struct node *node, unsigned port, const struct link_hello *hello)
 {
     struct node_port *at = &node->ports[port];
     const struct plan_end *end = plan_end(node->plan, node->self, port);
@@ -251,7 +251,7 @@ static void links_deliver(struct weft_self *self, struct weft_packet *delivered)
     unsigned type = packet->stored == packet->size ? hello_type(bytes, size) : 0;
     bool neighbour = packet->kind == PACKET_TO_NEIGHBOUR;
     if (type == HELLO && neighbour) {
-        struct hello hello;
+        struct link_hello hello;
         hello_read(bytes, &hello);
         if (hello.layout == node->state.table.schema.hash)
             hello_take(node, packet->port_in, &hello);

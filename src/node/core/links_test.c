@@ -47,16 +47,16 @@ static struct port_look port_look(const struct world *world)
 }
 
 /* A hello as server 1 would say it now. */
-static struct hello hello_good(const struct world *world)
+static struct link_hello hello_good(const struct world *world)
 {
     const struct node *node = world->nodes[0].node;
-    return (struct hello){.server = 1,
-                          .port = plan_port(&world->plan, 1, 0),
-                          .self = node->ports[port_of(world)].peer,
-                          .layout = node->state.table.schema.hash};
+    return (struct link_hello){.server = 1,
+                               .port = plan_port(&world->plan, 1, 0),
+                               .self = node->ports[port_of(world)].peer,
+                               .layout = node->state.table.schema.hash};
 }
 
-static struct packet *hello_forge(const struct world *world, const struct hello *hello)
+static struct packet *hello_forge(const struct world *world, const struct link_hello *hello)
 {
     uint8_t bytes[HELLO_SIZE];
     hello_write(hello, bytes);
@@ -73,7 +73,7 @@ static void arrive(struct world *world, struct packet *packet)
 static void a_hello_counts_only_if_it_is_a_neighbours(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
-    struct hello other = hello_good(world);
+    struct link_hello other = hello_good(world);
     other.server = 77;
     struct packet *packet = hello_forge(world, &other);
     packet_set_server(packet, 0);
@@ -96,7 +96,7 @@ static void another_end_than_planned_is_miswired(void **state)
 {
     for (unsigned i = 0; i < 2; i++) {
         struct world *world = stage_open(WORLD_SETTLED);
-        struct hello other = hello_good(world);
+        struct link_hello other = hello_good(world);
         if (i)
             other.port++;
         else
@@ -131,7 +131,7 @@ static void a_cable_where_none_is_planned_is_miswired(void **state)
     struct env_ops ops = *at->env.ops;
     ops.receive = unplanned_receive;
     at->env.ops = &ops;
-    struct hello hello = {.server = 3, .self = {1, 1}};
+    struct link_hello hello = {.server = 3, .self = {1, 1}};
     hello.layout = at->node->state.table.schema.hash;
     unplanned = hello_forge(world, &hello);
     packet_seal(unplanned);
@@ -150,7 +150,7 @@ static void a_cable_where_none_is_planned_is_miswired(void **state)
 static void old_hellos_change_nothing(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
-    struct hello old = hello_good(world);
+    struct link_hello old = hello_good(world);
     old.self.session--;
     arrive(world, hello_forge(world, &old));
     assert_int_equal(port_look(world).state, PORT_UP);

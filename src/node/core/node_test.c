@@ -242,8 +242,8 @@ static void two_halves_part_and_meet(void **state)
 static void hang(struct world *world, node_id server)
 {
     for (unsigned port = 0; port < world->plan.port_count; port++) {
-        world_wire(world, server, port)->dead = true;
-        world_wire_to(world, server, port)->free_at = INT64_MAX;
+        world_link(world, server, port)->dead = true;
+        world_link_to(world, server, port)->free_at = INT64_MAX;
     }
 }
 

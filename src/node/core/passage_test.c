@@ -347,12 +347,12 @@ static struct packet *forge(struct world *world, uint16_t service, weft_server t
 
 static void arrive(struct world *world, struct packet *packet)
 {
-    struct world_wire *wire = world_wire(world, 1, plan_port(&world->plan, 1, 0));
+    struct world_link *link = world_link(world, 1, plan_port(&world->plan, 1, 0));
     packet->read = false;
     packet->order = (uint64_t)world->now;
     packet->next = NULL;
-    *wire->end = packet;
-    wire->end = &packet->next;
+    *link->end = packet;
+    link->end = &packet->next;
     world_run(world, MSEC);
 }
 

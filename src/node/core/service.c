@@ -12,12 +12,12 @@ static_assert(sizeof(struct weft_key) == sizeof(struct key) && WEFT_KEY_SIZE == 
 static_assert(WEFT_HEADER_SIZE == PACKET_HEADER_SIZE, "one header");
 static_assert(WEFT_PAYLOAD_MAX == PACKET_PAYLOAD_MAX && WEFT_NOBODY == NODE_NONE, "one limit");
 
-static struct packet *inside(struct weft_packet *packet)
+static struct packet *packet_of(struct weft_packet *packet)
 {
     return (struct packet *)packet;
 }
 
-static const struct packet *inside_const(const struct weft_packet *packet)
+static const struct packet *packet_of_const(const struct weft_packet *packet)
 {
     return (const struct packet *)packet;
 }
@@ -164,77 +164,77 @@ struct weft_packet *weft_packet(struct weft_self *self, uint32_t size)
 
 void weft_done(struct weft_packet *packet)
 {
-    packet_done(inside(packet));
+    packet_done(packet_of(packet));
 }
 
 void weft_refuse(struct weft_self *self, struct weft_packet *packet)
 {
-    buffer_drop(self->node, inside(packet), DROP_REFUSED);
+    buffer_drop(self->node, packet_of(packet), DROP_REFUSED);
 }
 
 void *weft_payload(struct weft_packet *packet)
 {
-    return packet_payload(inside(packet));
+    return packet_payload(packet_of(packet));
 }
 
 uint32_t weft_size(const struct weft_packet *packet)
 {
-    return inside_const(packet)->stored - PACKET_HEADER_SIZE;
+    return packet_of_const(packet)->stored - PACKET_HEADER_SIZE;
 }
 
 uint32_t weft_size_sent(const struct weft_packet *packet)
 {
-    return inside_const(packet)->size - PACKET_HEADER_SIZE;
+    return packet_of_const(packet)->size - PACKET_HEADER_SIZE;
 }
 
 void weft_set_size(struct weft_packet *packet, uint32_t size)
 {
-    assert(size <= inside(packet)->stored - PACKET_HEADER_SIZE);
-    inside(packet)->size = inside(packet)->stored = PACKET_HEADER_SIZE + size;
-    inside(packet)->changed = true;
+    assert(size <= packet_of(packet)->stored - PACKET_HEADER_SIZE);
+    packet_of(packet)->size = packet_of(packet)->stored = PACKET_HEADER_SIZE + size;
+    packet_of(packet)->changed = true;
 }
 
 weft_server weft_source(const struct weft_packet *packet)
 {
-    return inside_const(packet)->source;
+    return packet_of_const(packet)->source;
 }
 
 unsigned weft_hops(const struct weft_packet *packet)
 {
-    return inside_const(packet)->hops;
+    return packet_of_const(packet)->hops;
 }
 
 uint32_t weft_identity(const struct weft_packet *packet)
 {
-    return inside_const(packet)->identity;
+    return packet_of_const(packet)->identity;
 }
 
 void weft_set_identity(struct weft_packet *packet, uint32_t identity)
 {
-    inside(packet)->identity = identity;
-    inside(packet)->changed = true;
+    packet_of(packet)->identity = identity;
+    packet_of(packet)->changed = true;
 }
 
 void weft_set_priority(struct weft_packet *packet, unsigned priority)
 {
-    inside(packet)->priority =
+    packet_of(packet)->priority =
         (uint8_t)(priority < PACKET_PRIORITY_MAX ? priority : PACKET_PRIORITY_MAX);
-    inside(packet)->changed = true;
+    packet_of(packet)->changed = true;
 }
 
 bool weft_is_for_key(const struct weft_packet *packet, struct weft_key *key)
 {
-    if (inside_const(packet)->kind != PACKET_TO_KEY)
+    if (packet_of_const(packet)->kind != PACKET_TO_KEY)
         return false;
     struct key found;
-    packet_get_key(inside_const(packet), &found);
+    packet_get_key(packet_of_const(packet), &found);
     memcpy(key->bytes, found.bytes, KEY_SIZE);
     return true;
 }
 
 unsigned weft_port_in(const struct weft_packet *packet)
 {
-    uint8_t port = inside_const(packet)->port_in;
+    uint8_t port = packet_of_const(packet)->port_in;
     return port == PORT_NONE ? UINT32_MAX : port;
 }
 
@@ -243,7 +243,7 @@ unsigned weft_port_in(const struct weft_packet *packet)
 /* The packet is the service's own from here on, whoever sent it before. */
 static struct packet *claim(struct weft_self *self, struct weft_packet *packet)
 {
-    struct packet *in = inside(packet);
+    struct packet *in = packet_of(packet);
     in->service = self->service->id;
     in->slot = (uint8_t)self->slot;
     in->hops_left = self->node->plan->hop_limit;
@@ -279,7 +279,7 @@ int weft_send_port(struct weft_self *self, struct weft_packet *packet, unsigned 
 
 int weft_reply(struct weft_self *self, struct weft_packet *packet)
 {
-    struct packet *in = inside(packet);
+    struct packet *in = packet_of(packet);
     node_id to = in->source;
     in->source = self->node->self;
     in->hops = 0;
@@ -298,13 +298,13 @@ uint32_t weft_address_key(struct weft_self *self, struct weft_packet *packet,
 {
     struct key to = key_in(key);
     packet_set_key(claim(self, packet), &to);
-    return address(self, inside(packet));
+    return address(self, packet_of(packet));
 }
 
 uint32_t weft_address_server(struct weft_self *self, struct weft_packet *packet, weft_server server)
 {
     packet_set_server(claim(self, packet), server);
-    return address(self, inside(packet));
+    return address(self, packet_of(packet));
 }
 
 uint32_t weft_address_port(struct weft_self *self, struct weft_packet *packet, unsigned port)

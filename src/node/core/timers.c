@@ -10,12 +10,12 @@ bool timers_set(struct timers *timers, env_nsec at, uint32_t owner, uint64_t coo
     if (timers->count == timers->most)
         return false;
     struct timer timer = {at, timers->order++, cookie, owner};
-    uint32_t place = timers->count++;
-    while (place && is_before(&timer, &timers->heap[(place - 1) / 2])) {
-        timers->heap[place] = timers->heap[(place - 1) / 2];
-        place = (place - 1) / 2;
+    uint32_t index = timers->count++;
+    while (index && is_before(&timer, &timers->heap[(index - 1) / 2])) {
+        timers->heap[index] = timers->heap[(index - 1) / 2];
+        index = (index - 1) / 2;
     }
-    timers->heap[place] = timer;
+    timers->heap[index] = timer;
     return true;
 }
 
@@ -25,18 +25,18 @@ bool timers_take(struct timers *timers, env_nsec now, uint64_t order, struct tim
         return false;
     *timer = timers->heap[0];
     struct timer last = timers->heap[--timers->count];
-    uint32_t place = 0;
+    uint32_t index = 0;
     for (;;) {
-        uint32_t child = 2 * place + 1;
+        uint32_t child = 2 * index + 1;
         if (child >= timers->count)
             break;
         if (child + 1 < timers->count && is_before(&timers->heap[child + 1], &timers->heap[child]))
             child++;
         if (!is_before(&timers->heap[child], &last))
             break;
-        timers->heap[place] = timers->heap[child];
-        place = child;
+        timers->heap[index] = timers->heap[child];
+        index = child;
     }
-    timers->heap[place] = last;
+    timers->heap[index] = last;
     return true;
 }

@@ -14,7 +14,7 @@ static void tail_write(uint8_t *bytes, size_t size)
     write_u64(&out, hash_bytes(bytes, size - HELLO_TAIL));
 }
 
-void hello_write(const struct hello *hello, uint8_t bytes[HELLO_SIZE])
+void hello_write(const struct link_hello *hello, uint8_t bytes[HELLO_SIZE])
 {
     struct writer out = writer_make(bytes, HELLO_SIZE - HELLO_TAIL);
     write_u8(&out, HELLO);
@@ -32,7 +32,7 @@ void hello_write(const struct hello *hello, uint8_t bytes[HELLO_SIZE])
     tail_write(bytes, HELLO_SIZE);
 }
 
-void hello_read(const uint8_t *bytes, struct hello *hello)
+void hello_read(const uint8_t *bytes, struct link_hello *hello)
 {
     struct reader in = reader_make(bytes + 2, HELLO_SIZE - 2);
     hello->port = read_u16(&in);

@@ -18,7 +18,7 @@ struct hello_end {
     uint32_t session;
 };
 
-struct hello {
+struct link_hello {
     node_id server;
     uint32_t port;
     struct hello_end self;
@@ -50,14 +50,14 @@ static inline uint32_t hello_rows_size(uint32_t count)
     return HELLO_ROWS_HEAD + count * HELLO_ROW_SIZE + HELLO_TAIL;
 }
 
-void hello_write(const struct hello *hello, uint8_t out[HELLO_SIZE]);
+void hello_write(const struct link_hello *hello, uint8_t out[HELLO_SIZE]);
 void hello_rows_write(const struct hello_rows *rows, const struct link_report *reports,
                       uint8_t *out);
 void hello_seen_write(const struct link_seen *seen, uint8_t out[HELLO_SEEN_SIZE]);
 
 /* The type of a message that is whole; 0: damaged, or unknown. */
 unsigned hello_type(const uint8_t *bytes, size_t size);
-void hello_read(const uint8_t *bytes, struct hello *hello);
+void hello_read(const uint8_t *bytes, struct link_hello *hello);
 /* False: the counts do not fit the size. */
 bool hello_rows_read(const uint8_t *bytes, size_t size, struct hello_rows *rows);
 void hello_row_read(const uint8_t *bytes, uint32_t index, struct link_report *report);

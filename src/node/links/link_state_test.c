@@ -8,10 +8,10 @@
 #include "base/test.h"
 #include "node/links/flood.h"
 #include "node/links/hello.h"
-#include "node/place_test.h"
+#include "node/test_plan.h"
 
 struct stage {
-    struct place place;
+    struct test_plan test;
     struct arena arena;
     struct flood flood;
     struct link_state state;
@@ -21,8 +21,8 @@ static void stage_open(struct stage *stage, const char *spec, node_id self)
 {
     struct why why;
     memset(stage, 0, sizeof *stage);
-    place_open(&stage->place, spec);
-    assert_int_equal(link_state_init(&stage->state, &stage->place.plan, self, 5,
+    test_plan_open(&stage->test, spec);
+    assert_int_equal(link_state_init(&stage->state, &stage->test.plan, self, 5,
                                      &stage->flood.spread, &stage->arena, &why),
                      OK);
     assert_true(flood_init(&stage->flood, &stage->state, &stage->arena));
@@ -34,7 +34,7 @@ static void stage_close(struct stage *stage)
 {
     link_state_fini(&stage->state);
     arena_fini(&stage->arena);
-    place_close(&stage->place);
+    test_plan_close(&stage->test);
 }
 
 /* The predicate leaves out changes that change nothing, and no others: after every change the
@@ -51,15 +51,15 @@ static void routes_are_never_stale(void **state)
         stage_open(&stage, specs[i], 4);
         uint64_t versions[64] = {0};
         struct routes fresh;
-        assert_true(routes_init(&fresh, &stage.place.plan, 4, &stage.arena));
+        assert_true(routes_init(&fresh, &stage.test.plan, 4, &stage.arena));
         for (unsigned turn = 0; turn < 3000; turn++) {
-            node_id server = (node_id)rng_below(&rng, stage.place.plan.server_count);
-            port_set near = stage.place.plan.ports[server], up;
+            node_id server = (node_id)rng_below(&rng, stage.test.plan.server_count);
+            port_set near = stage.test.plan.ports[server], up;
             for (unsigned cuts = (unsigned)rng_below(&rng, 3); cuts--;)
-                near &= ~((port_set)1 << rng_below(&rng, stage.place.plan.port_count));
+                near &= ~((port_set)1 << rng_below(&rng, stage.test.plan.port_count));
             up = near & ~(rng_below(&rng, 2) ? (port_set)1 << rng_below(&rng, 7) : 0);
             if (server == 4) {
-                for (unsigned port = 0; port < stage.place.plan.port_count; port++)
+                for (unsigned port = 0; port < stage.test.plan.port_count; port++)
                     link_state_near(&stage.state, port, near >> port & 1);
                 link_state_admit_blindly(&stage.state);
                 link_state_put(&stage.state, false);
@@ -73,7 +73,7 @@ static void routes_are_never_stale(void **state)
             searches += link_state_settle(&stage.state);
             const struct routes *routes = &stage.state.routes;
             routes_find(&fresh, stage.state.near, stage.state.up, false);
-            uint32_t count = stage.place.plan.server_count;
+            uint32_t count = stage.test.plan.server_count;
             assert_memory_equal(fresh.near_hops, routes->near_hops, 2 * count);
             assert_memory_equal(fresh.up_hops, routes->up_hops, 2 * count);
             assert_memory_equal(fresh.ports, routes->ports, sizeof(port_set) * count);
@@ -117,9 +117,9 @@ static void the_newest_row_wins(void **state)
 
 static void others_come(struct stage *stage, node_id self)
 {
-    for (node_id v = 0; v < stage->place.plan.server_count; v++)
+    for (node_id v = 0; v < stage->test.plan.server_count; v++)
         if (v != self) {
-            port_set all = stage->place.plan.ports[v];
+            port_set all = stage->test.plan.ports[v];
             assert_true(link_state_take(&stage->state, &(struct link_report){v, 1, 1, all, all}));
         }
 }
@@ -152,7 +152,7 @@ static void a_link_is_up_when_all_have_seen_it_near(void **state)
                         &(struct link_seen){own.incarnation, own.version, 1, v == 8 ? 2 : 1});
     }
     assert_int_equal(link_state_admit(links), 0);
-    port_set all = stage.place.plan.ports[8];
+    port_set all = stage.test.plan.ports[8];
     assert_true(link_state_take(links, &(struct link_report){8, 1, 2, all, all}));
     link_state_settle(links);
     assert_int_equal(link_state_admit(links), 1);
@@ -178,7 +178,7 @@ static void the_dead_and_the_reborn_have_not_seen_it(void **state)
     struct link_seen seen = {own.incarnation, own.version, 1, 1};
     link_state_seen(links, 1, &seen);
     link_state_seen(links, 2, &seen);
-    port_set all = stage.place.plan.ports[2];
+    port_set all = stage.test.plan.ports[2];
     assert_true(link_state_take(links, &(struct link_report){2, 2, 1, all, all}));
     link_state_settle(links);
     assert_int_equal(link_state_admit(links), 0);
@@ -188,7 +188,7 @@ static void the_dead_and_the_reborn_have_not_seen_it(void **state)
     /* Server 1 still says that it hears 2, whose row may be older than that: it is waited for ...
      */
     assert_int_equal(link_state_admit(links), 0);
-    port_set but = stage.place.plan.ports[1] & ~((port_set)1 << plan_port(&stage.place.plan, 1, 2));
+    port_set but = stage.test.plan.ports[1] & ~((port_set)1 << plan_port(&stage.test.plan, 1, 2));
     assert_true(link_state_take(links, &(struct link_report){1, 1, 2, but, but}));
     link_state_settle(links);
     /* ... until 1 has given it up, too. */
@@ -228,7 +228,8 @@ static void what_was_seen_stays_seen_and_nobody_else_sees(void **state)
 static void messages_are_read_as_they_were_written(void **state)
 {
     uint8_t bytes[PACKET_PAYLOAD_MAX];
-    struct hello hello = {3, 4, {0x1122334455667788, 9}, {77, 8}, 0xabcdef, 0x123456}, found = {0};
+    struct link_hello hello = {3, 4, {0x1122334455667788, 9}, {77, 8}, 0xabcdef, 0x123456},
+                      found = {0};
     hello_write(&hello, bytes);
     assert_int_equal(hello_type(bytes, HELLO_SIZE), HELLO);
     hello_read(bytes, &found);

@@ -7,7 +7,7 @@
 #include "base/bitset.h"
 #include "base/rng.h"
 #include "base/test.h"
-#include "node/place_test.h"
+#include "node/test_plan.h"
 
 /* Distances by relaxing every link until nothing changes: slow, and nothing like a search. */
 static void relax(const struct plan *plan, const port_set *links, node_id from, uint32_t *hops)
@@ -98,10 +98,10 @@ static void ways_are_the_shortest_and_all_of_them(void **state)
     print_message("# seed %lu\n", (unsigned long)seed);
     struct rng rng = rng_make(seed, 0);
     for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
-        struct place place;
+        struct test_plan test;
         struct arena arena = {0};
-        place_open(&place, specs[i]);
-        const struct plan plan = place.plan;
+        test_plan_open(&test, specs[i]);
+        const struct plan plan = test.plan;
         port_set *near = calloc(plan.server_count, sizeof *near);
         port_set *up = calloc(plan.server_count, sizeof *up);
         for (unsigned turn = 0; turn < 40; turn++) {
@@ -118,7 +118,7 @@ static void ways_are_the_shortest_and_all_of_them(void **state)
         free(near);
         free(up);
         arena_fini(&arena);
-        place_close(&place);
+        test_plan_close(&test);
     }
 }
 

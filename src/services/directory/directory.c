@@ -15,7 +15,7 @@
  * see what changed.
  *
  * In three tables of fixed size: `mines` of programs here, `wants` of programs here, and `held` for
- * keys whose root we are or may become. id 0 is nobody's: a free place. */
+ * keys whose root we are or may become. id 0 is nobody's: a free entry. */
 #include "services/directory/directory.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ enum {
 
 struct name {
     uint64_t domain;
-    uint64_t id; /* 0: a free place */
+    uint64_t id; /* 0: a free entry */
 };
 
 struct mine {

@@ -237,10 +237,10 @@ bool ping_packet_read(struct ping_packet *packet, const void *payload, uint32_t 
            packet->path_count <= path_room(size) && packet->path_turn <= packet->path_count;
 }
 
-weft_server ping_packet_path(const void *payload, unsigned place)
+weft_server ping_packet_path(const void *payload, unsigned index)
 {
-    assert(place < PING_PATH_MAX);
-    return get((const uint8_t *)payload + PATH_AT + 4 * (size_t)place, 4);
+    assert(index < PING_PATH_MAX);
+    return get((const uint8_t *)payload + PATH_AT + 4 * (size_t)index, 4);
 }
 
 bool ping_packet_touch(void *payload, uint32_t size, weft_server server)

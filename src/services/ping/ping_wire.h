@@ -70,7 +70,7 @@ struct ping_answer {
     uint8_t hops_there;
     uint8_t hops_back;
     uint16_t touches;   /* servers that had it in hand, there and back, the first time here not */
-    uint8_t path_turn;  /* place in the path of who answered; path_count: it found no room */
+    uint8_t path_turn;  /* index in the path of who answered; path_count: it found no room */
     uint8_t path_count; /* servers that signed, there and back; as many as there was room for */
     weft_server path[PING_PATH_MAX];
     /* PING_LOST, PING_REFUSED */
@@ -87,7 +87,7 @@ int ping_answer_read(struct ping_answer *answer, const void *bytes, size_t size)
 /* ---- the packet ----
  *
  *    0  version (1)        1  kind: 1 there, 2 back      2  hops there, once it turned (1)
- *    3  place in the path of who turned it (1)           4  sequence (4)
+ *    3  index in the path of who turned it (1)           4  sequence (4)
  *    8  servers that touched it (2)                     10  servers that signed (1)   11  zeroes
  * (5) 16  the servers that signed (4 each), as many as the payload has room for
  *
@@ -108,7 +108,7 @@ struct ping_packet {
 void ping_packet_write(void *payload, uint32_t size, uint32_t sequence);
 /* False: nonsense. */
 bool ping_packet_read(struct ping_packet *packet, const void *payload, uint32_t size);
-weft_server ping_packet_path(const void *payload, unsigned place); /* below path_count */
+weft_server ping_packet_path(const void *payload, unsigned index); /* below path_count */
 /* A server has it in hand: counts, and signs if there is room. False: nonsense. */
 bool ping_packet_touch(void *payload, uint32_t size, weft_server server);
 /* The destination has it in hand, and will send it back. False: nonsense. */

@@ -9,7 +9,7 @@
  * server can or cannot be reached. When a program goes, the servers are told of it that it had
  * lines with.
  *
- * Invariant: a program's number is its place in the table plus one; life 0 is nobody's. */
+ * Invariant: a program's number is its index in the table plus one; life 0 is nobody's. */
 #include "services/relay/relay.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ enum { PROGRAMS_MAX = 64 };
 
 struct program {
     uint64_t client;
-    uint64_t life;   /* 0: a free place */
+    uint64_t life;   /* 0: a free entry */
     uint64_t *peers; /* servers that it has lines with, a bit each */
 };
 

@@ -6,44 +6,44 @@
 #include <weft/service.h>
 
 #include "base/test.h"
-#include "node/place_test.h"
+#include "node/test_plan.h"
 #include "sim/chaos/chaos_load.h"
 #include "topology/format/format.h"
 
 #define SEEDS 20
 
-static enum err run(const struct place *place, uint64_t seed, struct chaos_result *result,
+static enum err run(const struct test_plan *test, uint64_t seed, struct chaos_result *result,
                     struct why *why)
 {
-    struct chaos_settings settings = {.plan = &place->plan, .seed = seed, .kinds = FAULT_ALL};
+    struct chaos_settings settings = {.plan = &test->plan, .seed = seed, .kinds = FAULT_ALL};
     return chaos_run(&settings, result, why);
 }
 
 /* There is no port to press, and nothing but the server to fail. */
 static void a_server_alone_survives(void **state)
 {
-    struct place place;
+    struct test_plan test;
     struct chaos_result result;
-    place_open(&place, "torus:1");
+    test_plan_open(&test, "torus:1");
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        assert_int_equal(run(&place, seed, &result, NULL), OK);
+        assert_int_equal(run(&test, seed, &result, NULL), OK);
         assert_null(result.checker);
         assert_true(result.faults > 0 && result.delivered > 0);
         assert_int_equal(result.lost, 0);
     }
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 static void two_servers_survive(void **state)
 {
-    struct place place;
+    struct test_plan test;
     struct chaos_result result;
-    place_open(&place, "torus:2");
+    test_plan_open(&test, "torus:2");
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        assert_int_equal(run(&place, seed, &result, NULL), OK);
+        assert_int_equal(run(&test, seed, &result, NULL), OK);
         assert_null(result.checker);
     }
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 static void a_network_in_pieces_is_refused(void **state)
@@ -51,16 +51,16 @@ static void a_network_in_pieces_is_refused(void **state)
     static const char *const graphs[] = {"graph { 0 -- 1; 1 -- 2; 2 -- 0; 3 }",
                                          "graph { 0 -- 1; 2 -- 3 }", "graph { 0; 1 }"};
     for (unsigned i = 0; i < sizeof graphs / sizeof *graphs; i++) {
-        struct place place;
+        struct test_plan test;
         struct chaos_result result;
         struct why why = {""};
         assert_int_equal(
-            format_read(&place.topology, FORMAT_DOT, "pieces", graphs[i], strlen(graphs[i]), &why),
+            format_read(&test.topology, FORMAT_DOT, "pieces", graphs[i], strlen(graphs[i]), &why),
             OK);
-        assert_int_equal(plan_init(&place.plan, &place.topology, &why), OK);
-        assert_int_equal(run(&place, 1, &result, &why), ERR_USAGE);
+        assert_int_equal(plan_init(&test.plan, &test.topology, &why), OK);
+        assert_int_equal(run(&test, 1, &result, &why), ERR_USAGE);
         assert_non_null(strstr(why.text, "not all servers are connected"));
-        place_close(&place);
+        test_plan_close(&test);
     }
 }
 
@@ -148,11 +148,11 @@ static const struct checker_ops *const beat_checkers[] = {&beats_checker, NULL};
 
 static void a_guest_finds_what_its_service_does_and_finds_it_again(void **state)
 {
-    struct place place;
+    struct test_plan test;
     struct chaos_result first, again;
     const struct chaos_guests guests = {beat_services, beat_checkers};
-    place_open(&place, "torus:3x3");
-    struct chaos_settings settings = {.plan = &place.plan, .seed = 3, .kinds = FAULT_ALL};
+    test_plan_open(&test, "torus:3x3");
+    struct chaos_settings settings = {.plan = &test.plan, .seed = 3, .kinds = FAULT_ALL};
     assert_int_equal(chaos_run_with(&settings, &guests, &first, NULL), OK);
     assert_string_equal(first.checker, "beats");
     assert_non_null(strstr(first.text, "hears beat 41"));
@@ -172,42 +172,42 @@ static void a_guest_finds_what_its_service_does_and_finds_it_again(void **state)
     assert_int_equal(chaos_run_with(&settings, &guests, &again, NULL), OK);
     assert_string_equal(again.text, first.text);
     assert_true(again.failed_at == first.failed_at && again.hash == first.hash);
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 static void a_service_that_is_a_guest_survives(void **state)
 {
-    struct place place;
+    struct test_plan test;
     struct chaos_result result;
     const struct chaos_guests guests = {beat_services, NULL};
-    place_open(&place, "torus:3x3");
+    test_plan_open(&test, "torus:3x3");
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct chaos_settings settings = {.plan = &place.plan, .seed = seed, .kinds = FAULT_ALL};
+        struct chaos_settings settings = {.plan = &test.plan, .seed = seed, .kinds = FAULT_ALL};
         assert_int_equal(chaos_run_with(&settings, &guests, &result, NULL), OK);
         if (result.checker)
             fail_msg("seed %d: %s: %s", (int)seed, result.checker, result.text);
     }
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 /* Without the service there is nothing to hear: all hooks are called, and nothing is changed. */
 static void a_guest_that_only_looks_changes_nothing(void **state)
 {
-    struct place place;
+    struct test_plan test;
     struct chaos_result alone, looked_at;
     const struct chaos_guests guests = {NULL, beat_checkers};
-    place_open(&place, "torus:3x3");
-    struct chaos_settings settings = {.plan = &place.plan, .seed = 3, .kinds = FAULT_ALL};
-    assert_int_equal(run(&place, 3, &alone, NULL), OK);
+    test_plan_open(&test, "torus:3x3");
+    struct chaos_settings settings = {.plan = &test.plan, .seed = 3, .kinds = FAULT_ALL};
+    assert_int_equal(run(&test, 3, &alone, NULL), OK);
     assert_int_equal(chaos_run_with(&settings, &guests, &looked_at, NULL), OK);
     assert_null(looked_at.checker);
     assert_true(alone.hash == looked_at.hash);
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 static void too_many_guests_are_refused(void **state)
 {
-    struct place place;
+    struct test_plan test;
     struct chaos_result result;
     struct why why = {""};
     const struct weft_service *services[CHAOS_GUESTS_MAX + 2] = {NULL};
@@ -216,8 +216,8 @@ static void too_many_guests_are_refused(void **state)
         services[i] = &beat_service;
     for (unsigned i = 0; i < CHECKER_MAX; i++)
         checkers[i] = &beats_checker;
-    place_open(&place, "torus:3x3");
-    struct chaos_settings settings = {.plan = &place.plan, .seed = 1};
+    test_plan_open(&test, "torus:3x3");
+    struct chaos_settings settings = {.plan = &test.plan, .seed = 1};
     assert_int_equal(
         chaos_run_with(&settings, &(struct chaos_guests){services, NULL}, &result, &why),
         ERR_USAGE);
@@ -227,7 +227,7 @@ static void too_many_guests_are_refused(void **state)
         ERR_USAGE);
     assert_non_null(strstr(why.text, "checkers"));
     assert_int_equal(beats_open_count, 0);
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 TEST_MAIN(TEST(a_server_alone_survives), TEST(two_servers_survive),

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/test.h"
-#include "node/place_test.h"
+#include "node/test_plan.h"
 
 #define SEEDS 60
 
@@ -19,7 +19,7 @@ static const struct fault_settings settings = {
 static const char *const specs[] = {"torus:3x3x3", "novacube:4x4", "jellyfish:n=27,degree=6",
                                     "torus:2x2"};
 
-static void schedule_is_sound(const struct place *place, const struct fault_schedule *schedule)
+static void schedule_is_sound(const struct test_plan *test, const struct fault_schedule *schedule)
 {
     int open = 0;
     for (size_t i = 0; i < schedule->count; i++) {
@@ -28,9 +28,9 @@ static void schedule_is_sound(const struct place *place, const struct fault_sche
         assert_true(!fault->begins || fault->at < settings.end);
         assert_true(i == 0 || schedule->faults[i - 1].at <= fault->at);
         assert_true(schedule->kinds >> fault->kind & 1);
-        assert_true(fault->server < place->plan.server_count);
+        assert_true(fault->server < test->plan.server_count);
         if (fault->kind < FAULT_CRASH)
-            assert_true(plan_end(&place->plan, fault->server, fault->port)->server != NODE_NONE);
+            assert_true(plan_end(&test->plan, fault->server, fault->port)->server != NODE_NONE);
         open += fault->begins ? 1 : -1;
         assert_true(open >= 0);
     }
@@ -40,53 +40,52 @@ static void schedule_is_sound(const struct place *place, const struct fault_sche
 static void every_fault_has_an_end_and_a_place(void **state)
 {
     for (unsigned i = 0; i < sizeof specs / sizeof *specs; i++) {
-        struct place place;
-        place_open(&place, specs[i]);
+        struct test_plan test;
+        test_plan_open(&test, specs[i]);
         uint32_t seen = 0;
         for (uint64_t seed = 0; seed < SEEDS; seed++) {
             struct fault_schedule schedule;
-            assert_int_equal(fault_schedule_make(&schedule, &place.plan, seed, &settings, NULL),
-                             OK);
+            assert_int_equal(fault_schedule_make(&schedule, &test.plan, seed, &settings, NULL), OK);
             assert_true(schedule.count > 0);
-            schedule_is_sound(&place, &schedule);
+            schedule_is_sound(&test, &schedule);
             seen |= schedule.kinds;
             fault_schedule_fini(&schedule);
         }
         assert_int_equal(seen, FAULT_ALL);
-        place_close(&place);
+        test_plan_close(&test);
     }
 }
 
 /* Every seed has a fault, and none is that of a cable, unless only those are allowed. */
 static void a_server_alone_has_the_faults_of_servers(void **state)
 {
-    struct place place;
-    place_open(&place, "torus:1");
+    struct test_plan test;
+    test_plan_open(&test, "torus:1");
     struct fault_settings links = settings;
     links.kinds = (1u << FAULT_CRASH) - 1;
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct fault_schedule schedule;
-        assert_int_equal(fault_schedule_make(&schedule, &place.plan, seed, &settings, NULL), OK);
+        assert_int_equal(fault_schedule_make(&schedule, &test.plan, seed, &settings, NULL), OK);
         assert_true(schedule.count > 0);
         assert_int_equal(schedule.kinds & links.kinds, 0);
-        schedule_is_sound(&place, &schedule);
+        schedule_is_sound(&test, &schedule);
         fault_schedule_fini(&schedule);
-        assert_int_equal(fault_schedule_make(&schedule, &place.plan, seed, &links, NULL), OK);
+        assert_int_equal(fault_schedule_make(&schedule, &test.plan, seed, &links, NULL), OK);
         assert_int_equal(schedule.count, 0);
         assert_int_equal(schedule.kinds, 0);
         fault_schedule_fini(&schedule);
     }
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 static void a_seed_makes_the_same_schedule_again(void **state)
 {
-    struct place place;
-    place_open(&place, specs[0]);
+    struct test_plan test;
+    test_plan_open(&test, specs[0]);
     struct fault_schedule one, again, other;
-    assert_int_equal(fault_schedule_make(&one, &place.plan, 7, &settings, NULL), OK);
-    assert_int_equal(fault_schedule_make(&again, &place.plan, 7, &settings, NULL), OK);
-    assert_int_equal(fault_schedule_make(&other, &place.plan, 8, &settings, NULL), OK);
+    assert_int_equal(fault_schedule_make(&one, &test.plan, 7, &settings, NULL), OK);
+    assert_int_equal(fault_schedule_make(&again, &test.plan, 7, &settings, NULL), OK);
+    assert_int_equal(fault_schedule_make(&other, &test.plan, 8, &settings, NULL), OK);
     assert_int_equal(one.count, again.count);
     for (size_t i = 0; i < one.count; i++) {
         assert_true(one.faults[i].at == again.faults[i].at);
@@ -98,20 +97,20 @@ static void a_seed_makes_the_same_schedule_again(void **state)
     fault_schedule_fini(&one);
     fault_schedule_fini(&again);
     fault_schedule_fini(&other);
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 /* Leaving out one kind leaves the others as they were: that is how a failure is made smaller. */
 static void kinds_do_not_disturb_each_other(void **state)
 {
-    struct place place;
-    place_open(&place, specs[0]);
+    struct test_plan test;
+    test_plan_open(&test, specs[0]);
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         struct fault_schedule all, some;
         struct fault_settings fewer = settings;
-        assert_int_equal(fault_schedule_make(&all, &place.plan, seed, &settings, NULL), OK);
+        assert_int_equal(fault_schedule_make(&all, &test.plan, seed, &settings, NULL), OK);
         fewer.kinds = all.kinds & -all.kinds;
-        assert_int_equal(fault_schedule_make(&some, &place.plan, seed, &fewer, NULL), OK);
+        assert_int_equal(fault_schedule_make(&some, &test.plan, seed, &fewer, NULL), OK);
         assert_int_equal(some.kinds, fewer.kinds);
         size_t found = 0;
         for (size_t i = 0; i < all.count; i++) {
@@ -126,20 +125,20 @@ static void kinds_do_not_disturb_each_other(void **state)
         fault_schedule_fini(&all);
         fault_schedule_fini(&some);
     }
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 static void a_plane_separates_its_servers_from_the_others(void **state)
 {
-    struct place place;
-    place_open(&place, specs[0]);
+    struct test_plan test;
+    test_plan_open(&test, specs[0]);
     struct fault_settings planes = settings;
     planes.kinds = 1u << FAULT_PLANE;
     struct fault_schedule schedule;
-    assert_int_equal(fault_schedule_make(&schedule, &place.plan, 3, &planes, NULL), OK);
+    assert_int_equal(fault_schedule_make(&schedule, &test.plan, 3, &planes, NULL), OK);
     for (size_t i = 0; i < schedule.count; i++) {
         const struct fault *fault = &schedule.faults[i];
-        const struct plan_end *end = plan_end(&place.plan, fault->server, fault->port);
+        const struct plan_end *end = plan_end(&test.plan, fault->server, fault->port);
         bool back = false;
         for (size_t j = 0; j < schedule.count; j++)
             back |= schedule.faults[j].server == end->server &&
@@ -147,7 +146,7 @@ static void a_plane_separates_its_servers_from_the_others(void **state)
         assert_true(back);
     }
     fault_schedule_fini(&schedule);
-    place_close(&place);
+    test_plan_close(&test);
 }
 
 static void assert_written(uint32_t kinds, const char *words)

@@ -41,7 +41,7 @@ struct channel {
     psec at;
     uint32_t next;     /* of its bucket's list; NOBODY ends it */
     uint32_t previous; /* of the first: the last */
-    uint32_t place;    /* wheel * BUCKETS + bucket, or NOWHERE */
+    uint32_t bucket;   /* wheel * BUCKETS + bucket, or NOWHERE */
 };
 
 struct wheel {
@@ -74,7 +74,7 @@ enum err engine_open(struct engine **out, uint32_t channel_count, struct why *wh
     engine->channel_count = channel_count;
     engine->ahead = NOBODY;
     for (uint32_t i = 0; i < channel_count; i++)
-        engine->channels[i] = (struct channel){.at = PSEC_NEVER, .place = NOWHERE};
+        engine->channels[i] = (struct channel){.at = PSEC_NEVER, .bucket = NOWHERE};
     for (unsigned level = 0; level < WHEELS; level++)
         for (uint32_t bucket = 0; bucket < BUCKETS; bucket++)
             engine->wheels[level].first[bucket] = NOBODY;
@@ -130,7 +130,7 @@ static inline unsigned low_bit(uint64_t bits)
     return (unsigned)__builtin_ctzll(bits);
 }
 
-static void place(struct engine *engine, uint32_t index)
+static void bucket_add(struct engine *engine, uint32_t index)
 {
     struct channel *channel = &engine->channels[index];
     uint64_t apart = (channel->at ^ engine->cursor) >> WINDOW_BITS | 1;
@@ -139,7 +139,7 @@ static void place(struct engine *engine, uint32_t index)
         (uint32_t)(channel->at >> (WINDOW_BITS + level * BUCKET_BITS)) & (BUCKETS - 1);
     struct wheel *wheel = &engine->wheels[level];
     uint32_t *first = &wheel->first[bucket];
-    channel->place = level * BUCKETS + bucket;
+    channel->bucket = level * BUCKETS + bucket;
     if (*first == NOBODY) {
         *first = index;
         channel->next = NOBODY;
@@ -163,8 +163,8 @@ static inline void bucket_emptied(struct wheel *wheel, uint32_t bucket)
 static inline void unplace(struct engine *engine, uint32_t index)
 {
     struct channel *channels = engine->channels, *channel = &channels[index];
-    struct wheel *wheel = &engine->wheels[channel->place / BUCKETS];
-    uint32_t bucket = channel->place % BUCKETS, next = channel->next;
+    struct wheel *wheel = &engine->wheels[channel->bucket / BUCKETS];
+    uint32_t bucket = channel->bucket % BUCKETS, next = channel->next;
     if (wheel->first[bucket] != index) {
         channels[channel->previous].next = next;
         channels[next == NOBODY ? wheel->first[bucket] : next].previous = channel->previous;
@@ -175,7 +175,7 @@ static inline void unplace(struct engine *engine, uint32_t index)
         wheel->first[bucket] = NOBODY;
         bucket_emptied(wheel, bucket);
     }
-    channel->place = NOWHERE;
+    channel->bucket = NOWHERE;
 }
 
 /* unplace of the first of a bucket of wheel 0. */
@@ -188,7 +188,7 @@ static inline void unplace_first(struct engine *engine, uint32_t bucket, struct 
         bucket_emptied(wheel, bucket);
     else
         engine->channels[next].previous = channel->previous;
-    channel->place = NOWHERE;
+    channel->bucket = NOWHERE;
 }
 
 void engine_set(struct engine *engine, uint32_t channel, psec at)
@@ -196,11 +196,11 @@ void engine_set(struct engine *engine, uint32_t channel, psec at)
     assert(channel < engine->channel_count && at >= engine->now);
     if (engine->channels[channel].at == at)
         return;
-    if (engine->channels[channel].place != NOWHERE)
+    if (engine->channels[channel].bucket != NOWHERE)
         unplace(engine, channel);
     engine->channels[channel].at = at;
     if (at != PSEC_NEVER)
-        place(engine, channel);
+        bucket_add(engine, channel);
 }
 
 psec engine_at(const struct engine *engine, uint32_t channel)
@@ -239,7 +239,7 @@ static bool advance(struct engine *engine, psec until)
     while (next != NOBODY) {
         uint32_t index = next;
         next = engine->channels[index].next;
-        place(engine, index);
+        bucket_add(engine, index);
     }
     return true;
 }
@@ -272,7 +272,7 @@ static uint32_t behind(const struct engine *engine, uint32_t index)
     const struct channel *channel = &engine->channels[index];
     if (channel->next != NOBODY)
         return channel->next;
-    uint32_t bucket = channel->place;
+    uint32_t bucket = channel->bucket;
     unsigned word = bucket / 64;
     uint64_t bits = wheel->words[word] & ~1ull << bucket % 64; /* later ones */
     if (!bits) {
@@ -319,7 +319,7 @@ static uint32_t bucket_check(const struct engine *engine, unsigned level, uint32
     psec round = shift + BUCKET_BITS < 64 ? ~0ull << (shift + BUCKET_BITS) : 0;
     uint32_t first = engine->wheels[level].first[bucket], previous = NOBODY, count = 0;
     for (uint32_t i = first; i != NOBODY; i = channels[i].next) {
-        assert(channels[i].place == level * BUCKETS + bucket);
+        assert(channels[i].bucket == level * BUCKETS + bucket);
         assert((channels[i].at >> shift & (BUCKETS - 1)) == bucket);
         assert((channels[i].at & round) == (engine->cursor & round));
         assert(i == first || channels[i].previous == previous);
@@ -349,14 +349,14 @@ static uint32_t wheel_check(const struct engine *engine, unsigned level)
 
 void engine_check(const struct engine *engine)
 {
-    uint32_t placed = 0;
+    uint32_t added = 0;
     for (uint32_t i = 0; i < engine->channel_count; i++) {
         const struct channel *channel = &engine->channels[i];
-        assert((channel->place == NOWHERE) == (channel->at == PSEC_NEVER));
+        assert((channel->bucket == NOWHERE) == (channel->at == PSEC_NEVER));
         assert(channel->at >= engine->now);
-        placed += channel->place != NOWHERE;
+        added += channel->bucket != NOWHERE;
     }
     for (unsigned level = 0; level < WHEELS; level++)
-        placed -= wheel_check(engine, level);
-    assert(placed == 0);
+        added -= wheel_check(engine, level);
+    assert(added == 0);
 }
