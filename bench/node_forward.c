@@ -72,7 +72,7 @@ static uint64_t drain(struct port *port, uint32_t size)
 {
     struct packet *got[BURST];
     uint64_t packets = 0;
-    port->ops->look(port);
+    port->ops->poll(port);
     for (;;) {
         unsigned count = port->ops->receive(port, got, BURST);
         for (unsigned i = 0; i < count; i++) {

@@ -404,7 +404,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .silence_nsec = daemon->cluster.silence_ms * 1000000LL,
         .services = daemon->services,
         .spin = crowded ? -1 : 0, /* who spins keeps a processor from who it waits for */
-        .apart = crowded && (daemon->cluster.realtime || groups_are_on()),
+        .yield_is_partial = crowded && (daemon->cluster.realtime || groups_are_on()),
         .turn = daemon->cluster.realtime ? TURN_NSEC : 0, /* nobody's slice ends so soon */
         .said = on_said,
         .owner = daemon,

@@ -203,7 +203,7 @@ static void step_port(struct scene *scene, struct reader *in)
     unsigned what = read_u8(in), which = what >> 3 & 7;
     const struct port_ops *ops = scene->port->ops;
     if (what & 1)
-        (void)ops->look(scene->port);
+        (void)ops->poll(scene->port);
     if (what & 2)
         port_receive(scene);
     if (what & 4 && ops->settle)

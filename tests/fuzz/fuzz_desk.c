@@ -184,7 +184,7 @@ static void scene_step(struct scene *scene, struct reader *in)
     case STEP_LOOK:
         scene->verdict = what & 128 ? -EPROTO : 0;
         (void)poller_step(scene->poller, 0);
-        desks_look(&scene->desks);
+        desks_poll(&scene->desks);
         break;
     case STEP_ANSWER: {
         uint8_t bytes[300] = {0};
@@ -223,7 +223,7 @@ static void scene_close(struct scene *scene)
         program_end(&scene->programs[i]);
     scene->verdict = 0;
     fuzz_settle(scene->poller);
-    desks_look(&scene->desks);
+    desks_poll(&scene->desks);
     assert(list_is_empty(&scene->desks.channels)); /* who is gone has none any more */
     desk_close(scene->desk);
     poller_close(scene->poller);

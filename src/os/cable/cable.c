@@ -12,7 +12,7 @@
 
 /* ---- what it tells ---- */
 
-static void cable_say(struct cable *cable, const char *text)
+static void cable_say(struct cable_end *cable, const char *text)
 {
     const struct port_events *events = &cable->cables->config.events;
     char line[160];
@@ -23,7 +23,7 @@ static void cable_say(struct cable *cable, const char *text)
     events->said(events->owner, cable->plan.server, line);
 }
 
-void cable_carrier(struct cable *cable, bool on)
+void cable_carrier(struct cable_end *cable, bool on)
 {
     const struct port_events *events = &cable->cables->config.events;
     if (cable->carrier == on)
@@ -37,14 +37,14 @@ void cable_carrier(struct cable *cable, bool on)
 static void cable_released(struct loan *loan)
 {
     struct cable_loan *mine = container_of(loan, struct cable_loan, loan);
-    struct cable *cable = mine->cable;
+    struct cable_end *cable = mine->cable;
     cable->inlet->ops->release(cable->inlet, &mine->frame);
     mine->next = cable->loans_free;
     cable->loans_free = mine;
     cable->loans_out--;
 }
 
-int cable_init(struct cable *cable)
+int cable_init(struct cable_end *cable)
 {
     cable->loans = array_new(CABLE_LOANS, sizeof *cable->loans);
     if (!cable->loans)
@@ -61,7 +61,7 @@ int cable_init(struct cable *cable)
 
 void cable_settle(struct port *port)
 {
-    struct cable *cable = cable_of(port);
+    struct cable_end *cable = cable_of(port);
     if (cable->loans_out == (cable->reading ? 1 : 0) &&
         !(cable->reading && cable->reading->loan.live))
         return;
@@ -69,7 +69,7 @@ void cable_settle(struct port *port)
         loan_settle(&cable->loans[i].loan);
 }
 
-void cable_forget(struct cable *cable)
+void cable_forget(struct cable_end *cable)
 {
     cable_settle(&cable->port);
     if (cable->reading) {
@@ -85,7 +85,7 @@ void cable_forget(struct cable *cable)
 /* ---- the end ---- */
 
 /* Lets go of the line, if there is one; nothing that it says from here on is heard. */
-static void cable_hang_up(struct cable *cable, int reason)
+static void cable_hang_up(struct cable_end *cable, int reason)
 {
     struct lifeline *line = cable->line;
     cable->line = NULL;
@@ -97,13 +97,13 @@ static void cable_hang_up(struct cable *cable, int reason)
     lifeline_cut(line, reason);
 }
 
-void cable_call_at(struct cable *cable, nsec at)
+void cable_call_at(struct cable_end *cable, nsec at)
 {
     int result = poller_set(cable->cables->config.poller, &cable->retry, at);
     assert(result == 0); /* its place was taken when the cable was made */
 }
 
-void cable_end(struct cable *cable)
+void cable_reset(struct cable_end *cable)
 {
     cable_hang_up(cable, -EPIPE);
     if (cable->inlet) {
@@ -123,7 +123,7 @@ void cable_end(struct cable *cable)
         cable_call_at(cable, clock_after(RETRY_NSEC));
 }
 
-void cable_condemn(struct cable *cable)
+void cable_condemn(struct cable_end *cable)
 {
     if (!cable->line)
         return;
@@ -131,13 +131,13 @@ void cable_condemn(struct cable *cable)
     cable_hang_up(cable, -EPROTO);
     cable->ending = true;
     if (!cable->carrier)
-        cable_end(cable);
+        cable_reset(cable);
 }
 
-void cable_remove(struct cable *cable)
+void cable_remove(struct cable_end *cable)
 {
     cable->carrier = false; /* nobody is told */
-    cable_end(cable);
+    cable_reset(cable);
     poller_unset(cable->cables->config.poller, &cable->retry);
     list_remove(&cable->node);
 }

@@ -87,7 +87,7 @@ static enum port_news end_step(struct end *end)
 {
     cables_arm(end->cables);
     poller_step(end->poller, 0);
-    return end->port->ops->look(end->port);
+    return end->port->ops->poll(end->port);
 }
 
 /* The same at an end that nobody writes to meanwhile: a glance tells all that a look would. */

@@ -90,7 +90,7 @@ static void step(void)
 {
     cables_arm(scene.cables);
     poller_step(scene.poller, 0);
-    scene.port->ops->look(scene.port);
+    scene.port->ops->poll(scene.port);
 }
 
 #define UNTIL(condition)                                                                           \

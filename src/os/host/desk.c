@@ -22,7 +22,7 @@ enum {
     BACKLOG = 64,
     ACCEPT_MAX = 16,
     REQUESTS_MAX = 16,              /* of one look, so that one program cannot starve the rest */
-    LOOKS_MAX = 64,                 /* at the channel of a program that is gone: it holds no more */
+    POLLS_MAX = 64,                 /* at the channel of a program that is gone: it holds no more */
     SEND_BUFFER_BYTES = 1024 * 1024 /* asked for: answers wait there until they are taken */
 };
 
@@ -109,7 +109,7 @@ static int channel_request(struct desk_client *client)
     return result < 0 ? result : 1;
 }
 
-static int client_look(struct desk_client *client)
+static int client_poll(struct desk_client *client)
 {
     int result = 1;
     for (unsigned i = 0; i < REQUESTS_MAX && result > 0; i++)
@@ -122,12 +122,12 @@ void desks_init(struct desks *desks)
     list_init(&desks->channels);
 }
 
-void desks_look(struct desks *desks)
+void desks_poll(struct desks *desks)
 {
     list_each(&desks->channels, node)
     {
         struct desk_client *client = container_of(node, struct desk_client, node);
-        if (client_look(client) < 0)
+        if (client_poll(client) < 0)
             client_end(client);
     }
 }
@@ -191,8 +191,8 @@ static void client_ready(void *owner, uint32_t events)
     if (result >= 0)
         return;
     /* What it said before it went is heard. */
-    for (unsigned i = 0; client->channel && result != -EPROTO && i < LOOKS_MAX; i++)
-        if (client_look(client) <= 0)
+    for (unsigned i = 0; client->channel && result != -EPROTO && i < POLLS_MAX; i++)
+        if (client_poll(client) <= 0)
             break;
     client_end(client);
 }

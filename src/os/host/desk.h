@@ -44,7 +44,7 @@ struct desks {
 
 void desks_init(struct desks *desks);
 /* Takes requests from all channels, a few of each. */
-void desks_look(struct desks *desks);
+void desks_poll(struct desks *desks);
 bool desks_waiting(const struct desks *desks); /* would it find one? */
 /* Around a sleep: then sockets become readable when something is put into a channel. Between arm
  * and the last look stands a barrier, which is the caller's: doorbell_prepare of his own bell. */

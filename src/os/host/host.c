@@ -16,7 +16,7 @@
 #include "os/cable/cable.h"
 #include "os/host/commission.h"
 #include "os/host/host_impl.h"
-#include "os/host/inside.h"
+#include "os/host/local_link.h"
 #include "os/host/packets.h"
 #include "transport/wake/wait.h"
 
@@ -64,7 +64,7 @@ static void on_said(void *owner, uint32_t server, const char *text)
     host_say(owner, server, text);
 }
 
-static void on_inside(void *owner, uint32_t server, uint32_t number, bool lazy)
+static void on_local(void *owner, uint32_t server, uint32_t number, bool lazy)
 {
     struct host_node *node = host_find(owner, server);
     node_input(node->node, number);
@@ -127,7 +127,7 @@ static uint32_t packets_most(const struct host_config *config)
         per_node += EGRESS_FRAME_MAX;                   /* in the service's own hands */
     }
     per_node +=
-        config->plan->port_count * INSIDE_PACKETS_MAX;      /* handed to a node of this process */
+        config->plan->port_count * LOCAL_LINK_PACKETS_MAX;  /* handed to a node of this process */
     per_node += EGRESS_FRAME_MAX;                           /* being gathered into a frame */
     return config->server_count * per_node + SPARE_PACKETS; /* being received */
 }
@@ -246,8 +246,8 @@ static enum err cables_begin(struct host *host, struct why *why)
 }
 
 /* A link to another process begins without a carrier; the node thinks otherwise until told. */
-static enum err port_outside(struct host *host, struct host_node *node,
-                             const struct cable_plan *cable, struct why *why)
+static enum err port_cable(struct host *host, struct host_node *node,
+                           const struct cable_plan *cable, struct why *why)
 {
     unsigned number = cable->number;
     if (!host->cables) {
@@ -264,15 +264,15 @@ static enum err port_outside(struct host *host, struct host_node *node,
     return OK;
 }
 
-static enum err port_inside(struct host *host, struct host_node *node, unsigned number,
-                            const struct plan_end *end, struct why *why)
+static enum err port_local(struct host *host, struct host_node *node, unsigned number,
+                           const struct plan_end *end, struct why *why)
 {
-    const struct inside_end ends[2] = {{node->server, number}, {end->server, end->port}};
+    const struct local_link_end ends[2] = {{node->server, number}, {end->server, end->port}};
     struct host_node *other = host_find(host, end->server);
     struct port *ports[2];
     if (node->ports[number])
         return OK; /* made from its other end */
-    enum err err = inside_open(ends, on_inside, host, ports, why);
+    enum err err = local_link_open(ends, on_local, host, ports, why);
     if (err)
         return err;
     node->ports[number] = ports[0];
@@ -288,8 +288,8 @@ static enum err ports_open(struct host *host, struct host_node *node, struct why
         if (end->server == NODE_NONE)
             continue;
         const struct cable_plan cable = {node->server, number, end->server, end->port};
-        enum err err = is_outside(host, end->server) ? port_outside(host, node, &cable, why)
-                                                     : port_inside(host, node, number, end, why);
+        enum err err = is_outside(host, end->server) ? port_cable(host, node, &cable, why)
+                                                     : port_local(host, node, number, end, why);
         if (err)
             return err;
         shaper_start(&node->ports[number]->shaper, host->config.rate_bps);
@@ -314,7 +314,7 @@ static enum err machine_open(struct host *host, struct why *why)
             continue;
         const struct cable_plan cable = {machine->serial, number, machine->cables[number].serial,
                                          machine->cables[number].port};
-        enum err err = port_outside(host, node, &cable, why);
+        enum err err = port_cable(host, node, &cable, why);
         if (err)
             return err;
         shaper_start(&node->ports[number]->shaper, host->config.rate_bps);

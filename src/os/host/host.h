@@ -48,10 +48,11 @@ struct host_config {
     bool separate;
     const struct weft_service *const *services; /* ends with NULL; borrowed */
     nsec spin, yield; /* before it sleeps; 0: its own choice, -1: not at all */
-    /* More processes than processors, and a yield gives way to some at most: the scheduler keeps
-     * them apart (automatic groups, one for each session), or they run before all ordinary ones,
-     * which get nothing until we sleep. Who finds nobody to give way to better does so soon. */
-    bool apart;
+    /* There are more processes than processors, and a yield lets only some of them run: the
+     * scheduler keeps sessions in groups (automatic groups), or our processes run before all
+     * ordinary ones, which get nothing until we sleep. If yields are futile then, we sleep early.
+     */
+    bool yield_is_partial;
     nsec turn; /* who is busy yields after so long; 0: never, for the scheduler sees to it */
     /* Something happened at that server that a person may want to read; or NULL. */
     void (*said)(void *owner, node_id server, const char *text);

@@ -58,7 +58,7 @@ struct host {
     uint32_t starved_count;
     nsec now;
     nsec due;
-    nsec look_at;
+    nsec poll_at;
     nsec yield_again; /* not before this moment ... */
     nsec yield_rest;  /* ... and how long not, the next time */
     bool eager;       /* somebody may answer soon: do not sleep yet */
@@ -72,7 +72,7 @@ void host_placed(struct host *host, struct host_node *node, node_id vertex,
                  const struct placement *placement);
 
 /* host_pass.c: one look at all but a wire that moves nothing by itself. */
-bool host_look(struct host *host);
+bool host_poll(struct host *host);
 
 static inline void node_ready(struct host_node *node)
 {

@@ -10,7 +10,7 @@ static void pass_links(struct host *host)
 {
     for (uint32_t i = 0; i < host->outside_count; i++) {
         struct port *port = host->outside[i];
-        enum port_news news = port->ops->look(port);
+        enum port_news news = port->ops->poll(port);
         if (news == PORT_SILENT)
             continue;
         struct host_node *node = host_find(host, port->server);
@@ -86,11 +86,11 @@ static void pass_step(struct host *host, struct host_node *node)
         host->due = node->due;
 }
 
-bool host_look(struct host *host)
+bool host_poll(struct host *host)
 {
     host->now = clock_now();
     pass_links(host);
-    desks_look(&host->desks);
+    desks_poll(&host->desks);
     if (host->starved_count)
         pass_starved(host);
     if (host->now >= host->due)

@@ -5,7 +5,7 @@
 #include "os/host/host_impl.h"
 #include "transport/wake/wait.h"
 
-#define LOOK_NSEC           (500 * 1000LL) /* between two looks at sockets when busy */
+#define POLL_NSEC           (500 * 1000LL) /* between two looks at sockets when busy */
 #define GLANCES_NSEC        (50 * 1000LL)  /* between two passes while it yields */
 #define YIELD_VAIN_NSEC     1000           /* less than a switch to another process and back */
 #define YIELD_LONG_NSEC     (200 * 1000LL) /* a yield that takes so long was a mistake */
@@ -37,7 +37,7 @@ static void host_sleep(struct host *host, nsec until)
     desks_arm(&host->desks);
     doorbell_prepare(&host->bell, DOORBELL_FD);
     int moved = host->cables ? cables_arm(host->cables) : 0;
-    if (!host_look(host) && !moved) {
+    if (!host_poll(host) && !moved) {
         nsec due = host_due(host);
         poller_step(host->poller, due < until ? due : until);
     }
@@ -97,7 +97,7 @@ static bool patience_yields(struct patience *patience, struct host *host)
     if (!patience->yields_from)
         patience->yields_from = now;
     do {
-        bool is_vain = host->config.apart && patience->vain >= YIELDS_VAIN_MAX;
+        bool is_vain = host->config.yield_is_partial && patience->vain >= YIELDS_VAIN_MAX;
         if (is_vain || now - patience->yields_from >= patience->yields_for)
             return false;
         sched_yield();
@@ -122,7 +122,7 @@ bool host_pass(struct host *host)
 {
     if (host->cables)
         cables_progress(host->cables);
-    return host_look(host);
+    return host_poll(host);
 }
 
 /* Who always has something to do neither yields nor sleeps by itself. */
@@ -140,15 +140,15 @@ void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
 {
     struct patience patience = {0};
     nsec turn_began = clock_now();
-    host->look_at = 0;
+    host->poll_at = 0;
     while (!*stop) {
         /* A wire is polled only while somebody may answer soon; else the poller has it. */
-        bool happened = patience.waiting ? host_pass(host) : host_look(host);
+        bool happened = patience.waiting ? host_pass(host) : host_poll(host);
         if (host->now >= until)
             return;
-        if (host->now >= host->look_at) {
+        if (host->now >= host->poll_at) {
             poller_step(host->poller, 0);
-            host->look_at = host->now + LOOK_NSEC;
+            host->poll_at = host->now + POLL_NSEC;
         }
         if (host->eager)
             patience_begin(&patience, host);
@@ -156,7 +156,7 @@ void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
         turn_end(host, happened, &turn_began);
         if (!happened && patience_ends(&patience, host)) {
             host_sleep(host, until);
-            host->look_at = clock_now() + LOOK_NSEC;
+            host->poll_at = clock_now() + POLL_NSEC;
         }
     }
 }

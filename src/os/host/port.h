@@ -1,7 +1,7 @@
 #pragma once
 /* port: a node's end of a link in a real process. One interface: cables to other processes (shm and
- * udp, cable_port.c) and links within one (inside.c) implement it; later raw Ethernet and libfabric
- * will.
+ * udp, cable_port.c) and links within one (local_link.c) implement it; later raw Ethernet and
+ * libfabric will.
  *
  * Called by the one thread that steps the nodes. Nothing waits.
  *
@@ -21,8 +21,8 @@ enum port_news {
 };
 
 struct port_ops {
-    enum port_news (*look)(struct port *port); /* is there something to receive? */
-    /* Could look() find something? Cheap; of cables alone. */
+    enum port_news (*poll)(struct port *port); /* is there something to receive? */
+    /* Could poll() find something? Cheap; of cables alone. */
     bool (*waiting)(const struct port *port);
     unsigned (*receive)(struct port *port, struct packet **out, unsigned most);
     /* Bytes of the next frame: 0 (busy) or PACKET_SIZE_MAX. A link with nobody at its other end
