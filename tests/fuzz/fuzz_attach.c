@@ -43,7 +43,7 @@ static void message_try(const uint8_t *data, size_t size)
     }
 }
 
-/* As the desk does, in turn with the answers. */
+/* As the client socket does, in turn with the answers. */
 static void channel_use(struct channel *channel)
 {
     uint8_t *bytes = malloc(CHANNEL_MESSAGE_MAX);

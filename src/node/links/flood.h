@@ -12,7 +12,12 @@
  * the batch ends. So also those behind it learn of a link that comes only after everything that its
  * end knew when it said so.
  *
- * A row is passed on only if it was news, so flooding ends by itself. Pure. */
+ * A row is passed on only if it was news, so flooding ends by itself. Pure.
+ *
+ * The commissioning pass floods, too (commission/bootstrap.c), and shares nothing with this but
+ * that rule. Its rows belong to serial numbers that nobody has counted yet, so it has no sets of
+ * servers; and it needs no order, so nothing is acknowledged: it sends a row once, and hellos with
+ * a digest make good what was lost. */
 
 #include "node/links/hello.h"
 #include "sst/table/spread.h"

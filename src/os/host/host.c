@@ -140,7 +140,7 @@ static enum err err_of(int result)
 static enum err host_open_parts(struct host *host, struct why *why)
 {
     const struct host_config *config = &host->config;
-    desks_init(&host->desks);
+    client_sockets_init(&host->client_sockets);
     int result = poller_open(&host->poller, &host->lock);
     if (!result)
         result = doorbell_open(&host->bell);
@@ -193,10 +193,10 @@ static enum err node_start(struct host *host, struct host_node *node, uint64_t l
     if (err)
         return err;
     node_ready(node);
-    const struct desk_events desk = {
+    const struct client_socket_events programs = {
         .request = on_request, .gone = on_gone, .shared = on_shared, .owner = node};
-    int result = desk_open(&node->desk, &host->desks, host->poller, config->folder, node->server,
-                           &desk, why);
+    int result = client_socket_open(&node->client_socket, &host->client_sockets, host->poller,
+                                    config->folder, node->server, &programs, why);
     return result ? err_of(result) : OK;
 }
 
@@ -361,7 +361,7 @@ static void nodes_close(struct host *host)
 {
     for (uint32_t i = 0; host->nodes && i < host->config.server_count; i++) {
         struct host_node *node = &host->nodes[i];
-        desk_close(node->desk);
+        client_socket_close(node->client_socket);
         if (node->node)
             node_close(node->node);
     }

@@ -51,7 +51,7 @@ static void env_transmit(struct env *env, unsigned number, struct packet **packe
 
 static int env_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
-    return desk_answer(host_node_of(env)->desk, client, bytes, size);
+    return client_socket_answer(host_node_of(env)->client_socket, client, bytes, size);
 }
 
 /* No service asks for a disk yet. */

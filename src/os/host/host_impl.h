@@ -15,7 +15,7 @@
  *
  * One thread; nothing here is shared. */
 
-#include "os/host/desk.h"
+#include "os/host/client_socket.h"
 #include "os/host/host.h"
 #include "os/host/port.h"
 #include "transport/wake/doorbell.h"
@@ -36,7 +36,7 @@ struct host_node {
     port_set starved;             /* were told that there is no room */
     nsec due;
     bool ready;
-    struct desk *desk;
+    struct client_socket *client_socket;
 };
 
 struct host {
@@ -46,7 +46,7 @@ struct host {
     struct doorbell bell;
     struct poller_watch *bell_watch;
     struct packets *packets;
-    struct desks desks;
+    struct client_sockets client_sockets;
     struct cables *cables;         /* NULL: all neighbours live here */
     struct commission *commission; /* NULL: the servers know their places */
     struct host_node *nodes;

@@ -90,7 +90,7 @@ bool host_poll(struct host *host)
 {
     host->now = clock_now();
     pass_links(host);
-    desks_poll(&host->desks);
+    client_sockets_poll(&host->client_sockets);
     if (host->starved_count)
         pass_starved(host);
     if (host->now >= host->due)

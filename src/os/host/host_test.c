@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "os/host/desk.h"
+#include "os/host/client_socket.h"
 #include "os/host/host_impl.h"
 #include "os/host/host_scene.h"
 #include "os/host/shaper.h"
@@ -481,7 +481,7 @@ static void nonsense_ends_one_program(void **state)
 /* A service's number cut in half, and more bytes than a request may have. */
 static void requests_that_are_none_end_their_program(void **state)
 {
-    static const uint8_t bytes[DESK_REQUEST_MAX + 1] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1};
+    static const uint8_t bytes[CLIENT_SOCKET_REQUEST_MAX + 1] = {ECHO_ID >> 8, ECHO_ID & 0xff, 1};
     static const size_t sizes[] = {1, sizeof bytes};
     struct scene scene;
     unsigned gone = seen.gone;

@@ -34,7 +34,7 @@ static nsec host_due(const struct host *host)
  * more look at it would take it back. */
 static void host_sleep(struct host *host, nsec until)
 {
-    desks_arm(&host->desks);
+    client_sockets_arm(&host->client_sockets);
     doorbell_prepare(&host->bell, DOORBELL_FD);
     int moved = host->cables ? cables_arm(host->cables) : 0;
     if (!host_poll(host) && !moved) {
@@ -42,7 +42,7 @@ static void host_sleep(struct host *host, nsec until)
         poller_step(host->poller, due < until ? due : until);
     }
     doorbell_cancel(&host->bell);
-    desks_disarm(&host->desks);
+    client_sockets_disarm(&host->client_sockets);
 }
 
 /* How host_run waits: polls, yields, sleeps. */
@@ -87,7 +87,7 @@ static bool host_glance(const struct host *host)
     for (uint32_t i = 0; i < host->outside_count; i++)
         if (host->outside[i]->ops->waiting(host->outside[i]))
             return true;
-    return desks_waiting(&host->desks);
+    return client_sockets_waiting(&host->client_sockets);
 }
 
 /* Yields until something came or it is time for a pass anyway; false: for sleep. */

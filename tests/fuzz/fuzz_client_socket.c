@@ -1,9 +1,9 @@
-/* A node's desk and three programs that say what they like to it, by the socket and through memory
- * that they hand over, and write what they like into that memory. The input is a script of that and
- * of the desk's own turns. Requests lie inside what was sent, each program that is known goes once,
- * and no descriptor is left. */
+/* A node's client socket and three programs that say what they like to it, by the socket and
+ * through memory that they hand over, and write what they like into that memory. The input is a
+ * script of that and of its own turns. Requests lie inside what was sent, each program that is
+ * known goes once, and no descriptor is left. */
 #include "fuzz_line.h"
-#include "os/host/desk.h"
+#include "os/host/client_socket.h"
 #include "transport/ring/channel.h"
 #include "transport/ring/ring.h"
 #include "wire/attach.h"
@@ -36,8 +36,8 @@ struct scene {
     struct lock lock;
     struct poller *poller;
     struct fuzz_folder folder;
-    struct desks desks;
-    struct desk *desk;
+    struct client_sockets sockets;
+    struct client_socket *socket;
     struct program programs[PROGRAMS];
     uint64_t client; /* who asked last */
     bool asked;
@@ -50,7 +50,7 @@ static int on_request(void *owner, uint16_t service, uint64_t client, const void
                       uint32_t size)
 {
     struct scene *scene = owner;
-    assert(size <= DESK_REQUEST_MAX);
+    assert(size <= CLIENT_SOCKET_REQUEST_MAX);
     for (uint32_t i = 0; i < size; i++)
         scene->sum += ((const uint8_t *)bytes)[i];
     scene->client = client;
@@ -62,7 +62,7 @@ static void on_gone(void *owner, uint64_t client)
 {
     struct scene *scene = owner;
     scene->gone++;
-    assert(desk_answer(scene->desk, client, "late", 4) == -EPIPE);
+    assert(client_socket_answer(scene->socket, client, "late", 4) == -EPIPE);
 }
 
 static void on_shared(void *owner, uint64_t client, int result)
@@ -93,7 +93,7 @@ static void program_call(struct scene *scene, struct program *program)
 
 static void step_request(struct program *program, struct reader *in)
 {
-    static uint8_t bytes[DESK_REQUEST_MAX + 2];
+    static uint8_t bytes[CLIENT_SOCKET_REQUEST_MAX + 2];
     unsigned how = read_u8(in);
     size_t size = how & 1 ? sizeof bytes - (how >> 1 & 1) : read_u8(in);
     size_t given = size < in->left ? size : in->left;
@@ -184,18 +184,20 @@ static void scene_step(struct scene *scene, struct reader *in)
     case STEP_LOOK:
         scene->verdict = what & 128 ? -EPROTO : 0;
         (void)poller_step(scene->poller, 0);
-        desks_poll(&scene->desks);
+        client_sockets_poll(&scene->sockets);
         break;
     case STEP_ANSWER: {
         uint8_t bytes[300] = {0};
-        int result = scene->asked ? desk_answer(scene->desk, scene->client, bytes, read_u8(in)) : 0;
+        int result = scene->asked
+                         ? client_socket_answer(scene->socket, scene->client, bytes, read_u8(in))
+                         : 0;
         assert(result == 0 || result == -EAGAIN || result == -EPIPE);
         break;
     }
     case STEP_SLEEP:
-        desks_arm(&scene->desks);
-        (void)desks_waiting(&scene->desks);
-        desks_disarm(&scene->desks);
+        client_sockets_arm(&scene->sockets);
+        (void)client_sockets_waiting(&scene->sockets);
+        client_sockets_disarm(&scene->sockets);
         break;
     case STEP_HANG_UP:
     case STEP_COUNT:
@@ -209,12 +211,12 @@ static void scene_open(struct scene *scene)
     struct why why = {""};
     *scene = (struct scene){.folder = fuzz_folder_open()};
     assert(poller_open(&scene->poller, &scene->lock) == 0);
-    desks_init(&scene->desks);
+    client_sockets_init(&scene->sockets);
     for (unsigned i = 0; i < PROGRAMS; i++)
         scene->programs[i] = (struct program){.fd = -1, .file.fd = -1};
-    const struct desk_events events = {on_request, on_gone, on_shared, scene};
-    assert(desk_open(&scene->desk, &scene->desks, scene->poller, scene->folder.path, 7, &events,
-                     &why) == 0);
+    const struct client_socket_events events = {on_request, on_gone, on_shared, scene};
+    assert(client_socket_open(&scene->socket, &scene->sockets, scene->poller, scene->folder.path, 7,
+                              &events, &why) == 0);
 }
 
 static void scene_close(struct scene *scene)
@@ -223,9 +225,9 @@ static void scene_close(struct scene *scene)
         program_end(&scene->programs[i]);
     scene->verdict = 0;
     fuzz_settle(scene->poller);
-    desks_poll(&scene->desks);
-    assert(list_is_empty(&scene->desks.channels)); /* who is gone has none any more */
-    desk_close(scene->desk);
+    client_sockets_poll(&scene->sockets);
+    assert(list_is_empty(&scene->sockets.channels)); /* who is gone has none any more */
+    client_socket_close(scene->socket);
     poller_close(scene->poller);
     fuzz_folder_close(&scene->folder);
 }
