@@ -12,7 +12,7 @@
 
 /* ---- what it tells ---- */
 
-static void cable_say(struct cable_end *cable, const char *text)
+static void cable_say(struct cable_port *cable, const char *text)
 {
     const struct port_events *events = &cable->cables->config.events;
     char line[160];
@@ -23,7 +23,7 @@ static void cable_say(struct cable_end *cable, const char *text)
     events->said(events->owner, cable->plan.server, line);
 }
 
-void cable_carrier(struct cable_end *cable, bool on)
+void cable_carrier(struct cable_port *cable, bool on)
 {
     const struct port_events *events = &cable->cables->config.events;
     if (cable->carrier == on)
@@ -37,14 +37,14 @@ void cable_carrier(struct cable_end *cable, bool on)
 static void cable_released(struct loan *loan)
 {
     struct cable_loan *mine = container_of(loan, struct cable_loan, loan);
-    struct cable_end *cable = mine->cable;
+    struct cable_port *cable = mine->cable;
     cable->inlet->ops->release(cable->inlet, &mine->frame);
     mine->next = cable->loans_free;
     cable->loans_free = mine;
     cable->loans_out--;
 }
 
-int cable_init(struct cable_end *cable)
+int cable_init(struct cable_port *cable)
 {
     cable->loans = array_new(CABLE_LOANS, sizeof *cable->loans);
     if (!cable->loans)
@@ -61,7 +61,7 @@ int cable_init(struct cable_end *cable)
 
 void cable_settle(struct port *port)
 {
-    struct cable_end *cable = cable_of(port);
+    struct cable_port *cable = cable_of(port);
     if (cable->loans_out == (cable->reading ? 1 : 0) &&
         !(cable->reading && cable->reading->loan.live))
         return;
@@ -69,7 +69,7 @@ void cable_settle(struct port *port)
         loan_settle(&cable->loans[i].loan);
 }
 
-void cable_forget(struct cable_end *cable)
+void cable_forget(struct cable_port *cable)
 {
     cable_settle(&cable->port);
     if (cable->reading) {
@@ -85,7 +85,7 @@ void cable_forget(struct cable_end *cable)
 /* ---- the end ---- */
 
 /* Lets go of the line, if there is one; nothing that it says from here on is heard. */
-static void cable_hang_up(struct cable_end *cable, int reason)
+static void cable_hang_up(struct cable_port *cable, int reason)
 {
     struct lifeline *line = cable->line;
     cable->line = NULL;
@@ -97,13 +97,13 @@ static void cable_hang_up(struct cable_end *cable, int reason)
     lifeline_cut(line, reason);
 }
 
-void cable_call_at(struct cable_end *cable, nsec at)
+void cable_call_at(struct cable_port *cable, nsec at)
 {
     int result = poller_set(cable->cables->config.poller, &cable->retry, at);
     assert(result == 0); /* its place was taken when the cable was made */
 }
 
-void cable_reset(struct cable_end *cable)
+void cable_reset(struct cable_port *cable)
 {
     cable_hang_up(cable, -EPIPE);
     if (cable->inlet) {
@@ -123,7 +123,7 @@ void cable_reset(struct cable_end *cable)
         cable_call_at(cable, clock_after(RETRY_NSEC));
 }
 
-void cable_condemn(struct cable_end *cable)
+void cable_condemn(struct cable_port *cable)
 {
     if (!cable->line)
         return;
@@ -134,7 +134,7 @@ void cable_condemn(struct cable_end *cable)
         cable_reset(cable);
 }
 
-void cable_remove(struct cable_end *cable)
+void cable_remove(struct cable_port *cable)
 {
     cable->carrier = false; /* nobody is told */
     cable_reset(cable);

@@ -13,7 +13,7 @@
 
 struct cable_loan {
     struct loan loan;
-    struct cable_end *cable;
+    struct cable_port *cable;
     struct frame frame;
     struct cable_loan *next; /* in the list of free ones */
 };
@@ -32,11 +32,11 @@ struct cables {
     uint8_t description[160]; /* what our transport says of itself: the lifelines' card */
     size_t description_size;
     struct list homes;
-    struct list all; /* struct cable_end.node */
+    struct list all; /* struct cable_port.node */
 };
 
 /* First what every glance at it touches. */
-struct cable_end {
+struct cable_port {
     struct port port;
     struct inlet *inlet;
     struct outlet *outlet;
@@ -62,20 +62,20 @@ struct cable_end {
     struct poller_timer retry;
 };
 
-static inline struct cable_end *cable_of(struct port *port)
+static inline struct cable_port *cable_of(struct port *port)
 {
-    return container_of(port, struct cable_end, port);
+    return container_of(port, struct cable_port, port);
 }
 
 /* cable.c */
-MUST_CHECK int cable_init(struct cable_end *cable);
-void cable_carrier(struct cable_end *cable, bool on);
-void cable_call_at(struct cable_end *cable, nsec at);
-void cable_settle(struct port *port);        /* of port_ops */
-void cable_forget(struct cable_end *cable);  /* nothing of its inlet is held any more */
-void cable_reset(struct cable_end *cable);   /* back to nobody there */
-void cable_condemn(struct cable_end *cable); /* the other end wrote nonsense */
-void cable_remove(struct cable_end *cable);
+MUST_CHECK int cable_init(struct cable_port *cable);
+void cable_carrier(struct cable_port *cable, bool on);
+void cable_call_at(struct cable_port *cable, nsec at);
+void cable_settle(struct port *port);         /* of port_ops */
+void cable_forget(struct cable_port *cable);  /* nothing of its inlet is held any more */
+void cable_reset(struct cable_port *cable);   /* back to nobody there */
+void cable_condemn(struct cable_port *cable); /* the other end wrote nonsense */
+void cable_remove(struct cable_port *cable);
 
 /* cable_port.c */
 extern const struct port_ops cable_ops;

@@ -16,7 +16,7 @@
 /* ---- in ---- */
 
 /* Stages more frames. False: none came. */
-static bool cable_pull(struct cable_end *cable)
+static bool cable_pull(struct cable_port *cable)
 {
     if (cable->staged_next == cable->staged_count) {
         cable->staged_next = cable->staged_count = 0;
@@ -33,7 +33,7 @@ static bool cable_pull(struct cable_end *cable)
 }
 
 /* Lazy frames may stay staged for long: what comes behind them may not. */
-static bool cable_is_pressing(const struct cable_end *cable)
+static bool cable_is_pressing(const struct cable_port *cable)
 {
     bool empty = cable->staged_next == cable->staged_count;
     return cable->reading || (!empty && (cable->staged_news || cable->staged_count == CABLE_BURST));
@@ -41,7 +41,7 @@ static bool cable_is_pressing(const struct cable_end *cable)
 
 static enum port_news cable_poll(struct port *port)
 {
-    struct cable_end *cable = cable_of(port);
+    struct cable_port *cable = cable_of(port);
     if (!cable->inlet)
         return PORT_SILENT;
     if (cable_is_pressing(cable))
@@ -57,14 +57,14 @@ static enum port_news cable_poll(struct port *port)
 
 static bool cable_waiting(const struct port *port)
 {
-    const struct cable_end *cable = container_of(port, const struct cable_end, port);
+    const struct cable_port *cable = container_of(port, const struct cable_port, port);
     const struct inlet *inlet = cable->inlet;
     return inlet && (cable_is_pressing(cable) || cable->ending || !inlet->ops->waiting ||
                      inlet->ops->waiting(inlet));
 }
 
 /* The next staged frame becomes the one that is read. */
-static bool cable_begin(struct cable_end *cable)
+static bool cable_begin(struct cable_port *cable)
 {
     if (cable->staged_next == cable->staged_count && !cable_pull(cable))
         return false;
@@ -82,7 +82,7 @@ static bool cable_begin(struct cable_end *cable)
 
 static unsigned cable_receive(struct port *port, struct packet **out, unsigned most)
 {
-    struct cable_end *cable = cable_of(port);
+    struct cable_port *cable = cable_of(port);
     unsigned count = 0;
     if (!cable->inlet)
         return 0;
@@ -113,7 +113,7 @@ static unsigned cable_receive(struct port *port, struct packet **out, unsigned m
 
 static uint32_t cable_room(struct port *port)
 {
-    struct cable_end *cable = cable_of(port);
+    struct cable_port *cable = cable_of(port);
     if (!cable->carrier || cable->ending)
         return PACKET_SIZE_MAX;
     return cable->outlet->ops->room(cable->outlet, FRAME_BODY_MAX) ? PACKET_SIZE_MAX : 0;
@@ -136,7 +136,7 @@ static unsigned frame_gather(struct iovec *pieces, struct packet **packets, unsi
 
 static bool cable_transmit(struct port *port, struct packet **packets, unsigned count, bool lazy)
 {
-    struct cable_end *cable = cable_of(port);
+    struct cable_port *cable = cable_of(port);
     struct iovec pieces[2 * EGRESS_FRAME_MAX];
     assert(count > 0 && count <= EGRESS_FRAME_MAX);
     if (!cable->carrier || cable->ending)
@@ -155,7 +155,7 @@ static bool cable_transmit(struct port *port, struct packet **packets, unsigned 
 
 static void cable_close(struct port *port)
 {
-    struct cable_end *cable = cable_of(port);
+    struct cable_port *cable = cable_of(port);
     cable_remove(cable);
     free(cable->loans);
     free(cable);

@@ -58,7 +58,7 @@ static bool parcel_read(struct reader *in, struct control *control, struct parce
     return true;
 }
 
-static int open_send(struct cable_end *cable)
+static int open_send(struct cable_port *cable)
 {
     const struct cables *cables = cable->cables;
     struct control control = {.kind = CABLE_OPEN};
@@ -82,7 +82,7 @@ static int open_send(struct cable_end *cable)
     return result;
 }
 
-static int answer_send(struct cable_end *cable, struct parcel *answer)
+static int answer_send(struct cable_port *cable, struct parcel *answer)
 {
     struct control control = {.kind = CABLE_ANSWER};
     struct writer out = writer_make(control.body, sizeof control.body);
@@ -94,7 +94,7 @@ static int answer_send(struct cable_end *cable, struct parcel *answer)
 
 /* ---- one cable's line ---- */
 
-static void cable_rise(struct cable_end *cable)
+static void cable_rise(struct cable_port *cable)
 {
     if (!cable->answered || !cable->inlet || cable->carrier)
         return;
@@ -102,7 +102,7 @@ static void cable_rise(struct cable_end *cable)
     cable_carrier(cable, true);
 }
 
-static void cable_call(struct cable_end *cable)
+static void cable_call(struct cable_port *cable)
 {
     struct context_address place = {.context = context_of(cable->plan.peer_server)};
     if (cable->line || cable->ending) /* not before what had arrived was received */
@@ -119,12 +119,12 @@ static void cable_call(struct cable_end *cable)
 
 static void cable_retry(void *owner)
 {
-    struct cable_end *cable = owner;
+    struct cable_port *cable = owner;
     cable_call_at(cable, NSEC_FAR);
     cable_call(cable);
 }
 
-static int link_open(struct cable_end *cable, const uint8_t *description, size_t size)
+static int link_open(struct cable_port *cable, const uint8_t *description, size_t size)
 {
     struct transport *transport = cable->cables->transport;
     struct context_address place = {.context = context_of(cable->plan.peer_server)};
@@ -155,11 +155,11 @@ static bool open_read(struct control *control, struct open_words *words)
     return parcel_read(&in, control, &words->offer);
 }
 
-static struct cable_end *cable_find(const struct cable_home *home, const struct cable_plan *theirs)
+static struct cable_port *cable_find(const struct cable_home *home, const struct cable_plan *theirs)
 {
     list_each(&home->cables->all, node)
     {
-        struct cable_end *cable = container_of(node, struct cable_end, node);
+        struct cable_port *cable = container_of(node, struct cable_port, node);
         const struct cable_plan *ours = &cable->plan;
         if (cable->home == home && ours->number == theirs->peer_number &&
             ours->server == theirs->peer_server && ours->peer_server == theirs->server &&
@@ -170,10 +170,10 @@ static struct cable_end *cable_find(const struct cable_home *home, const struct 
 }
 
 /* A line that called us: which cable is it, and do we want it? NULL: no. */
-static struct cable_end *cable_answer_call(struct cable_home *home, struct lifeline *line,
-                                           const struct open_words *words)
+static struct cable_port *cable_answer_call(struct cable_home *home, struct lifeline *line,
+                                            const struct open_words *words)
 {
-    struct cable_end *cable = cable_find(home, &words->plan);
+    struct cable_port *cable = cable_find(home, &words->plan);
     if (!cable)
         return NULL; /* another plan than ours */
     bool mine_stays = cable->line && cable->outgoing && lifeline_alive(cable->line) &&
@@ -187,7 +187,7 @@ static struct cable_end *cable_answer_call(struct cable_home *home, struct lifel
 }
 
 /* The other end's pipe to us. */
-static int pipe_take(struct cable_end *cable, struct open_words *words)
+static int pipe_take(struct cable_port *cable, struct open_words *words)
 {
     struct parcel answer = {0};
     int result = 0;
@@ -210,7 +210,7 @@ static int pipe_take(struct cable_end *cable, struct open_words *words)
 static void cable_on_open(struct cable_home *home, struct lifeline *line, struct control *control)
 {
     struct open_words words;
-    struct cable_end *cable = lifeline_data(line);
+    struct cable_port *cable = lifeline_data(line);
     bool good = open_read(control, &words);
     if (good && !cable)
         cable = cable_answer_call(home, line, &words);
@@ -224,7 +224,7 @@ static void cable_on_open(struct cable_home *home, struct lifeline *line, struct
         lifeline_cut(line, -ECONNREFUSED);
 }
 
-static void cable_on_answer(struct cable_end *cable, struct control *control)
+static void cable_on_answer(struct cable_port *cable, struct control *control)
 {
     struct reader in = reader_make(control->body, control->size);
     struct parcel answer = {0};
@@ -243,7 +243,7 @@ static void cable_on_answer(struct cable_end *cable, struct control *control)
 static void on_up(void *owner, struct lifeline *line, const struct context_address *peer,
                   const uint8_t *card, size_t card_size)
 {
-    struct cable_end *cable = lifeline_data(line);
+    struct cable_port *cable = lifeline_data(line);
     if (!cable)
         return; /* it called us, and says which port next */
     int result = link_open(cable, card, card_size);
@@ -256,7 +256,7 @@ static void on_up(void *owner, struct lifeline *line, const struct context_addre
 static void on_control(void *owner, struct lifeline *line, struct control *control)
 {
     struct cable_home *home = owner;
-    struct cable_end *cable = lifeline_data(line);
+    struct cable_port *cable = lifeline_data(line);
     if (control->kind == CABLE_OPEN)
         cable_on_open(home, line, control);
     else if (!cable)
@@ -269,7 +269,7 @@ static void on_control(void *owner, struct lifeline *line, struct control *contr
 
 static void on_down(void *owner, struct lifeline *line, int reason)
 {
-    struct cable_end *cable = lifeline_data(line);
+    struct cable_port *cable = lifeline_data(line);
     if (!cable || cable->line != line)
         return;
     cable->line = NULL;
@@ -380,7 +380,7 @@ static struct cable_home *home_of(const struct cables *cables, uint32_t server)
 int cables_add(struct cables *cables, const struct cable_plan *plan, struct port **port,
                struct why *why)
 {
-    struct cable_end *cable = array_new(1, sizeof *cable);
+    struct cable_port *cable = array_new(1, sizeof *cable);
     if (!cable || cable_init(cable)) {
         free(cable);
         return why_fail(why, -ENOMEM, "not enough memory");
@@ -404,7 +404,7 @@ int cables_add(struct cables *cables, const struct cable_plan *plan, struct port
 
 void cables_call(struct cables *cables)
 {
-    list_each(&cables->all, node) cable_call(container_of(node, struct cable_end, node));
+    list_each(&cables->all, node) cable_call(container_of(node, struct cable_port, node));
 }
 
 int cables_progress(struct cables *cables)

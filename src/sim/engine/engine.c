@@ -133,8 +133,8 @@ static inline unsigned low_bit(uint64_t bits)
 static void bucket_add(struct engine *engine, uint32_t index)
 {
     struct channel *channel = &engine->channels[index];
-    uint64_t apart = (channel->at ^ engine->cursor) >> WINDOW_BITS | 1;
-    unsigned level = (63 - (unsigned)__builtin_clzll(apart)) / BUCKET_BITS;
+    uint64_t difference = (channel->at ^ engine->cursor) >> WINDOW_BITS | 1;
+    unsigned level = (63 - (unsigned)__builtin_clzll(difference)) / BUCKET_BITS;
     uint32_t bucket =
         (uint32_t)(channel->at >> (WINDOW_BITS + level * BUCKET_BITS)) & (BUCKETS - 1);
     struct wheel *wheel = &engine->wheels[level];

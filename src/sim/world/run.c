@@ -155,9 +155,9 @@ static void tell(const struct run *run, const char *stage, psec done, psec total
 static enum err requests_run(struct run *run, psec begin, psec end, struct why *why)
 {
     const struct run_settings *settings = run->settings;
-    double apart = (double)PSEC_PER_SECOND / settings->rate / settings->plan->server_count;
+    double interval = (double)PSEC_PER_SECOND / settings->rate / settings->plan->server_count;
     for (uint64_t number = 0;; number++) {
-        psec at = begin + (psec)(apart * (double)number);
+        psec at = begin + (psec)(interval * (double)number);
         if (at >= end)
             return OK;
         world_run(run->world, at > begin ? at : begin + 1);
