@@ -46,6 +46,8 @@ static struct {
     struct transport_link *link; /* over its call */
     struct outlet *outlet;
     struct parcel offer;
+    struct inlet *inlet; /* of the pipe that the cable offers */
+    struct parcel answer;
     unsigned ups, answers, downs;
 } scene;
 
@@ -70,9 +72,34 @@ static void on_up(void *owner, struct lifeline *line, const struct context_addre
         0);
 }
 
+/* What the cable offers is taken, and what is to be answered is kept. */
+static void offer_take(struct control *control)
+{
+    struct parcel offer = {.fd_count = control->fd_count};
+    struct reader in = reader_make(control->body, control->size);
+    (void)read_bytes(&in, 16);
+    size_t card_size = read_u8(&in);
+    (void)read_bytes(&in, card_size);
+    offer.size = read_u16(&in);
+    read_copy(&in, offer.bytes, offer.size);
+    assert_true(!in.failed && !in.left);
+    for (unsigned i = 0; i < control->fd_count; i++) {
+        offer.fds[i] = control->fds[i];
+        control->fds[i] = -1;
+    }
+    assert_int_equal(scene.link->ops->pipes->inlet_open(scene.link, &scene.bell, &offer,
+                                                        &scene.answer, &scene.inlet),
+                     0);
+    parcel_fini(&offer);
+}
+
 static void on_control(void *owner, struct lifeline *line, struct control *control)
 {
-    scene.answers += line == scene.line && control->kind == ANSWER;
+    if (line != scene.line)
+        return;
+    if (control->kind == OPEN)
+        offer_take(control);
+    scene.answers += control->kind == ANSWER;
 }
 
 static void on_down(void *owner, struct lifeline *line, int reason)
@@ -140,6 +167,9 @@ static void stage_close(void)
 {
     lifelines_close(scene.lines);
     parcel_fini(&scene.offer);
+    parcel_fini(&scene.answer);
+    if (scene.inlet)
+        scene.inlet->ops->inlet_close(scene.inlet);
     if (scene.outlet)
         scene.outlet->ops->outlet_close(scene.outlet);
     if (scene.link)
@@ -269,6 +299,26 @@ static void whoever_was_answered_is_cut_for_nonsense(void **state)
     }
 }
 
+static void an_answer_counts_once(void **state)
+{
+    stage_open();
+    call();
+    struct control control = open_make(&right, 0);
+    say(&control);
+    UNTIL(scene.inlet);
+    struct control answer = {.kind = ANSWER, .fd_count = scene.answer.fd_count};
+    struct writer out = writer_make(answer.body, sizeof answer.body);
+    write_u16(&out, scene.answer.size);
+    write_bytes(&out, scene.answer.bytes, scene.answer.size);
+    answer.size = (uint16_t)(sizeof answer.body - out.left);
+    memcpy(answer.fds, scene.answer.fds, sizeof answer.fds);
+    say(&answer);
+    UNTIL(scene.carrier); /* so the stranger can be believed */
+    say(&answer);
+    UNTIL(scene.downs == 1);
+    stage_close();
+}
+
 /* Both call at once: the call of the lower server stays, if it came through. */
 static void the_lower_servers_call_stays(void **state)
 {
@@ -289,5 +339,5 @@ static void the_lower_servers_call_stays(void **state)
 
 TEST_MAIN(SCENE_TEST(open_of_another_plan_is_refused),
           SCENE_TEST(open_that_is_no_message_is_refused), SCENE_TEST(answer_before_open_is_refused),
-          SCENE_TEST(whoever_was_answered_is_cut_for_nonsense),
+          SCENE_TEST(whoever_was_answered_is_cut_for_nonsense), SCENE_TEST(an_answer_counts_once),
           SCENE_TEST(the_lower_servers_call_stays))
