@@ -107,10 +107,22 @@ static void service_on_gone(void *owner, const struct claim *claim)
         events_emit(ripc, name_gone, service, claim);
 }
 
+/* A send may wait for the answer, also for the one that no process has the id. */
+static void service_on_answered(void *owner)
+{
+    struct ripc *ripc = owner;
+    size_t cursor = 0;
+    struct ripc_service *service;
+    while ((service = id_map_next(&ripc->services, &cursor)))
+        if (service->waiters)
+            doorbell_ring(&service->bell);
+}
+
 const struct names_events service_names_events = {
     .announced = service_on_announced,
     .found = service_on_found,
     .gone = service_on_gone,
+    .answered = service_on_answered,
 };
 
 /* ---- opening and closing ---- */

@@ -484,8 +484,11 @@ nsec names_answered(const struct names *names, uint64_t id)
 void names_told_all(struct names *names, uint64_t id)
 {
     struct cached_name *name = cache_find(&names->cache, id);
-    if (name)
-        name->answered = clock_now();
+    if (!name)
+        return;
+    name->answered = clock_now();
+    if (names->events->answered)
+        names->events->answered(names->owner);
 }
 
 void names_ignore(struct names *names, uint64_t id)

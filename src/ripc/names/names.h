@@ -43,6 +43,8 @@ struct names_events {
     void (*found)(void *owner, const struct claim *claim);
     /* That claim was withdrawn or its context died. */
     void (*gone)(void *owner, const struct claim *claim);
+    /* NULL, or: a name service told all that it knows of an id; that may be nothing. */
+    void (*answered)(void *owner);
 };
 
 struct names_config {

@@ -110,7 +110,8 @@ static void meddler_gone(void *owner, const struct claim *claim)
 static void callbacks_may_call(void **state)
 {
     enum { IDS = 150 }; /* more than one batch */
-    static const struct names_events events = {meddler_announced, meddler_found, meddler_gone};
+    static const struct names_events events = {
+        .announced = meddler_announced, .found = meddler_found, .gone = meddler_gone};
     struct names_world world;
     struct names_side side;
     struct meddler meddler = {0};

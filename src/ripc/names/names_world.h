@@ -78,7 +78,8 @@ static inline void side_gone(void *owner, const struct claim *claim)
     side_note(owner, (struct note){NOTE_GONE, 0, *claim});
 }
 
-static const struct names_events side_events = {side_announced, side_found, side_gone};
+static const struct names_events side_events = {
+    .announced = side_announced, .found = side_found, .gone = side_gone};
 
 static inline void side_open(struct names_side *side, struct names_world *world,
                              const char *services, const uint8_t *key)
