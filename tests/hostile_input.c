@@ -36,6 +36,9 @@ static void every_mistake_has_an_error_of_its_own(void **state)
     struct ripc_send both = {
         .to = 42, .shorts = &beside, .short_count = 1, .longs = &item, .long_count = 1};
 
+    struct ripc_message none;
+    assert_int_equal(ripc_receive(pair.client, &none, 0, RIPC_NOW), -EINVAL);
+    assert_int_equal(ripc_join(pair.client, 41), -EINVAL); /* itself */
     assert_int_equal(ripc_send(pair.client, 4711, "x", 1, scene_deadline()), -ENOENT);
     assert_int_equal(ripc_send(pair.client, 42, large, sizeof large, scene_deadline()), -EMSGSIZE);
     assert_int_equal(ripc_send(pair.client, 42, large, SIZE_MAX, scene_deadline()), -EMSGSIZE);

@@ -153,6 +153,26 @@ static void a_pipe_number_is_used_once(void **state)
     pair_close(&pair);
 }
 
+/* A peer that cancels, withdraws, answers or settles what never was: nothing happens to what is. */
+static void words_about_things_that_never_were_are_ignored(void **state)
+{
+    static const enum control_kind kinds[] = {CONTROL_CANCEL, CONTROL_WITHDRAWN, CONTROL_COPIED,
+                                              CONTROL_GRANT_ANSWER, CONTROL_GRANT_REVOKED};
+    struct pair pair = pair_open(0, 0);
+    struct peer *peer = ((struct remote *)id_map_get(&pair.client->remotes, 42))->peer;
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct control_words words = {
+            .kind = kinds[i], .pipe = 4711, .from = 41, .to = 42, .number = 4712};
+        lock_take(&pair.here->lock);
+        assert_int_equal(peer_say(peer, &words), 0);
+        lock_drop(&pair.here->lock);
+    }
+    assert_int_equal(ripc_send(pair.client, 42, "hello", 5, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(pair.server);
+    ripc_release(&message);
+    pair_close(&pair);
+}
+
 /* Notifications go to a hidden service; a frame that says it is one, sent to a service that
  * programs receive from, would count for a notice without the handle's service being asked. */
 static void a_notification_to_an_ordinary_service_is_refused(void **state)
@@ -175,4 +195,5 @@ TEST_MAIN(SCENE(an_item_larger_than_its_return_buffer_is_refused),
           SCENE(an_item_of_just_the_size_of_its_return_buffer_is_taken),
           SCENE(a_return_buffer_is_filled_by_the_process_it_was_offered_to),
           SCENE(sizes_that_grow_after_the_check_lead_nowhere), SCENE(a_pipe_number_is_used_once),
+          SCENE(words_about_things_that_never_were_are_ignored),
           SCENE(a_notification_to_an_ordinary_service_is_refused))

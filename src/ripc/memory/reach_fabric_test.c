@@ -97,6 +97,26 @@ static void transfers_go_both_ways(void **state)
     pair_close(&pair);
 }
 
+/* The owner maps what it grants once more, and a program may grant more than it may have open. */
+static void a_grant_keeps_no_descriptor(void **state)
+{
+    struct pair pair;
+    struct ripc_grant grant;
+    struct reach *more = NULL;
+    pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
+    struct reach *reach = pair_reach(&pair);
+    uint64_t *word = ripc_alloc(pair.there, sizeof *word);
+    assert_int_equal(write_now(&pair, reach, 0, word, sizeof *word), 0); /* all is connected */
+    unsigned before = scratch_descriptors();
+    assert_int_equal(ripc_grant(pair.owner, 2, pair.own.base, ROW, RIPC_WRITE, &grant), 0);
+    assert_int_equal(reach_open(pair.peer, &grant, scene_deadline(), &more), 0);
+    assert_int_equal(write_now(&pair, more, 0, word, sizeof *word), 0);
+    assert_int_equal(scratch_descriptors(), before);
+    reach_close(more);
+    reach_close(reach);
+    pair_close(&pair);
+}
+
 /* The owner watches the word that all of them go to; larger transfers go between them. */
 struct growing {
     const _Atomic uint64_t *word;
@@ -525,6 +545,7 @@ int main(void)
     atomic_store(&doorbell_nap, NSEC_NEVER);
     const struct CMUnitTest tests[] = {
         SCENE(transfers_go_both_ways),
+        SCENE(a_grant_keeps_no_descriptor),
         SCENE(small_writes_are_seen_in_order_under_load),
         SCENE(a_write_wakes_who_sleeps),
         SCENE(a_write_that_another_thread_placed_wakes_who_sleeps),

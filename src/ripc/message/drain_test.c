@@ -273,6 +273,7 @@ static void who_is_dead_is_not_waited_for(void **state)
     assert_true(ripc_clean(NULL) > 0);
 }
 
-TEST_MAIN(SCENE(datagrams_arrive_after_the_end), SCENE(fabric_messages_arrive_after_the_end),
+TEST_MAIN(SCENE(datagrams_arrive_after_the_end),
+          SCENE_OF_FABRIC(fabric_messages_arrive_after_the_end),
           SCENE(datagrams_arrive_at_who_is_late), SCENE(routed_messages_arrive_after_the_end),
           SCENE(who_stands_still_is_not_waited_for_for_ever), SCENE(who_is_dead_is_not_waited_for))

@@ -574,6 +574,30 @@ static void questions_cannot_make_us_flood(void **state)
     world_close(&world.world);
 }
 
+/* A program that asks for many ids at once repeats its questions later. */
+static void a_program_cannot_make_us_flood(void **state)
+{
+    enum { QUESTIONS = 2000 };
+    struct group_world world;
+    struct names_side side;
+    struct stranger stranger;
+    group_world_open(&world);
+    member_open(&side, &world, world.services, NULL);
+    stranger_open(&stranger, &world, NULL);
+    nsec start = clock_now();
+    unsigned heard = 0;
+    for (unsigned i = 1; i <= QUESTIONS; i++) {
+        assert_int_equal(names_ask(side.names, i), 0);
+        heard += stranger_hears(&stranger, stranger.sockets.hear_fd, DATAGRAM_QUERY);
+    }
+    nsec seconds = (clock_now() - start) / NSEC_PER_SEC + 2;
+    print_message("# %u of %u questions\n", heard, (unsigned)QUESTIONS);
+    assert_true(heard >= 500 && heard <= 512 * seconds);
+    stranger_close(&stranger);
+    side_close(&side);
+    world_close(&world.world);
+}
+
 static void two_services_agree_or_neither_claims(void **state)
 {
     struct group_world world;
@@ -680,5 +704,5 @@ TEST_MAIN(TEST(a_claim_is_found_by_those_who_ask_or_listen), TEST(a_second_live_
           TEST(with_a_key_the_newer_owner_is_believed), TEST(a_late_objection_ends_a_young_claim),
           TEST(forged_and_old_claims_are_ignored_and_counted),
           TEST(garbage_is_counted_and_harmless), TEST(questions_cannot_make_us_flood),
-          TEST(two_services_agree_or_neither_claims), TEST(a_lock_is_believed_more_than_a_datagram),
-          TEST(a_bad_group_is_refused_with_a_reason))
+          TEST(a_program_cannot_make_us_flood), TEST(two_services_agree_or_neither_claims),
+          TEST(a_lock_is_believed_more_than_a_datagram), TEST(a_bad_group_is_refused_with_a_reason))

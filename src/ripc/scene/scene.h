@@ -10,6 +10,7 @@
 #include <weft/ripc.h>
 
 #include "base/test.h"
+#include "transport/scratch.h"
 #include "transport/wake/safety.h"
 
 #define SCENE_SECOND 1000000000LL
@@ -22,6 +23,8 @@ static inline int64_t scene_deadline(void)
     return ripc_after(SAFETY_NSEC(20 * SCENE_SECOND));
 }
 
+static unsigned scene_descriptors; /* open when the test began */
+
 static inline int scene_begin(void **state)
 {
     static char folder[64];
@@ -30,14 +33,22 @@ static inline int scene_begin(void **state)
         return -1;
     unsetenv("WEFT_DOMAIN");
     *state = folder;
+    scene_descriptors = scratch_descriptors();
     return 0;
 }
 
 /* The last context to close removes the domain's folder; whatever a test left
  * behind is in the way of that, and fails the test. */
-static inline int scene_end(void **state)
+static inline int scene_remove(void **state)
 {
     return rmdir(*state);
+}
+
+/* A descriptor that is still open fails the test, too. */
+static inline int scene_end(void **state)
+{
+    assert_int_equal(scratch_descriptors(), scene_descriptors);
+    return scene_remove(state);
 }
 
 static inline struct ripc *scene_open(const struct ripc_config *config)
@@ -67,3 +78,5 @@ static inline struct ripc_message scene_receive(struct ripc_service *service)
 }
 
 #define SCENE(name) cmocka_unit_test_setup_teardown(name, scene_begin, scene_end)
+/* libfabric keeps descriptors for as long as the process lives. */
+#define SCENE_OF_FABRIC(name) cmocka_unit_test_setup_teardown(name, scene_begin, scene_remove)

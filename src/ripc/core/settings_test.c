@@ -1,0 +1,119 @@
+/* Configurations at the edges of what is allowed. */
+#include "ripc/core/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/test.h"
+
+enum { SLOTS_MAX = 65536, BYTES_MIN = 64 * 1024, BYTES_MAX = 1 << 30 }; /* as in the manual */
+
+/* Refusals say why. */
+static int read_config(const struct ripc_config *config, struct settings *settings)
+{
+    struct why why = {""};
+    int result = settings_read(settings, config, &why);
+    assert_int_equal(result != 0, why.text[0] != '\0');
+    return result;
+}
+
+static int read_rings(uint32_t slots, uint32_t bytes)
+{
+    struct settings settings;
+    return read_config(&(struct ripc_config){.ring_slots = slots, .ring_bytes = bytes}, &settings);
+}
+
+static void rings_have_a_least_and_a_largest_size(void **state)
+{
+    assert_int_equal(read_rings(1, 0), -EINVAL);
+    assert_int_equal(read_rings(2, 0), 0);
+    assert_int_equal(read_rings(3, 0), -EINVAL);
+    assert_int_equal(read_rings(SLOTS_MAX, 0), 0);
+    assert_int_equal(read_rings(2 * SLOTS_MAX, 0), -EINVAL);
+    assert_int_equal(read_rings(0, BYTES_MIN - 1), -EINVAL);
+    assert_int_equal(read_rings(0, BYTES_MIN), 0);
+    assert_int_equal(read_rings(0, BYTES_MAX), 0);
+    assert_int_equal(read_rings(0, BYTES_MAX + 1), -EINVAL);
+}
+
+static void a_secret_has_at_least_eight_bytes(void **state)
+{
+    struct settings settings;
+    struct ripc_config config = {.secret = "12345678", .secret_size = 7};
+    assert_int_equal(read_config(&config, &settings), -EINVAL);
+    assert_false(settings.has_key);
+    config.secret_size = 8;
+    assert_int_equal(read_config(&config, &settings), 0);
+    assert_true(settings.has_key);
+    settings_fini(&settings);
+    assert_memory_equal(settings.key, (uint8_t[sizeof settings.key]){0}, sizeof settings.key);
+}
+
+/* Of a file with that many bytes, and the ends of lines behind them. */
+static int read_secret_file(unsigned size, const char *ending, struct settings *settings)
+{
+    char path[] = "/tmp/weft-test-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    for (unsigned i = 0; i < size; i++)
+        assert_int_equal(write(fd, "x", 1), 1);
+    assert_int_equal(write(fd, ending, strlen(ending)), (ssize_t)strlen(ending));
+    close(fd);
+    assert_int_equal(setenv("WEFT_SECRET_FILE", path, 1), 0);
+    int result = read_config(&(struct ripc_config){0}, settings);
+    unsetenv("WEFT_SECRET_FILE");
+    unlink(path);
+    return result;
+}
+
+static void a_secret_in_a_file_ends_before_the_ends_of_lines(void **state)
+{
+    struct settings plain, ended, given;
+    assert_int_equal(read_secret_file(7, "\n\n", &plain), -EINVAL);
+    assert_int_equal(read_secret_file(8, "", &plain), 0);
+    assert_int_equal(read_secret_file(8, "\r\n", &ended), 0);
+    assert_memory_equal(plain.key, ended.key, sizeof plain.key);
+    const struct ripc_config config = {.secret = "xxxxxxxx", .secret_size = 8};
+    assert_int_equal(read_config(&config, &given), 0);
+    assert_memory_equal(plain.key, given.key, sizeof plain.key);
+    assert_int_equal(read_secret_file(4096, "", &plain), 0);
+    assert_int_equal(read_secret_file(4097, "", &plain), -EINVAL);
+    assert_int_equal(setenv("WEFT_SECRET_FILE", "/nowhere/secret", 1), 0);
+    assert_int_equal(read_config(&(struct ripc_config){0}, &plain), -ENOENT);
+    unsetenv("WEFT_SECRET_FILE");
+}
+
+static void transports_are_chosen_by_their_whole_names(void **state)
+{
+    struct settings settings;
+    struct ripc_config config = {.transports = "shm,routed"};
+    assert_int_equal(read_config(&config, &settings), 0);
+    assert_true(settings_has_transport(&settings, "shm"));
+    assert_true(settings_has_transport(&settings, "routed"));
+    assert_false(settings_has_transport(&settings, "udp"));
+    assert_false(settings_has_transport(&settings, "sh"));
+    assert_false(settings_fabric_only(&settings));
+    config.transports = "routed";
+    assert_int_equal(read_config(&config, &settings), 0);
+    assert_true(settings_fabric_only(&settings));
+    config.transports = "sh";
+    assert_int_equal(read_config(&config, &settings), -EINVAL);
+    config.transports = ",";
+    assert_int_equal(read_config(&config, &settings), -EINVAL);
+    config = (struct ripc_config){.address = "127.0.0.1"};
+    assert_int_equal(read_config(&config, &settings), 0);
+    assert_true(settings_has_transport(&settings, "udp"));
+    assert_false(settings_has_transport(&settings, "routed")); /* there is no node */
+    assert_false(settings_fabric_only(&settings));
+    config.address = "localhost";
+    assert_int_equal(read_config(&config, &settings), -EINVAL);
+    config = (struct ripc_config){.flags = RIPC_MANUAL << 1};
+    assert_int_equal(read_config(&config, &settings), -EINVAL);
+}
+
+TEST_MAIN(TEST(rings_have_a_least_and_a_largest_size), TEST(a_secret_has_at_least_eight_bytes),
+          TEST(a_secret_in_a_file_ends_before_the_ends_of_lines),
+          TEST(transports_are_chosen_by_their_whole_names))
