@@ -13,7 +13,7 @@
 
 /* A number that serves as a second eigenvalue in spectral_bound, where nodes
  * weigh the same. 0 unless the network is, cable by cable, a torus or a
- * NovaCube of even sizes and small enough. Its Cayley property (flow/cayley.h)
+ * NovaCube of even sizes and small enough. Its Cayley property (flow/bisection/cayley.h)
  * must hold. */
 MUST_CHECK enum err embedding_eigenvalue(const struct topology *topology, double *eigenvalue,
                                          struct why *why);

@@ -19,7 +19,7 @@
  * other ports are link ports. If their number is odd one stays free, in the
  * switched form; the direct form refuses that.
  *
- * Containers: topology/two_layer.h; site.group is the container. "Switch"
+ * Containers: topology/generate/two_layer.h; site.group is the container. "Switch"
  * means vertex there if the form is direct.
  *
  * The graph has no parallel links and is connected: random_graph.h makes it,

@@ -1,6 +1,6 @@
 #pragma once
 /* jellyfish_words: the parameters of a Jellyfish as they are written; their
- * grammar is in topology/jellyfish.h. */
+ * grammar is in topology/generate/jellyfish.h. */
 
 #include <stdbool.h>
 #include <stdint.h>
