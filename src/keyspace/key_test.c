@@ -41,6 +41,10 @@ static void texts_are_read_back(void **state)
     }
     assert_true(key_parse(&key, "f0A"));
     assert_true(key_route(&key) == 0xf0a);
+    assert_true(key_parse(&key, "0123456789abcdef"));
+    assert_true(key_route(&key) == 0x0123456789abcdefu);
+    assert_true(key_parse(&key, "ABCDEF"));
+    assert_true(key_route(&key) == 0xabcdef);
     assert_true(key_parse(&key, "0"));
     assert_true(key_route(&key) == 0);
 }
@@ -49,7 +53,8 @@ static void what_is_no_key_is_refused(void **state)
 {
     struct key key = key_make(5);
     static const char *const bad[] = {
-        "", "g", "0x12", " 1", "1 ", "-1", "01234567890123456789012345678901234567890"};
+        "",  "g",    "G",  "@",  "`",  "/",
+        ":", "0x12", " 1", "1 ", "-1", "01234567890123456789012345678901234567890"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_false(key_parse(&key, bad[i]));
     assert_true(key_route(&key) == 5); /* as it was */

@@ -183,6 +183,34 @@ static void everybody_finds_the_same(void **state)
     }
 }
 
+static uint32_t hall_sent(const struct hall *hall)
+{
+    uint64_t sent = 0;
+    for (uint32_t vertex = 0; vertex < hall->room.count; vertex++) {
+        struct bootstrap_look look;
+        bootstrap_look(hall->machines[vertex], &look);
+        sent += look.sent;
+    }
+    return (uint32_t)sent;
+}
+
+static void servers_that_know_the_same_send_only_hellos(void **state)
+{
+    struct hall hall;
+    struct placement truth;
+    hall_open(&hall, "torus:4x4", 7);
+    hall_start_all(&hall);
+    room_report(&hall.room);
+    hall_run(&hall, &truth);
+    uint32_t before = hall_sent(&hall), hellos = 20, ports = hall.room.plan.port_count + 2;
+    for (uint32_t tick = 0; tick < hellos * HELLO / TICK; tick++)
+        hall_tick(&hall);
+    assert_true(hall_sent(&hall) > before);
+    assert_true(hall_sent(&hall) - before <= hellos * ports * hall.room.count);
+    placement_fini(&truth);
+    hall_close(&hall);
+}
+
 static void a_miswired_cable_is_named_by_all_until_it_is_repaired(void **state)
 {
     struct hall hall;
@@ -490,7 +518,7 @@ static void places_that_are_kept_stay_whoever_comes_later(void **state)
     hall_close(&hall);
 }
 
-TEST_MAIN(TEST(everybody_finds_the_same),
+TEST_MAIN(TEST(everybody_finds_the_same), TEST(servers_that_know_the_same_send_only_hellos),
           TEST(a_miswired_cable_is_named_by_all_until_it_is_repaired),
           TEST(a_server_that_dies_is_left_out_and_may_return),
           TEST(places_that_are_kept_stay_whoever_comes_later),

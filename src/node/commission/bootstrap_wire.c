@@ -136,6 +136,7 @@ enum err bootstrap_text_read(node_id *server, uint64_t serial, uint32_t server_c
     char copy[BOOTSTRAP_TEXT_SIZE] = "", again[BOOTSTRAP_TEXT_SIZE];
     if (size < BOOTSTRAP_TEXT_SIZE)
         memcpy(copy, text, size);
+    assert(copy[BOOTSTRAP_TEXT_SIZE - 1] == 0); /* text_number stops there */
     uint64_t owner = text_number(copy, "\nserial "), kept = text_number(copy, "\nserver ");
     if (bootstrap_text_write(owner, (node_id)kept, again) != size || memcmp(again, text, size) != 0)
         return why_fail(why, ERR_INPUT, "the kept coordinate is damaged");

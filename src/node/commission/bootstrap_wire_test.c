@@ -115,6 +115,8 @@ static void a_coordinate_that_cannot_be_is_refused(void **state)
     assert_string_equal(why.text, "the kept coordinate is damaged");
     memset(text, 'x', sizeof text);
     assert_int_equal(bootstrap_text_read(&server, 7, 27, text, sizeof text, &why), ERR_INPUT);
+    assert_int_equal(bootstrap_text_read(&server, 7, 27, text, BOOTSTRAP_TEXT_SIZE, &why),
+                     ERR_INPUT);
 }
 
 TEST_MAIN(TEST(heads_of_others_are_refused), TEST(sizes_and_types_must_agree),

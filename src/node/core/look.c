@@ -46,14 +46,19 @@ void node_look_port(const struct node *node, unsigned port, struct port_look *lo
     };
 }
 
+static bool has(const struct node *node, const uint64_t *servers, node_id server)
+{
+    return server < node->plan->server_count && bitset_has(servers, server);
+}
+
 bool node_reaches(const struct node *node, node_id server)
 {
-    return server < node->plan->server_count && bitset_has(node->state.routes.up_set, server);
+    return has(node, node->state.routes.up_set, server);
 }
 
 bool node_counts_on(const struct node *node, node_id server)
 {
-    return server < node->plan->server_count && bitset_has(node->state.routes.near_set, server);
+    return has(node, node->state.routes.near_set, server);
 }
 
 uint32_t node_distance(const struct node *node, node_id server)

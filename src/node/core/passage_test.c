@@ -368,6 +368,10 @@ static void what_comes_and_is_of_no_use_is_counted(void **state)
     packet_seal(packet);
     arrive(world, packet);
     assert_dropped(world, DROP_NO_SERVICE, 1);
+    packet = forge(world, 99, 0); /* small numbers are found another way */
+    packet_seal(packet);
+    arrive(world, packet);
+    assert_dropped(world, DROP_NO_SERVICE, 2);
     packet = forge(world, COURIER_ID, 0x40000000);
     packet_seal(packet);
     arrive(world, packet);

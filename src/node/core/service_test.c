@@ -2,6 +2,7 @@
 #include <weft/service.h>
 
 #include "node/node_world.h"
+#include "node/test_plan.h"
 
 static int (*started)(struct weft_self *self);         /* the test's own, or NULL */
 static void (*asked)(struct weft_self *self);          /* likewise */
@@ -51,23 +52,33 @@ static const struct weft_service *const probes[] = {&probe, &own, NULL};
 
 /* ---- services that cannot run ---- */
 
-static void refused(const struct weft_service *const *services, const char *reason)
+/* Whether a node starts with these services; `why` says why not. */
+static enum err opened(const struct weft_service *const *services, struct why *why)
 {
     struct topology topology;
     struct plan plan;
-    struct why why = {0};
-    assert_int_equal(topology_build(&topology, "torus:3", &why), OK);
-    assert_int_equal(plan_init(&plan, &topology, &why), OK);
+    *why = (struct why){0};
+    assert_int_equal(topology_build(&topology, "torus:3", why), OK);
+    assert_int_equal(plan_init(&plan, &topology, why), OK);
     struct packet_pool *pool = packet_pool_open(8, PACKET_SIZE_MAX);
     struct env env = {&world_ops, 0, pool};
     struct node *node;
     const struct node_config config = {
         .plan = &plan, .env = &env, .incarnation = 1, .services = services};
-    assert_int_equal(node_open(&node, &config, &why), ERR_USAGE);
-    assert_string_equal(why.text, reason);
+    enum err err = node_open(&node, &config, why);
+    if (!err)
+        node_close(node);
     packet_pool_close(pool);
     plan_fini(&plan);
     topology_fini(&topology);
+    return err;
+}
+
+static void refused(const struct weft_service *const *services, const char *reason)
+{
+    struct why why;
+    assert_int_equal(opened(services, &why), ERR_USAGE);
+    assert_string_equal(why.text, reason);
 }
 
 static void services_that_cannot_run_are_refused(void **state)
@@ -115,6 +126,9 @@ static void more_services_than_there_are_places_for_are_refused(void **state)
         list[i] = &many[i];
     }
     refused(list, "33 services are more than 32");
+    struct why why;
+    list[NODE_SERVICES_MAX - 1] = NULL;
+    assert_int_equal(opened(list, &why), OK);
 }
 
 /* ---- calls beyond their limits ---- */
@@ -195,7 +209,56 @@ static void ports_that_are_not_there_or_down_take_nothing(void **state)
     world_close(world);
 }
 
+static unsigned full_asked;
+
+static void full_check(struct weft_self *self)
+{
+    assert_int_equal(weft_port_count(self), PORT_MAX);
+    struct weft_packet *packet = weft_packet(self, 1);
+    assert_int_equal(weft_address_port(self, packet, PORT_MAX), 0);
+    assert_true(weft_address_port(self, packet, PORT_MAX - 1) == UINT32_C(1) << (PORT_MAX - 1));
+    weft_done(packet);
+    assert_int_equal(weft_send_port(self, weft_packet(self, 1), PORT_MAX), -EHOSTUNREACH);
+    full_asked++;
+}
+
+/* A set of ports is a word that such a server fills. */
+static void a_server_with_all_ports_has_no_port_beyond_them(void **state)
+{
+    struct world *world = world_open_settled("jellyfish:n=33,degree=32,seed=1", probes, 0);
+    asked = full_check;
+    world_ask(world, 0, 300, 1, "", 0);
+    world_run(world, 1000000);
+    assert_int_equal(full_asked, 1);
+    world_close(world);
+}
+
+/* 512 servers fill a cache line of a set: what lies behind it belongs to something else. */
+static void servers_beyond_the_plan_are_out_of_reach(void **state)
+{
+    struct test_plan test;
+    test_plan_open(&test, "torus:8x8x8");
+    struct packet_pool *pool = packet_pool_open(64, PACKET_SIZE_MAX);
+    struct env env = {&world_ops, 0, pool};
+    const struct node_config config = {.plan = &test.plan, .env = &env, .incarnation = 1};
+    struct node *node;
+    assert_int_equal(node_open(&node, &config, NULL), OK);
+    assert_true(node_reaches(node, 0));
+    assert_true(node_counts_on(node, 0));
+    for (node_id server = 512; server < 600; server++) {
+        assert_false(node_reaches(node, server));
+        assert_false(node_counts_on(node, server));
+        assert_int_equal(node_distance(node, server), UINT32_MAX);
+        assert_int_equal(node_ports_to(node, server), 0);
+    }
+    node_close(node);
+    packet_pool_close(pool);
+    test_plan_close(&test);
+}
+
 TEST_MAIN(TEST(services_that_cannot_run_are_refused),
           TEST(more_services_than_there_are_places_for_are_refused),
           TEST(services_are_kept_to_their_limits),
-          TEST(ports_that_are_not_there_or_down_take_nothing))
+          TEST(ports_that_are_not_there_or_down_take_nothing),
+          TEST(a_server_with_all_ports_has_no_port_beyond_them),
+          TEST(servers_beyond_the_plan_are_out_of_reach))
