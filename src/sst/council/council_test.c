@@ -498,6 +498,35 @@ static void another_row_is_another_meeting(void **state)
     assert_false(council->ready);
 }
 
+/* The view that comes has its row empty, and has members in later rows. */
+static void whoever_is_not_in_the_view_that_comes_is_met_no_more(void **state)
+{
+    begin(1);
+    struct council *council = party_open(1, NULL);
+    council_join(council);
+    post_count = 0;
+    struct council_message message = {.kind = COUNCIL_PREPARE,
+                                      .table = TABLE,
+                                      .sender = 100,
+                                      .ballot = {.since = 1, .round = 1},
+                                      .base = 1,
+                                      .view = parties[0].view};
+    message.view.epoch = 2;
+    message.view.row_count = 3;
+    message.view.rows[1] = (struct view_member){3, 102, 2};
+    message.view.rows[2] = (struct view_member){2, 101, 2};
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    council_receive(council, 1, bytes, council_write(&message, bytes));
+    assert_int_equal(parties[1].meets[1], 102);
+    council_met(council, 0, 100, 0);
+    message.kind = COUNCIL_COMMIT;
+    message.ballot.round = 2;
+    message.view.rows[1] = (struct view_member){0};
+    council_receive(council, 1, bytes, council_write(&message, bytes));
+    assert_int_equal(parties[1].installs, 1);
+    assert_int_equal(parties[1].parts, 1);
+}
+
 static void the_dead_stay_until_somebody_comes_or_goes(void **state)
 {
     begin(1);
@@ -681,6 +710,7 @@ TEST_MAIN(TEST(a_founder_is_alone_in_row_0),
           TEST(an_epoch_that_may_have_been_is_not_used_again),
           TEST(who_was_about_to_go_is_gone_when_its_leader_dies),
           TEST(a_promise_never_goes_back_to_an_older_leader), TEST(another_row_is_another_meeting),
+          TEST(whoever_is_not_in_the_view_that_comes_is_met_no_more),
           TEST(the_dead_stay_until_somebody_comes_or_goes),
           TEST(a_newcomer_that_dies_leaves_no_trace),
           TEST(who_cannot_be_met_is_refused_and_the_others_go_on),

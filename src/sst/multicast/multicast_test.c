@@ -237,10 +237,18 @@ static void configs_are_checked(void **state)
     config.slot_count = SST_SLOT_COUNT_MAX;
     config.slot_size = SST_SLOT_SIZE_MAX;
     assert_int_equal(sst_multicast_open(ripc, &config, &multicast), -EINVAL);
+    assert_string_equal(reason, "multicast: the slots are too large or too many");
     config.slot_count = config.slot_size = 0;
+    config.ring_count = (1u << 24) + 1;
+    assert_int_equal(sst_multicast_open(ripc, &config, &multicast), -EINVAL);
+    assert_string_equal(reason, "multicast: the ring has too many places");
+    config.ring_count = 1u << 24;
+    config.slot_count = SST_SLOT_COUNT_MAX;
+    config.slot_size = (1u << 13) - 8; /* with its head just as much as may be */
     config.flags = 0x80;
     assert_int_equal(sst_multicast_open(ripc, &config, &multicast), -EINVAL);
-    config.flags = 0;
+    assert_string_equal(reason, "multicast: an unknown flag");
+    config.slot_count = config.slot_size = config.ring_count = config.flags = 0;
     config.table = 0;
     assert_int_equal(sst_multicast_open(ripc, &config, &multicast), -EINVAL);
     config.table = 1;
