@@ -164,8 +164,7 @@ static void context_free(struct ripc *ripc)
 {
     if (ripc->names)
         names_close(ripc->names);
-    if (ripc->lines)
-        lifelines_close(ripc->lines);
+    lifelines_close(ripc->lines);
     peer_free_all(ripc);
     windows_fini(&ripc->windows);
     if (ripc->pool)

@@ -64,7 +64,9 @@ static void mutex_take(struct lock *lock)
 
 static void mutex_drop(struct lock *lock)
 {
-    if (atomic_exchange_explicit(&lock->state, 0, memory_order_release) == 2)
+    uint32_t before = atomic_exchange_explicit(&lock->state, 0, memory_order_release);
+    assert(before != 0); /* it was taken */
+    if (before == 2)
         futex(&lock->state, FUTEX_WAKE_PRIVATE, 1);
 }
 
