@@ -110,6 +110,8 @@ static void a_lock_lasts_as_long_as_its_descriptor(void **state)
     close(fd);
     assert_int_equal(domain_file_lock(scratch.folder, "../claim"), -EINVAL);
     assert_int_equal(domain_file_alive(scratch.folder, "a/b"), -EINVAL);
+    assert_int_equal(domain_file_alive("/nowhere", "claim.1"), 0);
+    assert_int_equal(domain_clean("/nowhere"), -ENOENT);
     assert_int_equal(domain_clean(scratch.folder), 1);
     scratch_close(&scratch);
 }

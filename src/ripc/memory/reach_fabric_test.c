@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ripc/core/peer.h"
+#include "ripc/core/remote.h"
 #include "ripc/memory/reach_pair.h"
 #include "transport/wake/thread.h"
 
@@ -113,6 +115,36 @@ static void a_grant_keeps_no_descriptor(void **state)
     assert_int_equal(write_now(&pair, more, 0, word, sizeof *word), 0);
     assert_int_equal(scratch_descriptors(), before);
     reach_close(more);
+    reach_close(reach);
+    pair_close(&pair);
+}
+
+static int write_refused(struct transport_link *link, const struct remote_memory *to,
+                         uint64_t offset, const void *from, size_t size, struct region *region,
+                         struct transfer *transfer)
+{
+    return -EPIPE;
+}
+
+static void memory_of_a_refused_transfer_can_be_freed(void **state)
+{
+    struct pair pair;
+    pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
+    struct reach *reach = pair_reach(&pair);
+    uint64_t *word = ripc_alloc(pair.there, sizeof *word);
+    const struct remote *remote = id_map_get(&pair.peer->remotes, 1);
+    struct transport_link *link = remote->peer->links[remote->transport];
+    const struct transport_ops *usual = link->ops;
+    struct memory_ops memory = *usual->memory;
+    struct transport_ops ops = *usual;
+    memory.write = write_refused;
+    ops.memory = &memory;
+    link->ops = &ops;
+    struct moving moving = moving_make();
+    assert_int_equal(reach_write(reach, 0, word, sizeof *word, &moving.transfer), -EPIPE);
+    assert_ptr_equal(moving.transfer.done, note_done);
+    link->ops = usual;
+    assert_int_equal(ripc_free(pair.there, word), 0);
     reach_close(reach);
     pair_close(&pair);
 }
@@ -546,6 +578,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCENE(transfers_go_both_ways),
         SCENE(a_grant_keeps_no_descriptor),
+        SCENE(memory_of_a_refused_transfer_can_be_freed),
         SCENE(small_writes_are_seen_in_order_under_load),
         SCENE(a_write_wakes_who_sleeps),
         SCENE(a_write_that_another_thread_placed_wakes_who_sleeps),

@@ -351,6 +351,37 @@ static void claims_grow_old(void **state)
     world_close(&world.world);
 }
 
+/* Each word heard is about something that grows old; the first of them is still looked after. */
+static void claims_grow_old_though_others_come_all_the_time(void **state)
+{
+    struct group_world world;
+    struct names_side watcher;
+    struct stranger stranger;
+    group_world_open(&world);
+    member_open(&watcher, &world, world.services, NULL);
+    stranger_open(&stranger, &world, NULL);
+    struct names_tuning tuning = *names_tuning(watcher.names);
+    tuning.lifetime = NSEC_PER_SEC;
+    names_tune(watcher.names, &tuning);
+    names_ask(watcher.names, 2);
+    struct claim claim = stranger_claim(2, 1);
+    struct datagram datagram = datagram_make(DATAGRAM_CLAIM, 0, &claim);
+    stranger_says(&stranger, &datagram);
+    side_await(&watcher, NOTE_FOUND, 2, 1);
+    claim = stranger_claim(5, 1);
+    nsec end = clock_after(WORLD_PATIENCE);
+    while (side_count(&watcher, NOTE_GONE, 2) == 0) {
+        assert_true(clock_now() < end);
+        datagram = datagram_make(DATAGRAM_CLAIM, 0, &claim);
+        stranger_says(&stranger, &datagram);
+        world_run(&world.world, NSEC_PER_SEC / 100);
+    }
+    assert_int_equal(names_known(watcher.names, 5, NULL, 0), 1);
+    stranger_close(&stranger);
+    side_close(&watcher);
+    world_close(&world.world);
+}
+
 static void without_a_key_the_owner_stands_by_its_claim(void **state)
 {
     struct group_world world;
@@ -700,6 +731,7 @@ TEST_MAIN(TEST(a_claim_is_found_by_those_who_ask_or_listen), TEST(a_second_live_
           TEST(a_restarted_service_is_found_without_asking),
           TEST(a_forgotten_claim_can_be_asked_for_again), TEST(a_group_has_members_everywhere),
           TEST(all_claims_can_be_listed), TEST(claims_grow_old),
+          TEST(claims_grow_old_though_others_come_all_the_time),
           TEST(without_a_key_the_owner_stands_by_its_claim),
           TEST(with_a_key_the_newer_owner_is_believed), TEST(a_late_objection_ends_a_young_claim),
           TEST(forged_and_old_claims_are_ignored_and_counted),

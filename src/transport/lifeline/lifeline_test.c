@@ -16,6 +16,7 @@
 #include "transport/lifeline/lifeline_wire.h"
 #include "transport/scratch.h"
 #include "transport/socket.h"
+#include "wire/relay.h"
 
 #define PATIENCE (10 * NSEC_PER_SEC) /* of a test that would fail */
 
@@ -649,9 +650,33 @@ static void a_full_backlog_is_tried_again(void **state)
     hub_close(other);
 }
 
+static void addresses_are_written_as_a_person_reads_them(void **state)
+{
+    static const struct {
+        struct context_address address;
+        const char *text;
+    } cases[] = {
+        {{.family = 0}, "host"},
+        {{.family = AF_INET, .address = {10, 0, 0, 1}, .port = 17701}, "10.0.0.1:17701"},
+        {{.family = AF_INET6, .address = {0xfd, [15] = 1}, .port = 5}, "[fd00::1]:5"},
+        {{.family = 77, .address = {10, 0, 0, 1}, .port = 5}, "host"},
+    };
+    char text[64];
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        context_address_text(&cases[i].address, text, sizeof text);
+        assert_string_equal(text, cases[i].text);
+    }
+    struct context_address program = {.family = ADDRESS_FABRIC};
+    relay_address_write(&(struct relay_address){.server = 3, .program = 4, .life = 5},
+                        program.address);
+    context_address_text(&program, text, sizeof text);
+    assert_string_equal(text, "server 3/4");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(a_hello_tells_each_who_the_other_is),
+    const struct CMUnitTest tests[] = {TEST(addresses_are_written_as_a_person_reads_them),
+                                       TEST(a_hello_tells_each_who_the_other_is),
                                        TEST(bursts_arrive_whole_and_in_order),
                                        TEST(descriptors_arrive_and_do_not_leak),
                                        TEST(over_tcp_descriptors_are_refused),

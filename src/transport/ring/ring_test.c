@@ -116,6 +116,25 @@ static void every_size_arrives_whole(void **state)
     pair_close(&pair);
 }
 
+static void the_area_is_filled_to_its_last_byte(void **state)
+{
+    enum { SIZE = 8192, COUNT = 4 };
+    struct pair pair;
+    struct frame frames[COUNT];
+    pair_open(&pair, 8, COUNT * SIZE);
+    for (unsigned lap = 0; lap < 3; lap++) {
+        for (uint64_t i = 0; i < COUNT; i++)
+            assert_int_equal(push(&pair, i, SIZE, 0), 0);
+        assert_int_equal(push(&pair, COUNT, SIZE, 0), -EAGAIN);
+        assert_int_equal(pull(&pair, frames, COUNT), COUNT);
+        for (uint64_t i = 0; i < COUNT; i++) {
+            check_frame(&frames[i], i, SIZE);
+            ring_release(&pair.receiver, &frames[i]);
+        }
+    }
+    pair_close(&pair);
+}
+
 static void order_survives_many_laps(void **state)
 {
     struct pair pair;
@@ -337,8 +356,9 @@ static void a_broken_ring_stays_broken_for_its_receiver(void **state)
 }
 
 TEST_MAIN(TEST(shapes_are_rounded_and_checked), TEST(every_size_arrives_whole),
-          TEST(order_survives_many_laps), TEST(without_credit_nothing_is_taken),
-          TEST(bytes_are_credit_too), TEST(credit_that_nobody_waits_for_is_not_announced),
+          TEST(the_area_is_filled_to_its_last_byte), TEST(order_survives_many_laps),
+          TEST(without_credit_nothing_is_taken), TEST(bytes_are_credit_too),
+          TEST(credit_that_nobody_waits_for_is_not_announced),
           TEST(release_in_any_order_frees_the_prefix),
           TEST(acknowledgements_come_back_and_never_lack_room),
           TEST(a_broken_ring_stays_broken_for_its_sender),

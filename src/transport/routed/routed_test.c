@@ -281,7 +281,7 @@ static void memory_word_forge(struct end *from, uint16_t word, uint64_t number,
 /* Data must be what was asked for: no more, from where the last ended, of a read under way. */
 static void data_beyond_what_was_asked_for_is_refused(void **state)
 {
-    enum { MEMORY_DATA = 2, SIZE = 100, FIRST = 1 };
+    enum { MEMORY_DATA = 2, MEMORY_DONE = 5, SIZE = 100, FIRST = 1 };
     static struct pair pair;
     static uint8_t theirs[SIZE], ours[SIZE + 50];
     uint8_t bytes[8 + SIZE + 50] = {0}; /* the offset, highest byte first, and data */
@@ -306,6 +306,13 @@ static void data_beyond_what_was_asked_for_is_refused(void **state)
     bytes[7] = 0;
     memory_word_forge(&pair.ends[1], MEMORY_DATA, FIRST + 1, bytes, 8 + 10); /* of no read */
     memory_word_forge(&pair.ends[1], 77, FIRST, bytes, 8 + 10);              /* no such word */
+    memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST + 1, bytes, 4);      /* of no read */
+    memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 4); /* a read ends with its data */
+    bytes[3] = EACCES;
+    memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 3); /* no status */
+    memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 5); /* more than a status */
+    bytes[3] = EPERM;
+    memory_word_forge(&pair.ends[1], MEMORY_DONE, FIRST, bytes, 4); /* no such status */
     AWAIT(&pair, moving.done);
     assert_int_equal(moving.status, 0);
     assert_memory_equal(ours, theirs, SIZE);
@@ -313,7 +320,7 @@ static void data_beyond_what_was_asked_for_is_refused(void **state)
         assert_int_equal(ours[i], 0x11);
     const struct routed *routed =
         container_of(pair.ends[0].transport, struct routed, core.transport);
-    assert_int_equal(routed->core.counts.garbage, 6);
+    assert_int_equal(routed->core.counts.garbage, 11);
     OPS->memory->region_close(region);
     pair_close(&pair);
 }

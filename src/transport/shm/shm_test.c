@@ -241,7 +241,7 @@ static void what_was_pushed_before_the_answer_rings_then(void **state)
 static void bad_offers_and_answers_are_refused(void **state)
 {
     struct pipe_ends ends;
-    for (unsigned way = 0; way < 7; way++) {
+    for (unsigned way = 0; way < 8; way++) {
         struct parcel offer;
         struct transport_link *from = here.sides[0].link;
         assert_int_equal(shm->pipes->outlet_open(from, &here.sides[0].bell, &offer, &ends.outlet),
@@ -253,6 +253,8 @@ static void bad_offers_and_answers_are_refused(void **state)
             close(offer.fds[--offer.fd_count]);
         } else if (way == 4) {
             offer.size--;
+        } else if (way == 7) {
+            offer.size++;
         } else {
             offer.bytes[way == 5 ? 3 : 6]++; /* another shape: odd, or of another size */
         }

@@ -1,5 +1,7 @@
 #include "transport/wake/lock.h"
 
+#include <sched.h>
+
 #include "base/test.h"
 #include "transport/clock.h"
 #include "transport/wake/sleeper_scene.h"
@@ -205,7 +207,39 @@ static void the_favoured_thread_wakes_the_closer_that_keeps_it_out(void **state)
     assert_true(lock_is_favourite(&lock));
 }
 
-TEST_MAIN(TEST(threads_do_not_lose_each_others_counts),
+struct holding {
+    struct lock lock;
+    _Atomic bool held, enough;
+};
+
+static void *hold(void *argument)
+{
+    struct holding *holding = argument;
+    lock_take(&holding->lock);
+    atomic_store(&holding->held, true);
+    while (!atomic_load(&holding->enough))
+        sched_yield();
+    lock_drop(&holding->lock);
+    return NULL;
+}
+
+static void the_favoured_thread_is_kept_out_too(void **state)
+{
+    struct holding holding = {0};
+    struct thread thread = {0};
+    (void)favour(&holding.lock);
+    assert_int_equal(thread_start(&thread, "hold", hold, &holding), 0);
+    while (!atomic_load(&holding.held))
+        sched_yield();
+    for (unsigned i = 0; i < 100; i++)
+        assert_false(lock_try(&holding.lock));
+    atomic_store(&holding.enough, true);
+    thread_join(&thread);
+    assert_true(lock_try(&holding.lock));
+    lock_drop(&holding.lock);
+}
+
+TEST_MAIN(TEST(the_favoured_thread_is_kept_out_too), TEST(threads_do_not_lose_each_others_counts),
           TEST(the_favoured_thread_shares_with_others),
           TEST(a_rare_visitor_does_not_end_the_favour),
           TEST(trying_does_not_wait_and_excludes_all_the_same),
