@@ -178,8 +178,11 @@ static bool members_are_inside(const struct members *members)
 static void members_regroup(struct members *members)
 {
     bool inside = members_are_inside(members);
-    if (inside && !members->grouped)
-        members->grouped = ripc_join(members->service, members->group) == 0;
+    if (inside && !members->grouped) {
+        int result = ripc_join(members->service, members->group);
+        assert(result != -EALREADY); /* `grouped` says whether we have joined */
+        members->grouped = result == 0;
+    }
     if (!inside && members->grouped) {
         ripc_leave(members->service, members->group);
         members->grouped = false;
