@@ -179,6 +179,21 @@ static struct port_look passed_on(bool separate)
     return after;
 }
 
+static void a_node_that_has_not_settled_names_no_root(void **state)
+{
+    struct world *world = world_open("torus:5", &config);
+    struct key key = key_make(1);
+    for (node_id id = 0; id < 5; id++) {
+        assert_int_equal(node_root(world->nodes[id].node, &key), NODE_NONE);
+        assert_false(node_is_root(world->nodes[id].node, 1));
+    }
+    world_run(world, 300 * MSEC);
+    for (node_id id = 0; id < 5; id++)
+        assert_int_equal(node_root(world->nodes[id].node, &key),
+                         keyspace_group(&world->plan.keyspace, 1).home);
+    world_close(world);
+}
+
 static void what_comes_together_leaves_together(void **state)
 {
     struct port_look look = passed_on(false);
@@ -337,6 +352,7 @@ static void who_is_late_does_not_keep_the_node(void **state)
 }
 
 TEST_MAIN(TEST(a_cluster_finds_itself), TEST(keys_reach_their_root_and_come_back),
+          TEST(a_node_that_has_not_settled_names_no_root),
           TEST(what_comes_together_leaves_together), TEST(a_killed_server_is_missed_and_returns),
           TEST(two_halves_part_and_meet), TEST(who_hangs_keeps_nobody_else_apart),
           TEST(who_hangs_keeps_no_news_from_others), TEST(who_is_late_does_not_keep_the_node))

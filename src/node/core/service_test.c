@@ -1,6 +1,7 @@
 /* What a node refuses of its services: those that cannot run, and calls beyond their limits. */
 #include <weft/service.h>
 
+#include "base/list.h"
 #include "node/node_world.h"
 #include "node/test_plan.h"
 
@@ -53,7 +54,8 @@ static const struct weft_service *const probes[] = {&probe, &own, NULL};
 /* ---- services that cannot run ---- */
 
 /* Whether a node starts with these services; `why` says why not. */
-static enum err opened(const struct weft_service *const *services, struct why *why)
+static enum err opened(const struct weft_service *const *services, struct arena_source *memory,
+                       struct why *why)
 {
     struct topology topology;
     struct plan plan;
@@ -64,7 +66,7 @@ static enum err opened(const struct weft_service *const *services, struct why *w
     struct env env = {&world_ops, 0, pool};
     struct node *node;
     const struct node_config config = {
-        .plan = &plan, .env = &env, .incarnation = 1, .services = services};
+        .plan = &plan, .env = &env, .incarnation = 1, .services = services, .memory = memory};
     enum err err = node_open(&node, &config, why);
     if (!err)
         node_close(node);
@@ -77,7 +79,7 @@ static enum err opened(const struct weft_service *const *services, struct why *w
 static void refused(const struct weft_service *const *services, const char *reason)
 {
     struct why why;
-    assert_int_equal(opened(services, &why), ERR_USAGE);
+    assert_int_equal(opened(services, NULL, &why), ERR_USAGE);
     assert_string_equal(why.text, reason);
 }
 
@@ -128,7 +130,46 @@ static void more_services_than_there_are_places_for_are_refused(void **state)
     refused(list, "33 services are more than 32");
     struct why why;
     list[NODE_SERVICES_MAX - 1] = NULL;
-    assert_int_equal(opened(list, &why), OK);
+    assert_int_equal(opened(list, NULL, &why), OK);
+}
+
+/* Memory that refuses one block after so many. */
+struct meagre {
+    struct arena_source source;
+    unsigned before, taken, given;
+};
+
+static void *meagre_take(struct arena_source *source, size_t size)
+{
+    struct meagre *meagre = container_of(source, struct meagre, source);
+    if (meagre->taken == meagre->before)
+        return NULL;
+    meagre->taken++;
+    return aligned_alloc(ARENA_ALIGN, size);
+}
+
+static void meagre_give(struct arena_source *source, void *block, size_t size)
+{
+    container_of(source, struct meagre, source)->given++;
+    free(block);
+}
+
+/* The memory of the second service is a block of its own. */
+static void a_node_without_memory_says_so_and_gives_back_what_it_had(void **state)
+{
+    struct weft_service large = probe;
+    large.size = 1 << 20;
+    const struct weft_service *const list[] = {&own, &large, NULL};
+    struct why why;
+    unsigned blocks = 0;
+    for (enum err err = ERR_MEMORY; err; blocks++) {
+        struct meagre meagre = {{meagre_take, meagre_give}, blocks, 0, 0};
+        err = opened(list, &meagre.source, &why);
+        assert_true(!err || err == ERR_MEMORY);
+        assert_int_equal(meagre.taken, blocks);
+        assert_int_equal(meagre.given, blocks);
+    }
+    assert_true(blocks > 2);
 }
 
 /* ---- calls beyond their limits ---- */
@@ -258,6 +299,7 @@ static void servers_beyond_the_plan_are_out_of_reach(void **state)
 
 TEST_MAIN(TEST(services_that_cannot_run_are_refused),
           TEST(more_services_than_there_are_places_for_are_refused),
+          TEST(a_node_without_memory_says_so_and_gives_back_what_it_had),
           TEST(services_are_kept_to_their_limits),
           TEST(ports_that_are_not_there_or_down_take_nothing),
           TEST(a_server_with_all_ports_has_no_port_beyond_them),

@@ -115,6 +115,24 @@ static void the_newest_row_wins(void **state)
     stage_close(&stage);
 }
 
+static void a_row_that_did_not_change_is_put_only_again(void **state)
+{
+    struct stage stage;
+    struct link_report before, after;
+    stage_open(&stage, "torus:3x3", 0);
+    link_state_near(&stage.state, 0, true);
+    link_state_put(&stage.state, false);
+    assert_true(link_state_report(&stage.state, 0, &before));
+    link_state_near(&stage.state, 0, true); /* as it was */
+    link_state_put(&stage.state, false);
+    assert_true(link_state_report(&stage.state, 0, &after));
+    assert_true(after.version == before.version);
+    link_state_put(&stage.state, true);
+    assert_true(link_state_report(&stage.state, 0, &after));
+    assert_true(after.version == before.version + 1);
+    stage_close(&stage);
+}
+
 static void others_come(struct stage *stage, node_id self)
 {
     for (node_id v = 0; v < stage->test.plan.server_count; v++)
@@ -390,7 +408,8 @@ static void messages_of_another_number_change_nothing(void **state)
 }
 
 TEST_MAIN(TEST(routes_are_never_stale), TEST(links_that_come_wait_for_the_end_of_a_batch),
-          TEST(the_newest_row_wins), TEST(a_link_is_up_when_all_have_seen_it_near),
+          TEST(the_newest_row_wins), TEST(a_row_that_did_not_change_is_put_only_again),
+          TEST(a_link_is_up_when_all_have_seen_it_near),
           TEST(the_dead_and_the_reborn_have_not_seen_it),
           TEST(what_was_seen_stays_seen_and_nobody_else_sees),
           TEST(messages_of_another_number_change_nothing),
