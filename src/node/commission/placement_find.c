@@ -16,6 +16,12 @@ struct pen {
     bool failed;             /* memory ran out */
 };
 
+/* Strangers have no vertex of the plan. */
+static uint32_t rank_at(const struct pen *pen, node_id vertex)
+{
+    return vertex < pen->plan->server_count ? pen->rank_of[vertex] : RANK_NONE;
+}
+
 /* "server 12 (serial 7003)" */
 static void server_text(struct text *out, const struct pen *pen, node_id vertex)
 {
@@ -139,10 +145,9 @@ static void one_way_find(struct pen *pen, const bool *reported)
     const struct neighbour_reports *reports = pen->heard;
     for (uint32_t i = 0; i < reports->count; i++) {
         const struct neighbour_report *report = &reports->items[i];
-        uint32_t far = report->neighbour;
-        if (far >= pen->plan->server_count || pen->rank_of[far] == RANK_NONE ||
-            !reported[pen->rank_of[far]] ||
-            neighbour_reports_find(reports, far, report->neighbour_port))
+        uint32_t rank = rank_at(pen, report->neighbour);
+        if (rank == RANK_NONE || !reported[rank] ||
+            neighbour_reports_find(reports, report->neighbour, report->neighbour_port))
             continue;
         struct text line = {0};
         hears_text(&line, pen, report);

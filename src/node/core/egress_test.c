@@ -293,6 +293,24 @@ static void test_a_frame_has_its_bounds(void **state)
     pair_close(&pair);
 }
 
+static void test_a_share_used_up_to_the_byte_does_not_end_the_frame(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct packet *out[EGRESS_FRAME_MAX];
+    pair_open(&pair, true, 1);
+    pair_push(&pair, 0, 1, PACKET_SIZE_MAX - 100);
+    pair_push(&pair, 0, 1, 100);
+    pair_push(&pair, 0, 1, 64);
+    assert_int_equal(egress_frame(pair.egress, 0, PACKET_SIZE_MAX - 100, out), 1);
+    pair_push(&pair, 1, 1, 65);
+    assert_int_equal(egress_frame(pair.egress, 0, 9000, out), 3);
+    assert_int_equal(out[0]->size, 100);
+    assert_int_equal(out[1]->size, 65);
+    assert_int_equal(out[2]->size, 64);
+    pair_close(&pair);
+}
+
 /* What does not fit ends the frame, and nobody small overtakes it. */
 static void test_what_does_not_fit_comes_next(void **state)
 {
@@ -440,6 +458,7 @@ static void test_the_asked_sleep(void **state)
 
 TEST_MAIN(TEST(test_shares_are_as_of_a_fluid), TEST(test_a_round_that_skips_is_found_out),
           TEST(test_a_frame_gathers_services_in_order), TEST(test_a_frame_has_its_bounds),
+          TEST(test_a_share_used_up_to_the_byte_does_not_end_the_frame),
           TEST(test_what_does_not_fit_comes_next), TEST(test_what_is_left_is_lost_when_idle),
           TEST(test_a_debt_is_kept_when_idle), TEST(test_a_packet_leaves_by_whichever_asks),
           TEST(test_the_asked_sleep))
