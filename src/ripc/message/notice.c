@@ -9,9 +9,6 @@
 #include "ripc/message/message.h"
 #include "ripc/message/receive.h"
 
-/* The thread looks at `closing` at least this often. */
-#define NOTICE_NAP_NSEC (1000 * 1000 * 1000LL)
-
 struct ripc_notice {
     struct ripc *ripc;
     struct list due_node; /* in the context's list of those to call back */
@@ -112,7 +109,7 @@ static void *notices_run(void *argument)
 {
     struct ripc *ripc = argument;
     for (;;) {
-        notices_deliver(ripc, clock_after(NOTICE_NAP_NSEC));
+        notices_deliver(ripc, RIPC_FOREVER);
         lock_take(&ripc->lock);
         bool closing = ripc->notices_closing;
         lock_drop(&ripc->lock);

@@ -207,7 +207,10 @@ static void frames_and_answers_wake_whom_they_concern(void **state)
     while (!push(&ends, "x", 0))
         pushed++;
     assert_int_equal(pushed, 15); /* the release above was not told yet */
+    doorbell_prepare(sender, DOORBELL_FUTEX);
+    assert_false(shm->pipes->room(ends.outlet, 1));
     assert_int_equal(shm->pipes->pull(ends.inlet, frames, 16), 15);
+    assert_true(was_rung(sender));
     assert_int_equal(push(&ends, "x", 0), 0); /* ... but now */
     assert_false(shm->pipes->room(ends.outlet, 1));
     doorbell_prepare(sender, DOORBELL_FUTEX);
