@@ -123,6 +123,34 @@ static void a_watched_id_comes_and_goes(void **state)
     scene_close(here);
 }
 
+static void an_id_that_is_known_already_is_news_too(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *watcher = scene_bind(here, 0), *server = scene_bind(there, 42);
+    assert_int_equal(ripc_send(watcher, 42, "x", 1, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(server);
+    ripc_release(&message);
+    assert_int_equal(ripc_watch(watcher, 42), 0);
+    next_event_is(watcher, RIPC_UP, 42);
+    scene_close(there);
+    next_event_is(watcher, RIPC_DOWN, 42);
+    scene_close(here);
+}
+
+/* Nobody else takes the connection. */
+static void an_event_loop_is_woken_by_a_newcomer(void **state)
+{
+    const struct ripc_config manual = {.flags = RIPC_MANUAL};
+    struct ripc *here = scene_open(NULL), *there = scene_open(&manual);
+    struct ripc_service *client = scene_bind(here, 0), *server = scene_bind(there, 42);
+    struct pollfd pollfd = {.fd = ripc_fd(server), .events = POLLIN};
+    assert_int_equal(ripc_arm(server), 0);
+    assert_int_equal(ripc_send(client, 42, "x", 1, RIPC_NOW), -EAGAIN);
+    assert_int_equal(poll(&pollfd, 1, 20000), 1);
+    scene_close(there);
+    scene_close(here);
+}
+
 static void an_event_loop_is_woken_by_a_message(void **state)
 {
     const struct ripc_config configs[] = {{0}, {.flags = RIPC_MANUAL}};
@@ -193,5 +221,6 @@ static void one_wait_sees_messages_events_and_a_word_from_a_thread(void **state)
 TEST_MAIN(SCENE(notifications_call_back_and_none_is_lost),
           SCENE(a_handle_counts_and_its_descriptor_shows_it),
           SCENE(notifications_come_without_threads_too), SCENE(a_watched_id_comes_and_goes),
-          SCENE(an_event_loop_is_woken_by_a_message),
+          SCENE(an_id_that_is_known_already_is_news_too),
+          SCENE(an_event_loop_is_woken_by_a_newcomer), SCENE(an_event_loop_is_woken_by_a_message),
           SCENE(one_wait_sees_messages_events_and_a_word_from_a_thread))

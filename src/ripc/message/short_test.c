@@ -223,6 +223,18 @@ static void nobody_and_nonsense_are_told_apart(void **state)
     scene_close(ripc);
 }
 
+static void contexts_without_a_common_transport_do_not_reach_each_other(void **state)
+{
+    const struct ripc_config near = {.transports = "shm"};
+    const struct ripc_config far = {.transports = "udp", .address = "127.0.0.1"};
+    struct ripc *here = scene_open(&near), *there = scene_open(&far);
+    struct ripc_service *client = scene_bind(here, 0);
+    scene_bind(there, 42);
+    assert_int_equal(ripc_send(client, 42, "x", 1, scene_deadline()), -EHOSTUNREACH);
+    scene_close(here);
+    scene_close(there);
+}
+
 static void a_service_that_comes_again_is_found_again(void **state)
 {
     struct ripc *here = scene_open(NULL);
@@ -315,6 +327,7 @@ TEST_MAIN(SCENE(whoever_sleeps_is_woken_and_that_is_counted),
           SCENE(a_slow_receiver_costs_credit_not_messages),
           SCENE(credit_for_bytes_comes_while_more_waits),
           SCENE(held_messages_are_released_in_any_order), SCENE(nobody_and_nonsense_are_told_apart),
+          SCENE(contexts_without_a_common_transport_do_not_reach_each_other),
           SCENE(a_service_that_comes_again_is_found_again),
           SCENE(what_was_sent_before_the_end_still_arrives),
           SCENE(a_context_without_threads_works_alike))

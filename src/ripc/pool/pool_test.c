@@ -258,6 +258,8 @@ static void foreign_memory_is_checked_without_a_fault(void **state)
     assert_int_equal(pool_unregister(world.pool, base + 101), -ENOENT);
     assert_int_equal(pool_unregister(world.pool, base + 100), 0);
     assert_int_equal(pool_unregister(world.pool, base + 100), -ENOENT);
+    assert_int_equal(pool_register(world.pool, base + 100, 50), 0); /* right behind another */
+    assert_int_equal(pool_unregister(world.pool, base + 100), 0);
     void *own = pool_alloc(world.pool, 10);
     assert_int_equal(pool_unregister(world.pool, own), -ENOENT);
     assert_int_equal(pool_register(world.pool, own, 10), -EEXIST);

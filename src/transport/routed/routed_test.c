@@ -379,6 +379,20 @@ static void a_peer_that_goes_is_noticed(void **state)
     pair_close(&pair);
 }
 
+/* The node says so; the stream itself would be patient for longer. */
+static void a_server_that_stays_out_of_reach_is_given_up(void **state)
+{
+    static struct pair pair;
+    pair_open(&pair, 0, 0);
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned peer = 0; peer < 2; peer++)
+            relay_say(&pair.relay, i,
+                      &(struct relay_message){.operation = RELAY_DOWN,
+                                              .from = relay_address(&pair.relay, peer)});
+    AWAIT(&pair, pair.ends[0].down && pair.ends[1].down);
+    pair_close(&pair);
+}
+
 static void the_death_of_the_own_node_is_noticed(void **state)
 {
     static struct pair pair;
@@ -467,6 +481,6 @@ static void who_is_not_a_node_is_told(void **state)
 
 TEST_MAIN(TEST(frames_come_in_order_and_once), TEST(memory_is_read_and_written),
           TEST(data_beyond_what_was_asked_for_is_refused), TEST(writes_are_placed_in_order),
-          TEST(a_peer_that_goes_is_noticed), TEST(the_death_of_the_own_node_is_noticed),
-          TEST(a_node_that_comes_back_is_found), TEST(nobody_is_there),
-          TEST(who_is_not_a_node_is_told))
+          TEST(a_peer_that_goes_is_noticed), TEST(a_server_that_stays_out_of_reach_is_given_up),
+          TEST(the_death_of_the_own_node_is_noticed), TEST(a_node_that_comes_back_is_found),
+          TEST(nobody_is_there), TEST(who_is_not_a_node_is_told))
