@@ -244,6 +244,12 @@ static void who_does_not_fit_is_refused_with_a_reason(void **state)
     refuse(NULL, -ENOSPC, "all 3 rows are taken");
     assert_int_equal(parties[0].council.refused, 1);
     assert_int_equal(parties[0].installs, 3);
+    begin(1); /* those who ask before it come first */
+    council_join(party_open(1, NULL));
+    council_join(party_open(2, NULL));
+    refuse(NULL, -ENOSPC, "all 3 rows are taken");
+    same_view(0, 1);
+    same_view(0, 2);
 }
 
 static void a_living_members_name_is_taken(void **state)
