@@ -71,6 +71,7 @@ static bool open_frame_fits(struct node *node, unsigned port, uint32_t size)
 static void open_frame_add(struct node *node, unsigned port, struct packet *packet)
 {
     struct open_frame *open = &node->open_frames[port];
+    assert(packet->size <= open->room && open->packets_left);
     node->open |= (port_set)1 << port;
     open->room -= packet->size;
     open->packets_left--;

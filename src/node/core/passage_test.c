@@ -331,6 +331,27 @@ static void ready_made_queues_choose_who_goes_first_and_who_not_at_all(void **st
     world_close(world);
 }
 
+/* Several packets come together while the port to the next server is busy with another. */
+static void passing_packets_wait_for_room(void **state)
+{
+    struct world *world = stage_open_settled("torus:5");
+    unsigned sent = 0;
+    world->rate = 1000 * 1000;
+    for (unsigned i = 0; i < 300; i++) {
+        if (i % 6 == 0)
+            for (unsigned j = 0; j < 3; j++, sent++)
+                post(world, 0, COURIER_ID, &(struct letter){.to = 2});
+        if (i % 5 == 0) {
+            post(world, 1, COURIER_ID, &(struct letter){.to = 2});
+            sent++;
+        }
+        world_run(world, MSEC / 3);
+    }
+    world_run(world, 100 * MSEC);
+    assert_int_equal(seen.count + seen.dropped[DROP_QUEUE_FULL], sent);
+    world_close(world);
+}
+
 /* ---- dropped ---- */
 
 /* A packet as if server 1 had sent it to server 0; the caller seals it. */
@@ -445,5 +466,5 @@ TEST_MAIN(TEST(what_a_service_changes_arrives_changed), TEST(a_packet_goes_on_fr
           TEST(who_waited_for_a_root_is_seen_once_at_each_server),
           TEST(services_hear_who_goes_and_who_comes),
           TEST(ready_made_queues_choose_who_goes_first_and_who_not_at_all),
-          TEST(what_comes_and_is_of_no_use_is_counted), TEST(what_cannot_leave_is_counted),
-          TEST(too_many_for_a_key_without_a_root_are_counted))
+          TEST(passing_packets_wait_for_room), TEST(what_comes_and_is_of_no_use_is_counted),
+          TEST(what_cannot_leave_is_counted), TEST(too_many_for_a_key_without_a_root_are_counted))

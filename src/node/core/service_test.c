@@ -46,7 +46,7 @@ static void own_request(struct weft_self *self, uint64_t client, const void *byt
 static const struct weft_service_ops own_ops = {.request = own_request, .poll = own_poll};
 static const struct weft_service own = {.version = WEFT_SERVICE_VERSION,
                                         .name = "own",
-                                        .id = 301,
+                                        .id = 256, /* the first that is not among the small ids */
                                         .queue = WEFT_QUEUE_OWN,
                                         .ops = &own_ops};
 static const struct weft_service *const probes[] = {&probe, &own, NULL};
@@ -85,14 +85,16 @@ static void refused(const struct weft_service *const *services, const char *reas
 
 static void services_that_cannot_run_are_refused(void **state)
 {
-    struct weft_service bad[6];
-    for (unsigned i = 0; i < 6; i++)
+    struct weft_service bad[8];
+    for (unsigned i = 0; i < 8; i++)
         bad[i] = probe;
     bad[0].version++;
     bad[1].name = NULL;
     bad[2].name = "";
     bad[3].ops = NULL;
     bad[4].queue = WEFT_QUEUE_OWN;
+    bad[6].queue = WEFT_QUEUE_OWN + 1;
+    bad[7].queue_packets = NODE_QUEUE_PACKETS_MAX + 1;
     const struct weft_service *list[3] = {&bad[0]};
     refused(list, "service probe: made for another version of weft/service.h");
     list[0] = &bad[1];
@@ -103,6 +105,10 @@ static void services_that_cannot_run_are_refused(void **state)
     refused(list, "service probe: has no name or no functions");
     list[0] = &bad[4];
     refused(list, "service probe: keeps its own queue, but has no poll()");
+    list[0] = &bad[6];
+    refused(list, "service probe: has a queue of no known kind");
+    list[0] = &bad[7];
+    refused(list, "service probe: has a queue of too many packets");
     list[0] = &probe;
     list[1] = &bad[5];
     bad[5].id++;
@@ -244,7 +250,7 @@ static void ports_that_are_not_there_or_down_take_nothing(void **state)
     world_run(world, 3 * INT64_C(1000000000));
     asked = ports_check;
     world_ask(world, 0, 300, 1, "", 0);
-    world_ask(world, 0, 301, 1, "", 0);
+    world_ask(world, 0, own.id, 1, "", 0);
     world_run(world, 1000000);
     node_check(world->nodes[0].node);
     world_close(world);
