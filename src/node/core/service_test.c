@@ -256,6 +256,20 @@ static void ports_that_are_not_there_or_down_take_nothing(void **state)
     world_close(world);
 }
 
+static void a_service_that_takes_nothing_refuses_packets(void **state)
+{
+    struct world *world = world_open_settled("torus:3", probes, 0);
+    struct packet *packet = world_forge(world, own.id, NULL, 0);
+    packet_set_server(packet, 0);
+    world_arrive(world, 1, 0, packet);
+    world_run(world, 1000000);
+    struct node_look look;
+    node_look(world->nodes[0].node, &look);
+    assert_int_equal(look.drops[DROP_REFUSED], 1);
+    assert_int_equal(world_number(world, 0, "own", "dropped"), 1);
+    world_close(world);
+}
+
 static unsigned full_asked;
 
 static void full_check(struct weft_self *self)
@@ -308,5 +322,6 @@ TEST_MAIN(TEST(services_that_cannot_run_are_refused),
           TEST(a_node_without_memory_says_so_and_gives_back_what_it_had),
           TEST(services_are_kept_to_their_limits),
           TEST(ports_that_are_not_there_or_down_take_nothing),
+          TEST(a_service_that_takes_nothing_refuses_packets),
           TEST(a_server_with_all_ports_has_no_port_beyond_them),
           TEST(servers_beyond_the_plan_are_out_of_reach))

@@ -348,6 +348,24 @@ static void batch_take(struct stage *stage, uint32_t sequence, bool more,
     link_state_settle(&stage->state);
 }
 
+static void a_neighbour_is_told_what_is_newer_than_it_says(void **state)
+{
+    struct stage stage;
+    stage_open(&stage, "torus:3x3", 0);
+    assert_true(link_state_take(&stage.state, &(struct link_report){5, 1, 2, 1, 1}));
+    assert_true(link_state_take(&stage.state, &(struct link_report){6, 1, 1, 1, 1}));
+    flood_link(&stage.flood, 0);
+    assert_false(stage.flood.spread.ops->is_flushed(&stage.flood.spread));
+    batch_take(&stage, 1, false, &(struct link_report){5, 1, 1, 1, 1});
+    assert_true(is_to_be_told(&stage, 0, 5));
+    batch_take(&stage, 2, false, &(struct link_report){5, 1, 2, 1, 1}); /* the same */
+    assert_false(is_to_be_told(&stage, 0, 5));
+    assert_true(is_to_be_told(&stage, 0, 6));
+    batch_take(&stage, 3, false, &(struct link_report){6, 1, 2, 1, 1}); /* news to us */
+    assert_false(is_to_be_told(&stage, 0, 6));
+    stage_close(&stage);
+}
+
 /* In the middle of a batch links that are coming, others' and our own, are kept back. */
 static void links_that_come_wait_for_the_end_of_a_batch(void **state)
 {
@@ -408,7 +426,8 @@ static void messages_of_another_number_change_nothing(void **state)
 }
 
 TEST_MAIN(TEST(routes_are_never_stale), TEST(links_that_come_wait_for_the_end_of_a_batch),
-          TEST(the_newest_row_wins), TEST(a_row_that_did_not_change_is_put_only_again),
+          TEST(the_newest_row_wins), TEST(a_neighbour_is_told_what_is_newer_than_it_says),
+          TEST(a_row_that_did_not_change_is_put_only_again),
           TEST(a_link_is_up_when_all_have_seen_it_near),
           TEST(the_dead_and_the_reborn_have_not_seen_it),
           TEST(what_was_seen_stays_seen_and_nobody_else_sees),
