@@ -270,7 +270,30 @@ static void a_service_that_takes_nothing_refuses_packets(void **state)
     world_close(world);
 }
 
-static unsigned full_asked;
+static unsigned checks;
+
+/* Of the packet that had the buffer before nothing is left. */
+static void zeroes_check(struct weft_self *self)
+{
+    static const uint8_t zeroes[100];
+    struct weft_packet *packet = weft_packet(self, sizeof zeroes);
+    memset(weft_payload(packet), 0xee, sizeof zeroes);
+    weft_done(packet);
+    packet = weft_packet(self, sizeof zeroes);
+    assert_memory_equal(weft_payload(packet), zeroes, sizeof zeroes);
+    weft_done(packet);
+    checks++;
+}
+
+static void a_new_packet_is_all_zeroes(void **state)
+{
+    struct world *world = world_open_settled("torus:3", probes, 0);
+    asked = zeroes_check;
+    world_ask(world, 0, 300, 1, "", 0);
+    assert_int_equal(checks, 1);
+    checks = 0;
+    world_close(world);
+}
 
 static void full_check(struct weft_self *self)
 {
@@ -280,7 +303,7 @@ static void full_check(struct weft_self *self)
     assert_true(weft_address_port(self, packet, PORT_MAX - 1) == UINT32_C(1) << (PORT_MAX - 1));
     weft_done(packet);
     assert_int_equal(weft_send_port(self, weft_packet(self, 1), PORT_MAX), -EHOSTUNREACH);
-    full_asked++;
+    checks++;
 }
 
 /* A set of ports is a word that such a server fills. */
@@ -290,7 +313,7 @@ static void a_server_with_all_ports_has_no_port_beyond_them(void **state)
     asked = full_check;
     world_ask(world, 0, 300, 1, "", 0);
     world_run(world, 1000000);
-    assert_int_equal(full_asked, 1);
+    assert_int_equal(checks, 1);
     world_close(world);
 }
 
@@ -322,6 +345,6 @@ TEST_MAIN(TEST(services_that_cannot_run_are_refused),
           TEST(a_node_without_memory_says_so_and_gives_back_what_it_had),
           TEST(services_are_kept_to_their_limits),
           TEST(ports_that_are_not_there_or_down_take_nothing),
-          TEST(a_service_that_takes_nothing_refuses_packets),
+          TEST(a_service_that_takes_nothing_refuses_packets), TEST(a_new_packet_is_all_zeroes),
           TEST(a_server_with_all_ports_has_no_port_beyond_them),
           TEST(servers_beyond_the_plan_are_out_of_reach))
