@@ -45,20 +45,20 @@ static uint64_t offer_make(struct pair *pair, size_t size)
     return offer->number;
 }
 
-static void returned_forge(struct ring_sender *ring, uint64_t number, uint64_t size)
+static void returned_forge(struct ripc_service *from, uint64_t number, uint64_t size)
 {
     struct message_head head = {.kind = FRAME_MESSAGE, .long_count = 1};
     struct message_table table;
     uint8_t bytes[MESSAGE_TABLE_MAX];
     table.items[0] = (struct message_item){.way = ITEM_RETURNED, .size = size, .number = number};
-    ring_forge(ring, &head, bytes, message_table_write(&head, &table, bytes));
+    ring_forge(from, 41, &head, bytes, message_table_write(&head, &table, bytes));
 }
 
 static void an_item_larger_than_its_return_buffer_is_refused(void **state)
 {
     struct pair pair = pair_open(0, 0);
     uint64_t number = offer_make(&pair, 5000);
-    returned_forge(ring_to(pair.server, 41), number, 5001);
+    returned_forge(pair.server, number, 5001);
     assert_item_refused(pair.client);
     pair_close(&pair);
 }
@@ -67,7 +67,7 @@ static void an_item_of_just_the_size_of_its_return_buffer_is_taken(void **state)
 {
     struct pair pair = pair_open(0, 0);
     uint64_t number = offer_make(&pair, 5000);
-    returned_forge(ring_to(pair.server, 41), number, 5000);
+    returned_forge(pair.server, number, 5000);
     struct ripc_message message = scene_receive(pair.client);
     assert_int_equal(message.longs[0].status, 0);
     assert_int_equal(message.longs[0].size, 5000);
@@ -86,10 +86,10 @@ static void a_return_buffer_is_filled_by_the_process_it_was_offered_to(void **st
     assert_int_equal(ripc_send(thief, 41, "hello", 5, scene_deadline()), 0);
     struct ripc_message message = scene_receive(pair.client);
     ripc_release(&message);
-    returned_forge(ring_to(thief, 41), number, 10);
+    returned_forge(thief, number, 10);
     assert_item_refused(pair.client);
 
-    returned_forge(ring_to(pair.server, 41), number, 10); /* it is still on offer */
+    returned_forge(pair.server, number, 10); /* it is still on offer */
     message = scene_receive(pair.client);
     assert_int_equal(message.longs[0].status, 0);
     ripc_release(&message);
@@ -184,7 +184,7 @@ static void a_notification_to_an_ordinary_service_is_refused(void **state)
     assert_int_equal(ripc_notice_open(pair.there, NULL, NULL, &notice, &handle), 0);
     message_notify_write(body, handle.token, 1);
     struct message_head head = {.kind = FRAME_NOTIFY};
-    ring_forge(ring_to(pair.client, 42), &head, body, sizeof body);
+    ring_forge(pair.client, 42, &head, body, sizeof body);
     assert_refused(pair.there, pair.server);
     assert_int_equal(ripc_notice_wait(notice, NULL, RIPC_NOW), -EAGAIN);
     assert_int_equal(ripc_notice_close(notice), 0);
