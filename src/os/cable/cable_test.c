@@ -12,23 +12,10 @@
 #include "base/rng.h"
 #include "base/test.h"
 #include "node/core/egress.h"
+#include "os/cable/cable_scene.h"
 #include "transport/transport.h"
 
 #define PATIENCE_NSEC (120 * NSEC_PER_SEC) /* of a test that would fail, on a busy machine, too */
-
-static char folder[64];
-
-static int scene_begin(void **state)
-{
-    snprintf(folder, sizeof folder, "/dev/shm/weft-cable-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-/* What a test left behind is in the way of this. */
-static int scene_end(void **state)
-{
-    return rmdir(folder);
-}
 
 /* One end: server 3 port 1, or server 8 port 5. */
 struct end {

@@ -9,25 +9,12 @@
 #include "base/bytes.h"
 #include "base/test.h"
 #include "os/cable/cable.h"
+#include "os/cable/cable_scene.h"
 #include "transport/transport.h"
 
 #define PATIENCE_NSEC (20 * NSEC_PER_SEC)
 
 enum { OPEN = 1, ANSWER };
-
-static char folder[64];
-
-static int scene_begin(void **state)
-{
-    snprintf(folder, sizeof folder, "/dev/shm/weft-cables-XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-/* What a test left behind is in the way of this. */
-static int scene_end(void **state)
-{
-    return rmdir(folder);
-}
 
 static struct {
     struct lock lock;
