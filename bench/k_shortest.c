@@ -122,7 +122,7 @@ static bool read_answer(const struct contest *contest, FILE *answer, double *sec
 /* Seconds per pair of a new sample. False if there is no networkx. */
 static bool run_networkx(struct contest *contest, struct rng *rng, double *seconds)
 {
-    struct peer peer;
+    struct peer_script peer;
     peer_open(&peer);
     draw_sample(contest, rng);
     write_problem(contest, peer.problem);

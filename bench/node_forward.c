@@ -167,7 +167,7 @@ static void alone_run(struct bench *bench)
         {"forward 64 B, one packet a frame, in one thread", 64, 1},
         {"forward 8,940 B, in one thread", 8940, 1},
     };
-    struct stage stage;
+    struct node_stage stage;
     stage_open(&stage, 3);
     struct host *middle = stage_host(&stage, 1 << 1, &sink, 0, 0);
     struct host *host = stage_host(&stage, 1 << 0 | 1 << 2, &sink, 0, 0);
@@ -197,7 +197,7 @@ void forward_run(struct bench *bench)
         {"forward 64 B, one packet a frame", 64, 1},
         {"forward 8,940 B", 8940, 1},
     };
-    struct stage stage;
+    struct node_stage stage;
     int rounds = bench->quick ? 3 : 9;
     stage_open(&stage, 3);
     stage_spawn(&stage, 1 << 1, &sink, 1, NSEC_NEVER / 2, -1);

@@ -20,11 +20,11 @@
 #define SETTLE_NSEC  (20 * NSEC_PER_SEC)
 #define SILENCE_NSEC (1000 * NSEC_PER_SEC) /* a driver that is busy says no hellos */
 
-void stage_open(struct stage *stage, uint32_t servers)
+void stage_open(struct node_stage *stage, uint32_t servers)
 {
     struct text text = {0};
     struct why why = {0};
-    *stage = (struct stage){.life = 1};
+    *stage = (struct node_stage){.life = 1};
     snprintf(stage->folder, sizeof stage->folder, "/dev/shm/weft-bench-XXXXXX");
     if (!mkdtemp(stage->folder))
         bench_fail("cannot make a folder in /dev/shm");
@@ -49,7 +49,7 @@ void stage_pin(int processor)
         bench_fail("needs two processors");
 }
 
-void stage_pause(const struct stage *stage, bool on)
+void stage_pause(const struct node_stage *stage, bool on)
 {
     for (unsigned i = 0; i < stage->pid_count; i++)
         kill(stage->pids[i], on ? SIGSTOP : SIGCONT);
@@ -71,8 +71,8 @@ bool stage_realtime(bool on)
     return !sched_setscheduler(0, on ? SCHED_RR : SCHED_OTHER, &param);
 }
 
-struct host *stage_host(struct stage *stage, uint32_t servers, const struct weft_service *service,
-                        nsec spin, nsec yield)
+struct host *stage_host(struct node_stage *stage, uint32_t servers,
+                        const struct weft_service *service, nsec spin, nsec yield)
 {
     node_id ids[STAGE_SERVERS_MAX];
     uint64_t lives[STAGE_SERVERS_MAX];
@@ -108,7 +108,7 @@ static void on_term(int number)
     ended = 1;
 }
 
-void stage_spawn(struct stage *stage, uint32_t servers, const struct weft_service *service,
+void stage_spawn(struct node_stage *stage, uint32_t servers, const struct weft_service *service,
                  int processor, nsec spin, nsec yield)
 {
     pid_t pid = fork();
@@ -151,7 +151,7 @@ void stage_settle_with(struct host *host, struct host *other, node_id from, node
     }
 }
 
-void stage_close(struct stage *stage)
+void stage_close(struct node_stage *stage)
 {
     for (unsigned i = 0; i < stage->pid_count; i++)
         kill(stage->pids[i], SIGTERM);

@@ -9,7 +9,7 @@
 #define STAGE_SERVERS_MAX   8
 #define STAGE_PROCESSES_MAX 8
 
-struct stage {
+struct node_stage {
     char folder[64];
     struct topology topology;
     struct plan plan;
@@ -19,14 +19,14 @@ struct stage {
 };
 
 /* A chain of so many servers: 0 - 1 - 2 ... */
-void stage_open(struct stage *stage, uint32_t servers);
-void stage_close(struct stage *stage); /* ends its processes, too */
+void stage_open(struct node_stage *stage, uint32_t servers);
+void stage_close(struct node_stage *stage); /* ends its processes, too */
 
 /* A host of some servers (a bit each) in this process. */
-struct host *stage_host(struct stage *stage, uint32_t servers, const struct weft_service *service,
-                        nsec spin, nsec yield);
+struct host *stage_host(struct node_stage *stage, uint32_t servers,
+                        const struct weft_service *service, nsec spin, nsec yield);
 /* The same in a process of its own, on that processor (-1: any), until the stage closes. */
-void stage_spawn(struct stage *stage, uint32_t servers, const struct weft_service *service,
+void stage_spawn(struct node_stage *stage, uint32_t servers, const struct weft_service *service,
                  int processor, nsec spin, nsec yield);
 /* Passes until `from`, which is here, reaches `to` and has a settled link state. */
 void stage_settle(struct host *host, node_id from, node_id to, uint32_t reachable);
@@ -35,7 +35,7 @@ void stage_settle(struct host *host, node_id from, node_id to, uint32_t reachabl
 void stage_settle_with(struct host *host, struct host *other, node_id from, node_id to,
                        uint32_t reachable);
 
-void stage_pause(const struct stage *stage, bool on); /* its processes */
+void stage_pause(const struct node_stage *stage, bool on); /* its processes */
 void stage_pin(int processor);
 void stage_unpin(void);
 /* This process, and what it starts from now on, before all ordinary ones; false: not allowed. */

@@ -90,7 +90,7 @@ static int trip_processor(const struct trip_plan *plan, uint32_t server)
 static void trip_compare(struct bench *bench, const struct trip_plan *plan,
                          struct kernel_path *kernel)
 {
-    struct stage stage;
+    struct node_stage stage;
     int rounds = bench->quick ? 3 : 9;
     unsigned turns = bench->quick ? plan->turns / 5 : plan->turns;
     double ours[16], theirs[16], floors[16];

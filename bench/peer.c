@@ -7,16 +7,16 @@
 
 #include "bench.h"
 
-void peer_open(struct peer *peer)
+void peer_open(struct peer_script *peer)
 {
-    *peer = (struct peer){.path = "/tmp/weft-bench-XXXXXX"};
+    *peer = (struct peer_script){.path = "/tmp/weft-bench-XXXXXX"};
     int descriptor = mkstemp(peer->path);
     peer->problem = descriptor < 0 ? NULL : fdopen(descriptor, "w");
     if (!peer->problem)
         bench_fail("%s: cannot be created", peer->path);
 }
 
-void peer_start(struct peer *peer, const char *script)
+void peer_start(struct peer_script *peer, const char *script)
 {
     char command[1024];
     assert(peer->problem);
@@ -28,7 +28,7 @@ void peer_start(struct peer *peer, const char *script)
         bench_fail("%s: cannot be started", PEER_PYTHON);
 }
 
-bool peer_close(struct peer *peer, const char *library, bool answered)
+bool peer_close(struct peer_script *peer, const char *library, bool answered)
 {
     assert(peer->answer);
     int status = pclose(peer->answer);

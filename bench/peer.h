@@ -9,15 +9,15 @@
 
 #define PEER_MISSING 3
 
-struct peer {
+struct peer_script {
     FILE *problem; /* to write the problem to, until peer_start */
     FILE *answer;  /* to read the answer from, from then on */
     char path[32];
 };
 
-void peer_open(struct peer *peer);
-void peer_start(struct peer *peer, const char *script);
+void peer_open(struct peer_script *peer);
+void peer_start(struct peer_script *peer, const char *script);
 
 /* False if the library is missing. Ends the program if the script failed
  * otherwise, or `answered` is false although it did not. */
-bool peer_close(struct peer *peer, const char *library, bool answered);
+bool peer_close(struct peer_script *peer, const char *library, bool answered);

@@ -77,7 +77,7 @@ static void write_problem(const struct problem *problem, FILE *file)
  * SciPy is missing. */
 static double run_highs(const struct problem *problem)
 {
-    struct peer peer;
+    struct peer_script peer;
     double optimum = NAN, seconds = NAN;
     peer_open(&peer);
     write_problem(problem, peer.problem);

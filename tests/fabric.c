@@ -45,13 +45,13 @@ static uint8_t *memory_make(size_t size)
 }
 
 /* The other side did its part, or there is no such provider: then skip. */
-static void finish(struct side *side, pid_t peer)
+static void finish(struct fabric_side *side, pid_t peer)
 {
     side_close(side);
     assert_int_equal(pair_wait(peer), 0);
 }
 
-static void begin(struct side *side, pair_role *role, int argument, pid_t *peer)
+static void begin(struct fabric_side *side, pair_role *role, int argument, pid_t *peer)
 {
     int channel;
     *peer = pair_start(role, argument, &channel);
@@ -59,14 +59,14 @@ static void begin(struct side *side, pair_role *role, int argument, pid_t *peer)
     side_link(side, channel, true);
 }
 
-static void peer_begin(struct side *side, int channel)
+static void peer_begin(struct fabric_side *side, int channel)
 {
     side_open(side);
     side_link(side, channel, false);
 }
 
 /* The peer stays until we are through. */
-static int peer_end(struct side *side)
+static int peer_end(struct fabric_side *side)
 {
     char byte;
     (void)channel_receive(side->channel, &byte, 1);
@@ -78,7 +78,7 @@ static int peer_end(struct side *side)
 
 enum { FRAME_COUNT = 3000, HOLD_MAX = 12 };
 
-static void frames_send(struct side *side, bool spin)
+static void frames_send(struct fabric_side *side, bool spin)
 {
     uint8_t body[FRAME_BODY_MAX];
     for (uint64_t i = 0; i < FRAME_COUNT; i++) {
@@ -94,7 +94,7 @@ static void frames_send(struct side *side, bool spin)
 }
 
 /* Holds a few back and releases them in any order. */
-static void frames_receive(struct side *side, bool spin)
+static void frames_receive(struct fabric_side *side, bool spin)
 {
     struct frame held[HOLD_MAX];
     unsigned held_count = 0;
@@ -116,7 +116,7 @@ static void frames_receive(struct side *side, bool spin)
 
 static int frames_peer(int channel, int argument)
 {
-    struct side side;
+    struct fabric_side side;
     peer_begin(&side, channel);
     side_await_inlet(&side);
     side_open_outlet(&side);
@@ -128,7 +128,7 @@ static int frames_peer(int channel, int argument)
 
 static void frames_both_ways(bool spin)
 {
-    struct side side;
+    struct fabric_side side;
     pid_t peer;
     begin(&side, frames_peer, spin, &peer);
     side_open_outlet(&side);
@@ -150,7 +150,7 @@ static void frames_arrive_whole_and_in_order_when_both_sleep(void **state)
 
 static int credit_peer(int channel, int argument)
 {
-    struct side side;
+    struct fabric_side side;
     struct frame frames[64];
     peer_begin(&side, channel);
     side_await_inlet(&side);
@@ -169,7 +169,7 @@ static int credit_peer(int channel, int argument)
 
 static void a_receiver_that_keeps_frames_costs_the_sender_eagain(void **state)
 {
-    struct side side;
+    struct fabric_side side;
     pid_t peer;
     begin(&side, credit_peer, 0, &peer);
     side_open_outlet(&side);
@@ -204,7 +204,7 @@ enum { ACK_COUNT = 1000 };
 
 static int acknowledging_peer(int channel, int argument)
 {
-    struct side side;
+    struct fabric_side side;
     peer_begin(&side, channel);
     side_await_inlet(&side);
     uint64_t late[ACK_COUNT];
@@ -225,7 +225,7 @@ static int acknowledging_peer(int channel, int argument)
 
 static void every_acknowledgement_comes_once(void **state)
 {
-    struct side side;
+    struct fabric_side side;
     pid_t peer;
     begin(&side, acknowledging_peer, 0, &peer);
     side_open_outlet(&side);
@@ -258,7 +258,7 @@ struct shared {
 /* Shares memory and then does nothing at all: its keeper has to serve. */
 static int sharing_peer(int channel, int argument)
 {
-    struct side side;
+    struct fabric_side side;
     peer_begin(&side, channel);
     uint8_t *memory = memory_make(SHARED_SIZE);
     pattern_fill(memory, SHARED_SIZE, 1);
@@ -286,7 +286,7 @@ static int sharing_peer(int channel, int argument)
 static void reads_and_writes_move_every_byte(void **state)
 {
     static const size_t sizes[] = {0, 1, 63, 4096, 100001, MEBI, MEBI + 1, 5 * MEBI + 12345};
-    struct side side;
+    struct fabric_side side;
     pid_t peer;
     begin(&side, sharing_peer, 0, &peer);
     struct shared shared;
@@ -322,7 +322,7 @@ static void reads_and_writes_move_every_byte(void **state)
 
 static void access_beyond_the_memory_is_refused(void **state)
 {
-    struct side side;
+    struct fabric_side side;
     pid_t peer;
     begin(&side, sharing_peer, 0, &peer);
     struct shared shared;
@@ -354,7 +354,7 @@ static void access_beyond_the_memory_is_refused(void **state)
 static void keys_open_no_more_than_they_say(void **state)
 {
     for (unsigned attempt = 0; attempt < 3; attempt++) {
-        struct side side;
+        struct fabric_side side;
         pid_t peer;
         begin(&side, sharing_peer, 0, &peer);
         struct shared shared;
@@ -388,7 +388,7 @@ static void keys_open_no_more_than_they_say(void **state)
 /* Serves memory, or floods, until it is killed. */
 static int doomed_peer(int channel, int argument)
 {
-    struct side side;
+    struct fabric_side side;
     peer_begin(&side, channel);
     uint8_t *memory = memory_make(32 * MEBI);
     struct region *region = side_region(&side, memory, 32 * MEBI);
@@ -414,8 +414,8 @@ static int doomed_peer(int channel, int argument)
 enum { MOVES = 6, LIVES = 4 };
 
 /* Transfers of all kinds and a flood both ways, and the peer dies. */
-static void die_in_the_middle(struct side *side, struct region *region, uint8_t *memory, pid_t peer,
-                              int channel, unsigned life)
+static void die_in_the_middle(struct fabric_side *side, struct region *region, uint8_t *memory,
+                              pid_t peer, int channel, unsigned life)
 {
     side_link(side, channel, true);
     struct remote_memory remote;
@@ -456,7 +456,7 @@ static void die_in_the_middle(struct side *side, struct region *region, uint8_t 
 
 static void a_killed_peer_ends_everything_under_way_once(void **state)
 {
-    struct side side;
+    struct fabric_side side;
     pid_t peers[LIVES];
     int channels[LIVES];
     for (unsigned life = 0; life < LIVES; life++) /* before we have threads */
@@ -474,7 +474,7 @@ static void a_killed_peer_ends_everything_under_way_once(void **state)
 /* The peer lives, but we have done with it. */
 static void a_closed_link_ends_its_transfers_once(void **state)
 {
-    struct side side;
+    struct fabric_side side;
     pid_t peer;
     begin(&side, sharing_peer, 0, &peer);
     struct shared shared;
@@ -506,7 +506,7 @@ static void a_closed_link_ends_its_transfers_once(void **state)
 
 static int idle_peer(int channel, int argument)
 {
-    struct side side;
+    struct fabric_side side;
     char byte = 0;
     side_open(&side);
     channel_send(channel, &byte, 1);
@@ -525,7 +525,7 @@ static void what_the_killed_leave_goes_with_the_next_open(void **state)
     kill(peer, SIGKILL);
     assert_int_equal(pair_wait(peer), -SIGKILL);
     close(channel);
-    struct side side;
+    struct fabric_side side;
     side_open(&side);
     assert_int_equal(process_fabric_files(peer), 0);
     side_close(&side);

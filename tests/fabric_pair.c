@@ -102,7 +102,7 @@ bool channel_receive(int channel, void *data, size_t size)
 
 /* ---- what the layer above does ---- */
 
-static void parcel_send(struct side *side, uint16_t kind, const struct parcel *parcel)
+static void parcel_send(struct fabric_side *side, uint16_t kind, const struct parcel *parcel)
 {
     struct control control = {.kind = kind, .size = parcel->size};
     memcpy(control.body, parcel->bytes, parcel->size);
@@ -112,7 +112,7 @@ static void parcel_send(struct side *side, uint16_t kind, const struct parcel *p
 static void line_up(void *owner, struct lifeline *line, const struct context_address *peer,
                     const uint8_t *card, size_t card_size)
 {
-    struct side *side = owner;
+    struct fabric_side *side = owner;
     MUST(!side->link);
     side->line = line;
     side->down = false;
@@ -122,7 +122,7 @@ static void line_up(void *owner, struct lifeline *line, const struct context_add
 
 static void line_control(void *owner, struct lifeline *line, struct control *control)
 {
-    struct side *side = owner;
+    struct fabric_side *side = owner;
     struct parcel parcel = {.size = control->size}, answer = {0};
     memcpy(parcel.bytes, control->body, control->size);
     if (control->kind == CONTROL_OFFER) {
@@ -138,7 +138,7 @@ static void line_control(void *owner, struct lifeline *line, struct control *con
 
 static void line_down(void *owner, struct lifeline *line, int reason)
 {
-    struct side *side = owner;
+    struct fabric_side *side = owner;
     side->down = true;
     side->line = NULL;
     if (side->link)
@@ -150,13 +150,13 @@ static const struct lifeline_events events = {line_up, line_control, line_down};
 
 static void *keep(void *argument)
 {
-    struct side *side = argument;
+    struct fabric_side *side = argument;
     while (!atomic_load_explicit(&side->stopping, memory_order_acquire))
         poller_step(side->poller, clock_after(NSEC_PER_SEC));
     return NULL;
 }
 
-void side_open(struct side *side)
+void side_open(struct fabric_side *side)
 {
     memset(side, 0, sizeof *side);
     side->channel = -1;
@@ -191,7 +191,7 @@ void side_open(struct side *side)
     lock_drop(&side->lock);
 }
 
-void side_link(struct side *side, int channel, bool calls)
+void side_link(struct fabric_side *side, int channel, bool calls)
 {
     struct context_address peer;
     side->channel = channel;
@@ -209,7 +209,7 @@ void side_link(struct side *side, int channel, bool calls)
     lock_drop(&side->lock);
 }
 
-void side_unlink(struct side *side)
+void side_unlink(struct fabric_side *side)
 {
     lock_take(&side->lock);
     if (side->outlet)
@@ -231,7 +231,7 @@ void side_unlink(struct side *side)
     side->channel = -1;
 }
 
-void side_close(struct side *side)
+void side_close(struct fabric_side *side)
 {
     if (side->link)
         side_unlink(side);
@@ -246,7 +246,7 @@ void side_close(struct side *side)
     poller_close(side->poller);
 }
 
-void side_open_outlet(struct side *side)
+void side_open_outlet(struct fabric_side *side)
 {
     struct parcel offer = {0};
     lock_take(&side->lock);
@@ -255,7 +255,7 @@ void side_open_outlet(struct side *side)
     lock_drop(&side->lock);
 }
 
-void side_await_inlet(struct side *side)
+void side_await_inlet(struct fabric_side *side)
 {
     lock_take(&side->lock);
     while (!side->inlet)
@@ -265,7 +265,7 @@ void side_await_inlet(struct side *side)
 
 /* ---- waiting ---- */
 
-bool side_pause(struct side *side, bool spin)
+bool side_pause(struct fabric_side *side, bool spin)
 {
     if (spin) {
         bool idle = side->ops->progress(side->transport) == 0;
@@ -286,7 +286,7 @@ bool side_pause(struct side *side, bool spin)
     return !side->down;
 }
 
-int side_push(struct side *side, const struct frame_head *head, const struct iovec *pieces,
+int side_push(struct fabric_side *side, const struct frame_head *head, const struct iovec *pieces,
               unsigned piece_count, bool spin)
 {
     int result;
@@ -300,7 +300,7 @@ int side_push(struct side *side, const struct frame_head *head, const struct iov
     return result;
 }
 
-int side_pull(struct side *side, struct frame *frame, bool spin)
+int side_pull(struct fabric_side *side, struct frame *frame, bool spin)
 {
     lock_take(&side->lock);
     bool up = true;
@@ -311,14 +311,14 @@ int side_pull(struct side *side, struct frame *frame, bool spin)
     return count > 0 ? 0 : -EPIPE;
 }
 
-void side_release(struct side *side, const struct frame *frame)
+void side_release(struct fabric_side *side, const struct frame *frame)
 {
     lock_take(&side->lock);
     side->ops->pipes->release(side->inlet, frame);
     lock_drop(&side->lock);
 }
 
-int side_acknowledge(struct side *side, uint64_t token, int64_t status)
+int side_acknowledge(struct fabric_side *side, uint64_t token, int64_t status)
 {
     lock_take(&side->lock);
     int result = side->ops->pipes->acknowledge(side->inlet, token, status);
@@ -326,7 +326,7 @@ int side_acknowledge(struct side *side, uint64_t token, int64_t status)
     return result;
 }
 
-int side_collect(struct side *side, struct acknowledgement *ack, bool spin)
+int side_collect(struct fabric_side *side, struct acknowledgement *ack, bool spin)
 {
     lock_take(&side->lock);
     bool up = true;
@@ -339,7 +339,7 @@ int side_collect(struct side *side, struct acknowledgement *ack, bool spin)
 
 /* ---- memory ---- */
 
-struct region *side_region(struct side *side, void *base, size_t size)
+struct region *side_region(struct fabric_side *side, void *base, size_t size)
 {
     struct region *region;
     lock_take(&side->lock);
@@ -348,15 +348,15 @@ struct region *side_region(struct side *side, void *base, size_t size)
     return region;
 }
 
-void side_region_close(struct side *side, struct region *region)
+void side_region_close(struct fabric_side *side, struct region *region)
 {
     lock_take(&side->lock);
     side->ops->memory->region_close(region);
     lock_drop(&side->lock);
 }
 
-int side_share(struct side *side, struct region *region, void *base, size_t size, uint32_t rights,
-               struct remote_memory *out)
+int side_share(struct fabric_side *side, struct region *region, void *base, size_t size,
+               uint32_t rights, struct remote_memory *out)
 {
     lock_take(&side->lock);
     int result = side->ops->memory->share(side->link, region, base, size, rights, out);
@@ -372,7 +372,7 @@ static void move_done(struct transfer *transfer, int status)
     doorbell_ring(&move->side->bell);
 }
 
-int side_move_start(struct side *side, struct move *move, bool writes,
+int side_move_start(struct fabric_side *side, struct move *move, bool writes,
                     const struct remote_memory *remote, uint64_t offset, void *local, size_t size,
                     struct region *region)
 {
@@ -386,7 +386,7 @@ int side_move_start(struct side *side, struct move *move, bool writes,
     return result;
 }
 
-int side_move_wait(struct side *side, struct move *move, bool spin)
+int side_move_wait(struct fabric_side *side, struct move *move, bool spin)
 {
     nsec since = clock_now();
     lock_take(&side->lock);
@@ -399,8 +399,8 @@ int side_move_wait(struct side *side, struct move *move, bool spin)
     return move->status;
 }
 
-int side_move(struct side *side, bool writes, const struct remote_memory *remote, uint64_t offset,
-              void *local, size_t size, struct region *region, bool spin)
+int side_move(struct fabric_side *side, bool writes, const struct remote_memory *remote,
+              uint64_t offset, void *local, size_t size, struct region *region, bool spin)
 {
     struct move move;
     int result = side_move_start(side, &move, writes, remote, offset, local, size, region);

@@ -15,7 +15,7 @@
 
 #define PAIR_SKIP 77 /* exit status: the provider is not here */
 
-struct side {
+struct fabric_side {
     int channel; /* to the other side, for what the test has to say */
     struct lock lock;
     struct poller *poller;
@@ -70,46 +70,46 @@ pid_t pair_start(pair_role *role, int argument, int *channel);
 int pair_wait(pid_t peer);
 
 /* Opens the context; exits with PAIR_SKIP if the provider is not there. */
-void side_open(struct side *side);
+void side_open(struct fabric_side *side);
 /* The link to the other side; both at the same time, one of them calling. */
-void side_link(struct side *side, int channel, bool calls);
+void side_link(struct fabric_side *side, int channel, bool calls);
 /* The link and its pipes close. */
-void side_unlink(struct side *side);
-void side_close(struct side *side);
+void side_unlink(struct fabric_side *side);
+void side_close(struct fabric_side *side);
 /* Opens an outlet; the other side finds its inlet with side_await_inlet. Frames
  * may be pushed before the answer. */
-void side_open_outlet(struct side *side);
-void side_await_inlet(struct side *side);
+void side_open_outlet(struct fabric_side *side);
+void side_await_inlet(struct fabric_side *side);
 
 void channel_send(int channel, const void *data, size_t size);
 bool channel_receive(int channel, void *data, size_t size); /* false: the other side is gone */
 
 /* Called with the lock held, after a look that found nothing: makes progress
  * if `spin`, else sleeps on the bell, dropping the lock. False once the link is down. */
-bool side_pause(struct side *side, bool spin);
+bool side_pause(struct fabric_side *side, bool spin);
 
 /* Waiting calls, which take the lock: 0 or negative errno. */
-int side_push(struct side *side, const struct frame_head *head, const struct iovec *pieces,
+int side_push(struct fabric_side *side, const struct frame_head *head, const struct iovec *pieces,
               unsigned piece_count, bool spin);
-int side_pull(struct side *side, struct frame *frame, bool spin);
-void side_release(struct side *side, const struct frame *frame);
-int side_acknowledge(struct side *side, uint64_t token, int64_t status);
-int side_collect(struct side *side, struct acknowledgement *ack, bool spin);
-struct region *side_region(struct side *side, void *base, size_t size);
-void side_region_close(struct side *side, struct region *region);
-int side_share(struct side *side, struct region *region, void *base, size_t size, uint32_t rights,
-               struct remote_memory *out);
+int side_pull(struct fabric_side *side, struct frame *frame, bool spin);
+void side_release(struct fabric_side *side, const struct frame *frame);
+int side_acknowledge(struct fabric_side *side, uint64_t token, int64_t status);
+int side_collect(struct fabric_side *side, struct acknowledgement *ack, bool spin);
+struct region *side_region(struct fabric_side *side, void *base, size_t size);
+void side_region_close(struct fabric_side *side, struct region *region);
+int side_share(struct fabric_side *side, struct region *region, void *base, size_t size,
+               uint32_t rights, struct remote_memory *out);
 
 /* A transfer, and the wait for it. */
 struct move {
     struct transfer transfer; /* first */
-    struct side *side;
+    struct fabric_side *side;
     int done_count;
     int status;
 };
-int side_move_start(struct side *side, struct move *move, bool writes,
+int side_move_start(struct fabric_side *side, struct move *move, bool writes,
                     const struct remote_memory *remote, uint64_t offset, void *local, size_t size,
                     struct region *region);
-int side_move_wait(struct side *side, struct move *move, bool spin);
-int side_move(struct side *side, bool writes, const struct remote_memory *remote, uint64_t offset,
-              void *local, size_t size, struct region *region, bool spin);
+int side_move_wait(struct fabric_side *side, struct move *move, bool spin);
+int side_move(struct fabric_side *side, bool writes, const struct remote_memory *remote,
+              uint64_t offset, void *local, size_t size, struct region *region, bool spin);

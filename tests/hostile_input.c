@@ -15,7 +15,7 @@
 #include "ripc/message/arrival.h"
 #include "ripc/message/message.h"
 
-static int64_t send_long(struct pair *pair, const struct iovec *items, uint16_t count)
+static int64_t send_long(struct hostile_pair *pair, const struct iovec *items, uint16_t count)
 {
     struct ripc_send send = {
         .to = 42, .longs = items, .long_count = count, .deadline = scene_deadline()};
@@ -26,7 +26,7 @@ static int64_t send_long(struct pair *pair, const struct iovec *items, uint16_t 
 
 static void every_mistake_has_an_error_of_its_own(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     static uint8_t large[RIPC_SHORT_MAX + 1];
     uint8_t *data = ripc_alloc(pair.here, 5000);
     struct iovec half = {large, RIPC_SHORT_MAX / 2 + 1};
@@ -75,7 +75,7 @@ static void every_mistake_has_an_error_of_its_own(void **state)
 
 static void a_window_too_small_leaves_the_item_pending(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     uint8_t *data = ripc_alloc(pair.here, 5000);
     static uint8_t window[4999], to[5000];
     struct ripc_stats stats;
@@ -98,7 +98,7 @@ static void a_window_too_small_leaves_the_item_pending(void **state)
 /* The sender breaks its promise: the receiver is told, and has its window back. */
 static void memory_unmapped_under_way_is_an_error_of_the_item(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     static uint8_t window[5000];
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *data = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -123,7 +123,7 @@ static void memory_unmapped_under_way_is_an_error_of_the_item(void **state)
  * while it is about to copy the first of them. */
 static void a_message_canceled_while_it_is_taken_ends_once(void **state)
 {
-    struct pair pair = pair_open(0, RIPC_MANUAL);
+    struct hostile_pair pair = pair_open(0, RIPC_MANUAL);
     static uint8_t windows[2][5000];
     uint8_t *data = ripc_alloc(pair.here, 10000);
     assert_int_equal(ripc_window_add(pair.there, NULL, windows[0], 5000), 0);
@@ -149,7 +149,7 @@ static void a_message_canceled_while_it_is_taken_ends_once(void **state)
 /* Its message outlives it, its return buffer does not. */
 static void a_return_buffer_of_the_dead_is_not_kept(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     const struct iovec buffer = {NULL, 5000};
     struct ripc_send send = {
         .to = 42, .returns = &buffer, .return_count = 1, .deadline = scene_deadline()};
@@ -224,7 +224,7 @@ static void in_a_child(bool may_read, void (*run)(void))
 
 static void copy_on_request(void)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     static uint8_t data[300000], window[300000];
     memset(data, 'c', sizeof data);
     insist(ripc_register(pair.here, data, sizeof data) == 0);
@@ -250,7 +250,7 @@ static void memory_that_may_not_be_read_is_copied_by_its_owner(void **state)
  * one with many items follows: the two have nothing to do with each other. */
 static void change_after_the_check(void)
 {
-    struct pair pair = pair_open(RIPC_MANUAL, 0); /* it answers nothing */
+    struct hostile_pair pair = pair_open(RIPC_MANUAL, 0); /* it answers nothing */
     static uint8_t data[5000], window[5000];
     struct ripc_message message;
     insist(ripc_register(pair.here, data, sizeof data) == 0);
@@ -301,7 +301,7 @@ static void a_broken_ring_is_cut_and_made_again(void **state)
 {
     static const char *const ways[] = {"message", "group", "notification"};
     for (unsigned way = 0; way < 3; way++) {
-        struct pair pair = pair_open(0, RIPC_MANUAL);
+        struct hostile_pair pair = pair_open(0, RIPC_MANUAL);
         struct ripc_notice *notice;
         struct ripc_handle handle;
         struct ripc_stats stats = {0};
@@ -344,7 +344,7 @@ static void open_pipes_without_end(void)
     insist(getrlimit(RLIMIT_NOFILE, &limit) == 0);
     limit.rlim_cur = 256;
     insist(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-    struct pair pair = pair_open(RIPC_MANUAL, 0);
+    struct hostile_pair pair = pair_open(RIPC_MANUAL, 0);
     struct peer *peer = ((struct remote *)id_map_get(&pair.client->remotes, 42))->peer;
     struct outlet *outlet;
     for (uint64_t pipe = 1000; pipe < 1200; pipe++) {

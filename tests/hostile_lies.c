@@ -27,7 +27,7 @@ static void assert_item_refused(struct ripc_service *service)
 
 /* The client offers a return buffer, and the server has opened its way back. Returns the number of
  * the offer, which the server learnt from the message. */
-static uint64_t offer_make(struct pair *pair, size_t size)
+static uint64_t offer_make(struct hostile_pair *pair, size_t size)
 {
     const struct iovec buffer = {NULL, size};
     struct ripc_send send = {
@@ -56,7 +56,7 @@ static void returned_forge(struct ripc_service *from, uint64_t number, uint64_t 
 
 static void an_item_larger_than_its_return_buffer_is_refused(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     uint64_t number = offer_make(&pair, 5000);
     returned_forge(pair.server, number, 5001);
     assert_item_refused(pair.client);
@@ -65,7 +65,7 @@ static void an_item_larger_than_its_return_buffer_is_refused(void **state)
 
 static void an_item_of_just_the_size_of_its_return_buffer_is_taken(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     uint64_t number = offer_make(&pair, 5000);
     returned_forge(pair.server, number, 5000);
     struct ripc_message message = scene_receive(pair.client);
@@ -79,7 +79,7 @@ static void an_item_of_just_the_size_of_its_return_buffer_is_taken(void **state)
 /* The number is random, and yet somebody else may have come to know it. */
 static void a_return_buffer_is_filled_by_the_process_it_was_offered_to(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     uint64_t number = offer_make(&pair, 5000);
     struct ripc *elsewhere = scene_open(NULL);
     struct ripc_service *thief = scene_bind(elsewhere, 43);
@@ -100,7 +100,7 @@ static void a_return_buffer_is_filled_by_the_process_it_was_offered_to(void **st
 /* The sizes are read again at each use, from memory that the sender can write to. */
 static void sizes_that_grow_after_the_check_lead_nowhere(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     const struct iovec pieces[3] = {{"one", 3}, {"three", 5}, {"seven77", 7}};
     struct ripc_send send = {
         .to = 42, .shorts = pieces, .short_count = 3, .deadline = scene_deadline()};
@@ -130,7 +130,7 @@ static void sizes_that_grow_after_the_check_lead_nowhere(void **state)
 
 static void a_pipe_number_is_used_once(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     struct peer *peer = ((struct remote *)id_map_get(&pair.client->remotes, 42))->peer;
     const struct pipe_ops *ops = peer->links[0]->ops->pipes;
     struct ripc_stats stats = {0};
@@ -158,7 +158,7 @@ static void words_about_things_that_never_were_are_ignored(void **state)
 {
     static const enum control_kind kinds[] = {CONTROL_CANCEL, CONTROL_WITHDRAWN, CONTROL_COPIED,
                                               CONTROL_GRANT_ANSWER, CONTROL_GRANT_REVOKED};
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     struct peer *peer = ((struct remote *)id_map_get(&pair.client->remotes, 42))->peer;
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct control_words words = {
@@ -177,7 +177,7 @@ static void words_about_things_that_never_were_are_ignored(void **state)
  * programs receive from, would count for a notice without the handle's service being asked. */
 static void a_notification_to_an_ordinary_service_is_refused(void **state)
 {
-    struct pair pair = pair_open(0, 0);
+    struct hostile_pair pair = pair_open(0, 0);
     struct ripc_notice *notice;
     struct ripc_handle handle;
     uint8_t body[NOTIFY_SIZE];

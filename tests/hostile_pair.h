@@ -11,16 +11,16 @@
 #include "ripc/scene/scene.h"
 #include "transport/shm/shm_impl.h"
 
-struct pair {
+struct hostile_pair {
     struct ripc *here, *there;
     struct ripc_service *client, *server; /* client (41) in here, server (42) in there */
 };
 
 /* Connected; whoever is manual does only what its own calls do. */
-static inline struct pair pair_open(uint32_t here_flags, uint32_t there_flags)
+static inline struct hostile_pair pair_open(uint32_t here_flags, uint32_t there_flags)
 {
     struct ripc_config here = {.flags = here_flags}, there = {.flags = there_flags};
-    struct pair pair = {.here = scene_open(&here), .there = scene_open(&there)};
+    struct hostile_pair pair = {.here = scene_open(&here), .there = scene_open(&there)};
     struct ripc_message message;
     pair.client = scene_bind(pair.here, 41);
     pair.server = scene_bind(pair.there, 42);
@@ -40,7 +40,7 @@ static inline struct pair pair_open(uint32_t here_flags, uint32_t there_flags)
     return pair;
 }
 
-static inline void pair_close(struct pair *pair)
+static inline void pair_close(struct hostile_pair *pair)
 {
     scene_close(pair->here);
     scene_close(pair->there);

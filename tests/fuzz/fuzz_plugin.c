@@ -70,7 +70,7 @@ static void service_make(struct reader *in, struct weft_service_ops *ops, char n
         weft_service.ops = ops;
 }
 
-static void service_run(struct stage *stage, struct reader *in)
+static void service_run(struct fuzz_stage *stage, struct reader *in)
 {
     for (unsigned i = 0; i < PACKETS_MAX && in->left; i++) {
         unsigned what = read_u8(in);
@@ -92,7 +92,7 @@ static void service_run(struct stage *stage, struct reader *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct stage stage;
+    static struct fuzz_stage stage;
     struct plugins plugins = {0};
     struct weft_service_ops ops;
     char name[256];

@@ -35,7 +35,7 @@ static const uint8_t *bytes_take(struct reader *in, uint32_t *size, uint32_t mos
     return read_bytes(in, *size);
 }
 
-static void step_packet(struct stage *stage, struct reader *in)
+static void step_packet(struct fuzz_stage *stage, struct reader *in)
 {
     unsigned port = read_u8(in) % STAGE_PORTS;
     struct packet fields = {.kind = read_u8(in) % 3, .service = 1 + read_u8(in) % SERVICES};
@@ -52,7 +52,7 @@ static void step_packet(struct stage *stage, struct reader *in)
 }
 
 /* One that it sent, back from whom it went to: as it is, or with some bytes changed. */
-static void step_back(struct stage *stage, struct reader *in)
+static void step_back(struct fuzz_stage *stage, struct reader *in)
 {
     unsigned which = read_u8(in), changes = read_u8(in) % 4;
     if (!stage->kept_count)
@@ -78,7 +78,7 @@ static void step_back(struct stage *stage, struct reader *in)
                 payload, size);
 }
 
-static void step_request(struct stage *stage, struct reader *in)
+static void step_request(struct fuzz_stage *stage, struct reader *in)
 {
     uint16_t service = 1 + read_u8(in) % SERVICES;
     uint64_t client = read_u8(in) % STAGE_CLIENTS;
@@ -88,7 +88,7 @@ static void step_request(struct stage *stage, struct reader *in)
     assert(result == 0 || result == -ENOENT);
 }
 
-static void stage_step(struct stage *stage, struct reader *in)
+static void stage_step(struct fuzz_stage *stage, struct reader *in)
 {
     static const int locals[] = {0, -EAGAIN, -EPIPE};
     unsigned what = read_u8(in);
@@ -124,7 +124,7 @@ static void stage_step(struct stage *stage, struct reader *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct stage stage;
+    static struct fuzz_stage stage;
     struct reader in = reader_make(data, size);
     enum err err = stage_open(&stage, services_all, NULL);
     assert(err == OK);

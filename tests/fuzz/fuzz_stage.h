@@ -19,7 +19,7 @@ struct stage_kept {
     uint8_t bytes[PACKET_SIZE_MAX];
 };
 
-struct stage {
+struct fuzz_stage {
     struct env env;
     struct node *node;
     struct packet *waiting[STAGE_PORTS];
@@ -31,7 +31,7 @@ struct stage {
 static inline unsigned stage_receive(struct env *env, unsigned port, struct packet **out,
                                      unsigned most)
 {
-    struct stage *stage = (struct stage *)env;
+    struct fuzz_stage *stage = (struct fuzz_stage *)env;
     if (!stage->waiting[port])
         return 0;
     out[0] = stage->waiting[port];
@@ -47,7 +47,7 @@ static inline uint32_t stage_room(struct env *env, unsigned port)
 static inline void stage_transmit(struct env *env, unsigned port, struct packet **packets,
                                   unsigned count, bool lazy)
 {
-    struct stage *stage = (struct stage *)env;
+    struct fuzz_stage *stage = (struct fuzz_stage *)env;
     for (unsigned i = 0; i < count; i++) {
         struct packet copy = *packets[i];
         packet_seal_hops(&copy);
@@ -66,15 +66,15 @@ static inline void stage_transmit(struct env *env, unsigned port, struct packet 
 static inline int stage_local(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
     assert(client < STAGE_CLIENTS && bytes);
-    return ((struct stage *)env)->local;
+    return ((struct fuzz_stage *)env)->local;
 }
 
 static const struct env_ops stage_ops = {
     .receive = stage_receive, .room = stage_room, .transmit = stage_transmit, .local = stage_local};
 
 /* What the node refuses to run it says why. */
-static inline enum err stage_open(struct stage *stage, const struct weft_service *const *services,
-                                  struct why *why)
+static inline enum err stage_open(struct fuzz_stage *stage,
+                                  const struct weft_service *const *services, struct why *why)
 {
     static struct topology topology;
     static struct plan plan;
@@ -103,7 +103,7 @@ static inline enum err stage_open(struct stage *stage, const struct weft_service
     return OK;
 }
 
-static inline void stage_close(struct stage *stage)
+static inline void stage_close(struct fuzz_stage *stage)
 {
     node_close(stage->node);
     for (unsigned port = 0; port < STAGE_PORTS; port++)
@@ -113,7 +113,7 @@ static inline void stage_close(struct stage *stage)
 }
 
 /* What the node gets over that port, with the header that its sender would have given it. */
-static inline void stage_bring(struct stage *stage, unsigned port, const struct packet *fields,
+static inline void stage_bring(struct fuzz_stage *stage, unsigned port, const struct packet *fields,
                                const uint8_t *key, const uint8_t *payload, uint32_t size)
 {
     struct packet *packet =
@@ -136,7 +136,7 @@ static inline void stage_bring(struct stage *stage, unsigned port, const struct 
     node_input(stage->node, port);
 }
 
-static inline void stage_run(struct stage *stage)
+static inline void stage_run(struct fuzz_stage *stage)
 {
     for (unsigned i = 0; i < 50 && node_step(stage->node) <= stage->env.now; i++)
         node_check(stage->node);

@@ -79,7 +79,7 @@ static void echo(struct peer *peer, const struct ripc_message *message)
          "echo");
 }
 
-static void windows(struct peer *peer, const struct command *command, ripc_id from)
+static void windows(struct peer *peer, const struct peer_command *command, ripc_id from)
 {
     for (unsigned i = 0; i < peer->window_count; i++) {
         must(ripc_window_remove(peer->ripc, peer->service, peer->windows[i]), "window_remove");
@@ -96,7 +96,8 @@ static void windows(struct peer *peer, const struct command *command, ripc_id fr
 }
 
 /* A window that was used is offered again. */
-static void check(struct peer *peer, struct ripc_message *message, const struct command *command)
+static void check(struct peer *peer, struct ripc_message *message,
+                  const struct peer_command *command)
 {
     int status = 0;
     unsigned right = 0;
@@ -115,7 +116,8 @@ static void check(struct peer *peer, struct ripc_message *message, const struct 
     answer(peer, message->from, status, right);
 }
 
-static void fetch(struct peer *peer, struct ripc_message *message, const struct command *command)
+static void fetch(struct peer *peer, struct ripc_message *message,
+                  const struct peer_command *command)
 {
     int status = 0;
     unsigned right = 0;
@@ -145,7 +147,7 @@ static void reject(struct peer *peer, struct ripc_message *message)
 }
 
 /* Long items of the pattern, one message with all of them. */
-static int64_t send_long(struct peer *peer, ripc_id to, const struct command *command)
+static int64_t send_long(struct peer *peer, ripc_id to, const struct peer_command *command)
 {
     struct iovec items[RIPC_ITEM_MAX];
     unsigned count = command->count < RIPC_ITEM_MAX ? command->count : RIPC_ITEM_MAX;
@@ -168,7 +170,7 @@ static int64_t send_long(struct peer *peer, ripc_id to, const struct command *co
     return status;
 }
 
-static void count(struct peer *peer, const struct command *command, ripc_id from)
+static void count(struct peer *peer, const struct peer_command *command, ripc_id from)
 {
     peer->miscounts += command->seed != peer->counted + 1;
     peer->counted = command->seed;
@@ -179,7 +181,7 @@ static void count(struct peer *peer, const struct command *command, ripc_id from
     peer->miscounts = 0;
 }
 
-static void notify(struct peer *peer, const struct command *command, ripc_id from)
+static void notify(struct peer *peer, const struct peer_command *command, ripc_id from)
 {
     answer(peer, from, 0, command->count);
     for (unsigned i = 0; i < command->count; i++)
@@ -187,7 +189,7 @@ static void notify(struct peer *peer, const struct command *command, ripc_id fro
              "notify");
 }
 
-static void reach(struct peer *peer, const struct command *command, ripc_id from)
+static void reach(struct peer *peer, const struct peer_command *command, ripc_id from)
 {
     uint8_t *bytes = memory(command->size);
     pattern_fill(bytes, command->size, command->seed, 0);
@@ -206,7 +208,7 @@ static void reach(struct peer *peer, const struct command *command, ripc_id from
 /* Returns whether the message is to be released. */
 static int obey(struct peer *peer, struct ripc_message *message)
 {
-    struct command command;
+    struct peer_command command;
     size_t size;
     const void *data = ripc_short(message, 0, &size);
     if (data == NULL || size < sizeof command)

@@ -25,7 +25,7 @@ enum command_kind {
     COMMAND_SLEEP,    /* receives nothing any more */
 };
 
-struct command {
+struct peer_command {
     uint32_t kind;
     uint32_t count;
     uint64_t size;

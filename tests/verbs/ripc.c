@@ -88,13 +88,13 @@ static void answer_expect(ripc_id from, int status, unsigned count)
     assert_int_equal(answer.count, count);
 }
 
-static void command_send(ripc_id to, const struct command *command)
+static void command_send(ripc_id to, const struct peer_command *command)
 {
     assert_int_equal(ripc_send(self, to, command, sizeof *command, peer_deadline()), 0);
 }
 
 /* A command with long items and return buffers; the operation's number. */
-static int64_t long_send(ripc_id to, const struct command *command, const struct iovec *longs,
+static int64_t long_send(ripc_id to, const struct peer_command *command, const struct iovec *longs,
                          unsigned count, uint64_t user)
 {
     struct iovec first = {(void *)(uintptr_t)command, sizeof *command};
@@ -111,7 +111,7 @@ static int64_t long_send(ripc_id to, const struct command *command, const struct
 static void echo(ripc_id to, size_t size)
 {
     static uint8_t bytes[RIPC_SHORT_MAX];
-    struct command command = {.kind = COMMAND_ECHO};
+    struct peer_command command = {.kind = COMMAND_ECHO};
     struct ripc_message message;
     pattern_fill(bytes, size, size, 0);
     memcpy(bytes, &command, sizeof command);
@@ -135,7 +135,7 @@ static void *buffer_make(size_t size, uint64_t seed, unsigned item)
 /* One long item through a window of the peer, the whole way. */
 static void pull(ripc_id to, size_t size)
 {
-    struct command command = {.kind = COMMAND_CHECK, .seed = size};
+    struct peer_command command = {.kind = COMMAND_CHECK, .seed = size};
     struct iovec item = {buffer_make(size, size, 0), size};
     int64_t operation = long_send(to, &command, &item, 1, 0);
     assert_true(operation > 0);
@@ -146,7 +146,7 @@ static void pull(ripc_id to, size_t size)
 
 static void windows_open(ripc_id at, size_t size, unsigned count)
 {
-    command_send(at, &(struct command){.kind = COMMAND_WINDOWS, .size = size, .count = count});
+    command_send(at, &(struct peer_command){.kind = COMMAND_WINDOWS, .size = size, .count = count});
     answer_expect(at, 0, count);
 }
 
@@ -156,7 +156,7 @@ static void peer_greet(ripc_id id, void (*look)(const struct ripc_message *messa
                        uint64_t seed)
 {
     static uint64_t greetings;
-    struct command command = {.kind = COMMAND_ECHO, .seed = ++greetings};
+    struct peer_command command = {.kind = COMMAND_ECHO, .seed = ++greetings};
     struct ripc_message message;
     bool greeted = false;
     command_send(id, &command);
@@ -234,7 +234,8 @@ static void outcome_await(struct outcome *outcome)
 
 static void short_messages_of_every_size_arrive(void **state)
 {
-    static const size_t sizes[] = {sizeof(struct command), 100, 1500, 4096, 8899, RIPC_SHORT_MAX};
+    static const size_t sizes[] = {
+        sizeof(struct peer_command), 100, 1500, 4096, 8899, RIPC_SHORT_MAX};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         echo(PEER, sizes[i]);
     static uint8_t large[RIPC_SHORT_MAX + 1];
@@ -244,7 +245,7 @@ static void short_messages_of_every_size_arrive(void **state)
 
 static void pieces_are_gathered_and_told_apart(void **state)
 {
-    struct command command = {.kind = COMMAND_ECHO};
+    struct peer_command command = {.kind = COMMAND_ECHO};
     uint8_t bytes[256];
     struct iovec items[RIPC_ITEM_MAX] = {{&command, sizeof command}};
     pattern_fill(bytes, sizeof bytes, 5, 0);
@@ -270,7 +271,7 @@ static void pieces_are_gathered_and_told_apart(void **state)
 static void many_messages_keep_their_order(void **state)
 {
     enum { COUNT = 1000 };
-    struct command command = {.kind = COMMAND_COUNT};
+    struct peer_command command = {.kind = COMMAND_COUNT};
     for (command.seed = 1; command.seed <= COUNT; command.seed++) {
         command.count = command.seed == COUNT;
         command_send(PEER, &command);
@@ -285,7 +286,7 @@ static void long_items_are_pulled_into_windows(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         pull(PEER, sizes[i]);
 
-    struct command command = {.kind = COMMAND_CHECK, .seed = 77};
+    struct peer_command command = {.kind = COMMAND_CHECK, .seed = 77};
     struct iovec items[4];
     for (unsigned i = 0; i < 4; i++)
         items[i] = (struct iovec){buffer_make(100000 + i, 77, i), 100000 + i};
@@ -299,7 +300,7 @@ static void long_items_are_pulled_into_windows(void **state)
 
 static void foreign_memory_is_sent_once_it_is_registered(void **state)
 {
-    struct command command = {.kind = COMMAND_CHECK, .seed = 3};
+    struct peer_command command = {.kind = COMMAND_CHECK, .seed = 3};
     struct iovec item = {malloc(MIB), MIB};
     assert_non_null(item.iov_base);
     pattern_fill(item.iov_base, MIB, 3, 0);
@@ -316,7 +317,7 @@ static void foreign_memory_is_sent_once_it_is_registered(void **state)
 
 static void items_without_a_window_are_fetched_or_rejected(void **state)
 {
-    struct command command = {.kind = COMMAND_FETCH, .seed = 9};
+    struct peer_command command = {.kind = COMMAND_FETCH, .seed = 9};
     struct iovec items[2] = {{buffer_make(MIB, 9, 0), MIB}, {buffer_make(5, 9, 1), 5}};
     windows_open(PEER, 1, 0);
     int64_t operation = long_send(PEER, &command, items, 2, 0);
@@ -335,7 +336,7 @@ static void items_without_a_window_are_fetched_or_rejected(void **state)
 
 static void replies_lie_in_return_buffers(void **state)
 {
-    struct command command = {.kind = COMMAND_REPLY, .count = 2, .size = 300000, .seed = 21};
+    struct peer_command command = {.kind = COMMAND_REPLY, .count = 2, .size = 300000, .seed = 21};
     struct iovec first = {&command, sizeof command};
     struct iovec returns[2] = {{buffer_make(300000, 0, 0), 300000}, {NULL, 400000}};
     struct ripc_send send = {.to = PEER,
@@ -364,7 +365,7 @@ static void replies_lie_in_return_buffers(void **state)
 static void notifications_come_counted_and_after_messages(void **state)
 {
     struct ripc_notice *notice;
-    struct command command = {.kind = COMMAND_NOTIFY, .count = 20, .seed = 500};
+    struct peer_command command = {.kind = COMMAND_NOTIFY, .count = 20, .seed = 500};
     uint64_t value = 0, total = 0;
     assert_int_equal(ripc_notice_open(ripc, NULL, NULL, &notice, &command.handle), 0);
     command_send(PEER, &command);
@@ -385,7 +386,7 @@ static void notifications_come_counted_and_after_messages(void **state)
 static void granted_memory_is_reached_until_it_is_revoked(void **state)
 {
     struct ripc_notice *notice;
-    struct command command = {.kind = COMMAND_REACH, .size = MIB, .seed = 40};
+    struct peer_command command = {.kind = COMMAND_REACH, .size = MIB, .seed = 40};
     uint8_t *memory = buffer_make(MIB, 0, 0);
     uint64_t value;
     assert_int_equal(ripc_notice_open(ripc, NULL, NULL, &notice, &command.handle), 0);
@@ -415,7 +416,7 @@ static const long kill_delays_msec[] = {0, 1, 4, 15, 60};
 
 static void items_held_by_a_killed_peer_complete(void **state)
 {
-    struct command command = {.kind = COMMAND_HOLD, .seed = 1};
+    struct peer_command command = {.kind = COMMAND_HOLD, .seed = 1};
     struct iovec item = {buffer_make(MIB, 1, 0), MIB};
     struct outcome outcome = {.count = 3};
     windows_open(PEER, 1, 0);
@@ -434,7 +435,7 @@ static void items_held_by_a_killed_peer_complete(void **state)
 
 static void a_receiver_killed_while_it_pulls_completes_all(void **state)
 {
-    struct command command = {.kind = COMMAND_CHECK, .seed = 8};
+    struct peer_command command = {.kind = COMMAND_CHECK, .seed = 8};
     struct iovec item = {buffer_make(MIB, 8, 0), MIB};
     for (size_t delay = 0; delay < DELAY_COUNT; delay++) {
         struct outcome outcome = {.count = 8};
@@ -455,7 +456,8 @@ static void items_of_a_killed_sender_cannot_be_fetched(void **state)
     struct ripc_message message;
     uint8_t *bytes = malloc(MIB);
     assert_non_null(bytes);
-    command_send(PEER, &(struct command){.kind = COMMAND_SEND, .count = 2, .size = MIB, .seed = 6});
+    command_send(PEER,
+                 &(struct peer_command){.kind = COMMAND_SEND, .count = 2, .size = MIB, .seed = 6});
     receive(&message);
     assert_int_equal(message.long_count, 2);
     assert_int_equal(message.longs[0].status, -EINPROGRESS);
@@ -485,7 +487,8 @@ static void a_sender_killed_while_we_pull_harms_nothing(void **state)
     for (size_t delay = 0; delay < DELAY_COUNT; delay++) {
         for (int i = 0; i < 2; i++)
             assert_int_equal(ripc_window_add(ripc, self, windows[i], 4 * MIB), 0);
-        struct command command = {.kind = COMMAND_SEND, .count = 2, .size = 4 * MIB, .seed = delay};
+        struct peer_command command = {
+            .kind = COMMAND_SEND, .count = 2, .size = 4 * MIB, .seed = delay};
         command_send(PEER, &command);
         sleep_msec(kill_delays_msec[delay]);
         peer_kill(PEER);
@@ -504,7 +507,7 @@ static void a_sender_killed_while_we_pull_harms_nothing(void **state)
 /* Return buffers go back to their owner when whoever was to fill them dies. */
 static void return_buffers_survive_whoever_was_to_fill_them(void **state)
 {
-    struct command command = {.kind = COMMAND_HOLD};
+    struct peer_command command = {.kind = COMMAND_HOLD};
     struct iovec first = {&command, sizeof command};
     struct iovec buffer = {buffer_make(MIB, 0, 0), MIB};
     struct ripc_send send = {.to = PEER,
@@ -529,7 +532,7 @@ static void *kill_soon(void *argument)
 
 static void a_flood_ends_when_its_receiver_is_killed(void **state)
 {
-    struct command command = {.kind = COMMAND_SLEEP};
+    struct peer_command command = {.kind = COMMAND_SLEEP};
     uint8_t bytes[1000] = {0};
     command_send(PEER, &command);
     answer_expect(PEER, 0, 0);
@@ -552,7 +555,7 @@ static void a_flood_ends_when_its_receiver_is_killed(void **state)
 
 static void the_death_of_one_peer_is_nothing_to_another(void **state)
 {
-    struct command command = {.kind = COMMAND_CHECK, .seed = 2};
+    struct peer_command command = {.kind = COMMAND_CHECK, .seed = 2};
     struct iovec item = {buffer_make(MIB, 2, 0), MIB};
     struct outcome outcome = {.count = 8};
     windows_open(ANOTHER, MIB, 4);

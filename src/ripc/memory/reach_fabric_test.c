@@ -60,8 +60,8 @@ static int moving_wait(struct ripc *ripc, struct moving *moving)
     return -ETIMEDOUT;
 }
 
-static int write_now(struct pair *pair, struct reach *reach, uint64_t offset, const void *local,
-                     size_t size)
+static int write_now(struct reach_pair *pair, struct reach *reach, uint64_t offset,
+                     const void *local, size_t size)
 {
     struct moving moving = moving_make();
     int result = reach_write(reach, offset, local, size, &moving.transfer);
@@ -70,7 +70,7 @@ static int write_now(struct pair *pair, struct reach *reach, uint64_t offset, co
 
 static void transfers_go_both_ways(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
     assert_null(reach_mapping(reach));
@@ -102,7 +102,7 @@ static void transfers_go_both_ways(void **state)
 /* The owner maps what it grants once more, and a program may grant more than it may have open. */
 static void a_grant_keeps_no_descriptor(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     struct ripc_grant grant;
     struct reach *more = NULL;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
@@ -128,7 +128,7 @@ static int write_refused(struct transport_link *link, const struct remote_memory
 
 static void memory_of_a_refused_transfer_can_be_freed(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
     uint64_t *word = ripc_alloc(pair.there, sizeof *word);
@@ -174,7 +174,7 @@ static void *watch_growth(void *argument)
 static void small_writes_are_seen_in_order_under_load(void **state)
 {
     enum { COUNT = 3000, LARGE = 64 * 1024 };
-    struct pair pair;
+    struct reach_pair pair;
     struct own_file bulk;
     struct ripc_grant grant;
     struct reach *large = NULL;
@@ -263,7 +263,8 @@ static void wait_until_seen(struct sleeping *sleeping, uint64_t value)
     }
 }
 
-static void sleeping_start(struct sleeping *sleeping, struct pair *pair, struct thread *thread)
+static void sleeping_start(struct sleeping *sleeping, struct reach_pair *pair,
+                           struct thread *thread)
 {
     *sleeping = (struct sleeping){
         .ripc = pair->here,
@@ -287,7 +288,7 @@ static void sleeping_end(struct sleeping *sleeping, struct thread *thread)
 static void a_write_wakes_who_sleeps(void **state)
 {
     enum { COUNT = 100 };
-    struct pair pair;
+    struct reach_pair pair;
     struct thread thread = {0};
     static struct sleeping sleeping;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
@@ -321,7 +322,7 @@ static void *poll_on(void *argument)
 static void a_write_that_another_thread_placed_wakes_who_sleeps(void **state)
 {
     enum { COUNT = 60 };
-    struct pair pair;
+    struct reach_pair pair;
     struct thread thread = {0}, other = {0};
     static struct sleeping sleeping;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
@@ -356,7 +357,7 @@ static bool sleeps_on(struct sleeping *sleeping)
 static void nobody_is_woken_for_nothing(void **state)
 {
     enum { TRIES = 50 };
-    struct pair pair;
+    struct reach_pair pair;
     struct thread thread = {0};
     static struct sleeping sleeping;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
@@ -390,7 +391,7 @@ static void transfers_end_with_their_peer(void **state)
             pause();
     }
     close(ready[1]);
-    struct pair pair = {.there = scene_open(&fabric)};
+    struct reach_pair pair = {.there = scene_open(&fabric)};
     pair.peer = scene_bind(pair.there, 2);
     assert_int_equal(read(ready[0], &pair.grant, sizeof pair.grant), sizeof pair.grant);
     close(ready[0]);
@@ -419,7 +420,7 @@ static void transfers_end_with_their_peer(void **state)
 
 static void renewed_memory_is_out_of_reach(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair), *again = NULL;
     uint64_t *word = ripc_alloc(pair.there, sizeof *word);
@@ -470,7 +471,7 @@ static void *storm(void *argument)
 /* What still comes goes nowhere, and costs nobody his connection: other things go over it. */
 static void renewing_under_writes_ends_them(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
     uint64_t *word = ripc_alloc(pair.there, sizeof *word);
     *word = 5;
@@ -512,7 +513,7 @@ static unsigned count_mappings(void)
 /* What is kept for those who still write is kept for a while only. */
 static void what_was_taken_away_is_freed_in_time(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, &fabric, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
     assert_int_equal(own_file_renew(pair.here, &pair.own, true), 0);
@@ -537,7 +538,7 @@ static void contexts_without_a_keeper_work_too(void **state)
 {
     struct ripc_config manual = fabric;
     manual.flags = RIPC_MANUAL;
-    struct pair pair;
+    struct reach_pair pair;
     struct thread server = {0};
     pair_open(&pair, &manual, RIPC_READ | RIPC_WRITE);
     struct sleeping serving = {.ripc = pair.here};

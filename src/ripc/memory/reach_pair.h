@@ -10,14 +10,15 @@
 #define ROW 8192 /* bytes: two pages */
 
 /* An owner of memory and a peer that reaches it, each in a context of its own. */
-struct pair {
+struct reach_pair {
     struct ripc *here, *there;
     struct ripc_service *owner, *peer;
     struct own_file own;
     struct ripc_grant grant;
 };
 
-static inline void pair_open(struct pair *pair, const struct ripc_config *config, uint32_t rights)
+static inline void pair_open(struct reach_pair *pair, const struct ripc_config *config,
+                             uint32_t rights)
 {
     pair->here = scene_open(config);
     pair->there = scene_open(config);
@@ -27,14 +28,14 @@ static inline void pair_open(struct pair *pair, const struct ripc_config *config
     assert_int_equal(ripc_grant(pair->owner, 2, pair->own.base, ROW, rights, &pair->grant), 0);
 }
 
-static inline void pair_close(struct pair *pair)
+static inline void pair_close(struct reach_pair *pair)
 {
     own_file_close(pair->here, &pair->own);
     scene_close(pair->there);
     scene_close(pair->here);
 }
 
-static inline struct reach *pair_reach(struct pair *pair)
+static inline struct reach *pair_reach(struct reach_pair *pair)
 {
     struct reach *reach = NULL;
     assert_int_equal(reach_open(pair->peer, &pair->grant, scene_deadline(), &reach), 0);

@@ -15,7 +15,7 @@
 
 static void what_is_written_there_is_seen_here(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     for (size_t i = 0; i < ROW; i++)
         assert_int_equal(pair.own.base[i], 0);
@@ -52,7 +52,7 @@ static void what_is_written_there_is_seen_here(void **state)
 /* A grantee has a file that holds nothing else. */
 static void only_the_granted_memory_is_shared(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     struct own_file other;
     assert_int_equal(own_file_open(pair.here, ROW, &other), 0);
@@ -74,7 +74,7 @@ static void only_the_granted_memory_is_shared(void **state)
 
 static void a_right_that_was_not_given_is_refused(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ);
     pair.own.base[7] = 77;
     struct reach *reach = pair_reach(&pair), *stolen = NULL;
@@ -113,7 +113,7 @@ static void a_right_that_was_not_given_is_refused(void **state)
 
 static void the_dead_can_still_be_read(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair);
     uint8_t *mapped = reach_mapping(reach);
@@ -136,7 +136,7 @@ static void the_dead_can_still_be_read(void **state)
 
 static void revoking_waits_until_the_reach_is_closed(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     struct reach *reach = pair_reach(&pair), *again = NULL;
     uint8_t *mapped = reach_mapping(reach);
@@ -178,7 +178,7 @@ static void *watch(void *argument)
 
 static void renewed_memory_is_out_of_reach_of_whoever_had_it(void **state)
 {
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
     _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)pair.own.base;
     struct watching watching = {.word = word};
@@ -214,14 +214,14 @@ static void renewed_memory_is_out_of_reach_of_whoever_had_it(void **state)
 
 static void revoke_patiently(void *argument)
 {
-    struct pair *pair = argument;
+    struct reach_pair *pair = argument;
     assert_int_equal(ripc_revoke(pair->owner, &pair->grant, RIPC_FOREVER), 0);
 }
 
 /* A revoke that waits meanwhile ends: there is nothing left to revoke. */
 static void renewing_ends_a_revoke_that_waits(void **state)
 {
-    static struct pair pair;
+    static struct reach_pair pair;
     static struct sleeper sleeper;
     atomic_store(&doorbell_nap, NSEC_NEVER);
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
@@ -250,7 +250,7 @@ static void what_does_not_fit_is_refused(void **state)
 static void everything_may_end_in_any_order(void **state)
 {
     for (unsigned order = 0; order < 3; order++) {
-        struct pair pair;
+        struct reach_pair pair;
         pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
         struct reach *reach = pair_reach(&pair), *second = pair_reach(&pair);
         uint8_t *mapped = reach_mapping(reach);
@@ -280,7 +280,7 @@ static void everything_may_end_in_any_order(void **state)
 static void contexts_without_a_keeper_work_too(void **state)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL};
-    struct pair pair;
+    struct reach_pair pair;
     pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE); /* the owner has one: somebody must answer */
     struct ripc *manual = scene_open(&config);
     struct ripc_service *service = scene_bind(manual, 5);

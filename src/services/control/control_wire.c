@@ -64,7 +64,7 @@ int control_request_read(struct control_request *request, const void *bytes, siz
     struct reader in = reader_make(bytes, size);
     *request = (struct control_request){0};
     in.failed |= read_u8(&in) != CONTROL_VERSION;
-    request->kind = (enum control_kind)read_u8(&in);
+    request->kind = (enum control_request_kind)read_u8(&in);
     request->token = read_u32(&in);
     switch (request->kind) {
     case CONTROL_LOOK:
@@ -105,7 +105,7 @@ int control_answer_read(struct reader *in, struct control_answer *answer)
 {
     in->failed |= read_u8(in) != CONTROL_VERSION;
     unsigned kind = read_u8(in);
-    answer->kind = (enum control_kind)(kind & ~ANSWER_BIT);
+    answer->kind = (enum control_request_kind)(kind & ~ANSWER_BIT);
     answer->token = read_u32(in);
     answer->error = read_u8(in);
     if (in->failed || !(kind & ANSWER_BIT) || answer->kind < CONTROL_LOOK ||

@@ -22,7 +22,7 @@
 #define CONTROL_PLACES_MAX  64    /* servers of a key in an answer */
 #define CONTROL_NAME_MAX    32    /* letters of a service's or a number's name */
 
-enum control_kind {
+enum control_request_kind {
     CONTROL_LOOK = 1, /* everything about the server and its ports */
     CONTROL_STATS,    /* the numbers of its services */
     CONTROL_CUT,      /* the operator cuts a cable at this end, or mends it */
@@ -32,7 +32,7 @@ enum control_kind {
 };
 
 struct control_request {
-    enum control_kind kind;
+    enum control_request_kind kind;
     uint32_t token;
     uint32_t first; /* CONTROL_STATS: leave out so many */
     uint8_t port;   /* CONTROL_CUT */
@@ -83,7 +83,7 @@ struct control_stat {
 };
 
 struct control_answer {
-    enum control_kind kind;
+    enum control_request_kind kind;
     uint32_t token;
     uint8_t error; /* errno; 0: what was asked follows */
 };
