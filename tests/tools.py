@@ -60,6 +60,14 @@ class Lint(unittest.TestCase):
         self.assertIn("function of 71", self.lint({"src/base/a.c": "int a(void)\n{\n" + "x;\n" * 71 + "}\n"})[1])
         self.assertIn("801 lines", self.lint({"src/base/a.c": "x;\n" * 801})[1])
 
+    def test_a_tag_is_of_one_header(self):
+        pair = "struct pair {\n    int a;\n};\n"
+        code, out = self.lint({"src/base/a.h": pair, "tests/b.h": "\n" + pair})
+        self.assertEqual(code, 1)
+        self.assertIn("tests/b.h:2: pair is defined in src/base/a.h too", out)
+        self.assertIn("0 findings", self.lint({"src/base/a.h": pair, "src/base/b.h": "struct pair;\n"})[1])
+        self.assertIn("0 findings", self.lint({"src/base/a.h": pair, "src/base/b.c": pair})[1])
+
     def test_an_empty_tree_does_not_pass(self):
         self.assertEqual(self.lint({})[0], 1)
 

@@ -2,6 +2,7 @@
 
 - the layers of tools/layers.txt: an include goes down, never up or out;
 - a source includes its own header first;
+- no two headers define the same struct, union or enum tag;
 - no file over 800 lines, no function over 70, no line over 100 columns;
 - no tabs, no blanks at the end of a line.
 
@@ -19,6 +20,7 @@ FUNCTION_LINES_MAX = 70
 COLUMNS_MAX = 100
 
 INCLUDE = re.compile(r'#include "([^"]+)"')
+TAG = re.compile(r"^\s*(?:typedef )?(?:struct|union|enum) (?:alignas\(\w+\) )?(\w+) {")
 
 
 def layers_read(path):
@@ -82,6 +84,16 @@ def size_findings(lines):
             opened = None
 
 
+def tag_findings(root, headers):
+    """Two headers with one tag cannot be included together, and a reader cannot tell which is meant."""
+    first = {}
+    for path in headers:
+        for number, line in enumerate((root / path).read_text().splitlines(), 1):
+            match = TAG.match(line)
+            if match and first.setdefault(match.group(1), path) != path:
+                yield path, number, f"{match.group(1)} is defined in {first[match.group(1)]} too"
+
+
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
     table = layers_read(root / "tools" / "layers.txt")
@@ -103,6 +115,10 @@ def main():
         for number, reason in size_findings(path.read_text().splitlines()):
             print(f"{path.relative_to(root)}:{number}: {reason}")
             count += 1
+    headers = [path.relative_to(root) for path in [*sources, *sorted(others)] if path.suffix == ".h"]
+    for path, number, reason in tag_findings(root, headers):
+        print(f"{path}:{number}: {reason}")
+        count += 1
     print(f"lint: {len(sources)} sources, {count} findings")
     return 1 if count or not sources else 0
 
