@@ -186,7 +186,7 @@ void side_open(struct fabric_side *side)
         .events = &events,
         .owner = side,
     };
-    MUST(lifelines_open(&side->lines, &line_config, &side->place, &why) == 0);
+    MUST(lifelines_open(&side->lines, &line_config, &side->address, &why) == 0);
     MUST(thread_start(&side->keeper, "keeper", keep, side) == 0);
     lock_drop(&side->lock);
 }
@@ -195,7 +195,7 @@ void side_link(struct fabric_side *side, int channel, bool calls)
 {
     struct context_address peer;
     side->channel = channel;
-    channel_send(channel, &side->place, sizeof side->place);
+    channel_send(channel, &side->address, sizeof side->address);
     MUST(channel_receive(channel, &peer, sizeof peer));
     lock_take(&side->lock);
     struct lifeline *line;

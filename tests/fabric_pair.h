@@ -25,7 +25,7 @@ struct fabric_side {
     const struct transport_ops *ops;
     struct doorbell bell;
     struct lifelines *lines;
-    struct context_address place;
+    struct context_address address;
     uint8_t card[160];
     unsigned turns; /* of polling */
 

@@ -53,7 +53,7 @@ static struct {
 /* Shared by all; the server fills it in. */
 static struct shared {
     _Atomic bool ready;
-    struct context_address place;
+    struct context_address address;
     char folder[DOMAIN_PATH_MAX];
     struct sockaddr_in datagrams; /* of the udp transport */
     _Atomic uint64_t garbage;
@@ -90,7 +90,7 @@ static void server_show_ports(void)
     shared->datagrams =
         (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     memcpy(&shared->datagrams.sin_port, description + 17, 2);
-    shared->place = self.ripc->place;
+    shared->address = self.ripc->address;
     memcpy(shared->folder, self.ripc->folder, sizeof shared->folder);
     atomic_store_explicit(&shared->ready, true, memory_order_release);
 }
@@ -159,7 +159,7 @@ static size_t spoil(uint8_t *data, size_t size, size_t most)
 static size_t make_greeting(uint8_t *out, size_t most)
 {
     struct lifeline_hello hello = {
-        .role = HELLO_CONNECTS, .address = shared->place, .card_size = 4};
+        .role = HELLO_CONNECTS, .address = shared->address, .card_size = 4};
     hello.address.context = 1 + below(1000);
     size_t size = greeting_write(&hello, out + CONTROL_HEAD_SIZE);
     struct control_head head = {.kind = HELLO_GREETING, .size = (uint16_t)size};
@@ -190,14 +190,14 @@ static void throw_at_unix_socket(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path, sizeof address.sun_path, "%s/socket.%016llx", shared->folder,
-             (unsigned long long)shared->place.context);
+             (unsigned long long)shared->address.context);
     throw_at(AF_UNIX, SOCK_SEQPACKET, &address, sizeof address);
 }
 
 static void throw_at_lifeline_port(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(shared->place.port)};
-    memcpy(&address.sin_addr, shared->place.address, sizeof address.sin_addr);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(shared->address.port)};
+    memcpy(&address.sin_addr, shared->address.address, sizeof address.sin_addr);
     throw_at(AF_INET, SOCK_STREAM, &address, sizeof address);
 }
 
@@ -227,7 +227,7 @@ static void throw_at_group(void)
                                 .domain = domain_hash("default"),
                                 .sender = 5,
                                 .count = 1};
-    claim.place = shared->place;
+    claim.address = shared->address;
     datagram.claims[0] = claim;
     demand(seal_init(&seal, NULL) == 0);
     demand(group_socket_open(&sockets, self.group, "127.0.0.1", &why) == 0);

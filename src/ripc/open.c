@@ -63,9 +63,9 @@ static void context_turned(void *owner, bool up)
         size_t size = ripc->card_size;
         int result = context_describe_all(ripc);
         assert(result == 0 && ripc->card_size == size); /* the same words, another address */
-        lifelines_renew(ripc->lines, &ripc->place);
+        lifelines_renew(ripc->lines, &ripc->address);
     }
-    names_move(ripc->names, up ? &ripc->place : NULL);
+    names_move(ripc->names, up ? &ripc->address : NULL);
     context_wake(ripc);
 }
 
@@ -107,7 +107,7 @@ static int context_open_parts(struct ripc *ripc, const struct settings *settings
     struct lifelines_config lines = {
         .folder = ripc->folder,
         .address = settings->address,
-        .context = ripc->place.context,
+        .context = ripc->address.context,
         .card = ripc->card,
         .key = ripc->has_key ? ripc->key : NULL,
         .events = &peer_events,
@@ -136,10 +136,10 @@ static int context_open_parts(struct ripc *ripc, const struct settings *settings
     lines.fabric_only = settings_fabric_only(settings);
     lines.card_size = ripc->card_size;
     if (result == 0)
-        result = lifelines_open(&ripc->lines, &lines, &ripc->place, why);
+        result = lifelines_open(&ripc->lines, &lines, &ripc->address, why);
     if (result == 0)
         result = names_open(&ripc->names, &names, why);
-    if (result == 0 && trace_open(&ripc->trace, ripc->folder, ripc->place.context) < 0)
+    if (result == 0 && trace_open(&ripc->trace, ripc->folder, ripc->address.context) < 0)
         ripc->trace = NULL; /* no room for a file: it works all the same, unwatched */
     return result;
 }
@@ -192,7 +192,7 @@ static int context_try(struct ripc **out, const struct settings *settings, struc
     list_init(&ripc->peers);
     list_init(&ripc->bells);
     list_init(&ripc->notices_due);
-    ripc->place.context = entropy_u64();
+    ripc->address.context = entropy_u64();
     ripc->manual = settings->flags & RIPC_MANUAL;
     ripc->spin = settings->spin;
     ripc->yield = settings->yield;

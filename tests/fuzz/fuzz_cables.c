@@ -69,11 +69,11 @@ static void step_call(struct scene *scene, struct reader *in)
     unsigned how = read_u8(in);
     uint64_t context = scene->plan.peer_server + 1 + (how & 1);
     size_t card_size = how & 2 ? how >> 2 & 3 : scene->card_size;
-    struct context_address place = {.context = scene->plan.server + 1};
+    struct context_address address = {.context = scene->plan.server + 1};
     if (scene->peer.fd >= 0)
         return;
     if (scene->listen_fd < 0 || how & 128) {
-        scene->peer = fuzz_peer_call(&place, scene->folder.path);
+        scene->peer = fuzz_peer_call(&address, scene->folder.path);
         fuzz_peer_hello(&scene->peer, scene->poller, context, scene->card, card_size);
         return;
     }

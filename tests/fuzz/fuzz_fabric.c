@@ -168,7 +168,7 @@ static void scene_open(struct scene *scene)
 {
     uint8_t card[160];
     struct why why = {""};
-    struct context_address place = {.context = 9};
+    struct context_address address = {.context = 9};
     if (!scene->transport) {
         assert(poller_open(&scene->poller, &scene->lock) == 0);
         assert(doorbell_open(&scene->pipes.bell) == 0);
@@ -177,8 +177,8 @@ static void scene_open(struct scene *scene)
     }
     int size = transport_fabric.describe(scene->transport, card, sizeof card);
     assert(size > 0);
-    context_address_host(place.host);
-    assert(transport_fabric.link_open(scene->transport, NULL, &place, card, (size_t)size,
+    context_address_host(address.host);
+    assert(transport_fabric.link_open(scene->transport, NULL, &address, card, (size_t)size,
                                       &scene->pipes.link) == 0);
     scene->inlet = scene->outlet = 0;
     scene->frames = scene->returns = 0;

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     for (size_t i = 0; i < file.count; i++) {
         const struct claim *claim = &file.claims[i], *before = claim - 1;
-        assert(claim->id && claim->member && claim->place.family && claim->place.port);
+        assert(claim->id && claim->member && claim->address.family && claim->address.port);
         assert((claim->member != claim->id) == claim->group);
         if (i == 0 || before->id != claim->id)
             assert(names_file_find(&file, claim->id) == i);

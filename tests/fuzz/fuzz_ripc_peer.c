@@ -280,11 +280,12 @@ static uint64_t context_find(const char *folder)
 /* The peer's service, so that it can be sent to. */
 static int claim_make(const char *folder)
 {
-    struct claim claim = {.id = THEIRS, .incarnation = 1, .member = THEIRS, .place.context = PEER};
+    struct claim claim = {
+        .id = THEIRS, .incarnation = 1, .member = THEIRS, .address.context = PEER};
     struct seal seal;
     char name[CLAIM_NAME_SIZE];
     uint8_t record[CLAIM_RECORD_SIZE];
-    context_address_host(claim.place.host);
+    context_address_host(claim.address.host);
     assert(seal_init(&seal, NULL) == 0);
     claim_record_write(&claim, &seal, record);
     claim_name_write(name, THEIRS, THEIRS);
@@ -321,8 +322,8 @@ static void scene_open(struct scene *scene, const uint8_t *card, size_t card_siz
     scene->shape = ring_shape_make(SLOTS, 1);
     assert(memfile_open(&scene->ring, "weft-fuzz", ring_size(&scene->shape)) == 0);
     assert(doorbell_open(&scene->bell) == 0);
-    struct context_address place = {.context = context_find(scene->domain)};
-    scene->peer = fuzz_peer_call(&place, scene->domain);
+    struct context_address address = {.context = context_find(scene->domain)};
+    scene->peer = fuzz_peer_call(&address, scene->domain);
     struct lifeline_hello hello = fuzz_hello(&scene->peer, PEER, card, card_size);
     fuzz_peer_greet(&scene->peer, &hello);
     progress(scene);

@@ -52,7 +52,7 @@ struct scene {
     struct relay_address own, peer, other;
     struct transport *transport;
     struct lifelines *lines;
-    struct context_address place;
+    struct context_address address;
     struct fuzz_peer peer_line;
     struct lifeline *line;
     struct pipes pipes;
@@ -399,10 +399,10 @@ static void node_open_listening(struct scene *scene)
 static void link_make(struct scene *scene)
 {
     uint8_t description[DESCRIPTION_SIZE];
-    struct context_address place = {.context = 9};
+    struct context_address address = {.context = 9};
     uint64_t number = lifeline_number(scene->line);
     relay_address_write(&scene->peer, description);
-    assert(transport_routed.link_open(scene->transport, scene->line, &place, description,
+    assert(transport_routed.link_open(scene->transport, scene->line, &address, description,
                                       sizeof description, &scene->pipes.link) == 0);
     scene->memory_inlet = pipe_number(number, &scene->own, false);
     scene->memory_outlet = pipe_number(number, &scene->own, true);
@@ -437,8 +437,8 @@ static void scene_open(struct scene *scene)
                                      .card_size = 4,
                                      .events = &events,
                                      .owner = scene};
-    assert(lifelines_open(&scene->lines, &lines, &scene->place, &why) == 0);
-    scene->peer_line = fuzz_peer_call(&scene->place, scene->folder.path);
+    assert(lifelines_open(&scene->lines, &lines, &scene->address, &why) == 0);
+    scene->peer_line = fuzz_peer_call(&scene->address, scene->folder.path);
     fuzz_peer_hello(&scene->peer_line, scene->poller, 9, NULL, 0);
     assert(scene->line);
     link_make(scene);

@@ -137,13 +137,13 @@ static void list_one(void *argument, const struct claim *claim)
     struct ripc_name name = {
         .id = claim->id,
         .member = claim->member,
-        .context = claim->place.context,
+        .context = claim->address.context,
         .incarnation = claim->incarnation,
         .group = claim->group,
-        .local = context_address_is_here(&claim->place),
+        .local = context_address_is_here(&claim->address),
     };
     name.pid = name.local ? claim->pid : 0;
-    context_address_text(&claim->place, name.address, sizeof name.address);
+    context_address_text(&claim->address, name.address, sizeof name.address);
     listing->callback(listing->argument, &name);
 }
 

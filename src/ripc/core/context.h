@@ -40,7 +40,7 @@ struct ripc {
     bool closing; /* under the lock; the keeper ends when it sees it */
     bool adrift;  /* our server's node is gone, and called again */
 
-    struct context_address place;
+    struct context_address address;
     char folder[DOMAIN_PATH_MAX];
     uint8_t card[LIFELINE_CARD_MAX]; /* our transports' descriptions */
     size_t card_size;

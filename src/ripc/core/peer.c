@@ -9,14 +9,14 @@
 
 #define HEAR_OUT_TURNS 64 /* more than a window of frames; others may send meanwhile */
 
-static struct peer *peer_new(struct ripc *ripc, const struct context_address *place,
+static struct peer *peer_new(struct ripc *ripc, const struct context_address *address,
                              struct lifeline *line)
 {
     struct peer *peer = calloc(1, sizeof *peer);
     if (!peer)
         return NULL;
     peer->ripc = ripc;
-    peer->place = *place;
+    peer->address = *address;
     peer->line = line;
     list_init(&peer->remotes);
     list_init(&peer->arrivals);
@@ -57,28 +57,28 @@ void peer_free_all(struct ripc *ripc)
 }
 
 /* Only an address may be known, of a context whose name came from a file. */
-static bool peer_is_at(const struct peer *peer, const struct context_address *place)
+static bool peer_is_at(const struct peer *peer, const struct context_address *address)
 {
-    if (place->context)
-        return peer->place.context == place->context;
-    return peer->place.family == place->family && peer->place.port == place->port &&
-           memcmp(peer->place.address, place->address, sizeof place->address) == 0;
+    if (address->context)
+        return peer->address.context == address->context;
+    return peer->address.family == address->family && peer->address.port == address->port &&
+           memcmp(peer->address.address, address->address, sizeof address->address) == 0;
 }
 
-int peer_get(struct ripc *ripc, const struct context_address *place, struct peer **out)
+int peer_get(struct ripc *ripc, const struct context_address *address, struct peer **out)
 {
     list_each(&ripc->peers, node)
     {
         struct peer *peer = container_of(node, struct peer, node);
-        if (peer->state != PEER_DEAD && peer_is_at(peer, place)) {
+        if (peer->state != PEER_DEAD && peer_is_at(peer, address)) {
             *out = peer;
             return 0;
         }
     }
-    struct peer *peer = peer_new(ripc, place, NULL);
+    struct peer *peer = peer_new(ripc, address, NULL);
     if (!peer)
         return -ENOMEM;
-    int result = lifeline_connect(ripc->lines, place, &peer->line);
+    int result = lifeline_connect(ripc->lines, address, &peer->line);
     if (result) {
         peer_free(peer);
         return result;
@@ -115,7 +115,7 @@ int peer_link(struct peer *peer, unsigned index, struct transport_link **link)
         const uint8_t *description = peer_description(peer, transport->ops->name, &size);
         if (!description)
             return -EHOSTUNREACH;
-        int result = transport->ops->link_open(transport, peer->line, &peer->place, description,
+        int result = transport->ops->link_open(transport, peer->line, &peer->address, description,
                                                size, &peer->links[index]);
         if (result)
             return result;
@@ -165,13 +165,13 @@ void peers_part(struct ripc *ripc, unsigned transport)
 
 /* ---- what the lifeline says ---- */
 
-static void peer_on_up(void *owner, struct lifeline *line, const struct context_address *place,
+static void peer_on_up(void *owner, struct lifeline *line, const struct context_address *address,
                        const uint8_t *card, size_t card_size)
 {
     struct ripc *ripc = owner;
     struct peer *peer = lifeline_data(line);
     if (!peer) { /* it called us */
-        peer = peer_new(ripc, place, line);
+        peer = peer_new(ripc, address, line);
         if (!peer) {
             lifeline_cut(line, -ENOMEM);
             return;
@@ -179,11 +179,11 @@ static void peer_on_up(void *owner, struct lifeline *line, const struct context_
         lifeline_set_data(line, peer);
     }
     assert(card_size <= sizeof peer->card);
-    peer->place = *place;
+    peer->address = *address;
     memcpy(peer->card, card, card_size);
     peer->card_size = card_size;
     peer->state = PEER_UP;
-    trace_event(ripc->trace, TRACE_UP, 0, place->context, 0);
+    trace_event(ripc->trace, TRACE_UP, 0, address->context, 0);
     context_wake(ripc);
 }
 
@@ -248,12 +248,12 @@ static void peer_on_down(void *owner, struct lifeline *line, int reason)
     peer->users++; /* until the end of this function */
     peer_hear_out(peer);
     ripc->stats.peers_lost += was_up;
-    trace_event(ripc->trace, TRACE_DOWN, 0, peer->place.context, reason);
+    trace_event(ripc->trace, TRACE_DOWN, 0, peer->address.context, reason);
     for (unsigned i = 0; i < CONTEXT_TRANSPORT_MAX; i++)
         if (peer->links[i])
             peer->links[i]->ops->link_lost(peer->links[i]);
     peer->line = NULL;
-    names_forget(ripc->names, peer->place.context);
+    names_forget(ripc->names, peer->address.context);
     peer->reason = was_up ? -EPIPE : reason;
     events_emit(ripc, peer_died, peer);
     peer->users--;

@@ -17,7 +17,7 @@ struct peer {
     struct list node; /* in ripc->peers */
     struct ripc *ripc;
     enum peer_state state;
-    struct context_address place; /* context 0 until the hello, if only an address was known */
+    struct context_address address; /* context 0 until the hello, if only an address was known */
     struct lifeline *line;
     uint8_t card[LIFELINE_CARD_MAX];
     size_t card_size;
@@ -35,8 +35,8 @@ struct peer {
 
 extern const struct lifeline_events peer_events;
 
-/* The peer at a place: an old acquaintance or a new connection. */
-int peer_get(struct ripc *ripc, const struct context_address *place, struct peer **peer);
+/* The peer at an address: an open connection or a new one. */
+int peer_get(struct ripc *ripc, const struct context_address *address, struct peer **peer);
 
 /* Its link of that transport. -EHOSTUNREACH if it has none that reaches it. */
 int peer_link(struct peer *peer, unsigned transport, struct transport_link **link);

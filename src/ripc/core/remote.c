@@ -77,7 +77,7 @@ int remote_get(struct ripc_service *service, ripc_id id, struct remote **out)
 static bool remote_was_refused(const struct remote *remote, const struct claim *claim)
 {
     return remote->refused_until > clock_now() &&
-           remote->refused.place.context == claim->place.context &&
+           remote->refused.address.context == claim->address.context &&
            remote->refused.incarnation == claim->incarnation;
 }
 
@@ -116,8 +116,8 @@ static int remote_resolve(struct remote *remote)
         names_ask(ripc->names, remote->id);
     }
     bool found = remote_choose(remote, &remote->claim);
-    if (found && lifelines_reach(ripc->lines, &remote->claim.place)) {
-        int result = peer_get(ripc, &remote->claim.place, &remote->peer);
+    if (found && lifelines_reach(ripc->lines, &remote->claim.address)) {
+        int result = peer_get(ripc, &remote->claim.address, &remote->peer);
         if (result) {
             remote->state = REMOTE_RESTING;
             return result;

@@ -56,7 +56,7 @@ static int service_claim(struct ripc_service *service)
         .id = service->id,
         .member = service->id,
         .incarnation = service->incarnation,
-        .place = ripc->place,
+        .address = ripc->address,
         .pid = getpid(),
     };
     int result = names_announce(ripc->names, &claim);

@@ -96,7 +96,7 @@ static int group_join(struct ripc_service *service, ripc_id id)
         .member = service->id,
         .group = true,
         .incarnation = (uint64_t)clock_wall(),
-        .place = ripc->place,
+        .address = ripc->address,
         .pid = getpid(),
     };
     group->settled = false;

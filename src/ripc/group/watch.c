@@ -15,7 +15,7 @@ void watch_found(struct ripc_service *service, const struct claim *claim)
     if (!watch || (watch->context && claim->incarnation <= watch->incarnation))
         return;
     enum ripc_event_kind kind = watch->context ? RIPC_MOVED : RIPC_UP;
-    watch->context = claim->place.context;
+    watch->context = claim->address.context;
     watch->incarnation = claim->incarnation;
     service_tell(service, &(struct ripc_event){.kind = kind, .id = claim->id});
 }
@@ -23,7 +23,7 @@ void watch_found(struct ripc_service *service, const struct claim *claim)
 void watch_gone(struct ripc_service *service, const struct claim *claim)
 {
     struct watch *watch = id_map_get(&service->watches, claim->id);
-    if (!watch || watch->context != claim->place.context ||
+    if (!watch || watch->context != claim->address.context ||
         claim->incarnation < watch->incarnation) /* it was bound anew there */
         return;
     watch->context = 0;

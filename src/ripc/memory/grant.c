@@ -92,8 +92,8 @@ static bool grant_peer_has(struct peer *peer, ripc_id id)
     names_ask(peer->ripc->names, id);
     unsigned count = names_known(peer->ripc->names, id, claims, 4);
     for (unsigned i = 0; i < count && i < 4; i++)
-        if (claims[i].place.context == peer->place.context ||
-            (claims[i].place.context == 0 && claims[i].place.port == peer->place.port))
+        if (claims[i].address.context == peer->address.context ||
+            (claims[i].address.context == 0 && claims[i].address.port == peer->address.port))
             return true;
     return false;
 }

@@ -30,7 +30,7 @@ static int offer_make(struct remote *remote, const struct iovec *memory, struct 
         .number = entropy_u64(),
         .service = service,
         .peer = remote->peer,
-        .context = remote->peer->place.context,
+        .context = remote->peer->address.context,
         .to = remote->id,
         .base = memory->iov_base,
         .size = memory->iov_len,
@@ -86,7 +86,7 @@ int offer_take(struct ripc_service *service, const struct peer *peer,
     struct offer *offer = id_map_get(&service->offers, item->number);
     if (!offer)
         return -ESTALE; /* withdrawn, or forgotten, while this was on its way */
-    if (offer->context != peer->place.context || item->size > offer->size)
+    if (offer->context != peer->address.context || item->size > offer->size)
         return -EPROTO;
     *out = (struct ripc_item){
         .data = offer->base,
@@ -193,7 +193,7 @@ struct their_offer *their_offer_take(struct remote *remote, uint64_t size)
     list_each(&remote->offers, node)
     {
         struct their_offer *theirs = container_of(node, struct their_offer, node);
-        if (theirs->peer->place.context != remote->peer->place.context ||
+        if (theirs->peer->address.context != remote->peer->address.context ||
             theirs->offer.memory.size < size)
             continue;
         theirs->peer->users++;

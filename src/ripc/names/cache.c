@@ -86,7 +86,7 @@ unsigned name_count(const struct cached_name *name)
 static enum cache_news known_compare(const struct known *known, const struct known *offer)
 {
     const struct claim *old = &known->claim, *new = &offer->claim;
-    bool same_context = old->place.context == new->place.context;
+    bool same_context = old->address.context == new->address.context;
     if (known->ended)
         return same_context && new->incarnation <= old->incarnation ? CACHE_OLD : CACHE_NEW;
     if (claim_equal(old, new))
@@ -97,8 +97,8 @@ static enum cache_news known_compare(const struct known *known, const struct kno
     if (new->incarnation != old->incarnation)
         return new->incarnation > old->incarnation ? CACHE_MOVED : CACHE_OLD;
     if (same_context) /* of the operator's file, where all are alike, what it says now */
-        return new->place.context == 0 ? CACHE_MOVED : CACHE_OLD;
-    return new->place.context < old->place.context ? CACHE_MOVED : CACHE_OLD;
+        return new->address.context == 0 ? CACHE_MOVED : CACHE_OLD;
+    return new->address.context < old->address.context ? CACHE_MOVED : CACHE_OLD;
 }
 
 static void known_refresh(struct known *known, const struct known *offer)

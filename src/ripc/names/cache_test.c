@@ -8,7 +8,7 @@
 static struct known known_make(uint64_t id, uint64_t context, uint64_t incarnation)
 {
     return (struct known){
-        .claim = {.id = id, .member = id, .incarnation = incarnation, .place.context = context},
+        .claim = {.id = id, .member = id, .incarnation = incarnation, .address.context = context},
         .until = 100,
         .sources = 1};
 }
@@ -48,7 +48,7 @@ static void a_lock_knows_better_than_a_clock(void **state)
     offer.firm = true;
     assert_int_equal(cache_learn(&cache, &offer), CACHE_NEW);
     offer.claim.incarnation = 40;
-    offer.claim.place.context = 11;
+    offer.claim.address.context = 11;
     offer.firm = false;
     assert_int_equal(cache_learn(&cache, &offer), CACHE_OLD);
     offer.firm = true;
@@ -143,7 +143,7 @@ static void the_order_of_hearing_does_not_matter(void **state)
             cache_fini(&cache);
         }
         assert_int_equal(last[0].incarnation, last[1].incarnation);
-        assert_int_equal(last[0].place.context, last[1].place.context);
+        assert_int_equal(last[0].address.context, last[1].address.context);
     }
 }
 

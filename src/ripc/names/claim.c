@@ -89,27 +89,27 @@ static void write_claim(struct writer *out, const struct claim *claim)
     write_u64(out, claim->id);
     write_u64(out, claim->member);
     write_u64(out, claim->incarnation);
-    write_u64(out, claim->place.context);
-    write_bytes(out, claim->place.host, 16);
-    write_u8(out, family_to_wire(claim->place.family));
+    write_u64(out, claim->address.context);
+    write_bytes(out, claim->address.host, 16);
+    write_u8(out, family_to_wire(claim->address.family));
     write_u8(out, claim->group ? CLAIM_GROUP : 0);
-    write_u16(out, claim->place.port);
+    write_u16(out, claim->address.port);
     write_u32(out, (uint32_t)claim->pid);
-    write_bytes(out, claim->place.address, 16);
+    write_bytes(out, claim->address.address, 16);
 }
 
-static bool address_is_sound(const struct context_address *place)
+static bool address_is_sound(const struct context_address *address)
 {
     static const uint8_t zero[16];
-    switch (place->family) {
+    switch (address->family) {
     case AF_INET:
-        return place->port != 0 && memcmp(place->address + 4, zero, 12) == 0;
+        return address->port != 0 && memcmp(address->address + 4, zero, 12) == 0;
     case AF_INET6:
-        return place->port != 0;
+        return address->port != 0;
     case ADDRESS_FABRIC:
-        return place->port == 0 && memcmp(place->address, zero, 16) != 0;
+        return address->port == 0 && memcmp(address->address, zero, 16) != 0;
     case 0: /* this host only */
-        return place->port == 0 && memcmp(place->address, zero, 16) == 0;
+        return address->port == 0 && memcmp(address->address, zero, 16) == 0;
     default:
         return false;
     }
@@ -117,9 +117,9 @@ static bool address_is_sound(const struct context_address *place)
 
 bool claim_is_sound(const struct claim *claim)
 {
-    return claim->id && claim->member && claim->incarnation && claim->place.context &&
+    return claim->id && claim->member && claim->incarnation && claim->address.context &&
            (claim->member != claim->id) == claim->group && claim->pid >= 0 &&
-           address_is_sound(&claim->place);
+           address_is_sound(&claim->address);
 }
 
 /* Accepts only what write_claim could have written, so that each has one form. */
@@ -128,14 +128,14 @@ static bool read_claim(struct reader *in, struct claim *claim)
     *claim = (struct claim){.id = read_u64(in)};
     claim->member = read_u64(in);
     claim->incarnation = read_u64(in);
-    claim->place.context = read_u64(in);
-    read_copy(in, claim->place.host, sizeof claim->place.host);
+    claim->address.context = read_u64(in);
+    read_copy(in, claim->address.host, sizeof claim->address.host);
     uint8_t family = read_u8(in), flags = read_u8(in);
-    claim->place.port = read_u16(in);
+    claim->address.port = read_u16(in);
     uint32_t pid = read_u32(in);
-    read_copy(in, claim->place.address, sizeof claim->place.address);
+    read_copy(in, claim->address.address, sizeof claim->address.address);
     if (in->failed || pid > INT32_MAX || flags > CLAIM_GROUP ||
-        !family_of_wire(family, &claim->place.family))
+        !family_of_wire(family, &claim->address.family))
         return false;
     claim->group = flags == CLAIM_GROUP;
     claim->pid = (int)pid;
@@ -241,10 +241,12 @@ int datagram_read(struct datagram *datagram, uint64_t domain, const struct seal 
 bool claim_equal(const struct claim *one, const struct claim *other)
 {
     return one->id == other->id && one->member == other->member && one->group == other->group &&
-           one->incarnation == other->incarnation && one->place.context == other->place.context &&
-           one->place.family == other->place.family && one->place.port == other->place.port &&
-           memcmp(one->place.address, other->place.address, sizeof one->place.address) == 0 &&
-           memcmp(one->place.host, other->place.host, sizeof one->place.host) == 0;
+           one->incarnation == other->incarnation &&
+           one->address.context == other->address.context &&
+           one->address.family == other->address.family &&
+           one->address.port == other->address.port &&
+           memcmp(one->address.address, other->address.address, sizeof one->address.address) == 0 &&
+           memcmp(one->address.host, other->address.host, sizeof one->address.host) == 0;
 }
 
 void claim_name_write(char out[CLAIM_NAME_SIZE], uint64_t id, uint64_t member)

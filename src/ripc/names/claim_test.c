@@ -19,14 +19,14 @@ static struct claim claim_random(struct rng *rng)
                           .group = rng_below(rng, 2),
                           .pid = (int)rng_below(rng, INT32_MAX)};
     claim.member = claim.group ? claim.id ^ 2 : claim.id;
-    claim.place.context = rng_next(rng) | 1;
+    claim.address.context = rng_next(rng) | 1;
     for (int i = 0; i < 16; i++)
-        claim.place.host[i] = (uint8_t)rng_next(rng);
+        claim.address.host[i] = (uint8_t)rng_next(rng);
     uint64_t family = rng_below(rng, 3);
-    claim.place.family = family == 0 ? 0 : family == 1 ? AF_INET : AF_INET6;
-    claim.place.port = family ? (uint16_t)(rng_next(rng) | 1) : 0;
+    claim.address.family = family == 0 ? 0 : family == 1 ? AF_INET : AF_INET6;
+    claim.address.port = family ? (uint16_t)(rng_next(rng) | 1) : 0;
     for (int i = 0; i < (family == 0 ? 0 : family == 1 ? 4 : 16); i++)
-        claim.place.address[i] = (uint8_t)rng_next(rng);
+        claim.address.address[i] = (uint8_t)rng_next(rng);
     return claim;
 }
 
@@ -152,9 +152,9 @@ static void claims_that_make_no_sense_are_refused(void **state)
     struct claim good = claim_random(&rng), back;
     good.group = false;
     good.member = good.id;
-    good.place.family = AF_INET;
-    good.place.port = 1;
-    memset(good.place.address + 4, 0, 12);
+    good.address.family = AF_INET;
+    good.address.port = 1;
+    memset(good.address.address + 4, 0, 12);
     assert_true(claim_is_sound(&good));
     struct claim wrong[10];
     for (int i = 0; i < 10; i++)
@@ -162,12 +162,12 @@ static void claims_that_make_no_sense_are_refused(void **state)
     wrong[0].id = wrong[0].member = 0;
     wrong[1].member = 0;
     wrong[2].incarnation = 0;
-    wrong[3].place.context = 0;
+    wrong[3].address.context = 0;
     wrong[4].group = true; /* and its own member */
     wrong[5].member++;     /* and no group */
-    wrong[6].place.port = 0;
-    wrong[7].place.address[4] = 1;
-    wrong[8].place.family = 0; /* with an address */
+    wrong[6].address.port = 0;
+    wrong[7].address.address[4] = 1;
+    wrong[8].address.family = 0; /* with an address */
     wrong[9].pid = -1;
     struct seal seal;
     assert_int_equal(seal_init(&seal, key), 0);

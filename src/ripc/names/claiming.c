@@ -48,12 +48,12 @@ void claiming_renew(struct claiming *claiming)
 void claiming_objected(struct claiming *claiming, const struct claim *other)
 {
     assert(claiming->probing);
-    claiming->objector = other->place.context;
+    claiming->objector = other->address.context;
 }
 
 bool claiming_probed(struct claiming *claiming, const struct claim *own, const struct claim *other)
 {
-    if (!claiming->probing || own->place.context <= other->place.context)
+    if (!claiming->probing || own->address.context <= other->address.context)
         return true;
     claiming_objected(claiming, other);
     return false;
@@ -61,7 +61,7 @@ bool claiming_probed(struct claiming *claiming, const struct claim *own, const s
 
 void claiming_withdrawn(struct claiming *claiming, const struct claim *other)
 {
-    if (claiming->objector == other->place.context)
+    if (claiming->objector == other->address.context)
         claiming->objector = 0; /* it gave up just what it objected with */
 }
 
@@ -69,7 +69,7 @@ static bool claim_is_newer(const struct claim *claim, const struct claim *than)
 {
     if (claim->incarnation != than->incarnation)
         return claim->incarnation > than->incarnation;
-    return claim->place.context < than->place.context;
+    return claim->address.context < than->address.context;
 }
 
 bool claiming_yields(const struct claim *own, const struct claim *other, uint64_t now,

@@ -37,7 +37,7 @@ enum claiming_act claiming_next(struct claiming *claiming, const struct names_tu
 enum claiming_act claiming_hurry(struct claiming *claiming, const struct names_tuning *tuning,
                                  nsec *wait);
 
-/* The place of a claim that is ours has changed: claiming_next says it twice again. */
+/* The address of a claim that is ours has changed: claiming_next says it twice again. */
 void claiming_renew(struct claiming *claiming);
 
 /* While we probe another says that it has it. */

@@ -13,7 +13,7 @@ static const struct names_tuning tuning = {
 static struct claim claim_make(uint64_t context, uint64_t incarnation)
 {
     return (struct claim){
-        .id = 7, .member = 7, .incarnation = incarnation, .place.context = context};
+        .id = 7, .member = 7, .incarnation = incarnation, .address.context = context};
 }
 
 static void expect(struct claiming *claiming, enum claiming_act act, nsec wait)
@@ -33,7 +33,7 @@ static void a_claim_without_objections_is_probed_then_said_twice(void **state)
     expect(&claiming, CLAIMING_CLAIM, 100);
     assert_false(claiming.probing);
     expect(&claiming, CLAIMING_REPEAT, -1);
-    claiming_renew(&claiming); /* at another place */
+    claiming_renew(&claiming); /* at another address */
     expect(&claiming, CLAIMING_CLAIM, 100);
     expect(&claiming, CLAIMING_REPEAT, -1);
 }

@@ -8,8 +8,8 @@
  * Claims travel as sealed records: the nodes need not be trusted with more than losing them.
  *
  * When the node dies it is called again until it is back, and told everything anew: what we claim,
- * as soon as we have a place again where that is true, and what we ask. What is claimed meanwhile
- * waits. */
+ * as soon as we have an address again that the node knows, and what we ask. What is claimed
+ * meanwhile waits. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static void directory_renew(struct name_service *service, const struct claim *cl
     if (directory->fd >= 0)
         return;
     int result = poller_set(directory->poller, &directory->retry, clock_now());
-    assert(result == 0); /* it is set already; the node is there, if we have a place by it */
+    assert(result == 0); /* it is set already; the node is there, if we have its address */
 }
 
 static void directory_withdraw(struct name_service *service, const struct claim *claim)

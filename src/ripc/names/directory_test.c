@@ -117,18 +117,18 @@ static void node_agrees(struct node *node, struct names_side *side, uint64_t id)
     assert_int_equal(side_await(side, NOTE_ANNOUNCED, id, before + 1)->status, 0);
 }
 
-static struct context_address place_of_life(uint64_t life)
+static struct context_address address_of_life(uint64_t life)
 {
-    struct context_address place = {.context = 5, .family = ADDRESS_FABRIC};
+    struct context_address address = {.context = 5, .family = ADDRESS_FABRIC};
     relay_address_write(&(struct relay_address){.server = 3, .program = 1, .life = life},
-                        place.address);
-    return place;
+                        address.address);
+    return address;
 }
 
 static void announce(struct names_side *side, uint64_t id, uint64_t life)
 {
     struct claim claim = side_claim(side, id, id, 1000);
-    claim.place = place_of_life(life);
+    claim.address = address_of_life(life);
     assert_int_equal(names_announce(side->names, &claim), 0);
 }
 
@@ -150,23 +150,23 @@ static void node_open_and_die(struct node *node, struct names_side *side)
 
 static void moved_check(const struct claim claims[2], uint64_t life)
 {
-    struct context_address place = place_of_life(life);
+    struct context_address address = address_of_life(life);
     for (unsigned i = 0; i < 2; i++) {
-        assert_memory_equal(claims[i].place.address, place.address, 16);
+        assert_memory_equal(claims[i].address.address, address.address, 16);
         assert_true(claims[i].incarnation > 1000);
     }
 }
 
-static void a_node_is_back_before_our_place(void **state)
+static void a_node_is_back_before_our_address(void **state)
 {
     static struct node node;
     static struct names_side side;
     struct claim claims[2];
-    struct context_address place = place_of_life(2);
+    struct context_address address = address_of_life(2);
     node_open_and_die(&node, &side);
     node_revive(&node);
     node_await(&node, DIRECTORY_ASK, 50); /* and no word of where we are not */
-    names_move(side.names, &place);
+    names_move(side.names, &address);
     node_await_claims(&node, 42, 43, claims);
     moved_check(claims, 2);
     node_agrees(&node, &side, 43);
@@ -174,14 +174,14 @@ static void a_node_is_back_before_our_place(void **state)
     node_close(&node, &side);
 }
 
-static void our_place_is_back_before_the_node(void **state)
+static void our_address_is_back_before_the_node(void **state)
 {
     static struct node node;
     static struct names_side side;
     struct claim claims[2];
-    struct context_address place = place_of_life(2);
+    struct context_address address = address_of_life(2);
     node_open_and_die(&node, &side);
-    names_move(side.names, &place);
+    names_move(side.names, &address);
     world_run(&node.world, 10 * 1000 * 1000);
     node_revive(&node);
     node_await_claims(&node, 42, 43, claims);
@@ -227,5 +227,5 @@ static void silence_is_no_answer(void **state)
     node_close(&node, &side);
 }
 
-TEST_MAIN(TEST(silence_is_no_answer), TEST(a_node_is_back_before_our_place),
-          TEST(our_place_is_back_before_the_node))
+TEST_MAIN(TEST(silence_is_no_answer), TEST(a_node_is_back_before_our_address),
+          TEST(our_address_is_back_before_the_node))

@@ -20,14 +20,14 @@ static void lines_are_claims(void **state)
     assert_int_equal(file.count, 5);
     assert_int_equal(file.claims[0].id, 7);
     assert_int_equal(file.claims[0].member, 7);
-    assert_int_equal(file.claims[0].place.family, AF_INET6);
-    assert_int_equal(file.claims[0].place.port, 65535);
-    assert_int_equal(file.claims[0].place.address[0], 0xfd);
-    assert_int_equal(file.claims[0].place.address[15], 1);
+    assert_int_equal(file.claims[0].address.family, AF_INET6);
+    assert_int_equal(file.claims[0].address.port, 65535);
+    assert_int_equal(file.claims[0].address.address[0], 0xfd);
+    assert_int_equal(file.claims[0].address.address[15], 1);
     assert_int_equal(file.claims[1].id, 42);
-    assert_int_equal(file.claims[1].place.family, AF_INET);
-    assert_memory_equal(file.claims[1].place.address, ((uint8_t[]){10, 0, 0, 1}), 4);
-    assert_int_equal(file.claims[1].place.context, 0);
+    assert_int_equal(file.claims[1].address.family, AF_INET);
+    assert_memory_equal(file.claims[1].address.address, ((uint8_t[]){10, 0, 0, 1}), 4);
+    assert_int_equal(file.claims[1].address.context, 0);
     assert_int_equal(file.claims[1].incarnation, 0);
     assert_int_equal(file.claims[2].id, 80);
     assert_int_equal(file.claims[2].member, 10);
@@ -113,8 +113,8 @@ static void ids_are_found_where_the_file_says_and_move_with_it(void **state)
     assert_int_equal(side.count, 0);
     assert_int_equal(names_ask(side.names, 42), 1);
     assert_int_equal(side_count(&side, NOTE_FOUND, 42), 1);
-    assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.place.port, 17701);
-    assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.place.context, 0);
+    assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.address.port, 17701);
+    assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.address.context, 0);
     assert_int_equal(names_ask(side.names, 80), 2);
     assert_int_equal(names_ask(side.names, 1), 0);
     names_forget(side.names, 0); /* no failure makes the operator's word untrue */
@@ -123,7 +123,7 @@ static void ids_are_found_where_the_file_says_and_move_with_it(void **state)
     /* Same size, same second. */
     file_write(path, "42 10.0.0.1:17702\n43 10.0.0.1:17701\n80 10.0.0.1:5 1\n80 10.0.0.1:6 2\n");
     assert_int_equal(names_ask(side.names, 42), 1);
-    assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.place.port, 17702);
+    assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.address.port, 17702);
     assert_int_equal(side_count(&side, NOTE_GONE, 42), 0);
 
     /* A line goes, by asking for another. */
@@ -169,9 +169,9 @@ static void the_living_are_believed_more_than_the_file(void **state)
     assert_int_equal(names_ask(other.names, 42), 1);
     assert_int_equal(side_claims(&one, 42, 42, 1), 0); /* an id of the file may be claimed */
     assert_int_equal(names_known(one.names, 42, NULL, 0), 1);
-    assert_int_equal(side_await(&other, NOTE_FOUND, 42, 2)->claim.place.context, one.context);
+    assert_int_equal(side_await(&other, NOTE_FOUND, 42, 2)->claim.address.context, one.context);
     assert_int_equal(names_ask(other.names, 42), 1);
-    assert_int_equal(side_last(&other, NOTE_FOUND, 42)->claim.place.context, one.context);
+    assert_int_equal(side_last(&other, NOTE_FOUND, 42)->claim.address.context, one.context);
     assert_int_equal(names_list(one.names, note_any, &sum), 2);
     assert_int_equal(sum, 42 + UINT64_MAX);
     struct names_counts counts;
@@ -180,7 +180,7 @@ static void the_living_are_believed_more_than_the_file(void **state)
     names_withdraw(one.names, 42, 42);
     side_await(&other, NOTE_GONE, 42, 1);
     assert_int_equal(names_ask(other.names, 42), 1); /* and the file is what is left */
-    assert_int_equal(side_last(&other, NOTE_FOUND, 42)->claim.place.context, 0);
+    assert_int_equal(side_last(&other, NOTE_FOUND, 42)->claim.address.context, 0);
     side_close(&one);
     side_close(&other);
     assert_int_equal(unlink(path), 0);

@@ -426,7 +426,7 @@ static int host_alive(struct name_service *service, const struct claim *claim)
     struct claim found;
     switch (file_look(host_of(service), claim->id, claim->member, &found)) {
     case LOOK_LIVES:
-        return found.place.context == claim->place.context ? 1 : -1;
+        return found.address.context == claim->address.context ? 1 : -1;
     case LOOK_DEAD:
         return -1;
     case LOOK_UNSURE:

@@ -50,7 +50,7 @@ static void whoever_waits_hears_of_coming_and_going(void **state)
     assert_int_equal(side_count(&other, NOTE_FOUND, 8), 0);
     names_withdraw(one.names, 7, 7);
     assert_int_equal(side_count(&one, NOTE_GONE, 7), 1);
-    assert_int_equal(side_await(&other, NOTE_GONE, 7, 1)->claim.place.context, one.context);
+    assert_int_equal(side_await(&other, NOTE_GONE, 7, 1)->claim.address.context, one.context);
     assert_int_equal(names_known(other.names, 7, NULL, 0), 0);
 
     /* The next one is found without a question. */
@@ -76,7 +76,7 @@ static void a_second_live_claim_is_refused(void **state)
     assert_int_equal(side_claims(&other, 42, 42, 2), -EADDRINUSE);
     assert_int_equal(side_claims(&other, 42, 43, 2), -EADDRINUSE); /* nor is it a group */
     assert_int_equal(names_ask(other.names, 42), 1);
-    assert_int_equal(side_last(&other, NOTE_FOUND, 42)->claim.place.context, one.context);
+    assert_int_equal(side_last(&other, NOTE_FOUND, 42)->claim.address.context, one.context);
     names_withdraw(one.names, 42, 42);
     assert_int_equal(side_claims(&other, 42, 42, 3), 0);
     assert_int_equal(side_claims(&one, 42, 42, 4), -EADDRINUSE);
@@ -136,7 +136,7 @@ static void a_killed_claimant_is_noticed_and_replaced(void **state)
     assert_int_equal(names_ask(side.names, 42), 0);
     pid_t old = claimant_start(&world, "host", 42, 1000, &status);
     assert_int_equal(status, 0);
-    assert_int_equal(side_await(&side, NOTE_FOUND, 42, 1)->claim.place.context, (uint64_t)old);
+    assert_int_equal(side_await(&side, NOTE_FOUND, 42, 1)->claim.address.context, (uint64_t)old);
     pid_t rival = claimant_start(&world, "host", 42, 1001, &status);
     assert_int_equal(status, -EADDRINUSE);
     claimant_kill(rival);
@@ -149,7 +149,7 @@ static void a_killed_claimant_is_noticed_and_replaced(void **state)
     /* A stale file is taken over, also when the clock was set back. */
     pid_t next = claimant_start(&world, "host", 42, 900, &status);
     assert_int_equal(status, 0);
-    assert_int_equal(side_await(&side, NOTE_FOUND, 42, 2)->claim.place.context, (uint64_t)next);
+    assert_int_equal(side_await(&side, NOTE_FOUND, 42, 2)->claim.address.context, (uint64_t)next);
     claimant_kill(next);
     side_close(&side);
     world_close(&world);
@@ -208,9 +208,9 @@ static void a_restart_that_nobody_saw_is_a_move(void **state)
         claimant_start(&world, "host", 42, 900, &status); /* by a clock that was set back */
     assert_int_equal(status, 0);
     assert_int_equal(names_ask(side.names, 42), 1);
-    assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.place.context, (uint64_t)next);
+    assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.address.context, (uint64_t)next);
     assert_int_equal(names_known(side.names, 42, &known, 1), 1);
-    assert_int_equal(known.place.context, (uint64_t)next);
+    assert_int_equal(known.address.context, (uint64_t)next);
     claimant_kill(next);
     side_close(&side);
     world_close(&world);

@@ -248,7 +248,7 @@ static void announcement_assert(struct announcement *announcement)
 /* A claim on this host only is of no use to others. */
 static bool claim_is_in_reach(const struct claim *claim)
 {
-    return claim->place.family != 0 || context_address_is_here(&claim->place);
+    return claim->address.family != 0 || context_address_is_here(&claim->address);
 }
 
 /* What stands against the claim: our own of that member, or the id used otherwise. */
@@ -257,7 +257,7 @@ static struct announcement *announcement_against(const struct multicast *multica
 {
     struct holding *holding = holdings_of(&multicast->holdings, claim->id);
     for (; holding; holding = holding->next)
-        if (holding->claim.place.context != claim->place.context &&
+        if (holding->claim.address.context != claim->address.context &&
             (holding->claim.member == claim->member || holding->claim.group != claim->group))
             return announcement_of(holding);
     return NULL;

@@ -143,7 +143,7 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
     struct names_side latest;
     member_open(&latest, &world, world.services, NULL);
     names_ask(other.names, 51);
-    assert_int_equal(side_await(&latest, NOTE_FOUND, 50, 1)->claim.place.context, other.context);
+    assert_int_equal(side_await(&latest, NOTE_FOUND, 50, 1)->claim.address.context, other.context);
 
     names_withdraw(one.names, 42, 42);
     side_await(&late, NOTE_GONE, 42, 1);
@@ -170,7 +170,7 @@ static void a_second_live_claim_is_refused(void **state)
     assert_int_equal(names_known(one.names, 42, NULL, 0), 1);
     names_withdraw(one.names, 42, 42);
     assert_int_equal(side_claims(&other, 42, 42, 3), 0);
-    assert_int_equal(side_await(&one, NOTE_FOUND, 42, 2)->claim.place.context, other.context);
+    assert_int_equal(side_await(&one, NOTE_FOUND, 42, 2)->claim.address.context, other.context);
 
     /* Given up while it was still being asked for. */
     struct claim claim = side_claim(&one, 43, 43, 1);
@@ -224,21 +224,21 @@ static void a_restarted_service_is_found_without_asking(void **state)
     member_open(&watcher, &world, world.services, NULL);
     member_open(&next, &world, world.services, NULL);
     claim_and_be_killed(&world, 42, 1000);
-    uint64_t dead = side_await(&watcher, NOTE_FOUND, 42, 1)->claim.place.context;
+    uint64_t dead = side_await(&watcher, NOTE_FOUND, 42, 1)->claim.address.context;
     assert_int_equal(side_claims(&next, 42, 42, 1001), 0);
-    assert_int_equal(side_await(&watcher, NOTE_FOUND, 42, 2)->claim.place.context, next.context);
+    assert_int_equal(side_await(&watcher, NOTE_FOUND, 42, 2)->claim.address.context, next.context);
     names_forget(watcher.names, dead); /* comes late: it is another's now */
     assert_int_equal(side_count(&watcher, NOTE_GONE, 42), 0);
     assert_int_equal(names_known(watcher.names, 42, NULL, 0), 1);
 
     /* By a clock that is behind: believed once the dead one is forgotten. */
     claim_and_be_killed(&world, 43, 1000);
-    dead = side_await(&watcher, NOTE_FOUND, 43, 1)->claim.place.context;
+    dead = side_await(&watcher, NOTE_FOUND, 43, 1)->claim.address.context;
     assert_int_equal(side_claims(&next, 43, 43, 900), 0);
     names_forget(watcher.names, dead);
     side_await(&watcher, NOTE_GONE, 43, 1);
     names_ask(watcher.names, 43);
-    assert_int_equal(side_await(&watcher, NOTE_FOUND, 43, 2)->claim.place.context, next.context);
+    assert_int_equal(side_await(&watcher, NOTE_FOUND, 43, 2)->claim.address.context, next.context);
     side_close(&next);
     side_close(&watcher);
     world_close(&world.world);
@@ -430,7 +430,7 @@ static void with_a_key_the_newer_owner_is_believed(void **state)
     datagram.claims[0].incarnation = 1001;
     stranger_says(&member, &datagram);
     assert_int_equal(side_await(&side, NOTE_ANNOUNCED, 42, 2)->status, -ESTALE);
-    assert_int_equal(side_await(&side, NOTE_FOUND, 42, 2)->claim.place.context, 7777);
+    assert_int_equal(side_await(&side, NOTE_FOUND, 42, 2)->claim.address.context, 7777);
     names_count(side.names, &counts);
     assert_int_equal(counts.conflicts, 2);
     assert_int_equal(counts.forged, 0);
@@ -456,7 +456,7 @@ static void a_late_objection_ends_a_young_claim(void **state)
         struct datagram datagram = datagram_make(DATAGRAM_CLAIM, 0, &claim);
         stranger_says(&stranger, &datagram);
         assert_int_equal(side_await(&young, NOTE_ANNOUNCED, 42, 2)->status, -ESTALE);
-        assert_int_equal(side_await(&young, NOTE_FOUND, 42, 2)->claim.place.context, 7777);
+        assert_int_equal(side_await(&young, NOTE_FOUND, 42, 2)->claim.address.context, 7777);
 
         /* And the owner itself does not yield to it. */
         member_open(&old, &world, world.services, keyed ? key : NULL);
@@ -679,7 +679,7 @@ static void a_lock_is_believed_more_than_a_datagram(void **state)
     assert_int_equal(side_count(&watcher, NOTE_FOUND, 42), 1);
     assert_int_equal(side_count(&watcher, NOTE_GONE, 42), 0);
     assert_int_equal(names_known(watcher.names, 42, &claim, 1), 1);
-    assert_int_equal(claim.place.context, owner.context);
+    assert_int_equal(claim.address.context, owner.context);
 
     /* But when it is gone the other has it. */
     side_close(&owner);
@@ -687,7 +687,7 @@ static void a_lock_is_believed_more_than_a_datagram(void **state)
     claim = stranger_claim(42, 2000);
     datagram = datagram_make(DATAGRAM_CLAIM, 0, &claim);
     stranger_says(&stranger, &datagram);
-    assert_int_equal(side_await(&watcher, NOTE_FOUND, 42, 2)->claim.place.context, 7777);
+    assert_int_equal(side_await(&watcher, NOTE_FOUND, 42, 2)->claim.address.context, 7777);
     stranger_close(&stranger);
     side_close(&watcher);
     world_close(&world.world);

@@ -27,7 +27,7 @@ struct names {
     struct names_counts counts;
     struct cache cache;
     struct poller_timer sweep; /* rests while nothing in the cache grows old */
-    bool adrift;               /* the fabric does not know us at the place of our claims */
+    bool adrift;               /* the fabric does not know us at the address of our claims */
     unsigned service_count;
     struct name_service *services[NAMES_SERVICE_MAX];
 };
@@ -117,7 +117,7 @@ void names_close(struct names *names)
 static bool name_is_ours(const struct cached_name *name, const struct claim *claim)
 {
     for (const struct own_claim *mine = name->mines; mine; mine = mine->next) {
-        if (!mine->settled || mine->claim.place.context == claim->place.context)
+        if (!mine->settled || mine->claim.address.context == claim->address.context)
             continue;
         if (mine->claim.member == claim->member || mine->claim.group != claim->group)
             return true;
@@ -163,7 +163,7 @@ int names_learn(struct names *names, struct name_service *service, const struct 
     const struct cached_name *name = cache_find(&names->cache, claim->id);
     if (name && name_is_ours(name, claim)) {
         /* The operator's file says where an id usually is: no rival. */
-        if (!claim->place.context)
+        if (!claim->address.context)
             return 0;
         names->counts.conflicts++;
         return -EADDRINUSE;
@@ -203,7 +203,7 @@ void names_lost(struct names *names, struct name_service *service, uint64_t id, 
     struct known *known = name ? name_known(name, member) : NULL;
     if (!known || known->own || known->ended)
         return;
-    if (context ? known->claim.place.context == context : known->sources & 1u << service->index)
+    if (context ? known->claim.address.context == context : known->sources & 1u << service->index)
         known_drop(names, name, known);
 }
 
@@ -212,7 +212,7 @@ void names_ended(struct names *names, const struct claim *claim, nsec until)
     struct cached_name *name = cache_find(&names->cache, claim->id);
     struct known *known = name ? name_known(name, claim->member) : NULL;
     if (!known || known->own || known->ended || known->firm || /* of those the lock tells */
-        known->claim.place.context != claim->place.context ||
+        known->claim.address.context != claim->address.context ||
         known->claim.incarnation > claim->incarnation)
         return;
     struct claim copy = known->claim;
@@ -399,12 +399,12 @@ void names_withdraw(struct names *names, uint64_t id, uint64_t member)
 }
 
 static void mine_move(struct names *names, struct cached_name *name, struct own_claim *mine,
-                      const struct context_address *place)
+                      const struct context_address *address)
 {
     uint64_t now = (uint64_t)clock_wall();
     uint64_t least = mine->claim.incarnation + 1;
     struct known *known = name_known(name, mine->claim.member);
-    mine->claim.place = *place;
+    mine->claim.address = *address;
     mine->claim.incarnation = now > least ? now : least;
     if (known && known->own)
         known->claim = mine->claim;
@@ -415,14 +415,14 @@ static void mine_move(struct names *names, struct cached_name *name, struct own_
     }
 }
 
-void names_move(struct names *names, const struct context_address *place)
+void names_move(struct names *names, const struct context_address *address)
 {
     struct cached_name *name;
     size_t cursor = 0;
-    names->adrift = !place;
-    while (place && (name = id_map_next(&names->cache.names, &cursor)))
+    names->adrift = !address;
+    while (address && (name = id_map_next(&names->cache.names, &cursor)))
         for (struct own_claim *mine = name->mines; mine; mine = mine->next)
-            mine_move(names, name, mine, place);
+            mine_move(names, name, mine, address);
 }
 
 void names_each_mine(struct names *names, const struct name_service *service,
@@ -433,7 +433,7 @@ void names_each_mine(struct names *names, const struct name_service *service,
     while ((name = id_map_next(&names->cache.names, &cursor)))
         for (const struct own_claim *mine = name->mines; mine; mine = mine->next)
             if (mine->held & 1u << service->index &&
-                !(names->adrift && mine->claim.place.family == ADDRESS_FABRIC))
+                !(names->adrift && mine->claim.address.family == ADDRESS_FABRIC))
                 each(owner, &mine->claim);
 }
 
@@ -518,7 +518,7 @@ unsigned names_known(struct names *names, uint64_t id, struct claim *out, unsign
         count++;
     }
     for (unsigned i = 0; i < dead_count; i++)
-        names_lost(names, NULL, id, dead[i].member, dead[i].place.context);
+        names_lost(names, NULL, id, dead[i].member, dead[i].address.context);
     return count;
 }
 
@@ -559,7 +559,7 @@ static void known_drop_all(struct names *names, known_test *test, uint64_t argum
 static bool known_is_of_context(const struct names *names, const struct known *known,
                                 uint64_t context)
 {
-    return known->claim.place.context == context && !known->ended;
+    return known->claim.address.context == context && !known->ended;
 }
 
 void names_forget(struct names *names, uint64_t context)

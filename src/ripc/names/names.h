@@ -30,7 +30,7 @@ struct claim {
     uint64_t incarnation; /* of this binding: the wall's nanoseconds at its start */
     bool group;           /* one member of a group: many claims of the id live together */
     uint64_t member;      /* the service that has it: of a group the member, else the id itself */
-    struct context_address place;
+    struct context_address address;
     int pid; /* 0 if not known */
 };
 
@@ -71,9 +71,9 @@ void names_close(struct names *names); /* withdraws what is ours */
 MUST_CHECK int names_announce(struct names *names, const struct claim *claim);
 void names_withdraw(struct names *names, uint64_t id, uint64_t member);
 
-/* We can be reached at another place from now on: all that is ours is claimed anew, as a newer
+/* We can be reached at another address from now on: all that is ours is claimed anew, as a newer
  * incarnation. NULL: at none for now, if the fabric is where our claims say we are. */
-void names_move(struct names *names, const struct context_address *place);
+void names_move(struct names *names, const struct context_address *address);
 
 /* Asks for an id: `found` is called, perhaps from inside the call, for every
  * claim known or heard of. Asking again asks again. Returns how many are known now. */
@@ -122,7 +122,7 @@ struct name_service_ops {
     /* 0, 1 (names_settled follows), or why not; then it holds nothing. */
     int (*announce)(struct name_service *service, const struct claim *claim);
     void (*withdraw)(struct name_service *service, const struct claim *claim);
-    /* What we hold there is at another place now. NULL: places are nothing to it. */
+    /* What we hold there has another address now. NULL: the service keeps no addresses. */
     void (*renew)(struct name_service *service, const struct claim *claim);
     void (*ask)(struct name_service *service, uint64_t id);
     /* Calls names_learn for everything it can list. */

@@ -72,8 +72,8 @@ static int id_read(const struct names_file_line *line, const char *word, uint64_
 }
 
 /* ADDRESS:PORT or [ADDRESS]:PORT; spoils the word. */
-static int place_read(const struct names_file_line *line, char *word, struct context_address *place,
-                      struct why *why)
+static int address_read(const struct names_file_line *line, char *word, struct context_address *out,
+                        struct why *why)
 {
     char shown[WORD_MAX + 1];
     char *colon = strrchr(word, ':'), *address = word;
@@ -95,8 +95,8 @@ static int place_read(const struct names_file_line *line, char *word, struct con
                      "bad address '%s': it is as 10.0.0.1:17701 or [fd00::1]:17701", shown);
         return -EINVAL;
     }
-    socket_to_address(&parsed, place);
-    place->port = (uint16_t)port;
+    socket_to_address(&parsed, out);
+    out->port = (uint16_t)port;
     return 0;
 }
 
@@ -111,7 +111,7 @@ static int entry_read(struct names_file_entry *entry, struct names_file_line *li
     }
     int result = id_read(line, line->words[0], &claim->id, why);
     if (result >= 0)
-        result = place_read(line, line->words[1], &claim->place, why);
+        result = address_read(line, line->words[1], &claim->address, why);
     claim->member = claim->id;
     if (result >= 0 && line->count == 3) {
         claim->group = true;

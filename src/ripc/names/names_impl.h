@@ -81,7 +81,7 @@ bool names_wants(const struct names *names, uint64_t id);
  * callback may not ask for new ones. */
 void names_each_wanted(struct names *names, void (*each)(void *owner, uint64_t id), void *owner);
 
-/* Our claims that this service holds or decides about, and others can follow: not those to a place
+/* Our claims that this service holds or decides about, and others can follow: not to an address
  * that we have left. The callback may not announce or withdraw. */
 void names_each_mine(struct names *names, const struct name_service *service,
                      void (*each)(void *owner, const struct claim *claim), void *owner);

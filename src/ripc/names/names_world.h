@@ -113,9 +113,9 @@ static inline struct claim side_claim(const struct names_side *side, uint64_t id
                           .group = member != id,
                           .incarnation = incarnation,
                           .pid = 1,
-                          .place = {.context = side->context, .family = AF_INET, .port = 17701}};
-    memset(claim.place.host, 7, sizeof claim.place.host);
-    memcpy(claim.place.address, (uint8_t[]){127, 0, 0, 1}, 4);
+                          .address = {.context = side->context, .family = AF_INET, .port = 17701}};
+    memset(claim.address.host, 7, sizeof claim.address.host);
+    memcpy(claim.address.address, (uint8_t[]){127, 0, 0, 1}, 4);
     return claim;
 }
 

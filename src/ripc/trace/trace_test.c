@@ -15,7 +15,7 @@
 #define CONTEXT 0xabc123
 
 /* A folder with one trace and one reader of it. */
-struct place {
+struct fixture {
     char folder[DOMAIN_PATH_MAX];
     char path[DOMAIN_PATH_MAX + TRACE_NAME_SIZE];
     struct trace *trace;
@@ -23,51 +23,51 @@ struct place {
     uint64_t lost;
 };
 
-static void place_make(struct place *place)
+static void fixture_make(struct fixture *fixture)
 {
     char name[TRACE_NAME_SIZE];
-    *place = (struct place){.folder = "/tmp/weft-trace-XXXXXX"};
-    assert_non_null(mkdtemp(place->folder));
+    *fixture = (struct fixture){.folder = "/tmp/weft-trace-XXXXXX"};
+    assert_non_null(mkdtemp(fixture->folder));
     trace_file_name(name, CONTEXT);
-    snprintf(place->path, sizeof place->path, "%s/%s", place->folder, name);
-    assert_int_equal(trace_open(&place->trace, place->folder, CONTEXT), 0);
-    assert_int_equal(trace_reader_open(&place->reader, place->folder, CONTEXT), 0);
+    snprintf(fixture->path, sizeof fixture->path, "%s/%s", fixture->folder, name);
+    assert_int_equal(trace_open(&fixture->trace, fixture->folder, CONTEXT), 0);
+    assert_int_equal(trace_reader_open(&fixture->reader, fixture->folder, CONTEXT), 0);
 }
 
-static void place_clear(struct place *place)
+static void fixture_clear(struct fixture *fixture)
 {
-    trace_reader_close(place->reader);
-    trace_close(place->trace);
-    assert_int_equal(access(place->path, F_OK), -1);
-    assert_int_equal(rmdir(place->folder), 0);
+    trace_reader_close(fixture->reader);
+    trace_close(fixture->trace);
+    assert_int_equal(access(fixture->path, F_OK), -1);
+    assert_int_equal(rmdir(fixture->folder), 0);
 }
 
 /* Puts bytes into the file, as anybody could. */
-static void file_put(const struct place *place, size_t offset, const void *data, size_t size)
+static void file_put(const struct fixture *fixture, size_t offset, const void *data, size_t size)
 {
-    int fd = open(place->path, O_WRONLY);
+    int fd = open(fixture->path, O_WRONLY);
     assert_true(fd >= 0);
     assert_int_equal(pwrite(fd, data, size, (off_t)offset), size);
     close(fd);
 }
 
-static void put_until(const struct place *place, int64_t until)
+static void put_until(const struct fixture *fixture, int64_t until)
 {
-    file_put(place, offsetof(struct trace_file, until), &until, sizeof until);
+    file_put(fixture, offsetof(struct trace_file, until), &until, sizeof until);
 }
 
 static void records_come_in_order_while_somebody_watches(void **state)
 {
-    struct place place;
+    struct fixture fixture;
     struct trace_record records[4];
-    place_make(&place);
-    assert_true(trace_on(place.trace));
-    assert_int_equal(trace_reader_take(place.reader, records, 4, &place.lost), 0);
-    trace_event(place.trace, TRACE_SEND, 1, 2, 64);
-    trace_event(place.trace, TRACE_CLOSE, 3, 4, -EPIPE);
-    trace_event(place.trace, TRACE_BLOCK, 5, 0, 0);
-    assert_int_equal(trace_reader_take(place.reader, records, 2, &place.lost), 2);
-    assert_int_equal(trace_reader_take(place.reader, records + 2, 2, &place.lost), 1);
+    fixture_make(&fixture);
+    assert_true(trace_on(fixture.trace));
+    assert_int_equal(trace_reader_take(fixture.reader, records, 4, &fixture.lost), 0);
+    trace_event(fixture.trace, TRACE_SEND, 1, 2, 64);
+    trace_event(fixture.trace, TRACE_CLOSE, 3, 4, -EPIPE);
+    trace_event(fixture.trace, TRACE_BLOCK, 5, 0, 0);
+    assert_int_equal(trace_reader_take(fixture.reader, records, 2, &fixture.lost), 2);
+    assert_int_equal(trace_reader_take(fixture.reader, records + 2, 2, &fixture.lost), 1);
     assert_int_equal(records[0].event, TRACE_SEND);
     assert_int_equal(records[0].service, 1);
     assert_int_equal(records[0].peer, 2);
@@ -76,8 +76,8 @@ static void records_come_in_order_while_somebody_watches(void **state)
     assert_true(records[0].at <= records[1].at && records[1].at <= records[2].at);
     for (unsigned i = 0; i < 3; i++)
         assert_int_equal(records[i].sequence, i);
-    assert_int_equal(place.lost, 0);
-    place_clear(&place);
+    assert_int_equal(fixture.lost, 0);
+    fixture_clear(&fixture);
     assert_false(trace_on(NULL));
     assert_string_equal(trace_event_name(TRACE_CLOSE), "close");
     assert_string_equal(trace_event_name(TRACE_EVENT_COUNT), "?");
@@ -87,105 +87,106 @@ static void records_come_in_order_while_somebody_watches(void **state)
 static void a_trace_without_a_watcher_goes_off_by_itself(void **state)
 {
     static const int64_t nonsense[] = {1, -1, INT64_MIN, INT64_MAX};
-    struct place place;
+    struct fixture fixture;
     struct trace_record record;
-    place_make(&place);
+    fixture_make(&fixture);
     for (size_t i = 0; i < sizeof nonsense / sizeof *nonsense; i++) {
-        put_until(&place, nonsense[i]);
-        assert_true(trace_on(place.trace));
-        trace_event(place.trace, TRACE_SEND, 1, 2, 3);
-        assert_false(trace_on(place.trace));
+        put_until(&fixture, nonsense[i]);
+        assert_true(trace_on(fixture.trace));
+        trace_event(fixture.trace, TRACE_SEND, 1, 2, 3);
+        assert_false(trace_on(fixture.trace));
     }
-    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), 0);
-    put_until(&place, clock_now() + TRACE_WATCH_NSEC);
-    trace_event(place.trace, TRACE_SEND, 1, 2, 3);
-    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), 1);
-    place_clear(&place);
+    assert_int_equal(trace_reader_take(fixture.reader, &record, 1, &fixture.lost), 0);
+    put_until(&fixture, clock_now() + TRACE_WATCH_NSEC);
+    trace_event(fixture.trace, TRACE_SEND, 1, 2, 3);
+    assert_int_equal(trace_reader_take(fixture.reader, &record, 1, &fixture.lost), 1);
+    fixture_clear(&fixture);
 }
 
 static void what_was_overwritten_is_counted(void **state)
 {
     enum { EXTRA = 100 };
-    struct place place;
+    struct fixture fixture;
     static struct trace_record records[TRACE_SLOTS + 1];
-    place_make(&place);
+    fixture_make(&fixture);
     for (int64_t i = 0; i < TRACE_SLOTS + EXTRA; i++)
-        trace_event(place.trace, TRACE_SEND, 1, 2, i);
-    assert_int_equal(trace_reader_take(place.reader, records, TRACE_SLOTS + 1, &place.lost),
+        trace_event(fixture.trace, TRACE_SEND, 1, 2, i);
+    assert_int_equal(trace_reader_take(fixture.reader, records, TRACE_SLOTS + 1, &fixture.lost),
                      TRACE_SLOTS);
-    assert_int_equal(place.lost, EXTRA);
+    assert_int_equal(fixture.lost, EXTRA);
     for (int64_t i = 0; i < TRACE_SLOTS; i++)
         assert_int_equal(records[i].value, EXTRA + i);
-    place_clear(&place);
+    fixture_clear(&fixture);
 }
 
 static void a_torn_record_is_skipped(void **state)
 {
-    struct place place;
+    struct fixture fixture;
     struct trace_record records[3];
     const uint64_t begun = 0;
-    place_make(&place);
+    fixture_make(&fixture);
     for (int64_t i = 0; i < 3; i++)
-        trace_event(place.trace, TRACE_SEND, 1, 2, i);
-    file_put(&place, offsetof(struct trace_file, slots[1]) + offsetof(struct trace_slot, sequence),
-             &begun, sizeof begun);
-    assert_int_equal(trace_reader_take(place.reader, records, 3, &place.lost), 2);
+        trace_event(fixture.trace, TRACE_SEND, 1, 2, i);
+    file_put(&fixture,
+             offsetof(struct trace_file, slots[1]) + offsetof(struct trace_slot, sequence), &begun,
+             sizeof begun);
+    assert_int_equal(trace_reader_take(fixture.reader, records, 3, &fixture.lost), 2);
     assert_int_equal(records[1].value, 2);
-    assert_int_equal(place.lost, 1);
-    place_clear(&place);
+    assert_int_equal(fixture.lost, 1);
+    fixture_clear(&fixture);
 }
 
 static void nonsense_in_the_file_is_an_error(void **state)
 {
-    struct place place;
+    struct fixture fixture;
     struct trace_record record;
     struct trace_reader *other;
-    place_make(&place);
-    trace_event(place.trace, TRACE_SEND, 1, 2, 3);
-    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), 1);
+    fixture_make(&fixture);
+    trace_event(fixture.trace, TRACE_SEND, 1, 2, 3);
+    assert_int_equal(trace_reader_take(fixture.reader, &record, 1, &fixture.lost), 1);
     const uint64_t back = 0, far = UINT64_MAX;
-    file_put(&place, offsetof(struct trace_file, count), &back, sizeof back);
-    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), -EPROTO);
-    file_put(&place, offsetof(struct trace_file, count), &far, sizeof far);
-    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), 0);
-    assert_true(place.lost >= UINT64_MAX - TRACE_SLOTS - 1);
+    file_put(&fixture, offsetof(struct trace_file, count), &back, sizeof back);
+    assert_int_equal(trace_reader_take(fixture.reader, &record, 1, &fixture.lost), -EPROTO);
+    file_put(&fixture, offsetof(struct trace_file, count), &far, sizeof far);
+    assert_int_equal(trace_reader_take(fixture.reader, &record, 1, &fixture.lost), 0);
+    assert_true(fixture.lost >= UINT64_MAX - TRACE_SLOTS - 1);
 
     static const size_t fields[] = {
         offsetof(struct trace_file, magic), offsetof(struct trace_file, context),
         offsetof(struct trace_file, slot_count), offsetof(struct trace_file, slot_size)};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         char old, bad;
-        int fd = open(place.path, O_RDONLY);
+        int fd = open(fixture.path, O_RDONLY);
         assert_int_equal(pread(fd, &old, 1, (off_t)fields[i]), 1);
         close(fd);
         bad = (char)(old + 1);
-        file_put(&place, fields[i], &bad, 1);
-        assert_int_equal(trace_reader_open(&other, place.folder, CONTEXT), -EPROTO);
-        file_put(&place, fields[i], &old, 1);
+        file_put(&fixture, fields[i], &bad, 1);
+        assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT), -EPROTO);
+        file_put(&fixture, fields[i], &old, 1);
     }
-    assert_int_equal(trace_reader_open(&other, place.folder, CONTEXT), 0);
+    assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT), 0);
     trace_reader_close(other);
-    assert_int_equal(trace_reader_open(&other, place.folder, CONTEXT + 1), -ENOENT);
-    assert_int_equal(trace_open(&place.trace, place.folder, CONTEXT), -EBUSY);
+    assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT + 1), -ENOENT);
+    assert_int_equal(trace_open(&fixture.trace, fixture.folder, CONTEXT), -EBUSY);
 
     /* Shortened under the reader. The writer is this user's too: no defence, no writes. */
-    assert_int_equal(truncate(place.path, 100), 0);
-    assert_int_equal(trace_reader_take(place.reader, &record, 1, &place.lost), -EPROTO);
-    assert_int_equal(trace_reader_open(&other, place.folder, CONTEXT), -EPROTO);
-    place_clear(&place);
+    assert_int_equal(truncate(fixture.path, 100), 0);
+    assert_int_equal(trace_reader_take(fixture.reader, &record, 1, &fixture.lost), -EPROTO);
+    assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT), -EPROTO);
+    fixture_clear(&fixture);
 }
 
 static void the_end_of_the_context_is_the_end_of_the_trace(void **state)
 {
-    struct place place;
+    struct fixture fixture;
     struct trace_record records[2];
-    place_make(&place);
-    trace_event(place.trace, TRACE_UNBIND, 1, 0, 0);
-    trace_close(place.trace);
-    place.trace = NULL;
-    assert_int_equal(trace_reader_take(place.reader, records, 2, &place.lost), 1);
-    assert_int_equal(trace_reader_take(place.reader, records, 2, &place.lost), -EPIPE);
-    place_clear(&place);
+    fixture_make(&fixture);
+    trace_event(fixture.trace, TRACE_UNBIND, 1, 0, 0);
+    trace_close(fixture.trace);
+    fixture.trace = NULL;
+    assert_int_equal(trace_reader_take(fixture.reader, records, 2, &fixture.lost), 1);
+    assert_int_equal(trace_reader_take(fixture.reader, records, 2, &fixture.lost), -EPIPE);
+    fixture_clear(&fixture);
 }
 
 /* Every value of a record follows from one number. */
@@ -234,22 +235,22 @@ static int reader_run(const char *folder, uint64_t last, int ready)
 static void a_reader_beside_a_fast_writer_sees_whole_records(void **state)
 {
     enum { RECORDS = 300000, RECORDS_MAX = 1000 * RECORDS };
-    struct place place;
+    struct fixture fixture;
     struct trace_record record;
     int ready[2], status;
     char byte;
-    place_make(&place);
+    fixture_make(&fixture);
     assert_int_equal(pipe(ready), 0);
     pid_t child = fork();
     if (child == 0)
-        _exit(reader_run(place.folder, RECORDS, ready[1]));
+        _exit(reader_run(fixture.folder, RECORDS, ready[1]));
     assert_true(child > 0);
     assert_int_equal(read(ready[0], &byte, 1), 1);
     pid_t ended = 0;
     for (uint64_t number = 1; number < RECORDS_MAX && !ended; number++) {
-        number_write(place.trace, number);
+        number_write(fixture.trace, number);
         if (number % 1000 == 0) {
-            assert_true(trace_reader_take(place.reader, &record, 1, &place.lost) >= 0);
+            assert_true(trace_reader_take(fixture.reader, &record, 1, &fixture.lost) >= 0);
             ended = waitpid(child, &status, WNOHANG);
         }
     }
@@ -257,7 +258,7 @@ static void a_reader_beside_a_fast_writer_sees_whole_records(void **state)
     assert_int_equal(status, 0);
     close(ready[0]);
     close(ready[1]);
-    place_clear(&place);
+    fixture_clear(&fixture);
 }
 
 TEST_MAIN(TEST(records_come_in_order_while_somebody_watches),
