@@ -107,26 +107,6 @@ static void tables_become_csv(void **state)
     figure_result_fini(&result);
 }
 
-static void reasons_show_only_where_needed(void **state)
-{
-    struct text agrees = {0}, differs = {0};
-    struct figure_result result = sample_result(3);
-    report_claims(&agrees, &sample, &result);
-    figure_result_fini(&result);
-    assert_null(strstr(agrees.data, "the seed says otherwise"));
-    assert_non_null(strstr(agrees.data, "paper 15 to 20 %  weft -  cannot be reproduced\n"
-                                        "      the traces were never published\n"));
-    result = sample_result(2);
-    report_claims(&differs, &sample, &result);
-    figure_result_fini(&result);
-    assert_non_null(strstr(differs.data, "differs\n      the seed says otherwise\n"));
-    const char *bare = strstr(differs.data, "rows (fig 3)");
-    assert_non_null(bare);
-    assert_string_equal(strchr(bare, '\n'), "\n"); /* no reason was given */
-    text_fini(&agrees);
-    text_fini(&differs);
-}
-
 static void plots_carry_their_data(void **state)
 {
     struct figure_result result = sample_result(5);
@@ -167,5 +147,5 @@ static void every_figure_is_whole(void **state)
 }
 
 TEST_MAIN(TEST(verdicts_follow_from_the_numbers), TEST(tables_become_csv),
-          TEST(reasons_show_only_where_needed), TEST(plots_carry_their_data),
-          TEST(a_failed_run_keeps_nothing), TEST(every_figure_is_whole))
+          TEST(plots_carry_their_data), TEST(a_failed_run_keeps_nothing),
+          TEST(every_figure_is_whole))

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/core/call.h"
 #include "cli/core/file.h"
 #include "cli/core/parallel.h"
 #include "cli/core/progress.h"
 #include "cli/paper/figure_list.h"
+#include "cli/paper/figure_report.h"
 #include "paper/figure.h"
 #include "paper/plot.h"
 #include "paper/report.h"
@@ -62,13 +62,20 @@ const struct command command_paper_list = {
 
 /* --- run and all --- */
 
+static const char session_page[] =
+    "{#figures}{?ran}" FIGURE_REPORT_PAGE "{/}"
+    "{?error}{name}: could not {?ran}be written{:}run{/}: {error}\n{/}\n{/}"
+    "{claim_count|claim|claims}: {agree} agree, {differ} differ, "
+    "{cannot_be_reproduced} cannot be reproduced"
+    "{?could_not_run}; {could_not_run|figure failed|figures failed}{/}\n"
+    "{?gnuplot_missing}no plots were drawn: gnuplot is not installed\n{/}";
+
 /* One invocation: what is common to the figures it runs. */
 struct session {
     struct call *call;
     struct figure_call figure_call;
     const char *folder;   /* of the output files; NULL: none */
     const char *title;    /* of the figure that runs now, for the progress bar */
-    struct json json;     /* only with --json */
     unsigned verdicts[3]; /* how many claims got which */
     unsigned failures;    /* figures that could not run */
     bool plots_missing;   /* there is no gnuplot */
@@ -116,14 +123,15 @@ static enum err write_tables(const struct session *session, const struct figure 
 }
 
 static enum err write_json(const struct session *session, const struct figure *figure,
-                           const struct figure_result *result, struct why *why)
+                           const struct figure_result *found, struct why *why)
 {
     struct text text = {0};
-    struct json json = json_make(&text, true);
-    json_object(&json);
-    report_json(&json, figure, &session->figure_call, result);
-    json_end(&json, '}');
+    struct result result = {0};
+    result_begin(&result, "");
+    figure_report(&result, figure, &session->figure_call, found);
+    result_json(&result, &text);
     enum err err = session_write(session, figure->name, ".json", &text, why);
+    result_fini(&result);
     text_fini(&text);
     return err;
 }
@@ -164,66 +172,44 @@ static enum err figure_write(struct session *session, const struct figure *figur
 
 /* A figure that cannot run, or whose files cannot be written, does not keep
  * the others from it. */
-static void figure_report(struct session *session, const struct figure *figure)
+static void figure_add(struct session *session, const struct figure *figure)
 {
-    struct figure_result result;
+    struct figure_result found;
     struct why why = {""};
-    struct text *out = &session->call->out;
+    struct result *result = &session->call->result;
     session->title = figure->name;
-    enum err err = figure_run(figure, &result, &session->figure_call, &why);
+    enum err err = figure_run(figure, &found, &session->figure_call, &why);
     bool ran = !err;
     if (ran && session->folder)
-        err = figure_write(session, figure, &result, &why);
-    for (size_t i = 0; ran && i < result.claim_count; i++)
-        session->verdicts[result.claims[i].verdict]++;
+        err = figure_write(session, figure, &found, &why);
+    for (size_t i = 0; ran && i < found.claim_count; i++)
+        session->verdicts[found.claims[i].verdict]++;
     session->failures += err != OK;
     for (char *at = why.text; *at; at++)
         *at = *at == '\n' ? ' ' : *at;
-    if (session->call->json) {
-        json_object(&session->json);
-        if (ran)
-            report_json(&session->json, figure, &session->figure_call, &result);
-        else
-            json_put_string(&session->json, "name", figure->name);
-        if (err)
-            json_put_string(&session->json, "error", why.text[0] ? why.text : err_text(err));
-        json_end(&session->json, '}');
-    } else {
-        if (ran)
-            report_claims(out, figure, &result);
-        if (err)
-            text_printf(out, "%s: could not %s: %s\n", figure->name, ran ? "be written" : "run",
-                        why.text[0] ? why.text : err_text(err));
-        text_puts(out, "\n");
-    }
+    result_object(result, NULL);
+    result_bool(result_hide(result), "ran", ran);
     if (ran)
-        figure_result_fini(&result);
+        figure_report(result, figure, &session->figure_call, &found);
+    else
+        result_string(result, "name", figure->name);
+    if (err)
+        result_string(result, "error", why.text[0] ? why.text : err_text(err));
+    result_end(result);
+    if (ran)
+        figure_result_fini(&found);
 }
 
 static void session_close(struct session *session)
 {
-    struct text *out = &session->call->out;
+    struct result *result = &session->call->result;
     const unsigned *verdicts = session->verdicts;
-    if (session->call->json) {
-        json_end(&session->json, ']');
-        json_put_uint(&session->json, "agree", verdicts[VERDICT_AGREES]);
-        json_put_uint(&session->json, "differ", verdicts[VERDICT_DIFFERS]);
-        json_put_uint(&session->json, "cannot_be_reproduced", verdicts[VERDICT_MISSING]);
-        json_put_uint(&session->json, "could_not_run", session->failures);
-        json_put_bool(&session->json, "gnuplot_missing", session->plots_missing);
-        json_end(&session->json, '}');
-    } else {
-        text_count(out, verdicts[0] + verdicts[1] + verdicts[2], "claim", "claims");
-        text_printf(out, ": %u agree, %u differ, %u cannot be reproduced", verdicts[VERDICT_AGREES],
-                    verdicts[VERDICT_DIFFERS], verdicts[VERDICT_MISSING]);
-        if (session->failures) {
-            text_puts(out, "; ");
-            text_count(out, session->failures, "figure failed", "figures failed");
-        }
-        text_puts(out, "\n");
-        if (session->plots_missing)
-            text_puts(out, "no plots were drawn: gnuplot is not installed\n");
-    }
+    result_uint(result_hide(result), "claim_count", verdicts[0] + verdicts[1] + verdicts[2]);
+    result_uint(result, "agree", verdicts[VERDICT_AGREES]);
+    result_uint(result, "differ", verdicts[VERDICT_DIFFERS]);
+    result_uint(result, "cannot_be_reproduced", verdicts[VERDICT_MISSING]);
+    result_uint(result, "could_not_run", session->failures);
+    result_bool(result, "gnuplot_missing", session->plots_missing);
     if (session->failures)
         session->call->health = ERR_SYSTEM;
 }
@@ -245,14 +231,11 @@ static enum err session_run(struct call *call, const struct figure *const *list,
         err = file_make_folder(session.folder, why);
     if (err)
         return err;
-    if (call->json) {
-        session.json = json_make(&call->out, true);
-        json_object(&session.json);
-        json_key(&session.json, "figures");
-        json_array(&session.json);
-    }
+    struct result *result = call_result(call, session_page);
+    result_array(result, "figures");
     for (int i = 0; list[i]; i++)
-        figure_report(&session, list[i]);
+        figure_add(&session, list[i]);
+    result_end(result);
     session_close(&session);
     return OK;
 }

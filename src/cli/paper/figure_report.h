@@ -1,0 +1,17 @@
+#pragma once
+/* figure_report: what a figure found, as an object of a result, and the page that shows such
+ * objects as text: a line for each claim with what the paper says, what weft finds and the
+ * verdict, and under the claims that do not agree the reason. */
+
+#include "cli/core/result.h"
+#include "paper/figure.h"
+
+/* Of one object; the caller puts it between {#figures} and {/}. */
+#define FIGURE_REPORT_PAGE                                                                         \
+    "{name}: {paper}, {what}\n"                                                                    \
+    "{#claims}  {label}  paper {printed}  weft {found}  {verdict}\n{?because}{because}{/}{/}"      \
+    "{?choice_lines}{choice_lines}{/}"
+
+/* Fills the object that is open. */
+void figure_report(struct result *result, const struct figure *figure,
+                   const struct figure_call *call, const struct figure_result *found);

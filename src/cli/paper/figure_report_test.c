@@ -1,0 +1,111 @@
+#include "cli/paper/figure_report.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/test.h"
+#include "cli/core/page.h"
+
+static const struct figure_column sample_columns[] = {{"name", ""}, {"size", "m"}, {0}};
+
+/* As many rows as the seed says; two of the claims are about that number. */
+static enum err sample_run(struct figure_result *result, const struct figure_call *call,
+                           struct why *why)
+{
+    struct figure_table *table = figure_table_add(result, "sizes", sample_columns);
+    for (uint64_t i = 0; i < call->seed; i++)
+        figure_row_named(result, table, "plain", (double[]){i == 2 ? NAN : (double)i / 2});
+    const struct figure_claim claims[] = {
+        {.what = "rows", .paper = 3, .found = (double)call->seed, .reason = "the seed differs"},
+        {.what = "twice", .paper = 3, .found = (double)call->seed, .reason = "the seed differs"},
+        {.what = "share",
+         .unit = "%",
+         .relation = RELATION_BETWEEN,
+         .paper = 15,
+         .paper_high = 20,
+         .found = NAN,
+         .reason = "the traces were never published"},
+        {.what = "bare", .paper = 3, .found = (double)call->seed},
+    };
+    figure_claims_at(result, "fig 1", claims, sizeof claims / sizeof *claims);
+    return OK;
+}
+
+static const struct figure sample = {
+    .name = "sample",
+    .paper = "Paper",
+    .what = "a sample",
+    .size = "all",
+    .size_quick = "some",
+    .choice = "one of two readings",
+    .run = sample_run,
+};
+
+/* The figure under that seed, printed one way or the other. */
+static struct text printed(uint64_t seed, void (*print)(struct result *, struct text *))
+{
+    struct figure_call call = {.seed = seed};
+    struct figure_result found;
+    struct result result = {0};
+    struct text out = {0};
+    struct why why = {""};
+    assert_int_equal(figure_run(&sample, &found, &call, &why), OK);
+    result_begin(&result, FIGURE_REPORT_PAGE);
+    figure_report(&result, &sample, &call, &found);
+    print(&result, &out);
+    assert_true(text_ok(&out));
+    result_fini(&result);
+    figure_result_fini(&found);
+    return out;
+}
+
+static void a_line_for_each_claim(void **state)
+{
+    struct text out = printed(3, page_print);
+    assert_string_equal(out.data,
+                        "sample: Paper, a sample\n"
+                        "  rows (fig 1)   paper 3           weft 3  agrees\n"
+                        "  twice (fig 1)  paper 3           weft 3  agrees\n"
+                        "  share (fig 1)  paper 15 to 20 %  weft -  cannot be reproduced\n"
+                        "      the traces were never published\n"
+                        "  bare (fig 1)   paper 3           weft 3  agrees\n"
+                        "  one of two readings\n");
+    text_fini(&out);
+}
+
+/* A reason that two claims share stands under the second. */
+static void reasons_show_only_where_needed(void **state)
+{
+    struct text out = printed(2, page_print);
+    assert_string_equal(out.data,
+                        "sample: Paper, a sample\n"
+                        "  rows (fig 1)   paper 3           weft 2  differs\n"
+                        "  twice (fig 1)  paper 3           weft 2  differs\n"
+                        "      the seed differs\n"
+                        "  share (fig 1)  paper 15 to 20 %  weft -  cannot be reproduced\n"
+                        "      the traces were never published\n"
+                        "  bare (fig 1)   paper 3           weft 2  differs\n"
+                        "  one of two readings\n");
+    text_fini(&out);
+}
+
+/* What is only for the page is not in the JSON; each claim has its own reason there. */
+static void json_has_the_numbers(void **state)
+{
+    struct text out = printed(2, result_json);
+    const char *reason = strstr(out.data, "\"reason\": \"the seed differs\"");
+    assert_non_null(reason);
+    assert_non_null(strstr(reason + 1, "\"reason\": \"the seed differs\""));
+    assert_non_null(strstr(out.data, "\"paper_high\": 20"));
+    assert_non_null(strstr(out.data, "\"weft\": null"));
+    assert_non_null(strstr(out.data, "\"choice\": \"one of two readings\""));
+    assert_non_null(strstr(out.data, "\"unit\": \"m\""));
+    assert_non_null(strstr(out.data, "\"plain\""));
+    assert_null(strstr(out.data, "label"));
+    assert_null(strstr(out.data, "because"));
+    assert_null(strstr(out.data, "choice_lines"));
+    text_fini(&out);
+}
+
+TEST_MAIN(TEST(a_line_for_each_claim), TEST(reasons_show_only_where_needed),
+          TEST(json_has_the_numbers))
