@@ -27,9 +27,9 @@ static struct arena_block *block_add(struct arena *arena, size_t size)
     /* Whichever has more room left stays the first. */
     struct arena_block *first = arena->blocks;
     bool behind = first && first->size - first->used > whole - ARENA_ALIGN - size;
-    struct arena_block **place = behind ? &first->next : &arena->blocks;
-    *block = (struct arena_block){.next = *place, .size = whole, .used = ARENA_ALIGN};
-    *place = block;
+    struct arena_block **link = behind ? &first->next : &arena->blocks;
+    *block = (struct arena_block){.next = *link, .size = whole, .used = ARENA_ALIGN};
+    *link = block;
     return block;
 }
 

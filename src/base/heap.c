@@ -9,9 +9,9 @@ bool heap_init(struct heap *heap, const double *key, uint32_t most)
     *heap = (struct heap){
         .key = key,
         .things = array_new(most, sizeof *heap->things),
-        .place = array_new(most, sizeof *heap->place),
+        .slot = array_new(most, sizeof *heap->slot),
     };
-    if (heap->things && heap->place)
+    if (heap->things && heap->slot)
         return true;
     heap_fini(heap);
     return false;
@@ -20,6 +20,6 @@ bool heap_init(struct heap *heap, const double *key, uint32_t most)
 void heap_fini(struct heap *heap)
 {
     free(heap->things);
-    free(heap->place);
+    free(heap->slot);
     *heap = (struct heap){0};
 }

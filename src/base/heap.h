@@ -13,7 +13,7 @@
 struct heap {
     const double *key; /* borrowed; per thing */
     uint32_t *things;  /* owned; the heap */
-    uint32_t *place;   /* owned; per thing in the heap: where it stands */
+    uint32_t *slot;    /* owned; per thing in the heap: where it stands */
     uint32_t count;    /* of things in the heap */
 };
 
@@ -22,25 +22,25 @@ struct heap {
 MUST_CHECK bool heap_init(struct heap *heap, const double *key, uint32_t most);
 void heap_fini(struct heap *heap);
 
-static inline void heap_put(struct heap *heap, uint32_t place, uint32_t thing)
+static inline void heap_put(struct heap *heap, uint32_t slot, uint32_t thing)
 {
-    heap->things[place] = thing;
-    heap->place[thing] = place;
+    heap->things[slot] = thing;
+    heap->slot[thing] = slot;
 }
 
 /* The thing, which is in the heap, has a lower key now. */
 static inline void heap_lowered(struct heap *heap, uint32_t thing)
 {
-    uint32_t place = heap->place[thing];
+    uint32_t slot = heap->slot[thing];
     double key = heap->key[thing];
-    while (place > 0) {
-        uint32_t above = (place - 1) / 4;
+    while (slot > 0) {
+        uint32_t above = (slot - 1) / 4;
         if (heap->key[heap->things[above]] <= key)
             break;
-        heap_put(heap, place, heap->things[above]);
-        place = above;
+        heap_put(heap, slot, heap->things[above]);
+        slot = above;
     }
-    heap_put(heap, place, thing);
+    heap_put(heap, slot, thing);
 }
 
 /* The thing, which is not in the heap, goes into it as if its key were infinite; if
@@ -55,19 +55,19 @@ static inline uint32_t heap_take(struct heap *heap)
 {
     assert(heap->count > 0);
     uint32_t first = heap->things[0], count = --heap->count;
-    uint32_t thing = heap->things[count], place = 0;
+    uint32_t thing = heap->things[count], slot = 0;
     double key = heap->key[thing];
-    for (uint32_t child = 1; child < count; child = 4 * place + 1) {
+    for (uint32_t child = 1; child < count; child = 4 * slot + 1) {
         uint32_t least = child;
         for (uint32_t other = child + 1; other < child + 4 && other < count; other++)
             if (heap->key[heap->things[other]] < heap->key[heap->things[least]])
                 least = other;
         if (heap->key[heap->things[least]] >= key)
             break;
-        heap_put(heap, place, heap->things[least]);
-        place = least;
+        heap_put(heap, slot, heap->things[least]);
+        slot = least;
     }
     if (count)
-        heap_put(heap, place, thing);
+        heap_put(heap, slot, thing);
     return first;
 }

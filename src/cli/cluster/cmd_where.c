@@ -128,10 +128,10 @@ static void report(const struct where *where)
     result_uint(result, "from", where->from);
     result_array(result, "replicas");
     for (uint32_t i = 0; i < where->answer.count; i++) {
-        node_id server = where->answer.places[i].server;
+        node_id server = where->answer.replicas[i].server;
         result_object(result, NULL);
         result_uint(result, "server", server);
-        result_uint(result, "hops", where->answer.places[i].distance);
+        result_uint(result, "hops", where->answer.replicas[i].distance);
         result_string(result_hide(result), "name", cluster_name(&where->cluster, server, name));
         result_end(result);
     }
@@ -143,7 +143,7 @@ static enum err where_find(struct where *where, struct why *why)
 {
     uint64_t replicas = REPLICAS_DEFAULT;
     struct call *call = where->call;
-    enum err err = call_uint(call, "replicas", 1, CONTROL_PLACES_MAX, &replicas, why);
+    enum err err = call_uint(call, "replicas", 1, CONTROL_REPLICAS_MAX, &replicas, why);
     if (!err)
         err = cluster_target_key(&where->target, call->arguments[0], why);
     if (!err)

@@ -93,14 +93,14 @@ static uint32_t node_representative(const struct embedding *embedding, uint32_t 
     for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
         uint32_t back = topology->axis_size[axis] - at[axis];
         at[axis] = back < at[axis] ? back : at[axis];
-        uint32_t value = at[axis], place = axis;
+        uint32_t value = at[axis], axis_to = axis;
         for (uint32_t j = axis; j-- > embedding->group[axis];) {
             if (embedding->group[j] != embedding->group[axis] || at[j] <= value)
                 continue;
-            at[place] = at[j];
-            place = j;
+            at[axis_to] = at[j];
+            axis_to = j;
         }
-        at[place] = value;
+        at[axis_to] = value;
     }
     return topology_node_at(topology, at);
 }

@@ -61,14 +61,14 @@ enum err start_grown(const struct graph *graph, const struct halving *halving, s
     return OK;
 }
 
-struct place {
+struct ranked {
     double value;
     uint32_t node;
 };
 
 static int by_value(const void *left, const void *right)
 {
-    const struct place *a = left, *b = right;
+    const struct ranked *a = left, *b = right;
     if (a->value != b->value)
         return a->value < b->value ? -1 : 1;
     return a->node < b->node ? -1 : a->node > b->node;
@@ -77,18 +77,18 @@ static int by_value(const void *left, const void *right)
 enum err start_by_value(const struct halving *halving, const double *value, uint8_t *side,
                         struct why *why)
 {
-    struct place *places = array_new(halving->node_count, sizeof *places);
-    if (!places)
+    struct ranked *ranked_nodes = array_new(halving->node_count, sizeof *ranked_nodes);
+    if (!ranked_nodes)
         return why_memory(why);
     for (uint32_t v = 0; v < halving->node_count; v++)
-        places[v] = (struct place){value[v], v};
-    qsort(places, halving->node_count, sizeof *places, by_value);
+        ranked_nodes[v] = (struct ranked){value[v], v};
+    qsort(ranked_nodes, halving->node_count, sizeof *ranked_nodes, by_value);
     uint64_t weight = 0;
     for (uint32_t i = 0; i < halving->node_count; i++) {
-        side[places[i].node] = 2 * weight >= halving->total;
-        weight += halving_weight(halving, places[i].node);
+        side[ranked_nodes[i].node] = 2 * weight >= halving->total;
+        weight += halving_weight(halving, ranked_nodes[i].node);
     }
-    free(places);
+    free(ranked_nodes);
     return OK;
 }
 

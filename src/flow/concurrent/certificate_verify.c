@@ -44,9 +44,9 @@ struct verifier {
     struct sum *loads; /* owned; per channel */
     uint32_t *walk;    /* owned; the channels of one path */
     size_t walk_capacity;
-    double *distance; /* owned; per node, from one source */
-    uint32_t *heap;   /* owned; nodes, the nearest first ... */
-    uint32_t *place;  /* owned; ... and where each stands in it, or NODE_NONE */
+    double *distance;  /* owned; per node, from one source */
+    uint32_t *heap;    /* owned; nodes, the nearest first ... */
+    uint32_t *slot_of; /* owned; ... and where each stands in it, or NODE_NONE */
     uint32_t heap_count;
 };
 
@@ -242,7 +242,7 @@ static double channel_weight(const struct verifier *verifier, uint32_t channel)
 static void heap_put(struct verifier *verifier, uint32_t slot, uint32_t node)
 {
     verifier->heap[slot] = node;
-    verifier->place[node] = slot;
+    verifier->slot_of[node] = slot;
 }
 
 static void heap_rise(struct verifier *verifier, uint32_t slot)
@@ -276,7 +276,7 @@ static uint32_t heap_take(struct verifier *verifier)
     }
     if (count)
         heap_put(verifier, slot, node);
-    verifier->place[nearest] = NODE_NONE;
+    verifier->slot_of[nearest] = NODE_NONE;
     return nearest;
 }
 
@@ -286,7 +286,7 @@ static void find_distances(struct verifier *verifier, uint32_t source)
     const struct graph *graph = &verifier->topology->graph;
     for (uint32_t v = 0; v < graph->node_count; v++) {
         verifier->distance[v] = INFINITY;
-        verifier->place[v] = NODE_NONE;
+        verifier->slot_of[v] = NODE_NONE;
     }
     verifier->distance[source] = 0;
     heap_put(verifier, 0, source);
@@ -299,9 +299,9 @@ static void find_distances(struct verifier *verifier, uint32_t source)
             if (!(there < verifier->distance[next]))
                 continue;
             verifier->distance[next] = there;
-            if (verifier->place[next] == NODE_NONE)
+            if (verifier->slot_of[next] == NODE_NONE)
                 heap_put(verifier, verifier->heap_count++, next);
-            heap_rise(verifier, verifier->place[next]);
+            heap_rise(verifier, verifier->slot_of[next]);
         }
     }
 }
@@ -396,15 +396,15 @@ enum err certificate_verify(const struct certificate *certificate, const struct 
         .loads = array_new(graph_channel_count(graph), sizeof *verifier.loads),
         .distance = array_new(graph->node_count, sizeof *verifier.distance),
         .heap = array_new(graph->node_count, sizeof *verifier.heap),
-        .place = array_new(graph->node_count, sizeof *verifier.place),
+        .slot_of = array_new(graph->node_count, sizeof *verifier.slot_of),
     };
-    enum err err = verifier.loads && verifier.distance && verifier.heap && verifier.place
+    enum err err = verifier.loads && verifier.distance && verifier.heap && verifier.slot_of
                        ? verify_all(&verifier, traffic, proof)
                        : why_memory(why);
     free(verifier.loads);
     free(verifier.walk);
     free(verifier.distance);
     free(verifier.heap);
-    free(verifier.place);
+    free(verifier.slot_of);
     return err;
 }

@@ -13,18 +13,18 @@ enum err acyclic_init(struct acyclic *acyclic, uint32_t vertex_count, struct why
         .edges.size = 2 * sizeof(uint32_t),
         .first_out = array_new(vertex_count, sizeof *acyclic->first_out),
         .first_in = array_new(vertex_count, sizeof *acyclic->first_in),
-        .place = array_new(vertex_count, sizeof *acyclic->place),
+        .position = array_new(vertex_count, sizeof *acyclic->position),
         .work = array_new(3 * (size_t)vertex_count, sizeof *acyclic->work),
         .seen = array_new(vertex_count, sizeof *acyclic->seen),
     };
-    if (!acyclic->first_out || !acyclic->first_in || !acyclic->place || !acyclic->work ||
+    if (!acyclic->first_out || !acyclic->first_in || !acyclic->position || !acyclic->work ||
         !acyclic->seen) {
         acyclic_fini(acyclic);
         return why_memory(why);
     }
     for (uint32_t v = 0; v < vertex_count; v++) {
         acyclic->first_out[v] = acyclic->first_in[v] = INTERN_NONE;
-        acyclic->place[v] = v;
+        acyclic->position[v] = v;
     }
     return OK;
 }
@@ -36,7 +36,7 @@ void acyclic_fini(struct acyclic *acyclic)
     free(acyclic->next_in);
     free(acyclic->first_out);
     free(acyclic->first_in);
-    free(acyclic->place);
+    free(acyclic->position);
     free(acyclic->work);
     free(acyclic->seen);
     *acyclic = (struct acyclic){0};
@@ -47,8 +47,8 @@ static const uint32_t *edge_ends(const struct acyclic *acyclic, uint32_t edge)
     return intern_record(&acyclic->edges, edge);
 }
 
-/* Collects what is reachable from `root`, forward to places before `limit` or
- * backward to places behind it; marks it seen and returns how many. */
+/* Collects what is reachable from `root`, forward to positions before `limit` or
+ * backward to positions behind it; marks it seen and returns how many. */
 static uint32_t collect(struct acyclic *acyclic, uint32_t root, bool forward, uint32_t limit,
                         uint32_t *list)
 {
@@ -60,7 +60,7 @@ static uint32_t collect(struct acyclic *acyclic, uint32_t root, bool forward, ui
     for (uint32_t done = 0; done < count; done++) {
         for (uint32_t e = first[list[done]]; e != INTERN_NONE; e = next[e]) {
             uint32_t v = edge_ends(acyclic, e)[forward];
-            bool within = forward ? acyclic->place[v] <= limit : acyclic->place[v] >= limit;
+            bool within = forward ? acyclic->position[v] <= limit : acyclic->position[v] >= limit;
             if (within && !acyclic->seen[v]) {
                 acyclic->seen[v] = true;
                 list[count++] = v;
@@ -76,45 +76,45 @@ static void forget(struct acyclic *acyclic, const uint32_t *list, uint32_t count
         acyclic->seen[list[i]] = false;
 }
 
-/* By place; what lies between two ends of an edge is short. */
-static void sort_by_place(const struct acyclic *acyclic, uint32_t *list, uint32_t count)
+/* By position; what lies between two ends of an edge is short. */
+static void sort_by_position(const struct acyclic *acyclic, uint32_t *list, uint32_t count)
 {
     for (uint32_t gap = count / 2; gap > 0; gap /= 2) { /* Shell's sort */
         for (uint32_t i = gap; i < count; i++) {
             uint32_t v = list[i], j = i;
-            for (; j >= gap && acyclic->place[list[j - gap]] > acyclic->place[v]; j -= gap)
+            for (; j >= gap && acyclic->position[list[j - gap]] > acyclic->position[v]; j -= gap)
                 list[j] = list[j - gap];
             list[j] = v;
         }
     }
 }
 
-/* Gives those before the edge the lower of the places that both had. */
+/* Gives those before the edge the lower of the positions that both had. */
 static void reorder(struct acyclic *acyclic, uint32_t *before, uint32_t before_count,
-                    uint32_t *behind, uint32_t behind_count, uint32_t *places)
+                    uint32_t *behind, uint32_t behind_count, uint32_t *positions)
 {
-    sort_by_place(acyclic, before, before_count);
-    sort_by_place(acyclic, behind, behind_count);
+    sort_by_position(acyclic, before, before_count);
+    sort_by_position(acyclic, behind, behind_count);
     uint32_t i = 0, j = 0, count = 0;
     while (i < before_count || j < behind_count) {
-        bool take = j == behind_count ||
-                    (i < before_count && acyclic->place[before[i]] < acyclic->place[behind[j]]);
-        places[count++] = acyclic->place[take ? before[i++] : behind[j++]];
+        bool take = j == behind_count || (i < before_count && acyclic->position[before[i]] <
+                                                                  acyclic->position[behind[j]]);
+        positions[count++] = acyclic->position[take ? before[i++] : behind[j++]];
     }
     for (i = 0; i < before_count; i++)
-        acyclic->place[before[i]] = places[i];
+        acyclic->position[before[i]] = positions[i];
     for (j = 0; j < behind_count; j++)
-        acyclic->place[behind[j]] = places[before_count + j];
+        acyclic->position[behind[j]] = positions[before_count + j];
 }
 
 /* Moves vertices so that an edge leads forward; false if it closes a cycle. */
 static bool make_way(struct acyclic *acyclic, uint32_t from, uint32_t to)
 {
-    uint32_t high = acyclic->place[from], low = acyclic->place[to];
+    uint32_t high = acyclic->position[from], low = acyclic->position[to];
     if (high < low)
         return true;
     uint32_t *behind = acyclic->work, *before = behind + acyclic->vertex_count;
-    uint32_t *places = before + acyclic->vertex_count;
+    uint32_t *positions = before + acyclic->vertex_count;
     uint32_t behind_count = collect(acyclic, to, true, high, behind);
     bool closes = acyclic->seen[from];
     forget(acyclic, behind, behind_count);
@@ -124,7 +124,7 @@ static bool make_way(struct acyclic *acyclic, uint32_t from, uint32_t to)
     uint32_t before_count = collect(acyclic, from, false, low, before);
     forget(acyclic, before, before_count);
     assert(behind_count + before_count <= acyclic->vertex_count);
-    reorder(acyclic, before, before_count, behind, behind_count, places);
+    reorder(acyclic, before, before_count, behind, behind_count, positions);
     return true;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 /* acyclic: a directed graph that is kept without cycles while edges are added.
  *
- * Each vertex has a place in an order in which all edges lead forward; an edge
+ * Each vertex has a position in an order in which all edges lead forward; an edge
  * that fits costs nothing, another only moves what lies between its ends
  * (Pearce and Kelly, ACM JEA 11, 2006). Edges are taken away again youngest
  * first, which never disturbs the order. */
@@ -19,7 +19,7 @@ struct acyclic {
     uint32_t *next_in;   /* per edge: the next that enters the same vertex */
     size_t out_capacity, in_capacity;
     uint32_t *first_out, *first_in; /* per vertex */
-    uint32_t *place;                /* per vertex: in the order */
+    uint32_t *position;             /* per vertex: in the order */
     uint32_t *work;                 /* 3 per vertex */
     bool *seen;                     /* per vertex; all false between calls */
 };

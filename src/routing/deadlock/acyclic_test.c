@@ -24,12 +24,12 @@ static void check_order(const struct acyclic *acyclic)
     bool taken[VERTICES] = {false};
     for (uint32_t v = 0; v < VERTICES; v++) {
         assert_false(acyclic->seen[v]);
-        assert_true(acyclic->place[v] < VERTICES && !taken[acyclic->place[v]]);
-        taken[acyclic->place[v]] = true;
+        assert_true(acyclic->position[v] < VERTICES && !taken[acyclic->position[v]]);
+        taken[acyclic->position[v]] = true;
     }
     for (uint32_t e = 0; e < acyclic->edges.count; e++) {
         const uint32_t *ends = intern_record(&acyclic->edges, e);
-        assert_true(acyclic->place[ends[0]] < acyclic->place[ends[1]]);
+        assert_true(acyclic->position[ends[0]] < acyclic->position[ends[1]]);
     }
 }
 

@@ -34,13 +34,13 @@ static enum err adjacency_init(struct adjacency *adjacency, const struct arc *ar
     };
     if (!adjacency->first || !adjacency->arcs)
         return why_memory(why);
-    uint32_t *place = adjacency->first + 1; /* ends up as the list of firsts, one further on */
+    uint32_t *next = adjacency->first + 1; /* ends up as the list of firsts, one further on */
     for (uint32_t i = 0; i < arc_count; i++)
-        place[arcs[i].from + 1]++;
+        next[arcs[i].from + 1]++;
     for (uint32_t v = 0; v < vertex_count; v++)
-        place[v + 1] += place[v];
+        next[v + 1] += next[v];
     for (uint32_t i = 0; i < arc_count; i++)
-        adjacency->arcs[place[arcs[i].from]++] = i;
+        adjacency->arcs[next[arcs[i].from]++] = i;
     return OK;
 }
 

@@ -43,22 +43,22 @@ static enum err plan_init(struct plan *plan, const struct dependency *dependency
     };
     if (!plan->first || !plan->waits_left || !plan->hopeful || !plan->order)
         return why_memory(why);
-    size_t *place = plan->first + 1; /* ends up as the usual list of firsts, one further on */
+    size_t *next = plan->first + 1; /* ends up as the usual list of firsts, one further on */
     for (uint32_t h = 0; h < waits; h++) {
         const uint32_t *wait = dependency_wait(dependency, h);
         plan->waits_left[wait[0]]++;
         for (uint32_t i = 1; i < width && wait[i] != INTERN_NONE; i++)
-            place[wait[i] + 1]++;
+            next[wait[i] + 1]++;
     }
     for (size_t v = 0; v < channels; v++)
-        place[v + 1] += place[v];
-    plan->waits = array_new(place[channels], sizeof *plan->waits);
+        next[v + 1] += next[v];
+    plan->waits = array_new(next[channels], sizeof *plan->waits);
     if (!plan->waits)
         return why_memory(why);
     for (uint32_t h = 0; h < waits; h++) {
         const uint32_t *wait = dependency_wait(dependency, h);
         for (uint32_t i = 1; i < width && wait[i] != INTERN_NONE; i++)
-            plan->waits[place[wait[i]]++] = h;
+            plan->waits[next[wait[i]]++] = h;
     }
     return OK;
 }

@@ -94,7 +94,7 @@ static enum err layer_try(struct layer *layer, const struct unit *unit, bool *fi
     return OK;
 }
 
-static enum err unit_place(struct stack *stack, uint8_t *place, bool *found, struct why *why)
+static enum err unit_assign(struct stack *stack, uint8_t *number, bool *found, struct why *why)
 {
     struct layers *layers = stack->layers;
     uint32_t channels = graph_channel_count(&stack->explore.router->topology->graph);
@@ -105,7 +105,7 @@ static enum err unit_place(struct stack *stack, uint8_t *place, bool *found, str
             return err;
         layers->count += new;
         err = layer_try(&stack->each[i], &stack->unit, &fits, why);
-        *place = (uint8_t)i;
+        *number = (uint8_t)i;
         if (err || fits)
             return err;
         if (new)
@@ -115,8 +115,8 @@ static enum err unit_place(struct stack *stack, uint8_t *place, bool *found, str
     return OK;
 }
 
-static enum err pair_place(struct stack *stack, uint32_t from, uint32_t to, size_t *capacity,
-                           bool *found, struct why *why)
+static enum err pair_assign(struct stack *stack, uint32_t from, uint32_t to, size_t *capacity,
+                            bool *found, struct why *why)
 {
     const struct router *router = stack->explore.router;
     struct layers *layers = stack->layers;
@@ -131,7 +131,7 @@ static enum err pair_place(struct stack *stack, uint32_t from, uint32_t to, size
         explore_begin(&stack->explore, to);
         enum err err = unit_find(&stack->unit, &stack->explore, from, start, why);
         if (!err)
-            err = unit_place(stack, &layers->layer[first[0] + start], found, why);
+            err = unit_assign(stack, &layers->layer[first[0] + start], found, why);
         if (err)
             return err;
     }
@@ -170,7 +170,7 @@ enum err layers_find(struct layers *layers, const struct router *router, bool *f
     *found = true;
     for (uint32_t from = 0; !err && *found && from < nodes; from++) {
         for (uint32_t to = 0; !err && *found && to < nodes; to++)
-            err = pair_place(stack, from, to, &capacity, found, why);
+            err = pair_assign(stack, from, to, &capacity, found, why);
         observer_tell(&progress, "layers", from + 1, nodes);
     }
     stack_free(stack);

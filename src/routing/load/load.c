@@ -19,17 +19,17 @@
 #include "routing/load/symmetry.h"
 
 /* Where a packet may be, and what it carries. */
-struct place {
+struct walker {
     uint32_t node;
     struct route_state state;
 };
-static_assert(sizeof(struct place) == 16, "compared as two words");
+static_assert(sizeof(struct walker) == 16, "compared as two words");
 
 struct layer {
-    struct place *places;
+    struct walker *walkers;
     double *shares;
     size_t count;
-    size_t places_capacity, shares_capacity;
+    size_t walkers_capacity, shares_capacity;
 };
 
 struct slot {
@@ -67,7 +67,7 @@ enum err load_walk_open(struct load_walk **out, const struct router *router, str
 
 static void layer_fini(struct layer *layer)
 {
-    free(layer->places);
+    free(layer->walkers);
     free(layer->shares);
 }
 
@@ -82,26 +82,26 @@ void load_walk_close(struct load_walk *walk)
     free(walk);
 }
 
-static size_t place_hash(const struct place *place)
+static size_t walker_hash(const struct walker *walker)
 {
     uint64_t words[2];
-    memcpy(words, place, sizeof words);
+    memcpy(words, walker, sizeof words);
     uint64_t mixed = (words[0] ^ words[1] * 0x9e3779b97f4a7c15u) * 0xd6e8feb86659fd93u;
     mixed ^= mixed >> 32;
     return (size_t)(mixed * 0xd6e8feb86659fd93u >> 20);
 }
 
-static bool place_equal(const struct place *one, const struct place *other)
+static bool walker_equal(const struct walker *one, const struct walker *other)
 {
     return memcmp(one, other, sizeof *one) == 0;
 }
 
-/* The slot where a place of the next layer is, or would be. */
-static struct slot *find_slot(struct load_walk *walk, const struct place *place)
+/* The slot where a walker of the next layer is, or would be. */
+static struct slot *find_slot(struct load_walk *walk, const struct walker *walker)
 {
-    size_t mask = walk->slot_count - 1, at = place_hash(place) & mask;
+    size_t mask = walk->slot_count - 1, at = walker_hash(walker) & mask;
     while (walk->slots[at].layer == walk->layer &&
-           !place_equal(&walk->next.places[walk->slots[at].index], place))
+           !walker_equal(&walk->next.walkers[walk->slots[at].index], walker))
         at = (at + 1) & mask;
     return &walk->slots[at];
 }
@@ -115,26 +115,26 @@ static bool grow_slots(struct load_walk *walk)
     walk->slots = slots;
     walk->slot_count *= 2;
     for (size_t i = 0; i < walk->next.count; i++)
-        *find_slot(walk, &walk->next.places[i]) = (struct slot){walk->layer, (uint32_t)i};
+        *find_slot(walk, &walk->next.walkers[i]) = (struct slot){walk->layer, (uint32_t)i};
     return true;
 }
 
-/* Adds a share to a place of the next layer. */
-static bool put(struct load_walk *walk, const struct place *place, double share)
+/* Adds a share to a walker of the next layer. */
+static bool put(struct load_walk *walk, const struct walker *walker, double share)
 {
     struct layer *next = &walk->next;
-    struct slot *slot = find_slot(walk, place);
+    struct slot *slot = find_slot(walk, walker);
     if (slot->layer == walk->layer) {
         next->shares[slot->index] += share;
         return true;
     }
-    if (!array_reserve(&next->places, &next->places_capacity, next->count + 1,
-                       sizeof *next->places) ||
+    if (!array_reserve(&next->walkers, &next->walkers_capacity, next->count + 1,
+                       sizeof *next->walkers) ||
         !array_reserve(&next->shares, &next->shares_capacity, next->count + 1,
                        sizeof *next->shares))
         return false;
     *slot = (struct slot){walk->layer, (uint32_t)next->count};
-    next->places[next->count] = *place;
+    next->walkers[next->count] = *walker;
     next->shares[next->count] = share;
     next->count++;
     return next->count * 2 < walk->slot_count || grow_slots(walk);
@@ -157,21 +157,22 @@ static bool put_starts(struct load_walk *walk, uint32_t from, uint32_t to, doubl
     begin_layer(walk);
     uint32_t count = algorithm->start_count(walk->router, from, to);
     for (uint32_t i = 0; i < count; i++) {
-        struct place place = {.node = from};
-        double share = algorithm->start(walk->router, from, to, i, &place.state);
-        if (share > 0 && !put(walk, &place, amount * share))
+        struct walker walker = {.node = from};
+        double share = algorithm->start(walk->router, from, to, i, &walker.state);
+        if (share > 0 && !put(walk, &walker, amount * share))
             return false;
     }
     return true;
 }
 
-/* All moves of one place of the layer that is left. */
-static bool put_moves(struct load_walk *walk, uint32_t to, const struct place *place, double share,
-                      double *channels, double *hops)
+/* All moves of one walker of the layer that is left. */
+static bool put_moves(struct load_walk *walk, uint32_t to, const struct walker *walker,
+                      double share, double *channels, double *hops)
 {
     const struct router *router = walk->router;
-    uint32_t count = router->algorithm->moves(router, place->node, to, &place->state, walk->moves);
-    assert(count <= router->move_max && (count > 0 || place->node == to));
+    uint32_t count =
+        router->algorithm->moves(router, walker->node, to, &walker->state, walk->moves);
+    assert(count <= router->move_max && (count > 0 || walker->node == to));
     for (uint32_t i = 0; i < count; i++) {
         const struct route_move *move = &walk->moves[i];
         if (!(move->share > 0))
@@ -179,7 +180,8 @@ static bool put_moves(struct load_walk *walk, uint32_t to, const struct place *p
         double part = share * move->share;
         channels[move->channel] += part;
         *hops += part;
-        struct place next = {graph_channel_to(&router->topology->graph, move->channel), move->next};
+        struct walker next = {graph_channel_to(&router->topology->graph, move->channel),
+                              move->next};
         if (!put(walk, &next, part))
             return false;
     }
@@ -198,7 +200,7 @@ enum err load_add(struct load_walk *walk, uint32_t from, uint32_t to, double amo
         walk->next = left;
         begin_layer(walk);
         for (size_t i = 0; i < walk->now.count; i++)
-            if (!put_moves(walk, to, &walk->now.places[i], walk->now.shares[i], channels, hops))
+            if (!put_moves(walk, to, &walk->now.walkers[i], walk->now.shares[i], channels, hops))
                 return why_memory(why);
     }
     return OK;

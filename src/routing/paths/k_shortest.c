@@ -202,19 +202,19 @@ enum err k_shortest_find(struct k_shortest *search, uint32_t from, uint32_t to, 
 static size_t *order_by_target(const struct traffic *traffic, uint32_t node_count)
 {
     size_t *order = array_new(traffic->count, sizeof *order);
-    size_t *place = array_new((size_t)node_count + 1, sizeof *place);
-    if (order && place) {
+    size_t *position = array_new((size_t)node_count + 1, sizeof *position);
+    if (order && position) {
         for (size_t i = 0; i < traffic->count; i++)
-            place[traffic->demands[i].to + 1]++;
+            position[traffic->demands[i].to + 1]++;
         for (uint32_t v = 0; v < node_count; v++)
-            place[v + 1] += place[v];
+            position[v + 1] += position[v];
         for (size_t i = 0; i < traffic->count; i++)
-            order[place[traffic->demands[i].to]++] = i;
+            order[position[traffic->demands[i].to]++] = i;
     } else {
         free(order);
         order = NULL;
     }
-    free(place);
+    free(position);
     return order;
 }
 
@@ -245,24 +245,24 @@ static enum err find_ordered(struct k_shortest *search, const struct topology *t
 }
 
 /* Pair i of `found` becomes pair order[i] of `set`. */
-static enum err put_in_place(struct path_set *set, const struct path_set *found,
-                             const size_t *order, struct why *why)
+static enum err paths_reorder(struct path_set *set, const struct path_set *found,
+                              const size_t *order, struct why *why)
 {
     size_t count = found->pair_count;
-    size_t *place = array_new(count, sizeof *place);
-    if (!place)
+    size_t *position = array_new(count, sizeof *position);
+    if (!position)
         return why_memory(why);
     for (size_t i = 0; i < count; i++)
-        place[order[i]] = i;
+        position[order[i]] = i;
     enum err err = OK;
     for (size_t i = 0; i < count && !err; i++) {
         err = path_set_pair(set, why);
-        size_t end = found->pair_first[place[i] + 1];
-        for (size_t path = found->pair_first[place[i]]; path < end && !err; path++)
+        size_t end = found->pair_first[position[i] + 1];
+        for (size_t path = found->pair_first[position[i]]; path < end && !err; path++)
             err = path_set_path(set, found->channels + found->path_first[path],
                                 found->path_first[path + 1] - found->path_first[path], why);
     }
-    free(place);
+    free(position);
     return err;
 }
 
@@ -279,7 +279,7 @@ enum err k_shortest_traffic(struct path_set *set, const struct topology *topolog
     if (!err)
         err = find_ordered(search, topology, traffic, order, k, rule, seed, &found, why);
     if (!err)
-        err = put_in_place(set, &found, order, why);
+        err = paths_reorder(set, &found, order, why);
     if (err)
         path_set_fini(set);
     path_set_fini(&found);

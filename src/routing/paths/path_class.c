@@ -186,16 +186,16 @@ static uint64_t path_hash(const uint32_t *channels, uint32_t hops)
 static void drop_known(struct path_class *class, size_t mask)
 {
     const uint32_t *last = path_class_path(class, class->count - 1);
-    size_t place = path_hash(last, class->hops) & mask;
-    while (class->seen[place]) {
-        const uint32_t *other = path_class_path(class, class->seen[place] - 1);
+    size_t slot = path_hash(last, class->hops) & mask;
+    while (class->seen[slot]) {
+        const uint32_t *other = path_class_path(class, class->seen[slot] - 1);
         if (!memcmp(last, other, class->hops * sizeof *last)) {
             class->count--;
             return;
         }
-        place = (place + 1) & mask;
+        slot = (slot + 1) & mask;
     }
-    class->seen[place] = (uint32_t) class->count;
+    class->seen[slot] = (uint32_t) class->count;
 }
 
 enum err path_class_draw(struct path_class *class, const struct walk_table *table, uint32_t from,

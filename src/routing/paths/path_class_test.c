@@ -93,11 +93,11 @@ static void drawn_alike_often(const char *spec, uint32_t from, uint32_t to, uint
                          OK);
         assert_true(complete && drawn.count == wanted);
         for (size_t i = 0; i < wanted; i++) {
-            size_t place = 0;
-            while (memcmp(path_class_path(&drawn, i), path_class_path(&all, place),
+            size_t index = 0;
+            while (memcmp(path_class_path(&drawn, i), path_class_path(&all, index),
                           all.hops * sizeof *all.channels) != 0)
-                assert_true(++place < all.count);
-            seen[place]++;
+                assert_true(++index < all.count);
+            seen[index]++;
         }
     }
     double expected = (double)ROUNDS * (double)wanted / (double)all.count, chi = 0;

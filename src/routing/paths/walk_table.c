@@ -50,10 +50,10 @@ static void sort_hops(struct walk_table *table, uint32_t node)
     }
     table->near_end[node] = first + near;
     table->far_first[node] = first + near + level;
-    uint32_t place[3] = {first, first + near, first + near + level};
+    uint32_t next[3] = {first, first + near, first + near + level};
     for (uint32_t slot = first; slot < end; slot++) {
         uint32_t to = graph->to[slot];
-        uint32_t *hop = &place[distance[to] + 1 - distance[node]];
+        uint32_t *hop = &next[distance[to] + 1 - distance[node]];
         table->to[*hop] = to;
         table->channel[*hop] = graph->channel[slot];
         ++*hop;

@@ -111,10 +111,10 @@ static bool candidate_before(const struct candidate *a, const struct candidate *
 static enum err candidate_wait(struct yen *yen, struct candidate candidate, size_t room,
                                struct why *why)
 {
-    size_t place = yen->waiting_count;
-    while (place > 0 && candidate_before(&candidate, &yen->waiting[place - 1]))
-        place--;
-    if (place >= room) {
+    size_t position = yen->waiting_count;
+    while (position > 0 && candidate_before(&candidate, &yen->waiting[position - 1]))
+        position--;
+    if (position >= room) {
         free(candidate.channels);
         return OK;
     }
@@ -123,9 +123,9 @@ static enum err candidate_wait(struct yen *yen, struct candidate candidate, size
         free(candidate.channels);
         return why_memory(why);
     }
-    memmove(yen->waiting + place + 1, yen->waiting + place,
-            (yen->waiting_count - place) * sizeof *yen->waiting);
-    yen->waiting[place] = candidate;
+    memmove(yen->waiting + position + 1, yen->waiting + position,
+            (yen->waiting_count - position) * sizeof *yen->waiting);
+    yen->waiting[position] = candidate;
     if (yen->waiting_count < room)
         yen->waiting_count++;
     else

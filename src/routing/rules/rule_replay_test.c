@@ -64,13 +64,13 @@ static struct rule_replay scene_play(struct scene *scene)
 static void scene_edit(struct scene *scene, const char *where, const char *old, const char *new)
 {
     struct text edited = {0};
-    char *place = strstr(scene->text.data, where);
-    assert_non_null(place);
-    place = strstr(place, old);
-    assert_non_null(place);
-    text_add(&edited, scene->text.data, (size_t)(place - scene->text.data));
+    char *at = strstr(scene->text.data, where);
+    assert_non_null(at);
+    at = strstr(at, old);
+    assert_non_null(at);
+    text_add(&edited, scene->text.data, (size_t)(at - scene->text.data));
     text_puts(&edited, new);
-    text_puts(&edited, place + strlen(old));
+    text_puts(&edited, at + strlen(old));
     text_fini(&scene->text);
     scene->text = edited;
 }

@@ -111,16 +111,16 @@ static int rule_compare(const void *left, const void *right)
 enum err rule_tables_sort(struct rule_tables *tables, struct why *why)
 {
     assert(tables->topology);
-    size_t places = (size_t)tables->topology->graph.node_count * TABLE_KIND_COUNT;
+    size_t table_count = (size_t)tables->topology->graph.node_count * TABLE_KIND_COUNT;
     free(tables->first);
-    tables->first = array_new(places + 1, sizeof *tables->first);
+    tables->first = array_new(table_count + 1, sizeof *tables->first);
     if (!tables->first)
         return why_memory(why);
     if (tables->count)
         qsort(tables->rules, tables->count, sizeof *tables->rules, rule_compare);
     for (size_t i = 0; i < tables->count; i++)
         tables->first[(size_t)tables->rules[i].at * TABLE_KIND_COUNT + tables->rules[i].kind + 1]++;
-    for (size_t i = 0; i < places; i++)
+    for (size_t i = 0; i < table_count; i++)
         tables->first[i + 1] += tables->first[i];
     return OK;
 }
@@ -129,8 +129,8 @@ struct table_rule *rule_tables_find(const struct rule_tables *tables, uint32_t a
                                     enum table_kind kind, uint32_t key, uint32_t label,
                                     size_t *count)
 {
-    size_t place = (size_t)at * TABLE_KIND_COUNT + kind;
-    size_t low = tables->first[place], high = tables->first[place + 1], end = high;
+    size_t table = (size_t)at * TABLE_KIND_COUNT + kind;
+    size_t low = tables->first[table], high = tables->first[table + 1], end = high;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct table_rule *rule = &tables->rules[middle];

@@ -68,14 +68,14 @@ static void answer_where(struct weft_self *self, const struct control_request *r
     struct node *node = node_of(self);
     struct node_look look;
     struct control_where where = {0};
-    node_id servers[CONTROL_PLACES_MAX];
+    node_id servers[CONTROL_REPLICAS_MAX];
     node_look(node, &look);
     where.settled = look.settled;
     where.own = node_is_root(node, key_route(&request->key));
     where.root = node_root(node, &request->key);
     where.count = node_servers(node, &request->key, servers, request->most);
     for (uint32_t i = 0; i < where.count; i++)
-        where.places[i] = (struct control_place){servers[i], node_distance(node, servers[i])};
+        where.replicas[i] = (struct control_replica){servers[i], node_distance(node, servers[i])};
     control_where_write(out, &where);
 }
 

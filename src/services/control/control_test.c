@@ -151,10 +151,11 @@ static void a_key_is_where_the_key_space_says(void **state)
         assert_int_equal(where.root, group.home);
         assert_int_equal(where.own, group.home == 8);
         assert_int_equal(where.count, 3);
-        assert_int_equal(where.places[0].server, group.home);
-        assert_int_equal(where.places[0].distance, node_distance(world->nodes[8].node, group.home));
-        assert_int_equal(where.places[1].distance,
-                         node_distance(world->nodes[8].node, where.places[1].server));
+        assert_int_equal(where.replicas[0].server, group.home);
+        assert_int_equal(where.replicas[0].distance,
+                         node_distance(world->nodes[8].node, group.home));
+        assert_int_equal(where.replicas[1].distance,
+                         node_distance(world->nodes[8].node, where.replicas[1].server));
     }
     world_close(world);
 }

@@ -80,7 +80,7 @@ int control_request_read(struct control_request *request, const void *bytes, siz
     case CONTROL_WHERE:
         request->most = read_u8(&in);
         read_copy(&in, request->key.bytes, sizeof request->key.bytes);
-        in.failed |= request->most == 0 || request->most > CONTROL_PLACES_MAX;
+        in.failed |= request->most == 0 || request->most > CONTROL_REPLICAS_MAX;
         break;
     case CONTROL_ROUTE:
         request->server = read_u32(&in);
@@ -225,14 +225,14 @@ int control_look_read(struct reader *in, struct control_look *look)
 
 void control_where_write(struct writer *out, const struct control_where *where)
 {
-    assert(where->count <= CONTROL_PLACES_MAX);
+    assert(where->count <= CONTROL_REPLICAS_MAX);
     write_u8(out, where->settled);
     write_u8(out, where->own);
     write_u32(out, where->root);
     write_u8(out, (uint8_t)where->count);
     for (uint32_t i = 0; i < where->count; i++) {
-        write_u32(out, where->places[i].server);
-        write_u32(out, where->places[i].distance);
+        write_u32(out, where->replicas[i].server);
+        write_u32(out, where->replicas[i].distance);
     }
 }
 
@@ -243,11 +243,11 @@ int control_where_read(struct reader *in, struct control_where *where)
     where->own = read_flag(in);
     where->root = read_u32(in);
     where->count = read_u8(in);
-    if (where->count > CONTROL_PLACES_MAX)
+    if (where->count > CONTROL_REPLICAS_MAX)
         return -EPROTO;
     for (uint32_t i = 0; i < where->count; i++) {
-        where->places[i].server = read_u32(in);
-        where->places[i].distance = read_u32(in);
+        where->replicas[i].server = read_u32(in);
+        where->replicas[i].distance = read_u32(in);
     }
     return read_end(in);
 }

@@ -14,13 +14,13 @@
 #include "keyspace/keyspace.h"
 #include "node/node.h"
 
-#define CONTROL_SERVICE     1
-#define CONTROL_VERSION     1
-#define CONTROL_REQUEST_MAX 64
-#define CONTROL_ANSWER_MAX  WEFT_PAYLOAD_MAX
-#define CONTROL_SERVERS_MAX 32768 /* whose reachability one answer holds */
-#define CONTROL_PLACES_MAX  64    /* servers of a key in an answer */
-#define CONTROL_NAME_MAX    32    /* letters of a service's or a number's name */
+#define CONTROL_SERVICE      1
+#define CONTROL_VERSION      1
+#define CONTROL_REQUEST_MAX  64
+#define CONTROL_ANSWER_MAX   WEFT_PAYLOAD_MAX
+#define CONTROL_SERVERS_MAX  32768 /* whose reachability one answer holds */
+#define CONTROL_REPLICAS_MAX 64    /* servers of a key in an answer */
+#define CONTROL_NAME_MAX     32    /* letters of a service's or a number's name */
 
 enum control_request_kind {
     CONTROL_LOOK = 1, /* everything about the server and its ports */
@@ -37,7 +37,7 @@ struct control_request {
     uint32_t first; /* CONTROL_STATS: leave out so many */
     uint8_t port;   /* CONTROL_CUT */
     bool cut;       /* CONTROL_CUT; else it is mended */
-    uint8_t most;   /* CONTROL_WHERE: servers wanted, 1 to CONTROL_PLACES_MAX */
+    uint8_t most;   /* CONTROL_WHERE: servers wanted, 1 to CONTROL_REPLICAS_MAX */
     struct key key; /* CONTROL_WHERE */
     node_id server; /* CONTROL_ROUTE */
 };
@@ -57,7 +57,7 @@ static inline bool control_reaches(const struct control_look *look, node_id serv
     return look->reach[server / 8] >> server % 8 & 1;
 }
 
-struct control_place {
+struct control_replica {
     node_id server;
     uint32_t distance; /* hops; UINT32_MAX: it cannot be reached any more */
 };
@@ -67,7 +67,7 @@ struct control_where {
     bool own;       /* it would take the key itself */
     node_id root;   /* NODE_NONE: it cannot tell */
     uint32_t count; /* of its servers that can be reached, the root first */
-    struct control_place places[CONTROL_PLACES_MAX];
+    struct control_replica replicas[CONTROL_REPLICAS_MAX];
 };
 
 struct control_route {

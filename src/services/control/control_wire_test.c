@@ -15,7 +15,7 @@ static void requests_are_read_as_they_were_written(void **state)
         {.kind = CONTROL_STATS, .token = UINT32_MAX, .first = 300},
         {.kind = CONTROL_CUT, .port = 5, .cut = true},
         {.kind = CONTROL_CUT, .port = PORT_MAX - 1},
-        {.kind = CONTROL_WHERE, .most = CONTROL_PLACES_MAX, .key = {{1, 2, 3}}},
+        {.kind = CONTROL_WHERE, .most = CONTROL_REPLICAS_MAX, .key = {{1, 2, 3}}},
         {.kind = CONTROL_ROUTE, .server = 26},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
@@ -53,7 +53,7 @@ static void impossible_requests_are_refused(void **state)
     assert_int_equal(control_request_read(&one, port, sizeof port), -EPROTO);
     assert_int_equal(control_request_read(&one, flag, sizeof flag), -EPROTO);
     assert_int_equal(control_request_read(&one, most, sizeof most), -EPROTO);
-    uint8_t many[sizeof most] = {1, CONTROL_WHERE, 0, 0, 0, 0, CONTROL_PLACES_MAX + 1};
+    uint8_t many[sizeof most] = {1, CONTROL_WHERE, 0, 0, 0, 0, CONTROL_REPLICAS_MAX + 1};
     assert_int_equal(control_request_read(&one, many, sizeof many), -EPROTO);
 }
 
@@ -225,14 +225,14 @@ static void an_answer_begins_with_its_kind_and_may_refuse(void **state)
     assert_int_equal(control_answer_read(&in, &one), -EPROTO);
 }
 
-static void places_and_routes_are_read_as_they_were_written(void **state)
+static void replicas_and_routes_are_read_as_they_were_written(void **state)
 {
     struct control_where where = {
-        .settled = true, .own = true, .root = 26, .count = CONTROL_PLACES_MAX};
+        .settled = true, .own = true, .root = 26, .count = CONTROL_REPLICAS_MAX};
     struct control_where other;
     struct control_route route = {3, 0x15}, way;
     for (uint32_t i = 0; i < where.count; i++)
-        where.places[i] = (struct control_place){26 - i, i};
+        where.replicas[i] = (struct control_replica){26 - i, i};
     struct writer out = writer_make(buffer, sizeof buffer);
     control_where_write(&out, &where);
     struct reader in = reader_make(buffer, sizeof buffer - out.left);
@@ -240,7 +240,7 @@ static void places_and_routes_are_read_as_they_were_written(void **state)
     assert_memory_equal(&other, &where, sizeof where);
     in = reader_make(buffer, sizeof buffer - out.left - 1);
     assert_int_equal(control_where_read(&in, &other), -EPROTO);
-    buffer[6] = CONTROL_PLACES_MAX + 1; /* with all their fields */
+    buffer[6] = CONTROL_REPLICAS_MAX + 1; /* with all their fields */
     in = reader_make(buffer, sizeof buffer - out.left + 8);
     assert_int_equal(control_where_read(&in, &other), -EPROTO);
 
@@ -303,5 +303,5 @@ TEST_MAIN(TEST(requests_are_read_as_they_were_written), TEST(impossible_requests
           TEST(a_look_that_is_cut_short_or_too_long_is_refused),
           TEST(a_look_that_cannot_be_is_refused),
           TEST(an_answer_begins_with_its_kind_and_may_refuse), TEST(names_of_numbers_are_bounded),
-          TEST(places_and_routes_are_read_as_they_were_written),
+          TEST(replicas_and_routes_are_read_as_they_were_written),
           TEST(numbers_are_written_as_long_as_there_is_room))

@@ -101,14 +101,14 @@ static struct word word_trim(const char *at, const char *end)
 }
 
 /* Where the reader stands, for its refusals. */
-struct place {
+struct reading {
     const char *name;
     uint32_t line;
     uint32_t given[KEY_COUNT]; /* line on which a key was set, or 0 */
 };
 
 static enum err value_read(struct cable_cost *cost, size_t index, struct word value,
-                           const struct place *place, struct why *why)
+                           const struct reading *reading, struct why *why)
 {
     const struct key *key = &keys[index];
     char copy[64] = "", *end = copy;
@@ -119,33 +119,34 @@ static enum err value_read(struct cable_cost *cost, size_t index, struct word va
         number = strtod(copy, &end);
     }
     if (end == copy || *end || strlen(copy) != value.size || !isfinite(number))
-        return why_fail_line(why, place->name, place->line, "%s: '%.*s' is not a number", key->name,
-                             (int)(value.size < 40 ? value.size : 40), value.at);
+        return why_fail_line(why, reading->name, reading->line, "%s: '%.*s' is not a number",
+                             key->name, (int)(value.size < 40 ? value.size : 40), value.at);
     if (number < key->low || number > key->high || (key->whole && number != floor(number)))
-        return why_fail_line(why, place->name, place->line, "%s must be a %snumber from %g to %g",
-                             key->name, key->whole ? "whole " : "", key->low, key->high);
+        return why_fail_line(why, reading->name, reading->line,
+                             "%s must be a %snumber from %g to %g", key->name,
+                             key->whole ? "whole " : "", key->low, key->high);
     key_set(cost, key, number);
     return OK;
 }
 
-static enum err line_read(struct cable_cost *cost, struct word line, struct place *place,
+static enum err line_read(struct cable_cost *cost, struct word line, struct reading *reading,
                           struct why *why)
 {
     const char *equals = memchr(line.at, '=', line.size);
     if (!equals)
-        return why_fail_line(why, place->name, place->line, "expected 'key = value'");
+        return why_fail_line(why, reading->name, reading->line, "expected 'key = value'");
     struct word key = word_trim(line.at, equals);
     struct word value = word_trim(equals + 1, line.at + line.size);
     for (size_t i = 0; i < KEY_COUNT; i++) {
         if (strlen(keys[i].name) != key.size || memcmp(keys[i].name, key.at, key.size) != 0)
             continue;
-        if (place->given[i])
-            return why_fail_line(why, place->name, place->line, "%s was already set on line %u",
-                                 keys[i].name, place->given[i]);
-        place->given[i] = place->line;
-        return value_read(cost, i, value, place, why);
+        if (reading->given[i])
+            return why_fail_line(why, reading->name, reading->line, "%s was already set on line %u",
+                                 keys[i].name, reading->given[i]);
+        reading->given[i] = reading->line;
+        return value_read(cost, i, value, reading, why);
     }
-    return why_fail_line(why, place->name, place->line, "no such key '%.*s'",
+    return why_fail_line(why, reading->name, reading->line, "no such key '%.*s'",
                          (int)(key.size < 40 ? key.size : 40), key.at);
 }
 
@@ -166,7 +167,7 @@ static enum err model_check(const struct cable_cost *cost, const char *name, str
 enum err cable_cost_read(struct cable_cost *cost, const char *data, size_t size, const char *name,
                          struct why *why)
 {
-    struct place place = {.name = name};
+    struct reading reading = {.name = name};
     const char *at = data, *end = data + size;
     *cost = cable_cost_default();
     while (at < end) {
@@ -174,9 +175,9 @@ enum err cable_cost_read(struct cable_cost *cost, const char *data, size_t size,
         const char *line_end = stop ? stop : end;
         const char *hash = memchr(at, '#', (size_t)(line_end - at));
         struct word line = word_trim(at, hash ? hash : line_end);
-        place.line++;
+        reading.line++;
         if (line.size) {
-            enum err err = line_read(cost, line, &place, why);
+            enum err err = line_read(cost, line, &reading, why);
             if (err)
                 return err;
         }

@@ -41,7 +41,7 @@ struct matcher {
 
     /* Surplus cables ordered by their ends, to find one by both. */
     struct sorted *by_ends;
-    uint32_t *skip; /* per place in that order: none from here to before this place is free */
+    uint32_t *skip; /* per index in that order: none from here to before this index is free */
 
     /* breadth-first search */
     uint32_t *queue; /* surplus cables */
@@ -130,22 +130,22 @@ static int sorted_compare(const void *left, const void *right)
     return order ? order : a->cable < b->cable ? -1 : a->cable > b->cable;
 }
 
-/* The first place from `place` on whose surplus cable is unmatched, or their
- * count. What was passed over is remembered, at half the places on the way. */
-static uint32_t place_free(struct matcher *matcher, uint32_t place)
+/* The first index from `index` on whose surplus cable is unmatched, or their
+ * count. What was passed over is remembered, at half the indices on the way. */
+static uint32_t index_free(struct matcher *matcher, uint32_t index)
 {
     uint32_t *skip = matcher->skip;
-    while (place < matcher->surplus_count) {
-        if (skip[place] == place) {
-            if (matcher->owner[matcher->by_ends[place].cable] == MATCH_NONE)
-                return place;
-            skip[place] = place + 1;
+    while (index < matcher->surplus_count) {
+        if (skip[index] == index) {
+            if (matcher->owner[matcher->by_ends[index].cable] == MATCH_NONE)
+                return index;
+            skip[index] = index + 1;
         }
-        if (skip[place] < matcher->surplus_count)
-            skip[place] = skip[skip[place]];
-        place = skip[place];
+        if (skip[index] < matcher->surplus_count)
+            skip[index] = skip[skip[index]];
+        index = skip[index];
     }
-    return place;
+    return index;
 }
 
 /* An unmatched surplus cable with these ends, other than `except`. */
@@ -160,9 +160,9 @@ static uint32_t surplus_find(struct matcher *matcher, struct cable_ends ends, ui
         else
             high = middle;
     }
-    low = place_free(matcher, low);
+    low = index_free(matcher, low);
     if (low < matcher->surplus_count && matcher->by_ends[low].cable == except)
-        low = place_free(matcher, low + 1);
+        low = index_free(matcher, low + 1);
     if (low == matcher->surplus_count || ends_compare(&matcher->by_ends[low].ends, &ends) != 0)
         return MATCH_NONE;
     return matcher->by_ends[low].cable;

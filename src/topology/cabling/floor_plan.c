@@ -68,15 +68,15 @@ uint32_t floor_fold(uint32_t c, uint32_t k)
 static void order_natural(const struct topology *topology, uint32_t *order)
 {
     for (uint32_t v = 0; v < topology->graph.node_count; v++) {
-        uint32_t place = v;
+        uint32_t position = v;
         if (topology->axis_count) {
             uint32_t at[AXIS_MAX];
             topology_coordinate(topology, v, at);
             for (uint32_t axis = 0; axis < topology->axis_count; axis++)
                 at[axis] = floor_fold(at[axis], topology->axis_size[axis]);
-            place = topology_node_at(topology, at);
+            position = topology_node_at(topology, at);
         }
-        order[place] = v;
+        order[position] = v;
     }
 }
 
@@ -262,7 +262,7 @@ static enum err tops_fill(struct filler *filler, const uint32_t *order, const ui
     return err;
 }
 
-/* A place of a block that a rack will take. */
+/* A position in a block that a rack will take. */
 struct cell {
     double distance_m; /* from the centre of the block */
     uint32_t index;
@@ -301,8 +301,8 @@ static void rack_put(struct rack *rack, uint32_t index, uint32_t columns,
 
 /* Places the racks of one block, its corner at 0, 0: those of switches take
  * the cells nearest to the centre, the rest follow one another. */
-static enum err block_place(struct rack *racks, uint32_t count, uint32_t columns,
-                            const struct cable_cost *cost, struct why *why)
+static enum err block_arrange(struct rack *racks, uint32_t count, uint32_t columns,
+                              const struct cable_cost *cost, struct why *why)
 {
     if (count == 0)
         return OK;
@@ -347,8 +347,8 @@ static uint32_t columns_square(uint32_t count, double width_m, double depth_m)
 
 /* Each container's racks in rows of its own; containers in rows on the floor,
  * all in cells of the size of the largest. */
-static enum err containers_place(struct floor_plan *plan, const struct cable_cost *cost,
-                                 struct why *why)
+static enum err containers_arrange(struct floor_plan *plan, const struct cable_cost *cost,
+                                   struct why *why)
 {
     uint32_t most = 0;
     assert(cost->container_racks > 0);
@@ -356,7 +356,7 @@ static enum err containers_place(struct floor_plan *plan, const struct cable_cos
         while (end < plan->rack_count && plan->racks[end].container == plan->racks[first].container)
             end++;
         enum err err =
-            block_place(plan->racks + first, end - first, cost->container_racks, cost, why);
+            block_arrange(plan->racks + first, end - first, cost->container_racks, cost, why);
         if (err)
             return err;
         most = end - first > most ? end - first : most;
@@ -411,7 +411,7 @@ static enum err containers_fill(struct filler *filler, const uint32_t *order,
         err = filler->topology->direct ? direct_fill(filler, order + start, end - start, why)
                                        : cluster_fill(filler, order + start, end - start, why);
     }
-    return err ? err : containers_place(filler->plan, filler->cost, why);
+    return err ? err : containers_arrange(filler->plan, filler->cost, why);
 }
 
 static enum err plan_fill(struct filler *filler, uint32_t *order, uint32_t *ranks, struct why *why)
@@ -443,7 +443,7 @@ static enum err plan_fill(struct filler *filler, uint32_t *order, uint32_t *rank
         return err;
     uint32_t columns =
         columns_square(plan->rack_count, filler->cost->rack_width_m, filler->cost->row_pitch_m);
-    return block_place(plan->racks, plan->rack_count, columns, filler->cost, why);
+    return block_arrange(plan->racks, plan->rack_count, columns, filler->cost, why);
 }
 
 enum err floor_plan_make(struct floor_plan *plan, const struct topology *topology,

@@ -78,19 +78,19 @@ static enum err nodes_match(uint32_t *counterpart, const struct topology *before
     return err;
 }
 
-/* Numbers the nodes of both; `place[w]` is where node w of `after` is. */
-static enum err nodes_number(struct difference *difference, uint32_t *place,
+/* Numbers the nodes of both; `number[w]` is that of node w of `after`. */
+static enum err nodes_number(struct difference *difference, uint32_t *number,
                              const struct topology *before, const struct topology *after,
                              struct why *why)
 {
     uint32_t before_count = before->graph.node_count, after_count = after->graph.node_count;
-    enum err err = nodes_match(place, before, after, why);
+    enum err err = nodes_match(number, before, after, why);
     if (err)
         return err;
     difference->before_count = difference->node_count = before_count;
     for (uint32_t w = 0; w < after_count; w++) {
-        if (place[w] == NODE_NONE) {
-            place[w] = difference->node_count++;
+        if (number[w] == NODE_NONE) {
+            number[w] = difference->node_count++;
             difference->added_count++;
         }
     }
@@ -103,7 +103,7 @@ static enum err nodes_number(struct difference *difference, uint32_t *place,
     for (uint32_t v = 0; v < difference->node_count; v++)
         difference->after[v] = NODE_NONE;
     for (uint32_t w = 0; w < after_count; w++)
-        difference->after[place[w]] = w;
+        difference->after[number[w]] = w;
     return OK;
 }
 
@@ -115,7 +115,7 @@ static void limit_raise(uint32_t *limit, const struct topology *topology, uint32
         *limit = room;
 }
 
-static enum err plan_make(struct difference *difference, const uint32_t *place,
+static enum err plan_make(struct difference *difference, const uint32_t *number,
                           const struct topology *before, const struct topology *after,
                           struct why *why)
 {
@@ -141,10 +141,10 @@ static enum err plan_make(struct difference *difference, const uint32_t *place,
         goto done;
     }
     rewire_cover(slots, &before->graph, NULL);
-    rewire_cover(slots, &after->graph, place);
+    rewire_cover(slots, &after->graph, number);
     for (uint32_t e = 0; e < links; e++) {
-        wanted[e].a = place[wanted[e].a];
-        wanted[e].b = place[wanted[e].b];
+        wanted[e].a = number[wanted[e].a];
+        wanted[e].b = number[wanted[e].b];
     }
     err = rewire_init(&rewire, nodes, limit, slots, leaving, before->graph.links,
                       before->graph.link_count, why);
@@ -174,13 +174,13 @@ enum err difference_make(struct difference *difference, const struct topology *b
         return why_fail(why, ERR_USAGE, "one network is of servers, the other of switches");
     if ((uint64_t)before->graph.node_count + after->graph.node_count > GRAPH_NODE_MAX)
         return why_fail(why, ERR_USAGE, "more than the %u nodes that fit", GRAPH_NODE_MAX);
-    uint32_t *place = array_new(after->graph.node_count, sizeof *place);
-    if (!place)
+    uint32_t *number = array_new(after->graph.node_count, sizeof *number);
+    if (!number)
         return why_memory(why);
-    enum err err = nodes_number(difference, place, before, after, why);
+    enum err err = nodes_number(difference, number, before, after, why);
     if (!err)
-        err = plan_make(difference, place, before, after, why);
-    free(place);
+        err = plan_make(difference, number, before, after, why);
+    free(number);
     if (err)
         difference_fini(difference);
     return err;

@@ -41,12 +41,12 @@ static int link_by_ends(const void *left, const void *right)
 }
 
 /* Sorted by the pairs of nodes they join, ports left out. */
-static struct link *pairs_sorted(const struct link *links, uint32_t count, const uint32_t *place)
+static struct link *pairs_sorted(const struct link *links, uint32_t count, const uint32_t *number)
 {
     struct link *pairs = array_new(count, sizeof *pairs);
     for (uint32_t e = 0; e < count; e++) {
-        uint32_t a = place ? place[links[e].a] : links[e].a;
-        uint32_t b = place ? place[links[e].b] : links[e].b;
+        uint32_t a = number ? number[links[e].a] : links[e].a;
+        uint32_t b = number ? number[links[e].b] : links[e].b;
         pairs[e] = a < b ? (struct link){a, b, 0, 0} : (struct link){b, a, 0, 0};
     }
     qsort(pairs, count, sizeof *pairs, link_by_ends);
@@ -82,7 +82,7 @@ static void diff_checked(struct difference *difference, const struct topology *b
     assert_int_equal(difference_make(difference, before, after, NULL), OK);
     uint32_t nodes = difference->node_count;
     uint32_t *limit = array_new(nodes, sizeof *limit);
-    uint32_t *place = array_new(after->graph.node_count, sizeof *place);
+    uint32_t *number = array_new(after->graph.node_count, sizeof *number);
     uint8_t *leaving = array_new(nodes, 1);
     for (uint32_t v = 0; v < nodes; v++) {
         uint32_t w = difference->after[v];
@@ -91,7 +91,7 @@ static void diff_checked(struct difference *difference, const struct topology *b
         leaving[v] = w == NODE_NONE;
         if (w == NODE_NONE)
             continue;
-        place[w] = v;
+        number[w] = v;
         if (capacity(after, w) > limit[v])
             limit[v] = capacity(after, w);
     }
@@ -100,7 +100,7 @@ static void diff_checked(struct difference *difference, const struct topology *b
     replay_init(&replay, nodes, limit, leaving, &before->graph, plan->count);
     assert_int_equal(replay_parts(&replay), difference->parts_before);
     struct link *old = pairs_sorted(replay.cables, replay.count, NULL);
-    struct link *new = pairs_sorted(after->graph.links, after->graph.link_count, place);
+    struct link *new = pairs_sorted(after->graph.links, after->graph.link_count, number);
     uint32_t common = pairs_common(old, before->graph.link_count, new, after->graph.link_count);
     assert_int_equal(plan->unplug_count, before->graph.link_count - common);
     assert_int_equal(plan->plug_count, after->graph.link_count - common);
@@ -114,7 +114,7 @@ static void diff_checked(struct difference *difference, const struct topology *b
     free(new);
     free(result);
     free(limit);
-    free(place);
+    free(number);
     free(leaving);
 }
 

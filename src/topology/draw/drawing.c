@@ -29,7 +29,7 @@ struct canvas {
     double margin; /* around the nodes */
 };
 
-static struct point place(const struct canvas *canvas, uint32_t node)
+static struct point node_point(const struct canvas *canvas, uint32_t node)
 {
     struct point at = canvas->layout.at[node];
     return (struct point){canvas->margin + (at.x - canvas->layout.low.x) * canvas->scale,
@@ -96,7 +96,7 @@ static void put_path(const struct canvas *canvas, const struct link *link, const
                      bool *dashed)
 {
     const struct topology *topology = canvas->topology;
-    struct point a = place(canvas, link->a), b = place(canvas, link->b);
+    struct point a = node_point(canvas, link->a), b = node_point(canvas, link->b);
     *colour = PLAIN_COLOUR;
     *dashed = false;
     if (canvas->layout.kind == LAYOUT_GRID) {
@@ -154,7 +154,7 @@ static void put_links(const struct canvas *canvas)
 static void put_servers(const struct canvas *canvas, uint32_t node)
 {
     uint32_t servers = canvas->topology->sites[node].servers;
-    struct point at = place(canvas, node);
+    struct point at = node_point(canvas, node);
     servers = servers < DOTS_MAX ? servers : DOTS_MAX;
     double direction = 1.5707963; /* straight down the page */
     if (canvas->layout.kind != LAYOUT_LEVELS)
@@ -170,7 +170,7 @@ static void put_servers(const struct canvas *canvas, uint32_t node)
 static void put_node(const struct canvas *canvas, uint32_t node, bool labelled)
 {
     const struct topology *topology = canvas->topology;
-    struct point at = place(canvas, node);
+    struct point at = node_point(canvas, node);
     if (!topology->direct)
         put_servers(canvas, node);
     text_printf(canvas->out,

@@ -20,8 +20,8 @@ static bool order_split(struct finite_field *field, uint32_t order)
 static uint32_t combine(const struct finite_field *field, uint32_t a, uint32_t b, uint32_t factor)
 {
     uint32_t p = field->characteristic, sum = 0;
-    for (uint32_t place = 1; place < field->order; place *= p) {
-        sum += (a % p + factor * (b % p)) % p * place;
+    for (uint32_t unit = 1; unit < field->order; unit *= p) {
+        sum += (a % p + factor * (b % p)) % p * unit;
         a /= p;
         b /= p;
     }
