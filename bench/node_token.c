@@ -19,8 +19,8 @@
 /* Whose turn it is, while it goes up and down the chain. */
 static unsigned token_owner(uint64_t token, unsigned processes)
 {
-    uint64_t place = token % (2 * (processes - 1));
-    return (unsigned)(place < processes ? place : 2 * (processes - 1) - place);
+    uint64_t step = token % (2 * (processes - 1));
+    return (unsigned)(step < processes ? step : 2 * (processes - 1) - step);
 }
 
 static _Noreturn void token_run(_Atomic uint64_t *token, unsigned self, unsigned processes)

@@ -135,10 +135,10 @@ static void receive_all(uint64_t messages, uint64_t seed)
         demand(count > 0 && count <= (int)max);
         for (int i = 0; i < count; i++) {
             check(&burst[i], number++, seed);
-            unsigned place = (unsigned)rng_below(&rng, 4 * HELD_MAX);
-            if (place < HELD_MAX) {
-                ripc_release(&held[place]);
-                held[place] = burst[i];
+            unsigned slot = (unsigned)rng_below(&rng, 4 * HELD_MAX);
+            if (slot < HELD_MAX) {
+                ripc_release(&held[slot]);
+                held[slot] = burst[i];
             } else {
                 ripc_release(&burst[i]);
             }

@@ -206,9 +206,9 @@ static void be_victim(void)
         demand(count > 0 || count == -ETIMEDOUT);
         for (int i = 0; i < count; i++) {
             victim_take(&messages[i]);
-            unsigned place = (unsigned)below(HELD_MAX); /* let go of later, in any order */
-            ripc_release(&held[place]);
-            held[place] = messages[i];
+            unsigned slot = (unsigned)below(HELD_MAX); /* let go of later, in any order */
+            ripc_release(&held[slot]);
+            held[slot] = messages[i];
         }
         if (count < 0)
             ripc_release(&held[below(HELD_MAX)]);

@@ -273,7 +273,7 @@ static unsigned flights_left(void)
 }
 
 /* Whoever takes over from a killed one may find its claim for a moment. */
-static void take_place(void)
+static void id_bind(void)
 {
     int64_t deadline = ripc_after(20 * SECOND);
     int result;
@@ -308,7 +308,7 @@ static void participate(unsigned number, uint64_t seed)
     self.window = malloc(LONG_MAX);
     unsigned descriptors = count_descriptors();
     demand(self.window && ripc_open(NULL, &self.ripc) == 0);
-    take_place();
+    id_bind();
     while (!stopping) {
         act();
         take_messages(RIPC_NOW);

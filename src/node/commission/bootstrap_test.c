@@ -222,7 +222,7 @@ static void a_miswired_cable_is_named_by_all_until_it_is_repaired(void **state)
     room_report(&hall.room);
     hall_run(&hall, &truth);
     assert_int_equal(truth.finding_count, 2);
-    assert_int_equal(truth.findings[0].kind, SEATING_MISWIRED);
+    assert_int_equal(truth.findings[0].kind, PLACEMENT_MISWIRED);
     placement_fini(&truth);
     room_exchange(&hall.room, 3, 17);
     room_report(&hall.room);
@@ -269,7 +269,7 @@ static void a_server_that_dies_is_left_out_and_may_return(void **state)
         room_without(&hall.room, 5);
         hall_run(&hall, &truth);
         assert_int_equal(truth.finding_count, 1);
-        assert_int_equal(truth.findings[0].kind, SEATING_ABSENT);
+        assert_int_equal(truth.findings[0].kind, PLACEMENT_ABSENT);
         assert_int_equal(truth.findings[0].server, 5);
         placement_fini(&truth);
         hall_start(&hall, 5, 5);
@@ -288,7 +288,7 @@ static void an_end_that_hears_nothing_is_named(void **state)
     hall.room.reports[6].ears[0].port = PORT_NONE;
     hall_run(&hall, &truth);
     assert_int_equal(truth.finding_count, 1);
-    assert_int_equal(truth.findings[0].kind, SEATING_ONE_WAY);
+    assert_int_equal(truth.findings[0].kind, PLACEMENT_ONE_WAY);
     placement_fini(&truth);
     hall_close(&hall);
 }

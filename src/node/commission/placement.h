@@ -32,14 +32,14 @@ struct placement_report {
 };
 
 enum placement_finding_kind {
-    SEATING_MISWIRED, /* a cable leads elsewhere than planned */
-    SEATING_MISSING,  /* no cable where one is planned */
-    SEATING_SURPLUS,  /* a cable, neither end of which is planned like that */
-    SEATING_ONE_WAY,  /* one end hears the other, and is not heard */
-    SEATING_DISPUTED, /* two reports contradict each other */
-    SEATING_ABSENT,   /* a planned server that nobody heard of */
-    SEATING_STRANGER, /* a server too many */
-    SEATING_PLACE,    /* a place from an earlier life that cannot be */
+    PLACEMENT_MISWIRED,   /* a cable leads elsewhere than planned */
+    PLACEMENT_MISSING,    /* no cable where one is planned */
+    PLACEMENT_SURPLUS,    /* a cable, neither end of which is planned like that */
+    PLACEMENT_ONE_WAY,    /* one end hears the other, and is not heard */
+    PLACEMENT_DISPUTED,   /* two reports contradict each other */
+    PLACEMENT_ABSENT,     /* a planned server that nobody heard of */
+    PLACEMENT_STRANGER,   /* a server too many */
+    PLACEMENT_IMPOSSIBLE, /* a place from an earlier life that cannot be */
 };
 
 /* One line for a person. `server` and `port` are where to look; PORT_NONE: at the whole server. */

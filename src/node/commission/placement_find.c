@@ -95,13 +95,13 @@ static void cables_find(struct pen *pen)
         const struct link *link = &links[misplaced->link];
         struct plan_end planned = misplaced->link_b ? (struct plan_end){link->a, link->a_port, 0}
                                                     : (struct plan_end){link->b, link->b_port, 0};
-        cable_add(pen, SEATING_MISWIRED, &seen->found[misplaced->found], misplaced->found_b,
+        cable_add(pen, PLACEMENT_MISWIRED, &seen->found[misplaced->found], misplaced->found_b,
                   &planned);
     }
     for (uint32_t i = 0; i < seen->surplus_count; i++) {
         const struct link *found = &seen->found[seen->surplus[i]];
         struct plan_end planned = planned_at(pen->plan, found->a, found->a_port);
-        cable_add(pen, SEATING_SURPLUS, found, false, &planned);
+        cable_add(pen, PLACEMENT_SURPLUS, found, false, &planned);
     }
     for (uint32_t i = 0; i < seen->missing_count; i++) {
         const struct link *link = &links[seen->missing[i]];
@@ -114,7 +114,7 @@ static void cables_find(struct pen *pen)
         /* Whatever is in those ports is told in a line of its own. */
         text_puts(&line, heard ? " is not joined as planned: to " : " has no cable; planned: ");
         port_text(&line, pen, link->b, link->b_port);
-        finding_add(pen, SEATING_MISSING, link->a, link->a_port, &line);
+        finding_add(pen, PLACEMENT_MISSING, link->a, link->a_port, &line);
     }
 }
 
@@ -135,7 +135,7 @@ static void disputes_find(struct pen *pen)
         hears_text(&line, pen, &dispute->claim);
         text_puts(&line, ", but ");
         hears_text(&line, pen, &dispute->other);
-        finding_add(pen, SEATING_DISPUTED, dispute->claim.node, dispute->claim.port, &line);
+        finding_add(pen, PLACEMENT_DISPUTED, dispute->claim.node, dispute->claim.port, &line);
     }
 }
 
@@ -152,7 +152,7 @@ static void one_way_find(struct pen *pen, const bool *reported)
         struct text line = {0};
         hears_text(&line, pen, report);
         text_puts(&line, ", which hears nothing");
-        finding_add(pen, SEATING_ONE_WAY, report->node, report->port, &line);
+        finding_add(pen, PLACEMENT_ONE_WAY, report->node, report->port, &line);
     }
 }
 
@@ -164,7 +164,7 @@ static void servers_find(struct pen *pen)
         struct text line = {0};
         server_text(&line, pen, vertex);
         text_puts(&line, " is planned; nobody hears it");
-        finding_add(pen, SEATING_ABSENT, vertex, PORT_NONE, &line);
+        finding_add(pen, PLACEMENT_ABSENT, vertex, PORT_NONE, &line);
     }
     for (uint32_t rank = 0; rank < pen->placement->count; rank++) {
         node_id vertex = pen->placement->vertices[rank];
@@ -174,7 +174,7 @@ static void servers_find(struct pen *pen)
         server_text(&line, pen, vertex);
         text_printf(&line, " has no place: all %u servers of the plan are there",
                     pen->plan->server_count);
-        finding_add(pen, SEATING_STRANGER, vertex, PORT_NONE, &line);
+        finding_add(pen, PLACEMENT_STRANGER, vertex, PORT_NONE, &line);
     }
 }
 
@@ -193,7 +193,7 @@ static void places_find(struct pen *pen, const struct placement_report *const *r
         else
             text_printf(&line, "serial %" PRIu64 " was, too",
                         pen->placement->serials[pen->rank_of[known]]);
-        finding_add(pen, SEATING_PLACE, vertex, PORT_NONE, &line);
+        finding_add(pen, PLACEMENT_IMPOSSIBLE, vertex, PORT_NONE, &line);
     }
 }
 

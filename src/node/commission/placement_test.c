@@ -372,8 +372,8 @@ static void deaf_ends_and_disputes_are_told(void **state)
                         "server 8 (serial 1008) port +y(2) hears server 3 (serial 1003) port "
                         "-y(3), but server 3 (serial 1003) port -y(3) hears server 15 (serial "
                         "1015) port +y(2)");
-    assert_int_equal(placement.findings[2].kind, SEATING_DISPUTED);
-    assert_int_equal(placement.findings[3].kind, SEATING_DISPUTED); /* what its true end hears */
+    assert_int_equal(placement.findings[2].kind, PLACEMENT_DISPUTED);
+    assert_int_equal(placement.findings[3].kind, PLACEMENT_DISPUTED); /* what its true end hears */
     placement_fini(&placement);
     room_close(&room);
 }
@@ -449,7 +449,7 @@ static void places_are_kept(void **state)
     placement_of(&placement, &room);
     uint32_t places = 0;
     for (uint32_t i = 0; i < placement.finding_count; i++)
-        places += placement.findings[i].kind == SEATING_PLACE;
+        places += placement.findings[i].kind == PLACEMENT_IMPOSSIBLE;
     assert_int_equal(places, 2);
     assert_int_equal(placement_find(&placement, 0), 5); /* the lower serial number stays */
     placement_fini(&placement);

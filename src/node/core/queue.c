@@ -159,8 +159,8 @@ static inline unsigned lane_for(struct queue *queue, struct packet *packet)
     return lane_elsewhere(queue, packet);
 }
 
-static struct packet *place_in_lane(const struct queue *queue, unsigned index,
-                                    const struct packet *packet)
+static struct packet *lane_predecessor(const struct queue *queue, unsigned index,
+                                       const struct packet *packet)
 {
     uint32_t before = queue->lanes[index].levels >> packet->priority;
     if (!before)
@@ -201,7 +201,7 @@ packet_enter(struct queue *queue, enum queue_kind kind, struct packet *packet)
     struct lane *lane = &queue->lanes[index];
     struct packet *after = kind == QUEUE_FIFO     ? lane->last
                            : kind == QUEUE_NEWEST ? NULL
-                                                  : place_in_lane(queue, index, packet);
+                                                  : lane_predecessor(queue, index, packet);
     packet->order = queue->arrivals++;
     packet->previous = after;
     packet->next = kind == QUEUE_FIFO ? NULL : after ? after->next : lane->first;

@@ -104,11 +104,11 @@ static void cable_rise(struct cable_port *cable)
 
 static void cable_call(struct cable_port *cable)
 {
-    struct context_address place = {.context = context_of(cable->plan.peer_server)};
+    struct context_address address = {.context = context_of(cable->plan.peer_server)};
     if (cable->line || cable->ending) /* not before what had arrived was received */
         return;
-    context_address_host(place.host);
-    int result = lifeline_connect(cable->home->lines, &place, &cable->line);
+    context_address_host(address.host);
+    int result = lifeline_connect(cable->home->lines, &address, &cable->line);
     if (result) {
         cable_reset(cable); /* tries again later */
         return;
@@ -127,9 +127,9 @@ static void cable_retry(void *owner)
 static int link_open(struct cable_port *cable, const uint8_t *description, size_t size)
 {
     struct transport *transport = cable->cables->transport;
-    struct context_address place = {.context = context_of(cable->plan.peer_server)};
-    context_address_host(place.host);
-    return transport->ops->link_open(transport, cable->line, &place, description, size,
+    struct context_address address = {.context = context_of(cable->plan.peer_server)};
+    context_address_host(address.host);
+    return transport->ops->link_open(transport, cable->line, &address, description, size,
                                      &cable->link);
 }
 
@@ -343,7 +343,7 @@ void cables_close(struct cables *cables)
 int cables_listen(struct cables *cables, uint32_t server, struct why *why)
 {
     struct cable_home *home = array_new(1, sizeof *home);
-    struct context_address place;
+    struct context_address address;
     if (!home)
         return why_fail(why, -ENOMEM, "not enough memory");
     home->cables = cables;
@@ -357,7 +357,7 @@ int cables_listen(struct cables *cables, uint32_t server, struct why *why)
         .events = &cable_events,
         .owner = home,
     };
-    int result = lifelines_open(&home->lines, &lines, &place, why);
+    int result = lifelines_open(&home->lines, &lines, &address, why);
     if (result) {
         free(home);
         return result;

@@ -119,7 +119,7 @@ static void step(void)
 static void stage_open(void)
 {
     struct why why;
-    struct context_address place;
+    struct context_address address;
     memset(&scene, 0, sizeof scene);
     assert_int_equal(poller_open(&scene.poller, &scene.lock), 0);
     assert_int_equal(doorbell_open(&scene.bell), 0);
@@ -147,7 +147,7 @@ static void stage_open(void)
         .card_size = (size_t)size,
         .events = &events,
     };
-    assert_int_equal(lifelines_open(&scene.lines, &lines, &place, &why), 0);
+    assert_int_equal(lifelines_open(&scene.lines, &lines, &address, &why), 0);
 }
 
 static void stage_close(void)

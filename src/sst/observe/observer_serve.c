@@ -65,8 +65,8 @@ static struct looker *looker_find(struct observer_server *server, ripc_id id)
     return NULL;
 }
 
-/* A free place, made free if need be, or NULL. */
-static struct looker *looker_place(struct observer_server *server, int64_t now)
+/* A free slot, made free if need be, or NULL. */
+static struct looker *looker_slot(struct observer_server *server, int64_t now)
 {
     struct looker *eldest = &server->lookers[0];
     for (unsigned i = 0; i < OBSERVERS_MAX; i++) {
@@ -83,7 +83,7 @@ static struct looker *looker_place(struct observer_server *server, int64_t now)
 
 static struct looker *looker_add(struct observer_server *server, ripc_id id, int64_t now)
 {
-    struct looker *looker = looker_place(server, now);
+    struct looker *looker = looker_slot(server, now);
     struct ripc_grant grant;
     if (!looker || ripc_grant(server->service, id, server->row, server->table->schema.row_size,
                               RIPC_READ, &grant) < 0)

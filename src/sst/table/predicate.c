@@ -37,8 +37,8 @@ struct column_watch {
     uint32_t offset;
     bool wide; /* a sequence word: odd while its elements change */
     uint32_t users;
-    uint64_t *seen; /* when it was last looked at, by place in live_rows; made when first needed,
-                     * and kept for the next who is at this place of watches */
+    uint64_t *seen; /* when it was last looked at, by index in live_rows; made when first needed,
+                     * and kept for the next watch in this slot */
 };
 
 int predicates_init(struct predicates *predicates, const struct table *table)
@@ -46,12 +46,12 @@ int predicates_init(struct predicates *predicates, const struct table *table)
     *predicates = (struct predicates){.table = table};
     predicates->watches = calloc(table->schema.column_count + 1, sizeof *predicates->watches);
     predicates->live_rows = calloc(table->rows_max, sizeof *predicates->live_rows);
-    predicates->places = calloc(table->rows_max, sizeof *predicates->places);
-    if (!predicates->watches || !predicates->live_rows || !predicates->places) {
+    predicates->live_index = calloc(table->rows_max, sizeof *predicates->live_index);
+    if (!predicates->watches || !predicates->live_rows || !predicates->live_index) {
         predicates_fini(predicates);
         return -ENOMEM;
     }
-    memset(predicates->places, 0xff, table->rows_max * sizeof *predicates->places);
+    memset(predicates->live_index, 0xff, table->rows_max * sizeof *predicates->live_index);
     return 0;
 }
 
@@ -75,7 +75,7 @@ void predicates_fini(struct predicates *predicates)
         free(predicates->watches[i].seen);
     free(predicates->watches);
     free(predicates->live_rows);
-    free(predicates->places);
+    free(predicates->live_index);
     *predicates = (struct predicates){0};
 }
 
@@ -271,9 +271,9 @@ void predicates_rows_changed(struct predicates *predicates)
     assert(!predicates->in_pass);
     const struct table *table = predicates->table;
     predicates->live_count = 0;
-    memset(predicates->places, 0xff, table->rows_max * sizeof *predicates->places);
+    memset(predicates->live_index, 0xff, table->rows_max * sizeof *predicates->live_index);
     for (uint32_t row = 0; table_next_live(table, &row); row++) {
-        predicates->places[row] = predicates->live_count;
+        predicates->live_index[row] = predicates->live_count;
         predicates->live_rows[predicates->live_count++] = table_row(table, row);
     }
     for (uint32_t i = 0; i < predicates->watch_count; i++)
@@ -324,12 +324,12 @@ static bool watches_look_at(struct predicates *predicates, uint32_t row,
                             uint64_t changed[PREDICATE_WORDS])
 {
     bool any = false;
-    uint32_t place = predicates->places[row];
-    if (place == PREDICATE_NO_PLACE)
+    uint32_t index = predicates->live_index[row];
+    if (index == PREDICATE_NO_INDEX)
         return false;
     for (uint32_t i = 0; i < predicates->watch_count; i++) {
         struct column_watch *watch = &predicates->watches[i];
-        if (!watch_has_changed(watch, predicates->live_rows, place, 1))
+        if (!watch_has_changed(watch, predicates->live_rows, index, 1))
             continue;
         changed_set(changed, watch);
         any = true;

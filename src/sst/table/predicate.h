@@ -16,7 +16,7 @@
 #define PREDICATE_BARRIER SST_COLUMNS_MAX
 #define PREDICATE_WORDS   (SST_COLUMNS_MAX / 64 + 1)
 
-#define PREDICATE_NO_PLACE UINT32_MAX
+#define PREDICATE_NO_INDEX UINT32_MAX
 
 struct predicate;
 struct column_watch;
@@ -34,7 +34,7 @@ struct predicates {
     uint32_t watch_count;
     const uint8_t **live_rows; /* of the table, one after the other */
     uint32_t live_count;
-    uint32_t *places; /* of each row in live_rows, or PREDICATE_NO_PLACE */
+    uint32_t *live_index; /* of each row in live_rows, or PREDICATE_NO_INDEX */
     bool in_pass;
     bool refresh; /* evaluate all: the live rows changed */
     bool fresh;   /* evaluate those that are new */

@@ -83,7 +83,7 @@ static int names_compare(const void *left, const void *right)
     return strcmp((*one)->name, (*other)->name);
 }
 
-static int places_compare(const void *left, const void *right)
+static int offsets_compare(const void *left, const void *right)
 {
     const struct schema_column *const *one = left, *const *other = right;
     return ((*one)->offset > (*other)->offset) - ((*one)->offset < (*other)->offset);
@@ -101,7 +101,7 @@ static int columns_check(const struct schema *schema, struct why *why)
     for (uint32_t i = 1; i < count; i++)
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
             return why_fail(why, -EINVAL, "two columns are called %s", sorted[i]->name);
-    qsort(sorted, count, sizeof sorted[0], places_compare);
+    qsort(sorted, count, sizeof sorted[0], offsets_compare);
     for (uint32_t i = 1; i < count; i++)
         if (sorted[i - 1]->offset + sorted[i - 1]->size > sorted[i]->offset)
             return why_fail(why, -EINVAL, "columns %s and %s overlap in the struct",
@@ -121,7 +121,7 @@ static bool is_wide(const struct schema_column *column)
     return column->count > 1 || column->type == SST_BYTES;
 }
 
-/* Places the columns; returns the size of the row, which may be too large. No place
+/* Places the columns; returns the size of the row, which may be too large. No offset
  * is beyond 2^32 where the size is not. */
 static uint64_t row_lay_out(struct schema *schema)
 {

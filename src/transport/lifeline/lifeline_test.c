@@ -423,10 +423,10 @@ static void nobody_there_is_told_as_such(void **state)
     elsewhere.family = 0;
     elsewhere.host[0] ^= 1;
     hub_close(other);
-    const struct context_address *places[] = {&gone, &local, &elsewhere};
+    const struct context_address *addresses[] = {&gone, &local, &elsewhere};
     const int reasons[] = {-ECONNREFUSED, -ECONNREFUSED, -EHOSTUNREACH};
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(lifeline_connect(one->lines, places[i], &line), 0);
+        assert_int_equal(lifeline_connect(one->lines, addresses[i], &line), 0);
         assert_int_equal(one->downs, i); /* not from inside the call */
         step_until(one, NULL, &one->downs, i + 1);
         assert_int_equal(one->reason, reasons[i]);

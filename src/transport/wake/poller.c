@@ -172,7 +172,7 @@ static void poller_free_retired(struct poller *poller)
 
 /* ---- timers ---- */
 
-static void heap_place(struct poller *poller, size_t at, struct poller_timer *timer)
+static void heap_put(struct poller *poller, size_t at, struct poller_timer *timer)
 {
     poller->heap[at] = timer;
     timer->slot = (unsigned)at + 1;
@@ -183,7 +183,7 @@ static void heap_settle(struct poller *poller, size_t at)
 {
     struct poller_timer *timer = poller->heap[at];
     while (at > 0 && poller->heap[(at - 1) / 2]->at > timer->at) {
-        heap_place(poller, at, poller->heap[(at - 1) / 2]);
+        heap_put(poller, at, poller->heap[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
     for (;;) {
@@ -195,10 +195,10 @@ static void heap_settle(struct poller *poller, size_t at)
             child++;
         if (poller->heap[child]->at >= timer->at)
             break;
-        heap_place(poller, at, poller->heap[child]);
+        heap_put(poller, at, poller->heap[child]);
         at = child;
     }
-    heap_place(poller, at, timer);
+    heap_put(poller, at, timer);
 }
 
 static void poller_arm(struct poller *poller, nsec at)
@@ -221,7 +221,7 @@ int poller_set(struct poller *poller, struct poller_timer *timer, nsec at)
         if (!array_reserve(&poller->heap, &poller->timer_capacity, poller->timer_count + 1,
                            sizeof(struct poller_timer *)))
             return -ENOMEM;
-        heap_place(poller, poller->timer_count++, timer);
+        heap_put(poller, poller->timer_count++, timer);
     }
     timer->at = at;
     heap_settle(poller, timer->slot - 1);
@@ -241,7 +241,7 @@ void poller_unset(struct poller *poller, struct poller_timer *timer)
     struct poller_timer *last = poller->heap[--poller->timer_count];
     if (last == timer)
         return;
-    heap_place(poller, at, last);
+    heap_put(poller, at, last);
     heap_settle(poller, at);
 }
 
