@@ -11,22 +11,23 @@
 #define DRAIN_NSEC          (2 * NSEC_PER_SEC) /* for a peer that takes nothing of what was sent */
 #define NEWS_MAX            4096 /* that nobody has taken: others can make us produce them */
 
-int service_wait_longer(struct ripc_service *service, waiting_look *look, void *argument,
+int service_wait_longer(struct ripc_service *service, waiting_check *check, void *argument,
                         int64_t deadline)
 {
-    struct waiting waiting = {look, argument, &service->closing};
+    struct waiting waiting = {check, argument, &service->closing};
     service->waiters++;
     int result = waiting_longer(service->ripc, &service->bell, &waiting, deadline);
     service->waiters--;
     return result;
 }
 
-int service_wait(struct ripc_service *service, waiting_look *look, void *argument, int64_t deadline)
+int service_wait(struct ripc_service *service, waiting_check *check, void *argument,
+                 int64_t deadline)
 {
     service->waiters++;
-    int result = service->closing ? -ECANCELED : look(argument);
+    int result = service->closing ? -ECANCELED : check(argument);
     service->waiters--;
-    return result ? result : service_wait_longer(service, look, argument, deadline);
+    return result ? result : service_wait_longer(service, check, argument, deadline);
 }
 
 bool service_tell(struct ripc_service *service, const struct ripc_event *news)
@@ -43,7 +44,7 @@ bool service_tell(struct ripc_service *service, const struct ripc_event *news)
 
 /* ---- claiming the name ---- */
 
-static int service_claim_look(void *argument)
+static int service_claim_check(void *argument)
 {
     const struct ripc_service *service = argument;
     return service->claim == CLAIM_ASKED ? 0 : 1;
@@ -62,7 +63,7 @@ static int service_claim(struct ripc_service *service)
     int result = names_announce(ripc->names, &claim);
     if (result)
         return result;
-    result = service_wait(service, service_claim_look, service, clock_after(CLAIM_PATIENCE_NSEC));
+    result = service_wait(service, service_claim_check, service, clock_after(CLAIM_PATIENCE_NSEC));
     if (result == 1)
         result = service->claim_status;
     if (result)

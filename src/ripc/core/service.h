@@ -68,8 +68,8 @@ bool service_tell(struct ripc_service *service, const struct ripc_event *event);
 extern const struct names_events service_names_events;
 
 /* Every wait of a service: counted, and ended by -ECANCELED when it closes. The second is for
- * callers that have just looked and found nothing. */
-int service_wait(struct ripc_service *service, waiting_look *look, void *argument,
+ * callers whose own check has just failed. */
+int service_wait(struct ripc_service *service, waiting_check *check, void *argument,
                  int64_t deadline);
-int service_wait_longer(struct ripc_service *service, waiting_look *look, void *argument,
+int service_wait_longer(struct ripc_service *service, waiting_check *check, void *argument,
                         int64_t deadline);

@@ -4,11 +4,11 @@
 
 #include "transport/wake/wait.h"
 
-#define WAITING_LOOKS      32 /* between two moments in which another thread can get in */
+#define WAITING_CHECKS     32 /* between two moments in which another thread can get in */
 #define WAITING_PAUSE_NSEC (100 * 1000LL)
 #define WAITING_STEPS      64 /* turns between two looks at the sockets, without a keeper */
 
-/* This thread is in the look between saying that it sleeps and sleeping: waits inside
+/* This thread is in the check between saying that it sleeps and sleeping: waits inside
  * of it do not sleep, for a thread can sleep on one bell only. */
 static _Thread_local bool waiting_on_brink;
 
@@ -53,11 +53,11 @@ static void waiting_step(struct ripc *ripc)
     lock_take(&ripc->lock);
 }
 
-static inline int waiting_look_once(const struct waiting *waiting)
+static inline int waiting_check_once(const struct waiting *waiting)
 {
     if (waiting->closing && *waiting->closing)
         return -ECANCELED;
-    return waiting->look(waiting->argument);
+    return waiting->check(waiting->argument);
 }
 
 /* Sleeps until the bell rings, having looked once more after saying so. */
@@ -67,7 +67,7 @@ static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, const struct 
     doorbell_prepare(bell, ripc->manual ? DOORBELL_FD : DOORBELL_FUTEX);
     waiting_arm(ripc);
     waiting_on_brink = true;
-    int result = waiting_look_once(waiting);
+    int result = waiting_check_once(waiting);
     waiting_on_brink = false;
     if (result) {
         doorbell_cancel(bell);
@@ -83,11 +83,11 @@ static int waiting_sleep(struct ripc *ripc, struct doorbell *bell, const struct 
     return 0;
 }
 
-int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_look *look, void *argument,
+int waiting_until(struct ripc *ripc, struct doorbell *bell, waiting_check *check, void *argument,
                   int64_t deadline)
 {
-    struct waiting waiting = {look, argument, NULL};
-    int result = look(argument);
+    struct waiting waiting = {check, argument, NULL};
+    int result = check(argument);
     return result ? result : waiting_longer(ripc, bell, &waiting, deadline);
 }
 
@@ -99,7 +99,7 @@ int waiting_longer(struct ripc *ripc, struct doorbell *bell, const struct waitin
         waiting_progress(ripc);
         if (ripc->manual)
             waiting_step(ripc);
-        result = waiting_look_once(waiting);
+        result = waiting_check_once(waiting);
         return result ? result : -EAGAIN;
     }
     struct wait wait;
@@ -108,10 +108,10 @@ int waiting_longer(struct ripc *ripc, struct doorbell *bell, const struct waitin
         waiting_progress(ripc);
         if (ripc->manual && turn % WAITING_STEPS == 1)
             waiting_step(ripc);
-        result = waiting_look_once(waiting);
+        result = waiting_check_once(waiting);
         if (result)
             return result;
-        if (turn % WAITING_LOOKS == 0 || wait.spin < 0)
+        if (turn % WAITING_CHECKS == 0 || wait.spin < 0)
             waiting_give_way(ripc);
         enum wait_advice advice = wait_turn(&wait, deadline);
         if (advice == WAIT_TIMEOUT)

@@ -77,7 +77,7 @@ void group_announced(struct ripc_service *service, ripc_id id, int status)
     doorbell_ring(&service->bell);
 }
 
-static int group_look(void *argument)
+static int group_check(void *argument)
 {
     const struct group *group = argument;
     return group->settled;
@@ -103,7 +103,7 @@ static int group_join(struct ripc_service *service, ripc_id id)
     int result = names_announce(ripc->names, &claim);
     if (result)
         return result;
-    result = service_wait(service, group_look, group, clock_after(GROUP_PATIENCE_NSEC));
+    result = service_wait(service, group_check, group, clock_after(GROUP_PATIENCE_NSEC));
     if (result == 1)
         result = group->status;
     group->joined = result == 0;

@@ -71,14 +71,14 @@ struct asking {
     int status;
 };
 
-static int asking_look_open(void *argument)
+static int asking_check_open(void *argument)
 {
     struct asking *asking = argument;
     asking->status = remote_advance(asking->remote);
     return asking->status != -EAGAIN;
 }
 
-static int asking_look_answered(void *argument)
+static int asking_check_answered(void *argument)
 {
     const struct asking *asking = argument;
     return asking->taken->answered;
@@ -143,7 +143,7 @@ int taken_get(struct ripc_service *service, const struct ripc_grant *grant, int6
     if (result)
         return result;
     asking.remote->users++;
-    result = service_wait(service, asking_look_open, &asking, deadline);
+    result = service_wait(service, asking_check_open, &asking, deadline);
     asking.remote->users--;
     if (result == 1)
         result = asking.status;
@@ -158,7 +158,7 @@ int taken_get(struct ripc_service *service, const struct ripc_grant *grant, int6
     }
     *taken = asking.taken;
     asking.taken->uses++;
-    result = service_wait(service, asking_look_answered, &asking, deadline);
+    result = service_wait(service, asking_check_answered, &asking, deadline);
     if (result == 1)
         result = asking.taken->status;
     if (result)
@@ -181,7 +181,7 @@ struct access {
     int status;
 };
 
-static int access_look_done(void *argument)
+static int access_check_done(void *argument)
 {
     const struct access *access = argument;
     return access->done;
@@ -210,7 +210,7 @@ static int access_piece(struct access *access, struct transport_link *link, size
     if (result)
         return result == 1 ? 0 : result;
     if (!access->done) /* the transfer is on the caller's stack: no deadline ends this */
-        waiting_until(access->service->ripc, &access->service->bell, access_look_done, access,
+        waiting_until(access->service->ripc, &access->service->bell, access_check_done, access,
                       RIPC_FOREVER);
     return access->status;
 }

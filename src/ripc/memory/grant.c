@@ -263,7 +263,7 @@ static void given_tell(const struct given *given)
                      &(struct control_words){.kind = CONTROL_GRANT_REVOKE, .number = given->key});
 }
 
-static int revoke_look(void *argument)
+static int revoke_check(void *argument)
 {
     const struct given *given = argument;
     return !given->base || !given_is_held(given);
@@ -277,7 +277,7 @@ static int grant_revoke(struct ripc_service *service, uint64_t key, int64_t dead
         return -ENOENT;
     given->revoking = true; /* from here on nobody new gets it */
     given_tell(given);
-    int result = service_wait(service, revoke_look, given, deadline);
+    int result = service_wait(service, revoke_check, given, deadline);
     if (result != 1 && given->base) {
         given->revoking = false; /* it still stands: revoke it again */
         return result;

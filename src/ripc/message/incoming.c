@@ -297,7 +297,7 @@ static struct incoming *message_incoming(const struct ripc_message *message)
     return message->internal[2];
 }
 
-static int item_look(void *argument)
+static int item_check(void *argument)
 {
     const struct incoming_item *item = argument;
     return item->state == ITEM_SETTLED;
@@ -320,7 +320,7 @@ static int item_fetch(struct incoming_item *item, void *to, size_t size)
     service->waiters++;
     item_pull(item);
     if (item->state != ITEM_SETTLED)
-        waiting_until(service->ripc, &service->bell, item_look, item, RIPC_FOREVER);
+        waiting_until(service->ripc, &service->bell, item_check, item, RIPC_FOREVER);
     service->waiters--;
     item_show(item);
     return item->status;

@@ -76,7 +76,7 @@ static void notice_call(struct ripc_notice *notice)
         notice_free(notice);
 }
 
-static int notices_look(void *argument)
+static int notices_check(void *argument)
 {
     struct ripc *ripc = argument;
     struct ripc_message none;
@@ -94,7 +94,7 @@ int notices_deliver(struct ripc *ripc, int64_t deadline)
     int called = 0;
     lock_take(&ripc->lock);
     if (ripc->notices) {
-        service_wait(ripc->notices, notices_look, ripc, deadline);
+        service_wait(ripc->notices, notices_check, ripc, deadline);
         struct list *node;
         while ((node = list_take(&ripc->notices_due))) {
             notice_call(container_of(node, struct ripc_notice, due_node));
@@ -214,13 +214,13 @@ int ripc_notice_close(struct ripc_notice *notice)
     return result;
 }
 
-static int notice_look(void *argument)
+static int notice_check(void *argument)
 {
     const struct ripc_notice *notice = argument;
     if (notice->ripc->notices_closing)
         return -ECANCELED;
     if (notice->ripc->manual && notice->ripc->notices)
-        notices_look(notice->ripc);
+        notices_check(notice->ripc);
     return notice->count > 0;
 }
 
@@ -233,7 +233,7 @@ int ripc_notice_wait(struct ripc_notice *notice, uint64_t *value, int64_t deadli
     /* Without a notifier thread this one takes what comes, and waits where it comes. */
     struct doorbell *bell = ripc->manual ? &ripc->notices->bell : &notice->bell;
     notice->waiters++;
-    int result = waiting_until(ripc, bell, notice_look, notice, deadline);
+    int result = waiting_until(ripc, bell, notice_check, notice, deadline);
     notice->waiters--;
     if (result == 1) {
         result = notice->count > INT_MAX ? INT_MAX : (int)notice->count;
@@ -260,7 +260,7 @@ struct notifying {
     int result;
 };
 
-static int notify_look(void *argument)
+static int notify_check(void *argument)
 {
     const struct frame_head head = message_head_write(&(struct message_head){.kind = FRAME_NOTIFY});
     struct notifying *notifying = argument;
@@ -288,7 +288,7 @@ int ripc_notify(struct ripc_service *service, const struct ripc_handle *handle, 
     int result = remote_get(service, handle->service, &notifying.remote);
     if (result == 0) {
         notifying.remote->users++;
-        result = service_wait(service, notify_look, &notifying, deadline);
+        result = service_wait(service, notify_check, &notifying, deadline);
         notifying.remote->users--;
         if (result == 1)
             result = notifying.result;

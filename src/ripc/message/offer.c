@@ -278,7 +278,7 @@ struct offer_wait {
     uint64_t number;
 };
 
-static int offer_look(void *argument)
+static int offer_check(void *argument)
 {
     const struct offer_wait *wait = argument;
     const struct offer *offer = id_map_get(&wait->service->offers, wait->number);
@@ -313,7 +313,7 @@ static int offer_withdraw(struct ripc_service *service, const void *base, int64_
                                                                .number = offer->number});
     if (result)
         return result;
-    result = service_wait(service, offer_look, &wait, deadline);
+    result = service_wait(service, offer_check, &wait, deadline);
     if (result == 1) {
         offer_free(id_map_get(&service->offers, wait.number));
         return 0;

@@ -15,7 +15,7 @@ struct polling {
     unsigned max;
 };
 
-static int poll_look(void *argument)
+static int poll_check(void *argument)
 {
     const struct polling *polling = argument;
     struct ripc_service *service = polling->service;
@@ -44,7 +44,7 @@ int ripc_poll(struct ripc_service *service, struct ripc_event *events, unsigned 
         return -EINVAL;
     struct polling polling = {.service = service, .events = events, .max = max};
     lock_take(&service->ripc->lock);
-    int result = service_wait(service, poll_look, &polling, deadline);
+    int result = service_wait(service, poll_check, &polling, deadline);
     lock_drop(&service->ripc->lock);
     return result;
 }
@@ -54,7 +54,7 @@ struct awaiting {
     _Atomic bool *woken;
 };
 
-static int await_look(void *argument)
+static int await_check(void *argument)
 {
     const struct awaiting *awaiting = argument;
     struct ripc_service *service = awaiting->service;
@@ -68,7 +68,7 @@ int service_await(struct ripc_service *service, _Atomic bool *woken, int64_t dea
 {
     struct awaiting awaiting = {service, woken};
     lock_take(&service->ripc->lock);
-    int result = service_wait(service, await_look, &awaiting, deadline);
+    int result = service_wait(service, await_check, &awaiting, deadline);
     lock_drop(&service->ripc->lock);
     return result;
 }
@@ -88,7 +88,7 @@ struct outcome {
 
 /* Another thread may take the outcome as an event meanwhile: then it is known
  * by its absence. */
-static int outcome_look(void *argument)
+static int outcome_check(void *argument)
 {
     const struct outcome *outcome = argument;
     remotes_collect(outcome->service);
@@ -105,7 +105,7 @@ static int operation_wait(struct operation *operation, int64_t deadline)
         return -EBUSY;
     operation->wanted = true;
     list_remove(&operation->event.node); /* it may have completed before */
-    int result = service_wait(service, outcome_look, &outcome, deadline);
+    int result = service_wait(service, outcome_check, &outcome, deadline);
     operation->wanted = false;
     if (operation->complete && result != 1) {
         list_append(&service->events, &operation->event.node);
@@ -156,7 +156,7 @@ static int operation_cancel(struct ripc_service *service, uint64_t number, int64
     int result = operation_ask_back(operation);
     if (result)
         return result;
-    result = service_wait(service, outcome_look, &outcome, deadline);
+    result = service_wait(service, outcome_check, &outcome, deadline);
     if (result != 1)
         return result;
     operation = id_map_get(&service->operations, number);

@@ -166,7 +166,7 @@ static inline int receive_take(struct ripc_service *service, struct ripc_message
     return result == -EAGAIN ? arrivals_take(service, out, max) : result;
 }
 
-static int receive_look(void *argument)
+static int receive_check(void *argument)
 {
     const struct receiving *receiving = argument;
     return receive_take(receiving->service, receiving->messages, receiving->max);
@@ -183,7 +183,7 @@ int ripc_receive(struct ripc_service *service, struct ripc_message *messages, un
     service->waiters--;
     if (result == 0) {
         struct receiving receiving = {.service = service, .messages = messages, .max = max};
-        result = service_wait_longer(service, receive_look, &receiving, deadline);
+        result = service_wait_longer(service, receive_check, &receiving, deadline);
     }
     lock_drop(&service->ripc->lock);
     return result;

@@ -88,7 +88,7 @@ static void send_written(struct transfer *transfer, int status)
     doorbell_ring(write->bell);
 }
 
-static int send_look_written(void *argument)
+static int send_check_written(void *argument)
 {
     const struct send_write *write = argument;
     return write->done;
@@ -110,7 +110,7 @@ static int send_item_write(struct ripc_service *service, const struct iovec *ite
     result = link->ops->memory->write(link, &theirs->offer.memory, 0, item->iov_base, item->iov_len,
                                       region, &write.transfer);
     if (result == 0 && !write.done) /* the transfer is on our stack: no deadline ends this */
-        waiting_until(ripc, write.bell, send_look_written, &write, RIPC_FOREVER);
+        waiting_until(ripc, write.bell, send_check_written, &write, RIPC_FOREVER);
     if (result == 0)
         result = write.status;
     return result == 1 ? 0 : result;
@@ -338,7 +338,7 @@ static int send_group(struct sending *sending, struct group *group)
 
 /* ---- the calls ---- */
 
-static int send_look(void *argument)
+static int send_try(void *argument)
 {
     struct sending *sending = argument;
     struct ripc_service *service = sending->service;
@@ -362,7 +362,7 @@ static int64_t send_wait(struct sending *sending)
     int result = send_use(sending->service, send);
     if (result)
         return result;
-    result = service_wait(sending->service, send_look, sending, send->deadline);
+    result = service_wait(sending->service, send_try, sending, send->deadline);
     if (result == 1)
         result = (int)sending->result;
     if (result == -EAGAIN && send->deadline == RIPC_NOW)

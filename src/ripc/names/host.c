@@ -58,7 +58,7 @@ struct host_names {
     struct id_map holdings; /* struct locked_claim */
     int watch_fd;           /* -1 until somebody asks */
     struct poller_watch *watch;
-    struct poller_timer look; /* in place of the watch, where there is none */
+    struct poller_timer rescan; /* in place of the watch, where there is none */
     struct poller_timer recheck_timer;
     nsec recheck_wait;
     unsigned recheck_count; /* RECHECK_MAX + 1: all that are wanted */
@@ -80,47 +80,47 @@ static int file_path(const struct host_names *host, char out[DOMAIN_PATH_MAX + D
     return snprintf(out, DOMAIN_PATH_MAX + DOMAIN_FILE_MAX, "%s/%s", host->folder, name);
 }
 
-enum look { LOOK_DEAD = -1, LOOK_UNSURE = 0, LOOK_LIVES = 1 };
+enum claimant { CLAIMANT_DEAD = -1, CLAIMANT_UNSURE = 0, CLAIMANT_LIVES = 1 };
 
-/* Is the lock held, and by whom? The lock is looked at first: what is read
+/* Is the lock held, and by whom? The lock is tested first: what is read
  * afterwards is of its holder or of a newer one. Unsure: locked, but there is
  * no record that we believe (yet). */
-static enum look file_look(struct host_names *host, uint64_t id, uint64_t member,
-                           struct claim *claim)
+static enum claimant file_claimant(struct host_names *host, uint64_t id, uint64_t member,
+                                   struct claim *claim)
 {
     char name[CLAIM_NAME_SIZE], path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
     uint8_t record[CLAIM_RECORD_SIZE + 1];
     claim_name_write(name, id, member);
     int alive = domain_file_alive(host->folder, name);
     if (alive <= 0)
-        return alive == 0 ? LOOK_DEAD : LOOK_UNSURE;
+        return alive == 0 ? CLAIMANT_DEAD : CLAIMANT_UNSURE;
     file_path(host, path, id, member);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
-        return errno == ENOENT ? LOOK_DEAD : LOOK_UNSURE;
+        return errno == ENOENT ? CLAIMANT_DEAD : CLAIMANT_UNSURE;
     ssize_t size = pread(fd, record, sizeof record, 0);
     close(fd);
     int result = claim_record_read(claim, &host->seal, record, size > 0 ? (size_t)size : 0);
     if (result == -EKEYREJECTED)
         names_counts(host->names)->forged++;
     if (result < 0 || claim->id != id || claim->member != member)
-        return LOOK_UNSURE;
-    return LOOK_LIVES;
+        return CLAIMANT_UNSURE;
+    return CLAIMANT_LIVES;
 }
 
 /* Tells what a file says. True if somebody has the claim. */
 static bool file_tell(struct host_names *host, uint64_t id, uint64_t member)
 {
     struct claim claim;
-    switch (file_look(host, id, member, &claim)) {
-    case LOOK_LIVES:
+    switch (file_claimant(host, id, member, &claim)) {
+    case CLAIMANT_LIVES:
         /* A refusal is about a claim of ours, or memory: asking again asks again. */
         (void)names_learn(host->names, &host->service, &claim, NSEC_NEVER, true);
         return true;
-    case LOOK_DEAD:
+    case CLAIMANT_DEAD:
         names_lost(host->names, &host->service, id, member, 0);
         return false;
-    case LOOK_UNSURE:
+    case CLAIMANT_UNSURE:
         return false;
     }
     assert_unreachable();
@@ -180,17 +180,17 @@ static void id_tell(void *owner, uint64_t id)
 
 /* ---- the watch ---- */
 
-static void look_start(struct host_names *host)
+static void rescan_start(struct host_names *host)
 {
-    nsec at = clock_after(names_tuning(host->names)->look_wait);
-    if (poller_set(host->poller, &host->look, at) < 0)
+    nsec at = clock_after(names_tuning(host->names)->rescan_wait);
+    if (poller_set(host->poller, &host->rescan, at) < 0)
         return; /* no memory: asking again looks again */
 }
 
-static void look_fired(void *owner)
+static void rescan_fired(void *owner)
 {
     struct host_names *host = owner;
-    look_start(host);
+    rescan_start(host);
     names_each_wanted(host->names, id_tell, host);
 }
 
@@ -262,10 +262,10 @@ static void watch_stop(struct host_names *host)
     host->watch_fd = -1;
 }
 
-/* Before the first look, so that nothing falls between the two. */
+/* Before the first scan, so that nothing falls between the two. */
 static void watch_start(struct host_names *host)
 {
-    if (host->watch || host->look.at != NSEC_NEVER)
+    if (host->watch || host->rescan.at != NSEC_NEVER)
         return;
     host->watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (host->watch_fd >= 0 &&
@@ -275,7 +275,7 @@ static void watch_start(struct host_names *host)
         return;
     host->watch = NULL;
     watch_stop(host);
-    look_start(host);
+    rescan_start(host);
 }
 
 /* ---- the operations ---- */
@@ -300,7 +300,7 @@ static void host_close(struct name_service *service)
     struct host_names *host = host_of(service);
     holdings_fini(&host->holdings, locked_free, host);
     watch_stop(host);
-    poller_unset(host->poller, &host->look);
+    poller_unset(host->poller, &host->rescan);
     poller_unset(host->poller, &host->recheck_timer);
     seal_fini(&host->seal);
     free(host);
@@ -321,7 +321,7 @@ static int host_open(struct name_service **service, struct names *names, const c
     host->poller = config->poller;
     strcpy(host->folder, config->folder);
     host->watch_fd = -1;
-    host->look = (struct poller_timer){.at = NSEC_NEVER, .fired = look_fired, .owner = host};
+    host->rescan = (struct poller_timer){.at = NSEC_NEVER, .fired = rescan_fired, .owner = host};
     host->recheck_timer =
         (struct poller_timer){.at = NSEC_NEVER, .fired = recheck_fired, .owner = host};
     int result = seal_init(&host->seal, config->key);
@@ -424,12 +424,12 @@ static void host_list(struct name_service *service)
 static int host_alive(struct name_service *service, const struct claim *claim)
 {
     struct claim found;
-    switch (file_look(host_of(service), claim->id, claim->member, &found)) {
-    case LOOK_LIVES:
+    switch (file_claimant(host_of(service), claim->id, claim->member, &found)) {
+    case CLAIMANT_LIVES:
         return found.address.context == claim->address.context ? 1 : -1;
-    case LOOK_DEAD:
+    case CLAIMANT_DEAD:
         return -1;
-    case LOOK_UNSURE:
+    case CLAIMANT_UNSURE:
         return 0;
     }
     assert_unreachable();

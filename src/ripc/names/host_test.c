@@ -298,7 +298,7 @@ static void without_a_watch_claims_are_found_by_looking(void **state)
     side_open(&one, &world, "host", NULL);
     side_open(&other, &world, "host", NULL);
     struct names_tuning tuning = *names_tuning(other.names);
-    tuning.look_wait = NSEC_PER_SEC / 100;
+    tuning.rescan_wait = NSEC_PER_SEC / 100;
     names_tune(other.names, &tuning);
 
     struct rlimit limit, none;

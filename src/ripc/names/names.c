@@ -39,7 +39,7 @@ static const struct names_tuning tuning_default = {
     .repeat_wait = 100 * NSEC_PER_SEC / 1000,
     .ask_wait = 40 * NSEC_PER_SEC / 1000,
     .assert_wait = 250 * NSEC_PER_SEC / 1000,
-    .look_wait = 200 * NSEC_PER_SEC / 1000,
+    .rescan_wait = 200 * NSEC_PER_SEC / 1000,
 };
 
 const struct names_tuning *names_tuning(const struct names *names)

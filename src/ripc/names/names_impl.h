@@ -46,7 +46,7 @@ struct names_tuning {
     nsec repeat_wait;     /* until a claim is said the second time */
     nsec ask_wait;        /* until a query without answer is repeated the first time */
     nsec assert_wait;     /* between two answers to one who claims what is ours; doubles */
-    nsec look_wait;       /* between two looks at the folder where it cannot be watched */
+    nsec rescan_wait;     /* between two scans of the folder where it cannot be watched */
 };
 
 const struct names_tuning *names_tuning(const struct names *names);

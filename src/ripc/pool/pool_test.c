@@ -452,7 +452,7 @@ static void model_resize(struct world *world, struct model *model, size_t index,
     model->live[model->count - 1].users = piece.users;
 }
 
-static void model_look(struct world *world, struct model *model, struct rng *rng, size_t index)
+static void model_find(struct world *world, struct model *model, struct rng *rng, size_t index)
 {
     struct piece *piece = &model->live[index];
     size_t offset = (size_t)rng_below(rng, piece->size);
@@ -491,7 +491,7 @@ static void random_calls_agree_with_a_model(void **state)
             else if (what < 7)
                 model_resize(&world, &model, index, size_draw(&rng));
             else if (what < 9)
-                model_look(&world, &model, &rng, index);
+                model_find(&world, &model, &rng, index);
             for (size_t i = 0; i < model.freed_count; i++) {
                 assert_int_equal(pool_free(world.pool, model.freed[i]), -EALREADY);
                 assert_null(pool_find(world.pool, model.freed[i], 1));
