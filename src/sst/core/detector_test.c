@@ -25,13 +25,13 @@ static void open_sleepy(unsigned count)
     open_members(members, count, &config);
 }
 
-/* Returns when that member's detector sleeps. It may have said so and still be in its last look:
- * hence several looks of ours in a row. */
+/* Returns when that member's detector sleeps. It may have said so and still be in its last check:
+ * hence several checks of ours in a row. */
 static void await_sleep(struct member *member)
 {
     nsec deadline = clock_after(SLEEPER_PATIENCE_NSEC);
-    for (unsigned looks = 0; looks < SLEEPER_LOOKS;) {
-        looks = doorbell_is_slept_on(&member->sst->share.bell.door) ? looks + 1 : 0;
+    for (unsigned checks = 0; checks < SLEEPER_CHECKS;) {
+        checks = doorbell_is_slept_on(&member->sst->share.bell.door) ? checks + 1 : 0;
         assert_true(clock_now() < deadline);
         clock_nap(1000 * 1000);
     }

@@ -22,7 +22,7 @@
  * Each file calls only those named before it: fabric_library.c loads libfabric, fabric_provider.c
  * opens and closes the endpoint, fabric_timer.c has somebody look again, fabric_buffer.c has the
  * buffers, fabric_link.c sending, fabric_pipe.c frames and acknowledgements, fabric_memory.c
- * one-sided access, fabric_progress.c the completions and who looks for them, fabric_link_open.c
+ * one-sided access, fabric_progress.c the completions and who polls for them, fabric_link_open.c
  * peers that come and go. fabric_wire.h is the format. */
 #include <errno.h>
 #include <stdlib.h>

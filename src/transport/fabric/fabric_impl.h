@@ -26,7 +26,7 @@
 #define FABRIC_PIECES_MAX     4                    /* of one transfer at once */
 #define FABRIC_REST_NSEC      (1000 * 1000LL)      /* of the keeper while somebody polls */
 #define FABRIC_DRAIN_NSEC     (20 * 1000 * 1000LL) /* for transfers of a lost link to come back */
-#define FABRIC_NAP_NSEC_MAX   (8 * 1000 * 1000LL)  /* between looks without a descriptor */
+#define FABRIC_NAP_NSEC_MAX   (8 * 1000 * 1000LL)  /* between polls without a descriptor */
 
 static_assert(FABRIC_BUFFER_SIZE >= FABRIC_MESSAGE_MAX, "a frame is received in one buffer");
 static_assert(FABRIC_BUFFER_SIZE % 64 == 0, "bodies are aligned");
@@ -210,7 +210,7 @@ MUST_CHECK int fabric_mr_open(struct fabric *fabric, void *base, size_t size, ui
 /* fabric_timer.c */
 void fabric_timer_set(struct fabric *fabric, nsec delay);
 void fabric_timer_set_by(struct fabric *fabric, nsec delay); /* unless it fires earlier */
-/* Something was refused with -FI_EAGAIN: have somebody look again soon. */
+/* Something was refused with -FI_EAGAIN: have the keeper poll again soon. */
 void fabric_stall(struct fabric *fabric);
 
 /* fabric_buffer.c */
@@ -259,7 +259,7 @@ void fabric_jobs_fini(struct fabric *fabric);
 
 /* fabric_progress.c */
 int fabric_progress(struct transport *transport);
-int fabric_look(struct fabric *fabric);
+int fabric_poll(struct fabric *fabric);
 int fabric_arm(struct transport *transport);
 MUST_CHECK int fabric_watch_open(struct fabric *fabric);
 void fabric_watch_close(struct fabric *fabric);

@@ -91,7 +91,7 @@ static void link_drain(struct fabric_link *link)
     nsec until = clock_after(FABRIC_DRAIN_NSEC);
     fabric->draining = true;
     while (fabric_jobs_fail(link) && clock_now() < until)
-        fabric_look(fabric);
+        fabric_poll(fabric);
     fabric->draining = false;
 }
 

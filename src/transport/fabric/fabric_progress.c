@@ -1,15 +1,15 @@
-/* fabric_progress: completions, and who looks for them.
+/* fabric_progress: completions, and which thread polls for them.
  *
  * Nothing moves unless somebody reads the completion queue: a thread of the
  * program that waits by polling, or the keeper, which sleeps on the queue's
  * descriptor. They must not both wake for each message: once a thread polls
- * repeatedly, the descriptor is not watched any more, and the keeper looks on
+ * repeatedly, the descriptor is not watched any more, and the keeper polls on
  * a timer until the polling has ended. A thread about to sleep calls arm().
  *
- * The keeper also looks on the timer while something waits for the provider to
+ * The keeper also polls on the timer while something waits for the provider to
  * take it, and always if the provider has no descriptor.
  *
- * What a peer writes into our memory is placed by such a look, too, and nothing
+ * What a peer writes into our memory is placed by such a poll, too, and nothing
  * tells of it. So whoever sleeps until a peer has written (struct transport's bells)
  * is woken by every look of the keeper, which looks only when there is cause; and
  * soon after a look of another thread, which may have placed what he waits for. */
@@ -22,7 +22,7 @@
 
 enum {
     BATCH_SIZE = 16,
-    BATCHES_MAX = 8,  /* of one call: who polls has other things to look at */
+    BATCHES_MAX = 8,  /* of one call: its caller has other things to poll */
     POLLS_MAX = 32,   /* by the program, until the keeper rests */
     SETTLES_MAX = 16, /* looks of the keeper in a row */
     FALSE_ALARMS_MAX = 256,
@@ -61,8 +61,8 @@ static void writes_ring(struct fabric *fabric)
 /* Has something come that nobody has looked at? */
 static bool descriptor_is_readable(const struct fabric *fabric)
 {
-    struct pollfd look = {.fd = fabric->fd, .events = POLLIN};
-    return fabric->fd >= 0 && poll(&look, 1, 0) > 0;
+    struct pollfd descriptor = {.fd = fabric->fd, .events = POLLIN};
+    return fabric->fd >= 0 && poll(&descriptor, 1, 0) > 0;
 }
 
 /* ---- completions ---- */
@@ -128,7 +128,7 @@ static int batch_take(struct fabric *fabric, const struct fi_cq_msg_entry *entri
     return count > 0 ? (int)count : 0;
 }
 
-int fabric_look(struct fabric *fabric)
+int fabric_poll(struct fabric *fabric)
 {
     struct fi_cq_msg_entry entries[BATCH_SIZE];
     int happened = 0;
@@ -175,10 +175,10 @@ static void watch_rest(struct fabric *fabric)
     fabric_timer_set(fabric, FABRIC_REST_NSEC);
 }
 
-/* Looks until there is nothing, then decides what wakes the keeper next. */
-static void keeper_look_on(struct fabric *fabric)
+/* Polls until there is nothing, then decides what wakes the keeper next. */
+static void keeper_drain(struct fabric *fabric)
 {
-    int happened = fabric_look(fabric);
+    int happened = fabric_poll(fabric);
     fabric_links_reap(fabric);
     if (!fabric->watch) {
         fabric->nap = happened ? FABRIC_REST_NSEC : 2 * fabric->nap;
@@ -192,7 +192,7 @@ static void keeper_look_on(struct fabric *fabric)
         return;
     }
     for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
-        fabric_look(fabric);
+        fabric_poll(fabric);
     fabric->polls = 0;
     watch_set(fabric, true);
     if (!may_sleep(fabric))
@@ -201,28 +201,28 @@ static void keeper_look_on(struct fabric *fabric)
         fabric_timer_set(fabric, FABRIC_REST_NSEC);
 }
 
-static void keeper_look(struct fabric *fabric)
+static void keeper_poll(struct fabric *fabric)
 {
-    keeper_look_on(fabric);
+    keeper_drain(fabric);
     writes_ring(fabric);
 }
 
 /* The net provider's descriptor stays readable for good once something came:
- * after so many false alarms the timer looks instead. */
+ * after so many false alarms the timer polls instead. */
 static void watch_ready(void *owner, uint32_t events)
 {
     struct fabric *fabric = owner;
-    fabric->false_alarms = fabric_look(fabric) ? 0 : fabric->false_alarms + 1;
+    fabric->false_alarms = fabric_poll(fabric) ? 0 : fabric->false_alarms + 1;
     if (fabric->false_alarms == FALSE_ALARMS_MAX) {
         poller_remove(fabric->poller, fabric->watch);
         fabric->watch = NULL;
     }
-    keeper_look(fabric);
+    keeper_poll(fabric);
 }
 
 static void timer_fired(void *owner)
 {
-    keeper_look(owner);
+    keeper_poll(owner);
 }
 
 int fabric_progress(struct transport *transport)
@@ -233,7 +233,7 @@ int fabric_progress(struct transport *transport)
         if (fabric->armed)
             watch_rest(fabric);
     }
-    int happened = fabric_look(fabric);
+    int happened = fabric_poll(fabric);
     fabric_links_reap(fabric);
     if (writes_are_awaited(fabric))
         fabric_timer_set_by(fabric,
@@ -247,17 +247,17 @@ int fabric_arm(struct transport *transport)
     int happened = 0;
     fabric->polled_at = 0;
     fabric->polls = 0;
-    if (!fabric->watch) { /* the timer is all there is: look often while somebody waits */
+    if (!fabric->watch) { /* the timer is all there is: poll often while a thread waits */
         fabric->nap = FABRIC_REST_NSEC;
         fabric_timer_set_by(fabric, FABRIC_REST_NSEC);
-        return fabric_look(fabric);
+        return fabric_poll(fabric);
     }
     /* Not by the timer: two that wait for writes would wake each other for ever. */
     bool ring = writes_are_awaited(fabric) && descriptor_is_readable(fabric);
     for (unsigned i = 0; i < SETTLES_MAX && !may_sleep(fabric); i++)
-        happened += fabric_look(fabric);
+        happened += fabric_poll(fabric);
     watch_set(fabric, true);
-    /* What came while nobody watched the descriptor may never make it readable: the keeper looks
+    /* What came while nobody watched the descriptor may never make it readable: the keeper polls
      * until the provider says that the descriptor will tell. */
     if (!may_sleep(fabric))
         fabric_timer_set_by(fabric, 0);
@@ -278,7 +278,7 @@ int fabric_watch_open(struct fabric *fabric)
             return result;
         fabric->armed = true;
     }
-    return poller_set(fabric->poller, &fabric->timer, clock_after(0)); /* a first look */
+    return poller_set(fabric->poller, &fabric->timer, clock_after(0)); /* a first poll */
 }
 
 void fabric_watch_close(struct fabric *fabric)

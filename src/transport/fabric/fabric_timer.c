@@ -1,4 +1,4 @@
-/* fabric_timer: has the keeper (fabric_progress.c) look again after a while. */
+/* fabric_timer: has the keeper (fabric_progress.c) poll again after a while. */
 #include "transport/fabric/fabric_impl.h"
 
 void fabric_timer_set(struct fabric *fabric, nsec delay)

@@ -108,7 +108,7 @@ static int memory_receive(struct attachment *attachment)
         return 0;
     }
     if (attachment->watched && count == MESSAGES_MAX)
-        attachment_look_again(attachment);
+        attachment_poll_soon(attachment);
     return count;
 }
 
@@ -163,7 +163,7 @@ static void memory_watch(struct attachment *attachment, bool on)
     }
     memory_arm(attachment);
     if (channel_waiting(attachment->channel))
-        attachment_look_again(attachment);
+        attachment_poll_soon(attachment);
 }
 
 void attachment_watch(struct attachment *attachment, bool on)

@@ -50,7 +50,7 @@ struct attachment {
 /* Sends; false: the node has no room for it now. */
 bool attachment_say(struct attachment *attachment, const struct relay_address *to, uint8_t kind,
                     const struct iovec *pieces, unsigned count);
-void attachment_look_again(struct attachment *attachment); /* at the channel, from the poller */
+void attachment_poll_soon(struct attachment *attachment); /* the channel, from the poller */
 
 /* attachment_call.c: 0 under way, 1 done, or why not. */
 MUST_CHECK int attachment_call(struct attachment *attachment, bool memory);

@@ -13,7 +13,7 @@ static bool socket_say(struct attachment *attachment, struct iovec *pieces, unsi
     return sendmsg(attachment->fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-void attachment_look_again(struct attachment *attachment)
+void attachment_poll_soon(struct attachment *attachment)
 {
     int result = poller_set(attachment->poller, &attachment->again, clock_now());
     assert(result == 0); /* it is always set */
@@ -24,7 +24,7 @@ static bool memory_say(struct attachment *attachment, const struct iovec *pieces
     int result = channel_say(attachment->channel, RELAY_SERVICE, pieces, count);
     if (result == -EPROTO) { /* whoever says something does not expect all to end meanwhile */
         attachment->broken = true;
-        attachment_look_again(attachment);
+        attachment_poll_soon(attachment);
     }
     return !result;
 }

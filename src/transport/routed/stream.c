@@ -76,7 +76,7 @@ void stream_took(struct stream *stream)
 
 /* ---- sending ---- */
 
-static void timers_look(struct stream *stream, nsec now)
+static void timers_check(struct stream *stream, nsec now)
 {
     if (resend_is_due(&stream->ours, now))
         stream->ours.sent = stream->ours.base;
@@ -91,7 +91,7 @@ bool stream_next(struct stream *stream, nsec now, struct stream_head *head, cons
 {
     if (stream_is_done(stream))
         return false;
-    timers_look(stream, now);
+    timers_check(stream, now);
     bool ends = stream->ending && stream->ours.base == stream->ours.next;
     if (stream->ours.sent == stream->ours.next && !stream->owes && !stream->asking && !ends)
         return false;

@@ -151,17 +151,17 @@ static void nor_without_membarrier(void **state)
     throw_balls(true);
 }
 
-/* The two looks alone, without the sleep, as often as possible: in each round
+/* The two loads alone, without the sleep, as often as possible: in each round
  * one side publishes and looks for a sleeper while the other says that it
  * sleeps and looks for what is published. One of them must see the other. */
-struct looks {
+struct rounds {
     alignas(128) _Atomic uint64_t round;     /* written by the sleeper to begin one, release */
     alignas(128) _Atomic uint64_t published; /* = round; by the ringer, release */
-    alignas(128) _Atomic uint64_t looked; /* round << 1 | saw the sleeper; by the ringer, release */
+    alignas(128) _Atomic uint64_t seen; /* round << 1 | saw the sleeper; by the ringer, release */
 };
 
-#define LOOKS_NSEC (300 * 1000 * 1000LL)
-#define LAST_ROUND UINT32_MAX
+#define ROUNDS_NSEC (300 * 1000 * 1000LL)
+#define LAST_ROUND  UINT32_MAX
 
 static uint64_t await_change(_Atomic uint64_t *word, uint64_t before, unsigned shift)
 {
@@ -173,43 +173,43 @@ static uint64_t await_change(_Atomic uint64_t *word, uint64_t before, unsigned s
     return value;
 }
 
-static void ring_rounds(struct looks *looks, struct ringer *ringer)
+static void ring_rounds(struct rounds *rounds, struct ringer *ringer)
 {
     for (uint64_t round = 0; round != LAST_ROUND;) {
-        round = await_change(&looks->round, round, 0);
+        round = await_change(&rounds->round, round, 0);
         for (unsigned i = 0; i < round % 7; i++)
             cpu_relax();
-        atomic_store_explicit(&looks->published, round, memory_order_release);
+        atomic_store_explicit(&rounds->published, round, memory_order_release);
         uint64_t saw = ringer_ring(ringer);
-        atomic_store_explicit(&looks->looked, round << 1 | saw, memory_order_release);
+        atomic_store_explicit(&rounds->seen, round << 1 | saw, memory_order_release);
     }
 }
 
 /* Returns how often neither saw the other. */
-static unsigned sleep_rounds(struct looks *looks, struct doorbell *bell)
+static unsigned sleep_rounds(struct rounds *rounds, struct doorbell *bell)
 {
     unsigned missed = 0;
-    nsec until = clock_after(LOOKS_NSEC);
-    for (uint64_t round = 1, looked = 0; looked >> 1 != LAST_ROUND; round++) {
+    nsec until = clock_after(ROUNDS_NSEC);
+    for (uint64_t round = 1, seen = 0; seen >> 1 != LAST_ROUND; round++) {
         if (clock_now() >= until)
             round = LAST_ROUND;
-        atomic_store_explicit(&looks->round, round, memory_order_release);
+        atomic_store_explicit(&rounds->round, round, memory_order_release);
         for (unsigned i = 0; i < round % 41; i++)
             cpu_relax();
         doorbell_prepare(bell, DOORBELL_FUTEX);
-        bool saw = atomic_load_explicit(&looks->published, memory_order_acquire) == round;
-        looked = await_change(&looks->looked, looked >> 1, 1);
-        missed += !saw && !(looked & 1);
+        bool saw = atomic_load_explicit(&rounds->published, memory_order_acquire) == round;
+        seen = await_change(&rounds->seen, seen >> 1, 1);
+        missed += !saw && !(seen & 1);
         doorbell_cancel(bell);
     }
     return missed;
 }
 
-static void look_at_each_other(bool fence)
+static void ring_and_sleep(bool fence)
 {
     struct memfile file;
     struct doorbell bell;
-    assert_int_equal(memfile_open(&file, "looks", sizeof(struct looks)), 0);
+    assert_int_equal(memfile_open(&file, "rounds", sizeof(struct rounds)), 0);
     assert_int_equal(doorbell_open(&bell), 0);
     bell.has_membarrier &= !fence;
     fflush(NULL);
@@ -232,8 +232,8 @@ static void look_at_each_other(bool fence)
 
 static void sleeper_or_ringer_sees_the_other(void **state)
 {
-    look_at_each_other(false);
-    look_at_each_other(true);
+    ring_and_sleep(false);
+    ring_and_sleep(true);
 }
 
 static void nobody_is_woken_who_does_not_sleep(void **state)
@@ -478,7 +478,7 @@ static void a_bell_on_memory_of_the_callers_loses_no_wake_up(void **state)
     memfile_close(&file);
 }
 
-static void *look_at(void *argument)
+static void *sleeper_is_seen(void *argument)
 {
     assert_true(doorbell_is_slept_on(argument));
     return NULL;
@@ -507,7 +507,7 @@ static void scribbling_on_a_placed_bell_costs_at_most_a_nap(void **state)
     doorbell_prepare(&bell, DOORBELL_FUTEX);
     assert_false(doorbell_is_slept_on(&bell)); /* but by us */
     struct thread other = {0};
-    assert_int_equal(thread_start(&other, "look", look_at, &bell), 0);
+    assert_int_equal(thread_start(&other, "other", sleeper_is_seen, &bell), 0);
     thread_join(&other);
     assert_true(ringer_ring(&ringer));
     doorbell_wait(&bell, NSEC_NEVER); /* returns: it was rung */

@@ -279,14 +279,14 @@ static int poller_sleep(int epoll_fd, struct epoll_event *events, nsec until)
     return count > 0 ? count : 0; /* an interrupted wait is a short one */
 }
 
-/* Somebody else is inside: wait until there is work, which he will do. */
-static void poller_look_on(int epoll_fd, nsec until)
+/* Another thread polls: waits until there is work, which that thread does. */
+static void poller_wait_beside(int epoll_fd, nsec until)
 {
-    struct pollfd look = {.fd = epoll_fd, .events = POLLIN};
+    struct pollfd descriptor = {.fd = epoll_fd, .events = POLLIN};
     nsec left = until == NSEC_NEVER ? 0 : until - clock_now();
     struct timespec timeout = clock_timespec(left > 0 ? left : 0);
     if (until == NSEC_NEVER || left > 0)
-        (void)ppoll(&look, 1, until == NSEC_NEVER ? NULL : &timeout, NULL);
+        (void)ppoll(&descriptor, 1, until == NSEC_NEVER ? NULL : &timeout, NULL);
 }
 
 static int poller_dispatch(struct poller *poller, const struct epoll_event *events, int count)
@@ -318,7 +318,7 @@ int poller_step(struct poller *poller, nsec until)
     poller->stepping = true;
     lock_drop(poller->lock);
     if (busy) {
-        poller_look_on(poller->epoll_fd, until);
+        poller_wait_beside(poller->epoll_fd, until);
         return 0;
     }
     int count = poller_sleep(poller->epoll_fd, events, until);

@@ -58,8 +58,8 @@ static void ring(int fd)
 
 static bool readable(int fd)
 {
-    struct pollfd look = {.fd = fd, .events = POLLIN};
-    return poll(&look, 1, 0) == 1;
+    struct pollfd descriptor = {.fd = fd, .events = POLLIN};
+    return poll(&descriptor, 1, 0) == 1;
 }
 
 static void empty(struct bench *bench, int which)

@@ -15,7 +15,7 @@
 #include "transport/wake/thread.h"
 
 #define SLEEPER_PATIENCE_NSEC (20 * NSEC_PER_SEC) /* a busy machine needs some of it */
-#define SLEEPER_LOOKS         5 /* in a row: before its call sleeps it may wait for a lock */
+#define SLEEPER_CHECKS        5 /* in a row: before its call sleeps it may wait for a lock */
 
 struct sleeper {
     void (*call)(void *argument);
@@ -68,9 +68,9 @@ static inline void sleeper_start(struct sleeper *sleeper, void (*call)(void *arg
 {
     sleeper_begin(sleeper, call, argument);
     nsec deadline = clock_after(SLEEPER_PATIENCE_NSEC);
-    for (unsigned looks = 0; looks < SLEEPER_LOOKS;) {
+    for (unsigned checks = 0; checks < SLEEPER_CHECKS;) {
         bool began = atomic_load_explicit(&sleeper->id, memory_order_acquire);
-        looks = began && sleeper_state(sleeper) == 'S' ? looks + 1 : 0;
+        checks = began && sleeper_state(sleeper) == 'S' ? checks + 1 : 0;
         assert_false(sleeper_is_done(sleeper)); /* else it did not sleep */
         assert_true(clock_now() < deadline);
         clock_nap(100 * 1000);

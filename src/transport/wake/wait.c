@@ -3,7 +3,7 @@
 #include <sched.h>
 
 /* Reading the clock costs as much as two or three looks at a ring. */
-#define TURNS_PER_LOOK_AT_CLOCK 16
+#define TURNS_PER_CLOCK_READ 16
 
 void wait_start(struct wait *wait, nsec spin, nsec yield)
 {
@@ -14,7 +14,7 @@ enum wait_advice wait_turn(struct wait *wait, nsec deadline)
 {
     if (deadline <= 0)
         return WAIT_TIMEOUT;
-    if (wait->spin >= 0 && ++wait->turns % TURNS_PER_LOOK_AT_CLOCK) {
+    if (wait->spin >= 0 && ++wait->turns % TURNS_PER_CLOCK_READ) {
         cpu_relax();
         return WAIT_AGAIN;
     }
