@@ -7,18 +7,13 @@
 
 #include "base/array.h"
 #include "base/check.h"
+#include "base/compare.h"
 #include "node/commission/placement_impl.h"
-
-static int serial_compare(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
 
 static uint32_t rank_find(const struct placement *placement, uint64_t serial)
 {
     const uint64_t *at = placement->count ? bsearch(&serial, placement->serials, placement->count,
-                                                    sizeof serial, serial_compare)
+                                                    sizeof serial, compare_u64_items)
                                           : NULL;
     return at ? (uint32_t)(at - placement->serials) : RANK_NONE;
 }
@@ -55,7 +50,7 @@ static enum err serials_collect(struct placement *placement, const struct placem
                 serials[filled++] = reports[i].ears[port].serial;
         }
     }
-    qsort(serials, filled, sizeof *serials, serial_compare);
+    qsort(serials, filled, sizeof *serials, compare_u64_items);
     placement->serials = serials;
     for (size_t i = 0; i < filled; i++) {
         if (placement->count == 0 || serials[placement->count - 1] != serials[i])
@@ -112,8 +107,8 @@ static int heard_compare(const void *left, const void *right)
 {
     const struct neighbour_report *a = left, *b = right;
     if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    return a->port < b->port ? -1 : a->port > b->port;
+        return compare_u64(a->node, b->node);
+    return compare_u64(a->port, b->port);
 }
 
 /* The reports by vertex, as topology/cabling takes them. */

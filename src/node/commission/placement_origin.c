@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/compare.h"
 #include "base/hash.h"
 #include "node/commission/placement_impl.h"
 
@@ -59,12 +60,6 @@ static void wiring_refine(const struct placement_wiring *wiring, const uint64_t 
     }
 }
 
-static int colour_compare(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
 /* The first of the sorted colours that is not below this one. */
 static uint32_t colours_first(const uint64_t *sorted, uint32_t count, uint64_t colour)
 {
@@ -91,10 +86,10 @@ static int origin_compare(const void *left, const void *right)
 {
     const struct placement_origin *a = left, *b = right;
     if (a->choices != b->choices)
-        return a->choices < b->choices ? -1 : 1;
+        return compare_u64(a->choices, b->choices);
     if (a->depth != b->depth)
-        return a->depth > b->depth ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
+        return compare_u64(b->depth, a->depth); /* the farther out the better */
+    return compare_u64(a->rank, b->rank);
 }
 
 /* Looks a hop farther: who still looks like a vertex? */
@@ -107,7 +102,7 @@ static void origins_refine(struct placement_origins *origins, const struct place
     plan_refine(wiring->plan, colours - vertices, colours);
     wiring_refine(wiring, own - wiring->count, own);
     memcpy(sorted, colours, vertices * sizeof *sorted);
-    qsort(sorted, vertices, sizeof *sorted, colour_compare);
+    qsort(sorted, vertices, sizeof *sorted, compare_u64_items);
     for (uint32_t rank = 0; rank < wiring->count; rank++) {
         uint32_t choices = colours_count(sorted, vertices, own[rank]);
         if (choices)

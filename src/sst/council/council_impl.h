@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/compare.h"
 #include "sst/council/council.h"
 
 #define ROW_NONE SST_ROWS_MAX
@@ -30,10 +31,10 @@ static inline uint32_t view_row_of(const struct view *view, uint64_t nonce)
 static inline int ballot_compare(const struct ballot *one, const struct ballot *other)
 {
     if (one->since != other->since)
-        return one->since < other->since ? -1 : 1;
+        return compare_u64(one->since, other->since);
     if (one->row != other->row)
-        return one->row < other->row ? -1 : 1;
-    return one->round < other->round ? -1 : one->round > other->round;
+        return compare_u64(one->row, other->row);
+    return compare_u64(one->round, other->round);
 }
 
 /* ---- following ---- */

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/compare.h"
 #include "base/utf8.h"
 
 #define ROW_SIZE_MAX  (1u << 30)
@@ -86,7 +87,7 @@ static int names_compare(const void *left, const void *right)
 static int offsets_compare(const void *left, const void *right)
 {
     const struct schema_column *const *one = left, *const *other = right;
-    return ((*one)->offset > (*other)->offset) - ((*one)->offset < (*other)->offset);
+    return compare_u64((*one)->offset, (*other)->offset);
 }
 
 /* Two columns of one name, or of common bytes in the struct? */

@@ -1,0 +1,16 @@
+#pragma once
+/* compare: which of two numbers comes first, as qsort and bsearch ask for it. */
+
+#include <stdint.h>
+
+/* Below 0: `a` comes first; above 0: `b` does; 0: they are equal. */
+static inline int compare_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+/* The same of two elements of an array of numbers. */
+static inline int compare_u64_items(const void *left, const void *right)
+{
+    return compare_u64(*(const uint64_t *)left, *(const uint64_t *)right);
+}

@@ -1,0 +1,26 @@
+#include "base/compare.h"
+
+#include <stdlib.h>
+
+#include "base/test.h"
+
+static void the_lower_number_comes_first(void **state)
+{
+    assert_true(compare_u64(1, 2) < 0);
+    assert_true(compare_u64(2, 1) > 0);
+    assert_int_equal(compare_u64(2, 2), 0);
+    /* Not by a difference, which is cut off. */
+    assert_true(compare_u64(0, UINT64_MAX) < 0);
+    assert_true(compare_u64(UINT64_C(1) << 32, 0) > 0);
+}
+
+static void numbers_are_sorted_and_found(void **state)
+{
+    uint64_t numbers[] = {7, UINT64_MAX, 0, 7, UINT64_C(1) << 63, 3}, wanted = UINT64_C(1) << 63;
+    const uint64_t sorted[] = {0, 3, 7, 7, UINT64_C(1) << 63, UINT64_MAX};
+    qsort(numbers, 6, sizeof *numbers, compare_u64_items);
+    assert_memory_equal(numbers, sorted, sizeof sorted);
+    assert_ptr_equal(bsearch(&wanted, numbers, 6, sizeof wanted, compare_u64_items), &numbers[4]);
+}
+
+TEST_MAIN(TEST(the_lower_number_comes_first), TEST(numbers_are_sorted_and_found))
