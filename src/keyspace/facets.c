@@ -75,6 +75,7 @@ enum err facets_init(struct keyspace *keyspace, struct why *why)
         uint32_t bits = 0;
         while ((UINT32_C(1) << bits) < keyspace->axis_size[axis])
             bits++;
+        assert((UINT64_C(1) << bits) < 2 * (uint64_t)keyspace->axis_size[axis]); /* and no more */
         keyspace->place_shift[axis] = shift;
         keyspace->place_mask[axis] = (UINT32_C(1) << bits) - 1;
         shift += bits;
@@ -82,17 +83,18 @@ enum err facets_init(struct keyspace *keyspace, struct why *why)
     assert(shift < 32); /* an axis costs less than a bit more than its share: 3 over 27 in all */
     uint32_t orders = order_count(keyspace), count = keyspace->server_count;
     keyspace->sequence_count = orders << keyspace->axis_count;
-    keyspace->places = array_new((size_t)orders * count, sizeof *keyspace->places);
-    if (!keyspace->places)
-        return why_memory(why);
-    for (uint32_t order = 0; order < orders; order++) {
-        uint8_t *seen = array_new(count, 1);
-        if (!seen)
-            return why_memory(why);
-        walk(keyspace, orders == 2 ? orders_of_two[order] : orders_of_three[order],
-             keyspace->places + (size_t)order * count, seen);
+    uint32_t *places = array_new((size_t)orders * count, sizeof *places);
+    uint8_t *seen = array_new((size_t)orders * count, 1);
+    if (!places || !seen) {
+        free(places);
         free(seen);
+        return why_memory(why);
     }
+    for (uint32_t order = 0; order < orders; order++)
+        walk(keyspace, orders == 2 ? orders_of_two[order] : orders_of_three[order],
+             places + (size_t)order * count, seen + (size_t)order * count);
+    free(seen);
+    keyspace->places = places;
     return OK;
 }
 

@@ -32,10 +32,7 @@ enum err keyspace_init(struct keyspace *keyspace, const struct topology *topolog
     keyspace->axis_count = topology->axis_count;
     for (uint32_t axis = 0; axis < topology->axis_count; axis++)
         keyspace->axis_size[axis] = topology->axis_size[axis];
-    enum err err = facets_init(keyspace, why);
-    if (err)
-        keyspace_fini(keyspace);
-    return err;
+    return facets_init(keyspace, why);
 }
 
 void keyspace_fini(struct keyspace *keyspace)

@@ -4,7 +4,7 @@
 #include "base/wide.h"
 #include "keyspace/keyspace.h"
 
-/* facets.c: axes. On failure the caller frees what the key space has got by then. */
+/* facets.c: axes. On failure there is nothing to free. */
 MUST_CHECK enum err facets_init(struct keyspace *keyspace, struct why *why);
 
 /* A 64-bit key is a fraction of the whole. Times the size of an axis its integer is the coordinate,

@@ -45,10 +45,9 @@ static inline node_id home_below(uint64_t route, uint64_t coins, uint32_t half)
 node_id levels_home(uint32_t server_count, uint64_t route)
 {
     assert(server_count > 0 && server_count <= GRAPH_NODE_MAX);
-    if (server_count == 1)
-        return 0;
     uint64_t coins = draw(route, 0);
-    uint32_t half = 31 - (uint32_t)__builtin_clz(server_count - 1); /* the last, maybe not full */
+    /* The last, maybe not full. Of one server alone, which the draws never leave, as of two. */
+    uint32_t half = 31 - (uint32_t)__builtin_clz((server_count - 1) | 1);
     uint32_t base = UINT32_C(1) << half;
     /* Uniform among 2 * base servers until it is one that is there. Such draws never depend on how
      * many there are: one more server is found by those keys that came past it, and by no other. */
@@ -134,7 +133,7 @@ unsigned levels_servers(const struct keyspace *keyspace, struct place_group grou
         level_take(&levels);
         if (levels.count == 0)
             return count;
-        if (levels.count > 1)
+        if (depth) /* the home is alone in its level */
             level_shuffle(&levels, group, depth);
         for (uint32_t i = 0; i < levels.count; i++) {
             if (alive && !alive(context, levels.level[i]))
