@@ -61,6 +61,17 @@ static enum err hops_limit(struct plan *plan, struct why *why)
     return OK;
 }
 
+/* Servers have ports at least up to this one. */
+static enum err port_count_in(struct plan *plan, node_id server, uint32_t port, struct why *why)
+{
+    if (port >= PORT_MAX)
+        return why_fail(why, ERR_USAGE, "server %u has a cable in port %u; a server has at most %d",
+                        server, port, PORT_MAX);
+    if (port >= plan->port_count)
+        plan->port_count = port + 1;
+    return OK;
+}
+
 enum err plan_init(struct plan *plan, const struct topology *topology, struct why *why)
 {
     if (!topology->direct)
@@ -78,13 +89,11 @@ enum err plan_init(struct plan *plan, const struct topology *topology, struct wh
     };
     for (uint32_t i = 0; i < topology->graph.link_count; i++) {
         const struct link *link = &topology->graph.links[i];
-        uint32_t port = link->a_port > link->b_port ? link->a_port : link->b_port;
-        if (port >= PORT_MAX)
-            return why_fail(why, ERR_USAGE,
-                            "server %u has a cable in port %u; a server has at most %d",
-                            link->a_port > link->b_port ? link->a : link->b, port, PORT_MAX);
-        if (port >= plan->port_count)
-            plan->port_count = port + 1;
+        enum err err = port_count_in(plan, link->a, link->a_port, why);
+        if (!err)
+            err = port_count_in(plan, link->b, link->b_port, why);
+        if (err)
+            return err;
     }
     enum err err = ends_make(plan, why);
     if (!err)

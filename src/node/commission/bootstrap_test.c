@@ -24,9 +24,10 @@ struct hall {
     size_t flight_capacity;
     uint32_t flight_count;
     env_nsec now;
-    uint32_t loss; /* of a hundred messages */
-    uint32_t deaf; /* this vertex hears nothing in port 0; NODE_NONE */
-    uint32_t from; /* whose step it is */
+    uint32_t loss;  /* of a hundred messages */
+    uint32_t deaf;  /* this vertex hears nothing in port 0; NODE_NONE */
+    uint32_t from;  /* whose step it is */
+    env_nsec quiet; /* of their configuration */
 };
 
 static void hall_start(struct hall *hall, uint32_t vertex, node_id known)
@@ -37,7 +38,8 @@ static void hall_start(struct hall *hall, uint32_t vertex, node_id known)
                                             .known = known,
                                             .hello_nsec = HELLO,
                                             /* with a third lost, five in a row are, too */
-                                            .silence_nsec = hall->loss ? 20 * HELLO : 0};
+                                            .silence_nsec = hall->loss ? 20 * HELLO : 0,
+                                            .quiet_nsec = hall->quiet};
     assert_int_equal(bootstrap_open(&hall->machines[vertex], &config, NULL), OK);
 }
 
@@ -181,6 +183,20 @@ static void everybody_finds_the_same(void **state)
             hall_close(&hall);
         }
     }
+}
+
+/* Every cable has been found: there is nothing to wait for. */
+static void a_whole_cluster_does_not_wait_until_it_is_quiet(void **state)
+{
+    struct hall hall;
+    struct placement truth;
+    hall_open(&hall, "torus:3x3", 5);
+    hall.quiet = 2 * TICKS_MAX * TICK;
+    hall_start_all(&hall);
+    room_report(&hall.room);
+    hall_run(&hall, &truth);
+    placement_fini(&truth);
+    hall_close(&hall);
 }
 
 static uint32_t hall_sent(const struct hall *hall)
@@ -406,11 +422,16 @@ static void row_give(struct bootstrap *bootstrap, uint64_t serial, uint64_t vers
 }
 
 /* Somebody is there. */
-static void hello_give(struct bootstrap *bootstrap, env_nsec now)
+static void hello_give_to(struct bootstrap *bootstrap, unsigned port, env_nsec now)
 {
     uint8_t hello[BOOTSTRAP_HELLO_SIZE];
-    bootstrap_hello_write(&(struct bootstrap_hello){.serial = 5}, hello);
-    bootstrap_receive(bootstrap, 0, hello, sizeof hello, now);
+    bootstrap_hello_write(&(struct bootstrap_hello){.serial = 5 + port}, hello);
+    bootstrap_receive(bootstrap, port, hello, sizeof hello, now);
+}
+
+static void hello_give(struct bootstrap *bootstrap, env_nsec now)
+{
+    hello_give_to(bootstrap, 0, now);
 }
 
 static struct bootstrap *machine_open(struct hall *hall)
@@ -432,6 +453,36 @@ static void whoever_tells_old_news_is_told_better(void **state)
     row_give(machine, 9, 3, 1);
     bootstrap_step(machine, 1, sent_keep, &sent);
     assert_true(sent.row.version == 5);
+    hall_close(&hall);
+}
+
+/* Once a hello, all together: a flood is much news. */
+static void news_is_told_with_the_next_hello(void **state)
+{
+    struct hall hall;
+    struct bootstrap *machine = machine_open(&hall);
+    struct sent sent = {.serial = hall.room.serials[0]};
+    bootstrap_step(machine, 0, sent_keep, &sent);
+    uint64_t before = sent.row.version;
+    assert_true(before > 0);
+    hello_give_to(machine, 1, 1);
+    bootstrap_step(machine, 1, sent_keep, &sent);
+    assert_true(sent.row.version == before);
+    bootstrap_step(machine, HELLO, sent_keep, &sent);
+    assert_true(sent.row.version > before);
+    hall_close(&hall);
+}
+
+static void who_waits_has_not_agreed(void **state)
+{
+    struct hall hall;
+    struct bootstrap *machine = machine_open(&hall);
+    struct sent sent = {0};
+    bootstrap_step(machine, 0, sent_keep, &sent);
+    struct bootstrap_look look;
+    bootstrap_look(machine, &look);
+    assert_int_equal(look.servers, 1);
+    assert_int_equal(look.agreed, 0);
     hall_close(&hall);
 }
 
@@ -524,5 +575,6 @@ TEST_MAIN(TEST(everybody_finds_the_same), TEST(servers_that_know_the_same_send_o
           TEST(places_that_are_kept_stay_whoever_comes_later),
           TEST(an_end_that_hears_nothing_is_named), TEST(two_with_one_serial_number_see_it),
           TEST(messages_are_read_as_written_and_not_otherwise), TEST(nonsense_is_counted),
-          TEST(whoever_tells_old_news_is_told_better), TEST(a_clash_ends),
-          TEST(the_coordinate_is_kept))
+          TEST(a_whole_cluster_does_not_wait_until_it_is_quiet),
+          TEST(whoever_tells_old_news_is_told_better), TEST(news_is_told_with_the_next_hello),
+          TEST(who_waits_has_not_agreed), TEST(a_clash_ends), TEST(the_coordinate_is_kept))

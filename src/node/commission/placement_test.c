@@ -1,6 +1,8 @@
 #include "node/commission/placement.h"
 
 #include "node/commission/placement_cases.h"
+#include "node/commission/placement_impl.h"
+#include "node/test_plan.h"
 
 static void placement_of(struct placement *placement, struct room *room)
 {
@@ -497,7 +499,72 @@ static void nobody_and_one_server_are_placed(void **state)
     room_close(&room);
 }
 
-TEST_MAIN(TEST(right_wiring_has_one_answer), TEST(each_mistake_is_named),
+static bool same(const char *spec)
+{
+    struct topology topology;
+    struct why why = {""};
+    if (topology_build(&topology, spec, &why))
+        fail_msg("%s", why.text);
+    bool result = placement_plan_same(&topology);
+    topology_fini(&topology);
+    return result;
+}
+
+/* From every vertex, with its ports. */
+static void plans_that_look_the_same_from_everywhere_are_known(void **state)
+{
+    assert_true(same("torus:5x7"));
+    assert_true(same("torus:3x1x4"));
+    assert_false(same("torus:3x2"));
+    assert_true(same("novacube:4x6"));
+    assert_false(same("novacube:4x5"));
+    assert_true(same("novacube:4x1x4"));
+    assert_false(same("jellyfish:n=4,degree=3,seed=1"));
+}
+
+/* Few choices first, then far out, then the lower serial number. */
+static bool comes_first(const struct placement_origin *one, const struct placement_origin *other)
+{
+    if (one->choices != other->choices)
+        return one->choices < other->choices;
+    return one->depth != other->depth ? one->depth > other->depth : one->rank < other->rank;
+}
+
+static void the_best_origins_come_first(void **state)
+{
+    struct test_plan test;
+    test_plan_open(&test, "jellyfish:n=64,degree=3,seed=2");
+    uint32_t count = test.plan.server_count, depths = 0, choices = 0;
+    struct placement_wiring wiring = {.plan = &test.plan, .count = count};
+    wiring.far = calloc((size_t)count * PORT_MAX, sizeof *wiring.far);
+    assert_non_null(wiring.far);
+    for (uint32_t i = 0; i < count * PORT_MAX; i++)
+        wiring.far[i].rank = RANK_NONE;
+    for (uint32_t i = 1; i < test.topology.graph.link_count; i++) { /* all but one */
+        const struct link *link = &test.topology.graph.links[i];
+        wiring.far[link->a * PORT_MAX + link->a_port] =
+            (struct placement_far){link->b, link->b_port};
+        wiring.far[link->b * PORT_MAX + link->b_port] =
+            (struct placement_far){link->a, link->a_port};
+    }
+    struct placement_origins origins;
+    assert_int_equal(placement_origins_make(&origins, &wiring, NULL), OK);
+    assert_int_equal(origins.count, count);
+    for (uint32_t i = 1; i < count; i++) {
+        const struct placement_origin *before = &origins.items[i - 1], *at = before + 1;
+        assert_true(comes_first(before, at));
+        choices += before->choices != at->choices;
+        depths += before->choices == at->choices && before->depth != at->depth;
+    }
+    assert_true(choices > 0 && depths > 0);
+    placement_origins_fini(&origins);
+    free(wiring.far);
+    test_plan_close(&test);
+}
+
+TEST_MAIN(TEST(the_best_origins_come_first),
+          TEST(plans_that_look_the_same_from_everywhere_are_known),
+          TEST(right_wiring_has_one_answer), TEST(each_mistake_is_named),
           TEST(a_mistake_at_the_origin_does_not_lead_astray), TEST(a_mirrored_ring_is_named),
           TEST(several_mistakes_are_told_as_simply_as_possible),
           TEST(a_network_wired_in_a_hurry_is_told), TEST(nothing_fits_better),

@@ -146,6 +146,34 @@ static void a_cable_where_none_is_planned_is_miswired(void **state)
     world_close(world);
 }
 
+static unsigned lazy_hellos;
+
+static uint32_t tight_room(struct env *env, unsigned port)
+{
+    return PACKET_HEADER_SIZE + HELLO_SIZE;
+}
+
+static void tight_transmit(struct env *env, unsigned port, struct packet **packets, unsigned count,
+                           bool lazy)
+{
+    lazy_hellos += lazy;
+    world_transmit(env, port, packets, count, lazy);
+}
+
+/* It need not wake the other end, if only it has room. */
+static void a_hello_that_just_fits_goes_out_at_once(void **state)
+{
+    struct world *world = stage_open(WORLD_SETTLED);
+    struct env_ops ops = world_ops;
+    ops.room = tight_room;
+    ops.transmit = tight_transmit;
+    world->nodes[0].env.ops = &ops;
+    world_run(world, WORLD_SETTLED);
+    assert_true(lazy_hellos > 0);
+    world->nodes[0].env.ops = &world_ops;
+    world_close(world);
+}
+
 /* A hello that was long under way, of an earlier session or life, takes no link down. */
 static void old_hellos_change_nothing(void **state)
 {
@@ -207,6 +235,7 @@ static void a_seen_is_for_a_server(void **state)
 
 TEST_MAIN(TEST(a_hello_counts_only_if_it_is_a_neighbours),
           TEST(another_end_than_planned_is_miswired),
-          TEST(a_cable_where_none_is_planned_is_miswired), TEST(old_hellos_change_nothing),
+          TEST(a_cable_where_none_is_planned_is_miswired),
+          TEST(a_hello_that_just_fits_goes_out_at_once), TEST(old_hellos_change_nothing),
           TEST(rows_of_another_meeting_are_left_alone), TEST(rows_without_a_link_are_left_alone),
           TEST(a_seen_is_for_a_server))

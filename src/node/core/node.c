@@ -105,9 +105,10 @@ static enum err service_add(struct node *node, const struct weft_service *servic
                                               .weight = service->weight ? service->weight : 1,
                                           });
     assert(self->slot == node->service_count);
-    if (service->id < 256)
+    if (service->id <= UINT8_MAX)
         node->slot_of[service->id] = (uint8_t)self->slot;
     node->services[node->service_count++] = self;
+    assert(node_slot(node, service->id) == self->slot);
     return OK;
 }
 

@@ -130,7 +130,7 @@ static void more_services_than_there_are_places_for_are_refused(void **state)
         names[i][0] = (char)('a' + i / 26);
         names[i][1] = (char)('a' + i % 26);
         many[i].name = names[i];
-        many[i].id = (uint16_t)(300 + i);
+        many[i].id = (uint16_t)(255 + i); /* small ids end there */
         list[i] = &many[i];
     }
     refused(list, "33 services are more than 32");
