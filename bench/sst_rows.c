@@ -136,7 +136,7 @@ static void rows_write(struct rows *rows)
     rows->ways->publish(rows, ++rows->desk.seen);
 }
 
-static void rows_look(struct rows *rows)
+static void rows_check(struct rows *rows)
 {
     uint64_t guard = rows->ways->guard(rows);
     if (data_is_older(rows->ways->data(rows), guard))
@@ -150,7 +150,7 @@ static bool rows_step(struct rows *rows)
     if (pair->role == 0)
         rows_write(rows);
     else
-        rows_look(rows);
+        rows_check(rows);
     if (!rows->counts)
         return !atomic_load_explicit(&board_of(rows)->ended, memory_order_acquire);
     if (--rows->left > 0)

@@ -37,7 +37,7 @@ struct shared {
     _Atomic uint64_t leads[MEMBERS_MAX + 1];   /* by id: it was elected by so many */
     _Atomic bool doomed[MEMBERS_MAX + 1];      /* by id: written before it is killed */
     _Atomic bool stop;
-    _Atomic uint64_t found[MEMBERS_MAX], looked[MEMBERS_MAX]; /* routing: by process */
+    _Atomic uint64_t found[MEMBERS_MAX], checked[MEMBERS_MAX]; /* routing: by process */
 };
 static struct shared *shared;
 
@@ -288,7 +288,7 @@ struct routes {
 struct router {
     uint32_t own, index;
     struct routes routes; /* as the predicate keeps them */
-    uint64_t found, looked;
+    uint64_t found, checked;
     bool settled; /* all changes of all were seen */
 };
 
@@ -352,7 +352,7 @@ static bool costs_changed(const struct sst *table, void *argument)
     bool settled = sst_sum_u64(table, 1) == task.members * task.wanted;
     for (uint32_t row = 0; row < task.members; row++)
         demand(sst_get(table, row, &(struct sst_range){.column = 0}, costs.of[row]) == 0);
-    router->looked++;
+    router->checked++;
     if (routes_change(&router->routes, &costs)) {
         router->routes = routes_of(&costs, router->own);
         router->found++;
@@ -369,7 +369,7 @@ static void settle(struct sst *table, void *argument)
     struct router *router = argument;
     router->settled = true;
     atomic_store_explicit(&shared->found[router->index], router->found, memory_order_relaxed);
-    atomic_store_explicit(&shared->looked[router->index], router->looked, memory_order_release);
+    atomic_store_explicit(&shared->checked[router->index], router->checked, memory_order_release);
 }
 
 static void be_router(uint32_t index)
@@ -403,11 +403,11 @@ static void be_router(uint32_t index)
     for (int64_t deadline = PATIENCE; ripc_now() < deadline; usleep(500)) {
         bool settled = true;
         for (uint32_t i = 0; i < task.members; i++)
-            settled &= atomic_load_explicit(&shared->looked[i], memory_order_acquire) > 0;
+            settled &= atomic_load_explicit(&shared->checked[i], memory_order_acquire) > 0;
         if (settled)
             break;
     }
-    demand(atomic_load_explicit(&shared->looked[index], memory_order_acquire) > 0);
+    demand(atomic_load_explicit(&shared->checked[index], memory_order_acquire) > 0);
     leave(ripc, table);
 }
 
@@ -417,15 +417,15 @@ static bool routing(void)
     task.members = 5;
     task.wanted = 300;
     bool good = run_all(be_router);
-    uint64_t found = 0, looked = 0;
+    uint64_t found = 0, checked = 0;
     for (uint32_t i = 0; i < task.members; i++) {
         found += shared->found[i];
-        looked += shared->looked[i];
+        checked += shared->checked[i];
     }
-    printf("# routes were found %llu times, of %llu looks\n", (unsigned long long)found,
-           (unsigned long long)looked);
+    printf("# routes were found %llu times, of %llu checks\n", (unsigned long long)found,
+           (unsigned long long)checked);
     task.table++;
-    return good && found > 0 && found < looked;
+    return good && found > 0 && found < checked;
 }
 
 int main(int count, char **words)

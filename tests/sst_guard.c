@@ -184,7 +184,7 @@ static void copies_check(const struct sst *table, uint32_t row, uint64_t guard,
     }
 }
 
-static void look(const struct sst *table, uint32_t row, uint64_t tries, struct findings *found)
+static void rows_read(const struct sst *table, uint32_t row, uint64_t tries, struct findings *found)
 {
     const struct row *cells = sst_cells(table, row, DATA);
     uint64_t last = 0;
@@ -212,7 +212,7 @@ static void look(const struct sst *table, uint32_t row, uint64_t tries, struct f
 }
 
 /* What the writer's own process sees of it. */
-static void *look_beside(void *argument)
+static void *read_beside(void *argument)
 {
     struct writer *writer = argument;
     static struct findings found;
@@ -220,7 +220,7 @@ static void *look_beside(void *argument)
     found = (struct findings){0};
     while (!(table = atomic_load_explicit(&writer->table, memory_order_acquire)))
         usleep(100);
-    look(table, sst_row_own(table), 20000, &found);
+    rows_read(table, sst_row_own(table), 20000, &found);
     atomic_store_explicit(&writer->ended, true, memory_order_release);
     return &found;
 }
@@ -236,7 +236,7 @@ static struct findings read_rounds(enum sst_design design, uint64_t tries)
     uint64_t part = design == SST_READS ? 256 : 65536; /* of a fetched row little is new */
     int64_t deadline = PATIENCE;
     while (found.tries < tries || found.rounds < ROUNDS_MIN || (WEAK && !found.early)) {
-        look(table, (uint32_t)writer, part, &found);
+        rows_read(table, (uint32_t)writer, part, &found);
         sst_step(table, RIPC_NOW);
         if ((WEAK && found.early) || found.early + found.torn >= 1000)
             break;
@@ -284,7 +284,7 @@ static bool try_together(enum sst_design design, uint64_t tries, struct findings
     struct findings *beside;
     pthread_t threads[2];
     demand(pthread_create(&threads[0], NULL, writer_run, &writer) == 0);
-    demand(pthread_create(&threads[1], NULL, look_beside, &writer) == 0);
+    demand(pthread_create(&threads[1], NULL, read_beside, &writer) == 0);
     *found = read_rounds(design, tries);
     demand(pthread_join(threads[1], (void **)&beside) == 0);
     demand(pthread_join(threads[0], NULL) == 0);

@@ -53,10 +53,10 @@
 /* ---- what the processes tell each other ---- */
 
 enum order_kind {
-    LOOK = 1, /* wait until all survivors and nobody else are members, and report */
-    FIND,     /* wait until the victim is a member and its row is right, and report */
-    WRITE,    /* put the round's row, and wait for that of the other survivors */
-    RENEW,    /* leave, and join again */
+    AWAIT = 1, /* wait until all survivors and nobody else are members, and report */
+    FIND,      /* wait until the victim is a member and its row is right, and report */
+    WRITE,     /* put the round's row, and wait for that of the other survivors */
+    RENEW,     /* leave, and join again */
     END,
 };
 
@@ -310,7 +310,7 @@ static void renew(void)
 static void obey(enum order_kind order)
 {
     switch (order) {
-    case LOOK:
+    case AWAIT:
         wait_for(only_survivors, NULL);
         break;
     case FIND:
@@ -566,7 +566,7 @@ static bool agree(const struct killer *killer)
 {
     for (int64_t deadline = ripc_after(PATIENCE); ripc_now() < deadline;) {
         bool same = true;
-        if (!order_all(killer, LOOK))
+        if (!order_all(killer, AWAIT))
             return false;
         for (unsigned i = 1; i < SURVIVORS; i++)
             same = same && shared->reports[i].epoch == shared->reports[0].epoch &&
@@ -618,7 +618,7 @@ static bool nothing_leaks(struct killer *killer)
         good = files_count(killer->folder) <= killer->files_most;
         for (unsigned i = 0; i < SURVIVORS; i++)
             good = good && !has_more(&shared->reports[i], &killer->most[i]);
-        if (!good && !order_all(killer, LOOK))
+        if (!good && !order_all(killer, AWAIT))
             return false;
     }
     if (good)

@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t again[COUNCIL_WIRE_MAX];
     int result = council_read(&message, data, size);
     assert(result == 0 || result == -EPROTO);
-    if (result == 0 && message.kind != COUNCIL_LOOK) {
+    if (result == 0 && message.kind != COUNCIL_OBSERVE) {
         assert(message.view.row_count <= SST_ROWS_MAX && message.row < SST_ROWS_MAX);
         assert(council_write(&message, again) == size);
         assert(memcmp(again, data, size) == 0);

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check_question(const uint8_t *data, size_t size)
 {
     struct observer_question question;
-    uint8_t again[OBSERVER_LOOK_SIZE];
+    uint8_t again[OBSERVER_QUESTION_SIZE];
     int result = observer_question_read(&question, data, size);
     assert(result == 0 || result == -EPROTO);
     if (result < 0)

@@ -47,7 +47,7 @@ static int words_read(const struct sst *sst, uint32_t row, uint32_t watch, uint3
 
 /* The first of several elements; or a number of a row that is fetched, which is whole before
  * anybody reads of it. */
-static uint64_t number_apart(const struct sst *sst, uint32_t row, const struct schema_column *of)
+static uint64_t number_slow(const struct sst *sst, uint32_t row, const struct schema_column *of)
 {
     uint64_t cell = 0;
     if (!schema_is_number(of)) {
@@ -66,7 +66,7 @@ static inline uint64_t number(const struct sst *sst, uint32_t row, uint32_t colu
     const struct schema_column *of = &sst->table.schema.columns[column];
     if (schema_is_number(of) && sst->config.design == SST_WRITES)
         return table_cell(&sst->table, row, of->cell);
-    return number_apart(sst, row, of);
+    return number_slow(sst, row, of);
 }
 
 uint64_t sst_get_u64(const struct sst *sst, uint32_t row, uint32_t column)

@@ -1,4 +1,4 @@
-/* sst: opening and closing a table, and the calls that change it. What only looks is in
+/* sst: opening and closing a table, and the calls that change it. What only reads is in
  * reading.c, what waits in waiting.c, the loop in detector.c. */
 #include <weft/sst.h>
 
@@ -93,10 +93,10 @@ static int members_begin(struct sst *sst)
     if (result)
         return result;
     sst->share.service = members_service(sst->members);
-    result = observer_serve(sst->share.service, &sst->table, sst->share.own.row, &sst->looks);
+    result = observer_serve(sst->share.service, &sst->table, sst->share.own.row, &sst->observers);
     if (result == 0) {
-        members_on_look(sst->members, observer_look, sst->looks);
-        members_on_gone(sst->members, observer_gone, sst->looks);
+        members_on_observer(sst->members, observer_asked, sst->observers);
+        members_on_gone(sst->members, observer_gone, sst->observers);
     }
     return result;
 }
@@ -142,7 +142,7 @@ static void table_end(struct sst *sst)
 {
     if (sst->members) {
         targets_close(&sst->share);
-        observer_unserve(sst->looks);
+        observer_unserve(sst->observers);
         members_close(sst->members);
     }
     membership_fini(sst);
@@ -348,32 +348,32 @@ int sst_freeze(struct sst *sst, uint32_t row)
 
 /* ---- aggregates ---- */
 
-#define LOOK_TRIES 10000 /* looks that meet fetches, ... */
-#define LOOK_SPINS 200   /* ... of which all but the first yield to whoever takes a row over */
+#define SCAN_TRIES 10000 /* scans that meet fetches, ... */
+#define SCAN_SPINS 200   /* ... of which all but the first yield to whoever takes a row over */
 
-/* A look at many rows where fetches may be met (sst_may_tear). */
-struct look {
+/* A scan of many rows, which fetches may change meanwhile (sst_may_tear). */
+struct scan {
     uint64_t taking;
     unsigned tries;
 };
 
-static struct look look_begin(const struct sst *sst)
+static struct scan scan_begin(const struct sst *sst)
 {
-    return (struct look){
+    return (struct scan){
         .taking = atomic_load_explicit(&sst->share.taking, memory_order_acquire),
     };
 }
 
 /* Did it meet a fetch? Then once more, unless there is no end to them. */
-static bool look_again(const struct sst *sst, struct look *look)
+static bool scan_again(const struct sst *sst, struct scan *scan)
 {
     row_fence_load();
     uint64_t now = atomic_load_explicit(&sst->share.taking, memory_order_acquire);
-    bool met = now != look->taking || (now & 1);
-    look->taking = now;
-    if (met && ++look->tries > LOOK_SPINS)
+    bool met = now != scan->taking || (now & 1);
+    scan->taking = now;
+    if (met && ++scan->tries > SCAN_SPINS)
         sched_yield();
-    return met && look->tries < LOOK_TRIES;
+    return met && scan->tries < SCAN_TRIES;
 }
 
 #define AGGREGATE(type, name)                                                                      \
@@ -382,10 +382,10 @@ static bool look_again(const struct sst *sst, struct look *look)
         type result;                                                                               \
         if (!sst_may_tear(sst)) /* nearly always, and then it costs no more than a call */         \
             return aggregate_##name(&sst->table, column);                                          \
-        struct look look = look_begin(sst);                                                        \
+        struct scan scan = scan_begin(sst);                                                        \
         do                                                                                         \
             result = aggregate_##name(&sst->table, column);                                        \
-        while (look_again(sst, &look));                                                            \
+        while (scan_again(sst, &scan));                                                            \
         return result;                                                                             \
     }
 #define AGGREGATE_WITH(type, name, value_type)                                                     \
@@ -394,10 +394,10 @@ static bool look_again(const struct sst *sst, struct look *look)
         type result;                                                                               \
         if (!sst_may_tear(sst))                                                                    \
             return aggregate_##name(&sst->table, column, value);                                   \
-        struct look look = look_begin(sst);                                                        \
+        struct scan scan = scan_begin(sst);                                                        \
         do                                                                                         \
             result = aggregate_##name(&sst->table, column, value);                                 \
-        while (look_again(sst, &look));                                                            \
+        while (scan_again(sst, &scan));                                                            \
         return result;                                                                             \
     }
 
@@ -440,7 +440,7 @@ int sst_stats(struct sst *sst, struct sst_stats *stats)
         .wakes = counted(&sst->share.wakes),
         .failures = counted(&sst->failures),
         .refused = members_refused(sst->members),
-        .strange = members_strange(sst->members) + observer_server_strange(sst->looks),
+        .strange = members_strange(sst->members) + observer_server_strange(sst->observers),
     };
     detector_leave(sst);
     return 0;

@@ -48,8 +48,8 @@ struct sst {
     bool gone[SST_ROWS_MAX]; /* its rows that were frozen; as well */
 
     struct members *members;
-    struct observer_server *looks; /* answers those who only look */
-    bool barrier_open;             /* counted, and not everybody came yet; under the put lock */
+    struct observer_server *observers; /* answers observers, who are no members */
+    bool barrier_open;                 /* counted, and not everybody came yet; under the put lock */
 
     pthread_mutex_t events_lock;
     struct membership_event *events; /* under its lock */

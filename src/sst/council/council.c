@@ -90,7 +90,7 @@ void council_met(struct council *council, uint32_t row, uint64_t nonce, int stat
 
 void council_found(struct council *council, uint64_t table)
 {
-    assert(council->phase == COUNCIL_APART && table);
+    assert(council->phase == COUNCIL_UNJOINED && table);
     struct view view = {.table = table, .epoch = 1, .row_count = 1};
     view.rows[0] = (struct view_member){council->config.id, council->config.nonce, 1};
     council->phase = COUNCIL_JOINING;
@@ -102,7 +102,7 @@ void council_found(struct council *council, uint64_t table)
 
 void council_join(struct council *council)
 {
-    assert(council->phase == COUNCIL_APART);
+    assert(council->phase == COUNCIL_UNJOINED);
     council->phase = COUNCIL_JOINING;
     council->retry_at = 0;
     council_say_join(council);
@@ -112,7 +112,7 @@ void council_leave(struct council *council)
 {
     if (council->phase == COUNCIL_JOINING) {
         council_void(council);
-        council->phase = COUNCIL_APART;
+        council->phase = COUNCIL_UNJOINED;
     }
     if (council->phase != COUNCIL_MEMBER)
         return;
@@ -159,7 +159,7 @@ static bool prepare_is_possible(const struct council *council,
 static bool ballot_is_true(const struct council *council, const struct council_message *message)
 {
     const struct view_member *member = &council->installed.rows[message->ballot.row];
-    if (!council_is_inside(council))
+    if (!council_is_member(council))
         return true;
     if (!member->id && council->prepared_is)
         member = &council->prepared.rows[message->ballot.row];
@@ -286,7 +286,7 @@ static void on_commit(struct council *council, const struct council_message *mes
     if (view->epoch <= council->installed.epoch)
         return;
     if (own == ROW_NONE) {
-        if (council_is_inside(council))
+        if (council_is_member(council))
             council_apply(council, view);
         return;
     }
@@ -310,7 +310,7 @@ static void on_refused(struct council *council, const struct council_message *me
     if (council->phase != COUNCIL_JOINING || message->to != council->config.nonce)
         return;
     council_void(council);
-    council->phase = COUNCIL_APART;
+    council->phase = COUNCIL_UNJOINED;
     council->ops->refused(council->argument, message->status, message->text);
 }
 
@@ -398,14 +398,14 @@ static void council_obey(struct council *council, ripc_id from,
 static void council_take(struct council *council, ripc_id from,
                          const struct council_message *message)
 {
-    bool leaps = council_is_inside(council) &&
+    bool leaps = council_is_member(council) &&
                  message->view.epoch > council->installed.epoch + EPOCH_LEAP_MAX;
     if (leaps || !council_knows_table(council, message)) {
         council->strange++;
         return;
     }
     const struct view_member *sender = sender_find(council, message);
-    if (!sender && council_is_inside(council)) {
+    if (!sender && council_is_member(council)) {
         if (message->kind == COUNCIL_LEFT)
             council_obey(council, from, message);
         else
@@ -432,11 +432,11 @@ static void council_take(struct council *council, ripc_id from,
 void council_receive(struct council *council, ripc_id from, const uint8_t *bytes, size_t size)
 {
     struct council_message message;
-    if (council_read(&message, bytes, size) || message.kind == COUNCIL_LOOK) {
+    if (council_read(&message, bytes, size) || message.kind == COUNCIL_OBSERVE) {
         council->strange++;
         return;
     }
-    if (council->phase == COUNCIL_APART || council->phase == COUNCIL_OVER ||
+    if (council->phase == COUNCIL_UNJOINED || council->phase == COUNCIL_OVER ||
         message.sender == council->config.nonce || council_is_dead(council, message.sender))
         return;
     if (message.kind == COUNCIL_JOIN)
@@ -472,7 +472,7 @@ void council_failed(struct council *council, ripc_id id, uint64_t nonce)
 static bool council_is_busy(const struct council *council)
 {
     return council->phase == COUNCIL_JOINING || council->phase == COUNCIL_LEAVING ||
-           (council_is_inside(council) &&
+           (council_is_member(council) &&
             (council->prepared_is || council->lead == LEAD_ASKS || council->lead == LEAD_PROPOSES));
 }
 

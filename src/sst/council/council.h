@@ -51,7 +51,7 @@ struct council_config {
 };
 
 enum council_phase {
-    COUNCIL_APART, /* not yet, or refused */
+    COUNCIL_UNJOINED, /* not yet, or refused */
     COUNCIL_JOINING,
     COUNCIL_MEMBER,
     COUNCIL_LEAVING, /* a member that wants to go */

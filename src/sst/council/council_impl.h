@@ -14,7 +14,7 @@
 
 /* ---- views and ballots ---- */
 
-static inline bool council_is_inside(const struct council *council)
+static inline bool council_is_member(const struct council *council)
 {
     return council->phase == COUNCIL_MEMBER || council->phase == COUNCIL_LEAVING;
 }

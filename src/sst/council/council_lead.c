@@ -341,13 +341,13 @@ static void lead_apply(struct council *council, const struct view *view)
     council_apply(council, view);
 }
 
-static void lead_say_view(struct council *council, const struct view *view, bool inside)
+static void lead_say_view(struct council *council, const struct view *view, bool members)
 {
     for (uint32_t row = 0; row < SST_ROWS_MAX; row++) {
         const struct view_member *old = &council->installed.rows[row];
         const struct view_member *member = old->id ? old : &view->rows[row];
         if (member->id && member->nonce != council->config.nonce &&
-            (view->rows[row].id != 0) == inside)
+            (view->rows[row].id != 0) == members)
             council_say_commit(council, member->id, view);
     }
 }
@@ -518,15 +518,15 @@ static void lead_adopt(struct council *council)
 {
     struct view view = council->proposal;
     bool is_newer = view.epoch > council->installed.epoch;
-    bool is_inside = view_row_of(&view, council->config.nonce) != ROW_NONE;
-    for (uint32_t row = 0; council->uneven && is_inside && row < view.row_count; row++) {
+    bool is_member = view_row_of(&view, council->config.nonce) != ROW_NONE;
+    for (uint32_t row = 0; council->uneven && is_member && row < view.row_count; row++) {
         const struct view_member *member = &view.rows[row];
         if (member->id && member->nonce != council->config.nonce)
             council_say_commit(council, member->id, &view);
     }
     council->lead = LEAD_RESTS;
     council->loose = true;
-    if (is_newer && (!is_inside || council_has_met(council, &view)))
+    if (is_newer && (!is_member || council_has_met(council, &view)))
         lead_apply(council, &view);
     else if (is_newer)
         council_end(council, council->ops->expelled);
@@ -581,6 +581,6 @@ static bool lead_step(struct council *council)
 
 void lead_settle(struct council *council)
 {
-    while (council_is_inside(council) && lead_step(council))
+    while (council_is_member(council) && lead_step(council))
         continue;
 }

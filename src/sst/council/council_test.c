@@ -221,7 +221,7 @@ static void refuse(const struct council_config *config, int status, const char *
     settle();
     assert_int_equal(parties[3].refused, status);
     assert_non_null(strstr(parties[3].reason, text));
-    assert_int_equal(parties[3].council.phase, COUNCIL_APART);
+    assert_int_equal(parties[3].council.phase, COUNCIL_UNJOINED);
 }
 
 static void who_does_not_fit_is_refused_with_a_reason(void **state)
@@ -667,7 +667,7 @@ static void messages_are_read_as_they_were_written(void **state)
 {
     static struct council_message message, again;
     uint8_t bytes[COUNCIL_WIRE_MAX], more[COUNCIL_WIRE_MAX];
-    for (int kind = COUNCIL_JOIN; kind < COUNCIL_LOOK; kind++) {
+    for (int kind = COUNCIL_JOIN; kind < COUNCIL_OBSERVE; kind++) {
         message =
             (struct council_message){.kind = (enum council_kind)kind,
                                      .table = 1,

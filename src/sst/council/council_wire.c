@@ -318,7 +318,7 @@ static const struct {
 
 size_t council_write(const struct council_message *message, uint8_t *bytes)
 {
-    assert(message->kind > 0 && message->kind < COUNCIL_LOOK && message->sender);
+    assert(message->kind > 0 && message->kind < COUNCIL_OBSERVE && message->sender);
     struct writer out = writer_make(bytes, COUNCIL_WIRE_MAX);
     write_u16(&out, COUNCIL_MAGIC);
     write_u16(&out, (uint16_t)message->kind);
@@ -338,7 +338,7 @@ int council_read(struct council_message *message, const uint8_t *bytes, size_t s
     if (in.failed || magic != COUNCIL_MAGIC || kind == 0 || kind >= COUNCIL_KIND_END)
         return -EPROTO;
     message->kind = (enum council_kind)kind;
-    if (kind == COUNCIL_LOOK)
+    if (kind == COUNCIL_OBSERVE)
         return 0;
     message->table = read_u64(&in);
     message->sender = read_u64(&in);

@@ -30,7 +30,7 @@ enum council_kind {
     COUNCIL_LEAVE,    /* we want to go */
     COUNCIL_LEFT,     /* you are no member */
     COUNCIL_MEET,     /* an introduction, from member to member */
-    COUNCIL_LOOK,     /* of those who only look; its body is theirs (observer.h) */
+    COUNCIL_OBSERVE,  /* of an observer, who is no member; its body is in observer_wire.h */
     COUNCIL_KIND_END,
 };
 
@@ -72,5 +72,5 @@ struct council_message {
 /* Returns the size. `out` has COUNCIL_WIRE_MAX bytes. */
 size_t council_write(const struct council_message *message, uint8_t *out);
 
-/* -EPROTO: it is none. Of a COUNCIL_LOOK only the kind is read. */
+/* -EPROTO: it is none. Of a COUNCIL_OBSERVE only the kind is read. */
 MUST_CHECK int council_read(struct council_message *message, const uint8_t *bytes, size_t size);

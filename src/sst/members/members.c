@@ -11,7 +11,7 @@
 #define STEP_EVENTS   16
 
 #define SEAT_BUSY_NSEC  (5 * 1000 * 1000LL)   /* until we look whether the other has founded it */
-#define SEAT_LOOK_NSEC  (600 * 1000 * 1000LL) /* longer than any name service takes to answer */
+#define SEAT_WAIT_NSEC  (600 * 1000 * 1000LL) /* longer than any name service takes to answer */
 #define NAME_BUSY_NSEC  (20 * 1000 * 1000LL)  /* until we ask again whether our name is free */
 #define NAME_GRACE_NSEC (3 * NSEC_PER_SEC)    /* how long others may take to see a death */
 #define LAST_WORDS_NSEC NSEC_PER_SEC          /* for what is still to be sent when we go */
@@ -141,9 +141,10 @@ static void members_take(struct members *members, const struct ripc_message *mes
         members->strange++;
         return;
     }
-    if (read.kind == COUNCIL_LOOK) {
-        if (members->look)
-            members->look(members->look_argument, message->from, message->data, message->size);
+    if (read.kind == COUNCIL_OBSERVE) {
+        if (members->observer)
+            members->observer(members->observer_argument, message->from, message->data,
+                              message->size);
     } else if (read.kind == COUNCIL_MEET) {
         acquaintance_hear(members, message->from, &read);
     } else {
@@ -169,7 +170,7 @@ static int members_receive(struct members *members)
     return count;
 }
 
-static bool members_are_inside(const struct members *members)
+static bool members_are_joined(const struct members *members)
 {
     return members->council.phase == COUNCIL_MEMBER || members->council.phase == COUNCIL_LEAVING;
 }
@@ -177,13 +178,13 @@ static bool members_are_inside(const struct members *members)
 /* In the group are those who are in the table; others find it there. */
 static void members_regroup(struct members *members)
 {
-    bool inside = members_are_inside(members);
-    if (inside && !members->grouped) {
+    bool joined = members_are_joined(members);
+    if (joined && !members->grouped) {
         int result = ripc_join(members->service, members->group);
         assert(result != -EALREADY); /* `grouped` says whether we have joined */
         members->grouped = result == 0;
     }
-    if (!inside && members->grouped) {
+    if (!joined && members->grouped) {
         ripc_leave(members->service, members->group);
         members->grouped = false;
     }
@@ -264,7 +265,7 @@ static void members_ask(struct members *members)
  * is somebody by now. */
 static int members_found_seated(struct members *members, int64_t deadline)
 {
-    int64_t until = earlier(deadline, ripc_after(SEAT_LOOK_NSEC));
+    int64_t until = earlier(deadline, ripc_after(SEAT_WAIT_NSEC));
     int result = 0;
     members_ask(members);
     while (!members->nobody && members->letter_count && result >= 0 && ripc_now() < until)
@@ -284,7 +285,7 @@ static int members_found(struct members *members, int64_t deadline)
     int result = ripc_bind(members->ripc, members->seat, 0, &seat);
     if (result == -EADDRINUSE) {
         result = members_rest(members, earlier(deadline, ripc_after(SEAT_BUSY_NSEC)));
-        if (!members_are_inside(members))
+        if (!members_are_joined(members))
             members_ask(members);
         return result;
     }
@@ -312,7 +313,7 @@ int members_join(struct members *members, int64_t deadline, struct why *why)
     members_ask(members);
     for (;;) {
         int result = 0;
-        if (members_are_inside(members))
+        if (members_are_joined(members))
             return 0;
         if (members->refused) {
             if (members_may_ask_again(members, began, deadline))
@@ -328,7 +329,7 @@ int members_join(struct members *members, int64_t deadline, struct why *why)
             return why_fail(why, result, "the members did not let us in: %s",
                             ripc_strerror(result));
         }
-        if (deadline != RIPC_FOREVER && ripc_now() >= deadline && !members_are_inside(members)) {
+        if (deadline != RIPC_FOREVER && ripc_now() >= deadline && !members_are_joined(members)) {
             council_leave(&members->council);
             return why_fail(why, -ETIMEDOUT, "the members did not let us in: %s",
                             ripc_strerror(-ETIMEDOUT));
@@ -340,10 +341,10 @@ int members_leave(struct members *members, int64_t deadline)
 {
     int result = 0;
     council_leave(&members->council);
-    while (members_are_inside(members) && result >= 0)
+    while (members_are_joined(members) && result >= 0)
         result = members_step(members, deadline);
     members_regroup(members);
-    if (members_are_inside(members))
+    if (members_are_joined(members))
         return result;
     int64_t until = earlier(deadline, ripc_after(LAST_WORDS_NSEC));
     for (result = 0; members->letter_count && result >= 0;)
@@ -358,10 +359,10 @@ struct ripc_service *members_service(struct members *members)
     return members->service;
 }
 
-void members_on_look(struct members *members, members_look *look, void *argument)
+void members_on_observer(struct members *members, members_observer *observer, void *argument)
 {
-    members->look = look;
-    members->look_argument = argument;
+    members->observer = observer;
+    members->observer_argument = argument;
 }
 
 void members_on_gone(struct members *members, members_gone *gone, void *argument)

@@ -41,12 +41,12 @@ void members_close(struct members *members);
 /* The service that owns all grants and reaches of the table. */
 struct ripc_service *members_service(struct members *members);
 
-/* Messages of those who only look (council_wire.h: COUNCIL_LOOK) are handed to this, in a
+/* Messages of observers (council_wire.h: COUNCIL_OBSERVE) are handed to this callback, in a
  * step; the bytes are the message's, with its head, until it returns. It may call members_say,
  * which sends any message as the table's: 0, or why it cannot even be tried; it may still be lost,
  * as any message may. */
-typedef void members_look(void *argument, ripc_id from, const uint8_t *bytes, size_t size);
-void members_on_look(struct members *members, members_look *look, void *argument);
+typedef void members_observer(void *argument, ripc_id from, const uint8_t *bytes, size_t size);
+void members_on_observer(struct members *members, members_observer *observer, void *argument);
 int members_say(struct members *members, ripc_id to, const uint8_t *bytes, size_t size);
 
 /* Called in a step for every id watched by members_service, whoever watches it, that somebody had

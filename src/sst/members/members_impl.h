@@ -64,8 +64,8 @@ struct members {
     char reason[COUNCIL_TEXT_MAX]; /* ... this */
     int64_t tick_at;               /* when the council wants to be called */
 
-    members_look *look;
-    void *look_argument;
+    members_observer *observer;
+    void *observer_argument;
     members_gone *gone; /* or NULL */
     void *gone_argument;
     uint64_t strange; /* what did not even reach the council */

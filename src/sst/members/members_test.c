@@ -487,22 +487,22 @@ static void who_cannot_be_met_is_not_let_in(void **state)
         member_leave(&members[i]);
 }
 
-static void on_look(void *argument, ripc_id from, const uint8_t *bytes, size_t size)
+static void on_question(void *argument, ripc_id from, const uint8_t *bytes, size_t size)
 {
     struct members *members = argument;
     assert_int_equal(members_say(members, from, bytes + 4, size - 4), 0);
 }
 
-static void strangers_are_counted_and_lookers_heard(void **state)
+static void strangers_are_counted_and_observers_heard(void **state)
 {
     struct member member;
     struct why why = {0};
     assert_int_equal(member_open(&member, &(struct opening){.id = 10}, &why), 0);
-    members_on_look(member.members, on_look, member.members);
+    members_on_observer(member.members, on_question, member.members);
     member_start(&member);
     struct ripc *ripc = scene_open(NULL);
     struct ripc_service *stranger = scene_bind(ripc, 66);
-    static const uint8_t look[] = {0x53, 0x73, 0, COUNCIL_LOOK, 'h', 'i'};
+    static const uint8_t question[] = {0x53, 0x73, 0, COUNCIL_OBSERVE, 'h', 'i'};
     struct view view = member_view(&member);
     struct council_message commit = {.kind = COUNCIL_COMMIT,
                                      .table = view.table,
@@ -515,7 +515,7 @@ static void strangers_are_counted_and_lookers_heard(void **state)
         assert_int_equal(ripc_send(stranger, 10, "nonsense", 8, scene_deadline()), 0);
         assert_int_equal(ripc_send(stranger, 10, bytes, size, scene_deadline()), 0);
     }
-    assert_int_equal(ripc_send(stranger, 10, look, sizeof look, scene_deadline()), 0);
+    assert_int_equal(ripc_send(stranger, 10, question, sizeof question, scene_deadline()), 0);
     struct ripc_message message = scene_receive(stranger);
     assert_int_equal(message.size, 2);
     assert_memory_equal(message.data, "hi", 2);
@@ -535,4 +535,4 @@ TEST_MAIN(SCENE(the_first_founds_and_others_join),
           SCENE(the_dead_are_kept_where_the_table_wants_it),
           SCENE(a_name_that_lives_cannot_be_opened_twice), SCENE(only_one_of_many_at_once_founds),
           SCENE(a_context_without_threads_does), SCENE(who_cannot_be_met_is_not_let_in),
-          SCENE(strangers_are_counted_and_lookers_heard))
+          SCENE(strangers_are_counted_and_observers_heard))

@@ -40,7 +40,7 @@ static const uint8_t *slot_at(const struct order *order, const struct order_send
 
 /* Goes over turns that were passed, up to the next message. What a sender of nonsense wrote
  * is the same nonsense at every member: made harmless, it still is the same order. */
-static void sender_look(const struct order *order, struct order_sender *sender)
+static void sender_advance(const struct order *order, struct order_sender *sender)
 {
     while (!sender->waiting && sender->round < sender->sent) {
         struct slot_head head;
@@ -94,7 +94,7 @@ uint64_t order_receive(struct order *order, bool *full)
         uint64_t round = UINT64_MAX;
         for (uint32_t i = 0; i < order->sender_count; i++) {
             struct order_sender *sender = &order->senders[i];
-            sender_look(order, sender);
+            sender_advance(order, sender);
             if (sender->waiting && sender->round < round)
                 round = sender->round;
         }

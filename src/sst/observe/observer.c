@@ -224,7 +224,7 @@ static int question_send(struct table_observer *observer, ripc_id to, int64_t de
     struct observer_question question = {
         .hash = observer->has_schema ? observer->schema.hash : 0,
     };
-    uint8_t bytes[OBSERVER_LOOK_SIZE];
+    uint8_t bytes[OBSERVER_QUESTION_SIZE];
     observer_question_write(&question, bytes);
     return ripc_send(observer->service, to, bytes, sizeof bytes, deadline);
 }

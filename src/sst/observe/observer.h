@@ -79,15 +79,15 @@ struct observer_server;
 MUST_CHECK int observer_serve(struct ripc_service *service, const struct table *table, void *row,
                               struct observer_server **server);
 
-/* Nobody looks any more. */
+/* No observer is answered any more. */
 void observer_unserve(struct observer_server *server);
 
-/* What members_step brings (members_on_look, members_on_gone): a message of kind COUNCIL_LOOK,
- * whole; an id that is not there any more. One call at a time. `server` is a struct
- * observer_server. */
-void observer_look(void *server, ripc_id from, const uint8_t *bytes, size_t size);
+/* What members_step brings (members_on_observer, members_on_gone): a message of kind
+ * COUNCIL_OBSERVE, whole; an id that is not there any more. One call at a time. `server` is a
+ * struct observer_server. */
+void observer_asked(void *server, ripc_id from, const uint8_t *bytes, size_t size);
 void observer_gone(void *server, ripc_id id);
 
-/* From any thread: how many look, and how often somebody said what was no question. */
+/* From any thread: how many observers there are, and how many messages were no question. */
 uint32_t observer_server_count(const struct observer_server *server);
 uint64_t observer_server_strange(const struct observer_server *server);

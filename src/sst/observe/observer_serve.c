@@ -16,8 +16,8 @@
 #define LEASE_NSEC (5 * 1000 * 1000 * 1000LL)
 #define VIEW_TRIES 4 /* while the table's view changes */
 
-/* One who looks; id 0: a free place. */
-struct looker {
+/* An observer; id 0: a free slot. */
+struct observer_client {
     ripc_id id;
     struct ripc_grant grant;
     int64_t asked_at;
@@ -28,8 +28,8 @@ struct observer_server {
     struct ripc_service *service;
     const struct table *table;
     uint8_t *row;
-    struct looker lookers[OBSERVERS_MAX];
-    /* For whoever counts, written by observer_look and observer_gone, relaxed. */
+    struct observer_client clients[OBSERVERS_MAX];
+    /* For whoever counts, written by observer_asked and observer_gone, relaxed. */
     _Atomic uint32_t count;
     _Atomic uint64_t strange;
 };
@@ -48,50 +48,50 @@ int observer_serve(struct ripc_service *service, const struct table *table, void
 
 /* ---- those who look ---- */
 
-static void looker_drop(struct observer_server *server, struct looker *looker)
+static void client_drop(struct observer_server *server, struct observer_client *client)
 {
-    reach_void(server->service, &looker->grant);
-    if (looker->watched)
-        ripc_unwatch(server->service, looker->id);
-    *looker = (struct looker){0};
+    reach_void(server->service, &client->grant);
+    if (client->watched)
+        ripc_unwatch(server->service, client->id);
+    *client = (struct observer_client){0};
     atomic_fetch_sub_explicit(&server->count, 1, memory_order_relaxed);
 }
 
-static struct looker *looker_find(struct observer_server *server, ripc_id id)
+static struct observer_client *client_find(struct observer_server *server, ripc_id id)
 {
     for (unsigned i = 0; i < OBSERVERS_MAX; i++)
-        if (server->lookers[i].id == id)
-            return &server->lookers[i];
+        if (server->clients[i].id == id)
+            return &server->clients[i];
     return NULL;
 }
 
 /* A free slot, made free if need be, or NULL. */
-static struct looker *looker_slot(struct observer_server *server, int64_t now)
+static struct observer_client *client_slot(struct observer_server *server, int64_t now)
 {
-    struct looker *eldest = &server->lookers[0];
+    struct observer_client *eldest = &server->clients[0];
     for (unsigned i = 0; i < OBSERVERS_MAX; i++) {
-        if (!server->lookers[i].id)
-            return &server->lookers[i];
-        if (server->lookers[i].asked_at < eldest->asked_at)
-            eldest = &server->lookers[i];
+        if (!server->clients[i].id)
+            return &server->clients[i];
+        if (server->clients[i].asked_at < eldest->asked_at)
+            eldest = &server->clients[i];
     }
     if (now - eldest->asked_at < LEASE_NSEC)
         return NULL;
-    looker_drop(server, eldest);
+    client_drop(server, eldest);
     return eldest;
 }
 
-static struct looker *looker_add(struct observer_server *server, ripc_id id, int64_t now)
+static struct observer_client *client_add(struct observer_server *server, ripc_id id, int64_t now)
 {
-    struct looker *looker = looker_slot(server, now);
+    struct observer_client *client = client_slot(server, now);
     struct ripc_grant grant;
-    if (!looker || ripc_grant(server->service, id, server->row, server->table->schema.row_size,
+    if (!client || ripc_grant(server->service, id, server->row, server->table->schema.row_size,
                               RIPC_READ, &grant) < 0)
         return NULL;
-    *looker = (struct looker){.id = id, .grant = grant};
-    looker->watched = ripc_watch(server->service, id) == 0;
+    *client = (struct observer_client){.id = id, .grant = grant};
+    client->watched = ripc_watch(server->service, id) == 0;
     atomic_fetch_add_explicit(&server->count, 1, memory_order_relaxed);
-    return looker;
+    return client;
 }
 
 /* ---- answering ---- */
@@ -114,19 +114,19 @@ static bool view_copy(const struct table *table, struct observer_answer *answer)
 }
 
 /* One that does not get through is asked for again. */
-static void answer_send(struct observer_server *server, ripc_id to, const struct looker *looker,
-                        bool with_schema)
+static void answer_send(struct observer_server *server, ripc_id to,
+                        const struct observer_client *client, bool with_schema)
 {
     struct observer_answer answer = {
-        .status = looker ? 0 : -EBUSY,
+        .status = client ? 0 : -EBUSY,
         .hash = server->table->schema.hash,
         .has_schema = with_schema,
     };
     uint8_t bytes[OBSERVER_ANSWER_MAX];
     if (!view_copy(server->table, &answer))
         return;
-    if (looker)
-        answer.grant = looker->grant;
+    if (client)
+        answer.grant = client->grant;
     if (with_schema)
         answer.schema = server->table->schema;
     size_t size = observer_answer_write(&answer, bytes);
@@ -134,7 +134,7 @@ static void answer_send(struct observer_server *server, ripc_id to, const struct
     (void)unheard;
 }
 
-void observer_look(void *argument, ripc_id from, const uint8_t *bytes, size_t size)
+void observer_asked(void *argument, ripc_id from, const uint8_t *bytes, size_t size)
 {
     struct observer_server *server = argument;
     struct observer_question question;
@@ -145,20 +145,20 @@ void observer_look(void *argument, ripc_id from, const uint8_t *bytes, size_t si
     if (atomic_load_explicit(&server->table->epoch, memory_order_acquire) == 0)
         return;
     int64_t now = ripc_now();
-    struct looker *looker = looker_find(server, from);
-    if (!looker)
-        looker = looker_add(server, from, now);
-    if (looker)
-        looker->asked_at = now;
-    answer_send(server, from, looker, question.hash != server->table->schema.hash);
+    struct observer_client *client = client_find(server, from);
+    if (!client)
+        client = client_add(server, from, now);
+    if (client)
+        client->asked_at = now;
+    answer_send(server, from, client, question.hash != server->table->schema.hash);
 }
 
 void observer_gone(void *argument, ripc_id id)
 {
     struct observer_server *server = argument;
-    struct looker *looker = id ? looker_find(server, id) : NULL;
-    if (looker)
-        looker_drop(server, looker);
+    struct observer_client *client = id ? client_find(server, id) : NULL;
+    if (client)
+        client_drop(server, client);
 }
 
 void observer_unserve(struct observer_server *server)
@@ -166,8 +166,8 @@ void observer_unserve(struct observer_server *server)
     if (!server)
         return;
     for (unsigned i = 0; i < OBSERVERS_MAX; i++)
-        if (server->lookers[i].id)
-            looker_drop(server, &server->lookers[i]);
+        if (server->clients[i].id)
+            client_drop(server, &server->clients[i]);
     assert(observer_server_count(server) == 0);
     free(server);
 }

@@ -45,13 +45,13 @@ static const struct row_spread_ops spread_ops = {
     .name = "none", .set = spread_set, .change = spread_change};
 static struct row_spread spread = {&spread_ops};
 
-/* What members_step does for those who look. */
+/* What members_step does for observers. */
 static void member_step(struct member *member, int64_t deadline)
 {
     struct ripc_message message;
     struct ripc_event event;
     if (ripc_receive(member->service, &message, 1, deadline) == 1) {
-        observer_look(member->server, message.from, message.data, message.size);
+        observer_asked(member->server, message.from, message.data, message.size);
         ripc_release(&message);
     }
     while (ripc_poll(member->service, &event, 1, RIPC_NOW) == 1)
@@ -157,7 +157,7 @@ static void put_all(struct member *member, uint32_t value)
 
 /* ---- the observer ---- */
 
-static struct table_observer *look(struct ripc *ripc)
+static struct table_observer *observe(struct ripc *ripc)
 {
     struct table_observer *observer = NULL;
     struct why why = {""};
@@ -213,7 +213,7 @@ static void an_observer_sees_what_members_have(void **state)
     put_all(&pair[0], 5);
     put_all(&pair[1], 300);
     struct ripc *ripc = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     assert_int_equal(observer_epoch(observer), 1);
     assert_int_equal(observer_row_count(observer), 2);
     assert_int_equal(observer_live_count(observer), 2);
@@ -239,7 +239,7 @@ static void only_changes_are_reported(void **state)
     struct member pair[2];
     pair_open(pair);
     struct ripc *ripc = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 2);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 0);
     assert_int_equal(own_set(&pair[1].own, STEP, 8), 0);
@@ -295,7 +295,7 @@ static void a_row_is_read_as_one_put_left_it(void **state)
     member_start(&member);
     view_show(&member, 1, 1, (int64_t[]){101}, 1);
     struct ripc *ripc = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     assert_int_equal(thread_start(&writer, "writer", put_for_ever, &member), 0);
     UNTIL(observer, row_of(observer, 0).changes >= 200)
     {
@@ -317,7 +317,7 @@ static void a_put_that_never_ends_leaves_the_one_before(void **state)
     pair_open(pair);
     put_all(&pair[0], 5);
     struct ripc *ripc = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 2);
     row_store(pair[0].memory.base, ROW_SEQUENCE, pair[0].own.sequence + 1);
     row_store(pair[0].memory.base, pair[0].table.schema.columns[STEP].cell, 6);
@@ -340,7 +340,7 @@ static void members_come_freeze_and_leave(void **state)
     pair_open(members);
     put_all(&members[1], 9);
     struct ripc *ripc = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 2);
     member_open(&members[2], 103);
     put_all(&members[2], 33);
@@ -373,7 +373,7 @@ static void who_comes_again_is_read_anew(void **state)
     pair_open(pair);
     put_all(&pair[1], 9);
     struct ripc *ripc = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     assert_int_equal(observer_refresh(observer, scene_deadline()), 2);
     member_close(&pair[1]);
     UNTIL(observer, !row_of(observer, 1).live); /* it saw that by itself */
@@ -420,7 +420,7 @@ static void a_killed_member_is_frozen_as_it_was(void **state)
     member_open(&member, 101);
     view_show(&member, 1, 1, (int64_t[]){101, 102}, 2);
     struct ripc *ripc = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     UNTIL(observer, row_of(observer, 1).known);
     assert_row(observer, 1, 77);
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -444,7 +444,7 @@ static void a_table_ends_and_is_founded_anew(void **state)
     pair_open(pair);
     view_show(pair, 2, 50, (int64_t[]){101, 102}, 2);
     struct ripc *ripc = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     pair_close(pair);
     UNTIL(observer, (error = observer_refresh(observer, scene_deadline())) == -ENOENT);
     member_open(&pair[0], 101); /* under a smaller epoch */
@@ -460,14 +460,14 @@ static void a_table_ends_and_is_founded_anew(void **state)
     view_show(pair, 1, 1, (int64_t[]){104}, 1);
     UNTIL(observer, (error = observer_refresh(observer, scene_deadline())) == -ESTALE);
     observer_close(observer);
-    observer = look(ripc);
+    observer = observe(ripc);
     assert_int_equal(observer_schema(observer)->column_count, 1);
     observer_close(observer);
     member_close(&pair[0]);
     scene_close(ripc);
 }
 
-static int try_look(struct ripc *ripc, int64_t patience, const char *reason)
+static int observe_try(struct ripc *ripc, int64_t patience, const char *reason)
 {
     struct table_observer *observer = NULL;
     struct why why = {""};
@@ -478,17 +478,17 @@ static int try_look(struct ripc *ripc, int64_t patience, const char *reason)
     return error;
 }
 
-static void there_is_nothing_to_look_at(void **state)
+static void there_is_nothing_to_observe(void **state)
 {
     struct ripc *ripc = scene_open(NULL);
     struct schema schema;
     struct member member;
-    assert_int_equal(try_look(ripc, SCENE_SECOND, "there is no table 7"), -ENOENT);
+    assert_int_equal(observe_try(ripc, SCENE_SECOND, "there is no table 7"), -ENOENT);
     test_schema(&schema);
     member_open_with(&member, 101, &schema); /* in the group, but no member answers yet */
-    assert_int_equal(try_look(ripc, SCENE_SECOND / 4, "do not answer"), -ETIMEDOUT);
+    assert_int_equal(observe_try(ripc, SCENE_SECOND / 4, "do not answer"), -ETIMEDOUT);
     member_start(&member);
-    assert_int_equal(try_look(ripc, SCENE_SECOND / 4, "do not answer"), -ETIMEDOUT);
+    assert_int_equal(observe_try(ripc, SCENE_SECOND / 4, "do not answer"), -ETIMEDOUT);
     assert_int_equal(observer_server_count(member.server), 0);
     scene_close(ripc);
     member_close(&member);
@@ -504,7 +504,7 @@ static void one_that_is_silent_does_not_hide_the_others(void **state)
     put_all(&pair[0], 5);
     view_show(pair, 2, 1, (int64_t[]){101, 102}, 2);
     struct ripc *ripc = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     UNTIL(observer, row_of(observer, 0).known);
     assert_row(observer, 0, 5);
     assert_true(row_of(observer, 1).live);
@@ -518,7 +518,7 @@ static void one_that_is_silent_does_not_hide_the_others(void **state)
     pair_close(pair);
 }
 
-static void so_many_may_look_and_no_more(void **state)
+static void so_many_may_observe_and_no_more(void **state)
 {
     struct table_observer *observers[OBSERVERS_MAX];
     struct member member;
@@ -526,13 +526,13 @@ static void so_many_may_look_and_no_more(void **state)
     view_show(&member, 1, 1, (int64_t[]){101}, 1);
     struct ripc *ripc = scene_open(NULL);
     for (unsigned i = 0; i < OBSERVERS_MAX; i++)
-        observers[i] = look(ripc);
+        observers[i] = observe(ripc);
     assert_int_equal(observer_server_count(member.server), OBSERVERS_MAX);
-    assert_int_equal(try_look(ripc, SCENE_SECOND, "16 others look at table 7"), -EBUSY);
+    assert_int_equal(observe_try(ripc, SCENE_SECOND, "16 others look at table 7"), -EBUSY);
     observer_close(observers[3]);
     for (int64_t end = scene_deadline(); observer_server_count(member.server) == OBSERVERS_MAX;)
         assert_true(ripc_now() < end);
-    observers[3] = look(ripc);
+    observers[3] = observe(ripc);
     put_all(&member, 12);
     UNTIL(observers[3], row_of(observers[3], 0).known);
     assert_row(observers[3], 0, 12);
@@ -546,7 +546,7 @@ static void so_many_may_look_and_no_more(void **state)
 
 static struct observer_answer ask_by_hand(struct ripc_service *service, ripc_id member)
 {
-    uint8_t bytes[OBSERVER_LOOK_SIZE];
+    uint8_t bytes[OBSERVER_QUESTION_SIZE];
     struct observer_answer answer;
     observer_question_write(&(struct observer_question){0}, bytes);
     assert_int_equal(ripc_send(service, member, bytes, sizeof bytes, scene_deadline()), 0);
@@ -589,7 +589,7 @@ static void what_strangers_say_is_counted_and_dropped(void **state)
     struct member pair[2];
     pair_open(pair);
     struct ripc *ripc = scene_open(NULL), *other = scene_open(NULL);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     struct ripc_service *stranger = scene_bind(other, 900);
     struct observer_answer answer = {.hash = observer_schema(observer)->hash,
                                      .epoch = UINT64_MAX,
@@ -637,12 +637,12 @@ static struct sst *table_open(struct ripc *ripc, ripc_id member, enum sst_design
     return table;
 }
 
-static void look_at_tables(enum sst_design design)
+static void observe_tables(enum sst_design design)
 {
     struct ripc *one = scene_open(NULL), *two = scene_open(NULL), *ripc = scene_open(NULL);
     struct sst *first = table_open(one, 101, design);
     assert_int_equal(sst_set_u64(first, STEP, 41), 0);
-    struct table_observer *observer = look(ripc);
+    struct table_observer *observer = observe(ripc);
     UNTIL(observer, row_of(observer, 0).known);
     assert_int_equal(number(observer, 0, STEP, 0), 41);
     assert_int_equal(observer_live_count(observer), 1);
@@ -665,21 +665,22 @@ static void look_at_tables(enum sst_design design)
     scene_close(one);
 }
 
-static void tables_that_write_can_be_looked_at(void **state)
+static void tables_that_write_can_be_observed(void **state)
 {
-    look_at_tables(SST_WRITES);
+    observe_tables(SST_WRITES);
 }
 
-static void tables_that_read_can_be_looked_at(void **state)
+static void tables_that_read_can_be_observed(void **state)
 {
-    look_at_tables(SST_READS);
+    observe_tables(SST_READS);
 }
 
-TEST_MAIN(SCENE(tables_that_write_can_be_looked_at), SCENE(tables_that_read_can_be_looked_at),
+TEST_MAIN(SCENE(tables_that_write_can_be_observed), SCENE(tables_that_read_can_be_observed),
           SCENE(an_observer_sees_what_members_have), SCENE(only_changes_are_reported),
           SCENE(a_row_is_read_as_one_put_left_it),
           SCENE(a_put_that_never_ends_leaves_the_one_before), SCENE(members_come_freeze_and_leave),
           SCENE(who_comes_again_is_read_anew), SCENE(a_killed_member_is_frozen_as_it_was),
-          SCENE(a_table_ends_and_is_founded_anew), SCENE(there_is_nothing_to_look_at),
-          SCENE(one_that_is_silent_does_not_hide_the_others), SCENE(so_many_may_look_and_no_more),
-          SCENE(a_grant_ends_with_its_observer), SCENE(what_strangers_say_is_counted_and_dropped))
+          SCENE(a_table_ends_and_is_founded_anew), SCENE(there_is_nothing_to_observe),
+          SCENE(one_that_is_silent_does_not_hide_the_others),
+          SCENE(so_many_may_observe_and_no_more), SCENE(a_grant_ends_with_its_observer),
+          SCENE(what_strangers_say_is_counted_and_dropped))

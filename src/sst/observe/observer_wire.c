@@ -24,10 +24,10 @@ static void head_read(struct reader *in, unsigned kind)
 }
 
 void observer_question_write(const struct observer_question *question,
-                             uint8_t out[OBSERVER_LOOK_SIZE])
+                             uint8_t out[OBSERVER_QUESTION_SIZE])
 {
-    struct writer writer = writer_make(out, OBSERVER_LOOK_SIZE);
-    head_write(&writer, COUNCIL_LOOK);
+    struct writer writer = writer_make(out, OBSERVER_QUESTION_SIZE);
+    head_write(&writer, COUNCIL_OBSERVE);
     write_u64(&writer, question->hash);
     assert(!writer.failed && !writer.left);
 }
@@ -35,7 +35,7 @@ void observer_question_write(const struct observer_question *question,
 int observer_question_read(struct observer_question *question, const uint8_t *bytes, size_t size)
 {
     struct reader in = reader_make(bytes, size);
-    head_read(&in, COUNCIL_LOOK);
+    head_read(&in, COUNCIL_OBSERVE);
     question->hash = read_u64(&in);
     return in.failed || in.left ? -EPROTO : 0;
 }

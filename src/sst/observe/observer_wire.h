@@ -9,10 +9,10 @@
 #include "sst/table/schema.h"
 
 /* The kind of an answer; it is never sent to a member, so it is none of the council's. The question
- * is a COUNCIL_LOOK. */
+ * is a COUNCIL_OBSERVE. */
 #define OBSERVER_ANSWER 64
 
-#define OBSERVER_LOOK_SIZE 13
+#define OBSERVER_QUESTION_SIZE 13
 /* An answer's head, the members and the schema. */
 #define OBSERVER_ANSWER_MAX (64 + SST_ROWS_MAX * 10 + SCHEMA_WIRE_MAX)
 
@@ -35,7 +35,7 @@ struct observer_answer {
 };
 
 void observer_question_write(const struct observer_question *question,
-                             uint8_t out[OBSERVER_LOOK_SIZE]);
+                             uint8_t out[OBSERVER_QUESTION_SIZE]);
 MUST_CHECK int observer_question_read(struct observer_question *question, const uint8_t *bytes,
                                       size_t size); /* -EPROTO */
 

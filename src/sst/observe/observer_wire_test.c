@@ -10,16 +10,16 @@
 static void questions_are_read_as_written(void **state)
 {
     struct observer_question question = {.hash = 0x1122334455667788}, read;
-    uint8_t bytes[OBSERVER_LOOK_SIZE + 1] = {0};
+    uint8_t bytes[OBSERVER_QUESTION_SIZE + 1] = {0};
     observer_question_write(&question, bytes);
     assert_memory_equal(bytes, "\x53\x73\0\x0d\1\x11", 6);
-    assert_int_equal(observer_question_read(&read, bytes, OBSERVER_LOOK_SIZE), 0);
+    assert_int_equal(observer_question_read(&read, bytes, OBSERVER_QUESTION_SIZE), 0);
     assert_int_equal(read.hash, question.hash);
-    assert_int_equal(observer_question_read(&read, bytes, OBSERVER_LOOK_SIZE - 1), -EPROTO);
-    assert_int_equal(observer_question_read(&read, bytes, OBSERVER_LOOK_SIZE + 1), -EPROTO);
+    assert_int_equal(observer_question_read(&read, bytes, OBSERVER_QUESTION_SIZE - 1), -EPROTO);
+    assert_int_equal(observer_question_read(&read, bytes, OBSERVER_QUESTION_SIZE + 1), -EPROTO);
     for (unsigned i = 0; i < 5; i++) { /* the magic, the kind, the version */
         bytes[i] ^= 1;
-        assert_int_equal(observer_question_read(&read, bytes, OBSERVER_LOOK_SIZE), -EPROTO);
+        assert_int_equal(observer_question_read(&read, bytes, OBSERVER_QUESTION_SIZE), -EPROTO);
         bytes[i] ^= 1;
     }
 }

@@ -81,7 +81,7 @@ void predicates_fini(struct predicates *predicates)
 
 /* ---- watches ---- */
 
-static void watch_look(struct predicates *predicates, struct column_watch *watch)
+static void watch_reset(struct predicates *predicates, struct column_watch *watch)
 {
     for (uint32_t i = 0; i < predicates->live_count; i++)
         watch->seen[i] = row_load(predicates->live_rows[i], watch->offset);
@@ -106,7 +106,7 @@ static int watch_use(struct predicates *predicates, uint32_t column)
     watch->users = 1;
     watch->offset = column == PREDICATE_BARRIER ? (uint32_t)ROW_BARRIER : of->watch;
     watch->wide = column != PREDICATE_BARRIER && !schema_is_number(of);
-    watch_look(predicates, watch);
+    watch_reset(predicates, watch);
     return 0;
 }
 
@@ -277,7 +277,7 @@ void predicates_rows_changed(struct predicates *predicates)
         predicates->live_rows[predicates->live_count++] = table_row(table, row);
     }
     for (uint32_t i = 0; i < predicates->watch_count; i++)
-        watch_look(predicates, &predicates->watches[i]);
+        watch_reset(predicates, &predicates->watches[i]);
     predicates->refresh = true;
 }
 
@@ -306,7 +306,7 @@ static void changed_set(uint64_t changed[PREDICATE_WORDS], const struct column_w
 }
 
 /* The columns that changed in some live row, a bit each. */
-static bool watches_look(struct predicates *predicates, uint64_t changed[PREDICATE_WORDS])
+static bool watches_check(struct predicates *predicates, uint64_t changed[PREDICATE_WORDS])
 {
     bool any = false;
     for (uint32_t i = 0; i < predicates->watch_count; i++) {
@@ -320,8 +320,8 @@ static bool watches_look(struct predicates *predicates, uint64_t changed[PREDICA
 }
 
 /* The same of this row. */
-static bool watches_look_at(struct predicates *predicates, uint32_t row,
-                            uint64_t changed[PREDICATE_WORDS])
+static bool watches_check_row(struct predicates *predicates, uint32_t row,
+                              uint64_t changed[PREDICATE_WORDS])
 {
     bool any = false;
     uint32_t index = predicates->live_index[row];
@@ -406,7 +406,7 @@ int predicates_pass(struct predicates *predicates, struct sst *sst)
 {
     uint64_t changed[PREDICATE_WORDS] = {0};
     predicates->passes++;
-    bool any = watches_look(predicates, changed);
+    bool any = watches_check(predicates, changed);
     return predicates_run(predicates, sst, any, changed);
 }
 
@@ -418,7 +418,7 @@ int predicates_pass_rows(struct predicates *predicates, struct sst *sst, const u
     predicates->passes++;
     for (uint32_t i = 0; i < count; i++) {
         assert(rows[i] < predicates->table->rows_max);
-        any |= watches_look_at(predicates, rows[i], changed);
+        any |= watches_check_row(predicates, rows[i], changed);
     }
     return predicates_run(predicates, sst, any, changed);
 }

@@ -432,7 +432,7 @@ static void who_is_told_of_changes_does_the_same(void **state)
     free(twins);
 }
 
-static void rows_that_nobody_names_are_not_looked_at(void **state)
+static void rows_that_nobody_names_are_not_checked(void **state)
 {
     struct scene scene;
     begin(&scene, 300);
@@ -468,7 +468,7 @@ int main(void)
         cmocka_unit_test(who_runs_is_known),
         cmocka_unit_test(transitions_agree_with_brute_force),
         cmocka_unit_test(who_is_told_of_changes_does_the_same),
-        cmocka_unit_test(rows_that_nobody_names_are_not_looked_at),
+        cmocka_unit_test(rows_that_nobody_names_are_not_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
