@@ -125,7 +125,7 @@ void council_found(struct council *council, uint64_t table);
 void council_join(struct council *council);
 
 /* Goes: left is called when the others have agreed, at once if there are none. One who
- * only joins is apart at once. */
+ * only joins is unjoined at once. */
 void council_leave(struct council *council);
 
 /* What came from the process with that id. Never trusted. */
@@ -139,6 +139,12 @@ void council_met(struct council *council, uint32_t row, uint64_t nonce, int stat
 
 /* Repeats what is due. Returns when to call it next: NSEC_NEVER while all is settled. */
 int64_t council_tick(struct council *council, int64_t now);
+
+/* We are in the table, and may be about to leave it. */
+static inline bool council_is_member(const struct council *council)
+{
+    return council->phase == COUNCIL_MEMBER || council->phase == COUNCIL_LEAVING;
+}
 
 /* Our row, in the view installed or about to be; SST_ROWS_MAX: none. */
 uint32_t council_row(const struct council *council);

@@ -14,11 +14,6 @@
 
 /* ---- views and ballots ---- */
 
-static inline bool council_is_member(const struct council *council)
-{
-    return council->phase == COUNCIL_MEMBER || council->phase == COUNCIL_LEAVING;
-}
-
 static inline uint32_t view_row_of(const struct view *view, uint64_t nonce)
 {
     for (uint32_t row = 0; row < view->row_count; row++)

@@ -170,15 +170,10 @@ static int members_receive(struct members *members)
     return count;
 }
 
-static bool members_are_joined(const struct members *members)
-{
-    return members->council.phase == COUNCIL_MEMBER || members->council.phase == COUNCIL_LEAVING;
-}
-
 /* In the group are those who are in the table; others find it there. */
 static void members_regroup(struct members *members)
 {
-    bool joined = members_are_joined(members);
+    bool joined = council_is_member(&members->council);
     if (joined && !members->grouped) {
         int result = ripc_join(members->service, members->group);
         assert(result != -EALREADY); /* `grouped` says whether we have joined */
@@ -285,7 +280,7 @@ static int members_found(struct members *members, int64_t deadline)
     int result = ripc_bind(members->ripc, members->seat, 0, &seat);
     if (result == -EADDRINUSE) {
         result = members_rest(members, earlier(deadline, ripc_after(SEAT_BUSY_NSEC)));
-        if (!members_are_joined(members))
+        if (!council_is_member(&members->council))
             members_ask(members);
         return result;
     }
@@ -313,7 +308,7 @@ int members_join(struct members *members, int64_t deadline, struct why *why)
     members_ask(members);
     for (;;) {
         int result = 0;
-        if (members_are_joined(members))
+        if (council_is_member(&members->council))
             return 0;
         if (members->refused) {
             if (members_may_ask_again(members, began, deadline))
@@ -329,7 +324,8 @@ int members_join(struct members *members, int64_t deadline, struct why *why)
             return why_fail(why, result, "the members did not let us in: %s",
                             ripc_strerror(result));
         }
-        if (deadline != RIPC_FOREVER && ripc_now() >= deadline && !members_are_joined(members)) {
+        if (deadline != RIPC_FOREVER && ripc_now() >= deadline &&
+            !council_is_member(&members->council)) {
             council_leave(&members->council);
             return why_fail(why, -ETIMEDOUT, "the members did not let us in: %s",
                             ripc_strerror(-ETIMEDOUT));
@@ -341,10 +337,10 @@ int members_leave(struct members *members, int64_t deadline)
 {
     int result = 0;
     council_leave(&members->council);
-    while (members_are_joined(members) && result >= 0)
+    while (council_is_member(&members->council) && result >= 0)
         result = members_step(members, deadline);
     members_regroup(members);
-    if (members_are_joined(members))
+    if (council_is_member(&members->council))
         return result;
     int64_t until = earlier(deadline, ripc_after(LAST_WORDS_NSEC));
     for (result = 0; members->letter_count && result >= 0;)
