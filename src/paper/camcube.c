@@ -29,21 +29,6 @@ static enum err hops_row(struct figure_result *result, struct figure_table *tabl
     return OK;
 }
 
-static void hops_claim(struct figure_result *result, const char *what, double paper,
-                       double tolerance, double found, double servers, const char *reason)
-{
-    figure_claim(result, (struct figure_claim){
-                             .where = "section 4.2.2",
-                             .what = what,
-                             .unit = "hops",
-                             .paper = paper,
-                             .tolerance = tolerance,
-                             .found = found,
-                             .at = servers,
-                             .reason = reason,
-                         });
-}
-
 static enum err hops_run(struct figure_result *result, const struct figure_call *call,
                          struct why *why)
 {
@@ -60,10 +45,14 @@ static enum err hops_run(struct figure_result *result, const struct figure_call 
                                       "those are the hops of a 4x4x4 torus (maximum %u, mean "
                                       "%.4g)",
                                       at[4].diameter, at[4].mean);
-    hops_claim(result, "10x10x10: maximum", 15, 0, at[10].diameter, 1000, NULL);
-    hops_claim(result, "10x10x10: mean", 7.5, 0.05, at[10].mean, 1000, NULL);
-    hops_claim(result, "8x8x8: maximum", 6, 0, at[8].diameter, 512, smaller);
-    hops_claim(result, "8x8x8: mean", 3, 0.05, at[8].mean, 512, smaller);
+    figure_claim_at(result, "section 4.2.2", "10x10x10: maximum", says_equal(15, 0, "hops"),
+                    at[10].diameter, 1000, NULL);
+    figure_claim_at(result, "section 4.2.2", "10x10x10: mean", says_equal(7.5, 0.05, "hops"),
+                    at[10].mean, 1000, NULL);
+    figure_claim_at(result, "section 4.2.2", "8x8x8: maximum", says_equal(6, 0, "hops"),
+                    at[8].diameter, 512, smaller);
+    figure_claim_at(result, "section 4.2.2", "8x8x8: mean", says_equal(3, 0.05, "hops"), at[8].mean,
+                    512, smaller);
     return OK;
 }
 

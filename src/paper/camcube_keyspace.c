@@ -305,29 +305,23 @@ static void split_claims(struct figure_result *result, const struct split *two,
                          const struct split *three)
 {
     const char *counted = "not all servers have as many";
-    const struct figure_claim claims[] = {
-        {.what = "2D: sequences of a home", .paper = 8, .found = two->sequences},
-        {.what = "3D: sequences of a home", .paper = 48, .found = three->sequences},
-        {.what = "2D: servers that share a failed one's keys",
-         .paper = 4,
-         .found = two->heirs_min == two->heirs_max ? two->heirs_min : NAN,
-         .reason = counted},
-        {.what = "3D: servers that share a failed one's keys",
-         .paper = 6,
-         .found = three->heirs_min == three->heirs_max ? three->heirs_min : NAN,
-         .reason = counted},
-        {.what = "2D: largest share over smallest",
-         .paper = 1,
-         .found = (double)two->groups_max / two->groups_min},
-        {.what = "3D: largest share over smallest",
-         .paper = 1,
-         .found = (double)three->groups_max / three->groups_min},
-        {.what = "2D and 3D: hops to who takes over",
-         .unit = "hops",
-         .paper = 1,
-         .found = two->hops_max > three->hops_max ? two->hops_max : three->hops_max},
-    };
-    figure_claims_at(result, "section 3.2", claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "section 3.2", "2D: sequences of a home", says_equal(8, 0, NULL),
+                 two->sequences, NULL);
+    figure_claim(result, "section 3.2", "3D: sequences of a home", says_equal(48, 0, NULL),
+                 three->sequences, NULL);
+    figure_claim(result, "section 3.2", "2D: servers that share a failed one's keys",
+                 says_equal(4, 0, NULL), two->heirs_min == two->heirs_max ? two->heirs_min : NAN,
+                 counted);
+    figure_claim(result, "section 3.2", "3D: servers that share a failed one's keys",
+                 says_equal(6, 0, NULL),
+                 three->heirs_min == three->heirs_max ? three->heirs_min : NAN, counted);
+    figure_claim(result, "section 3.2", "2D: largest share over smallest", says_equal(1, 0, NULL),
+                 (double)two->groups_max / two->groups_min, NULL);
+    figure_claim(result, "section 3.2", "3D: largest share over smallest", says_equal(1, 0, NULL),
+                 (double)three->groups_max / three->groups_min, NULL);
+    figure_claim(result, "section 3.2", "2D and 3D: hops to who takes over",
+                 says_equal(1, 0, "hops"),
+                 two->hops_max > three->hops_max ? two->hops_max : three->hops_max, NULL);
 }
 
 static enum err keyspace_run(struct figure_result *result, const struct figure_call *call,
@@ -373,15 +367,11 @@ static enum err keyspace_run(struct figure_result *result, const struct figure_c
             return err;
         figure_progress(call, i + 1, CASES);
     }
-    figure_claim(result, score_claim("section 3.2", "servers of a key at (2,2), facet 0, order xy",
-                                     &example));
+    score_claim(result, "section 3.2", "servers of a key at (2,2), facet 0, order xy", &example,
+                NULL);
     split_claims(result, &split[0], &split[1]);
-    figure_claim(result, (struct figure_claim){
-                             .where = "footnote 1",
-                             .what = "servers that 4 bits an axis name",
-                             .paper = 4096,
-                             .found = homes,
-                         });
+    figure_claim(result, "footnote 1", "servers that 4 bits an axis name",
+                 says_equal(4096, 0, NULL), homes, NULL);
     return OK;
 }
 

@@ -114,8 +114,10 @@ const char *figure_text(struct figure_result *result, const char *format, ...)
     return text ? text : "";
 }
 
-void figure_claim(struct figure_result *result, struct figure_claim claim)
+void figure_claim_at(struct figure_result *result, const char *where, const char *what,
+                     struct says says, double found, double at, const char *reason)
 {
+    struct figure_claim claim = {where, what, says, found, at, reason, VERDICT_MISSING};
     claim.verdict = verdict_of(&claim);
     if (result->failed || !array_reserve(&result->claims, &result->claim_capacity,
                                          result->claim_count + 1, sizeof claim)) {
@@ -125,20 +127,10 @@ void figure_claim(struct figure_result *result, struct figure_claim claim)
     result->claims[result->claim_count++] = claim;
 }
 
-void figure_claims(struct figure_result *result, const struct figure_claim *claims, size_t count)
+void figure_claim(struct figure_result *result, const char *where, const char *what,
+                  struct says says, double found, const char *reason)
 {
-    for (size_t i = 0; i < count; i++)
-        figure_claim(result, claims[i]);
-}
-
-void figure_claims_at(struct figure_result *result, const char *where,
-                      const struct figure_claim *claims, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        struct figure_claim claim = claims[i];
-        claim.where = claim.where ? claim.where : where;
-        figure_claim(result, claim);
-    }
+    figure_claim_at(result, where, what, says, found, 0, reason);
 }
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total)

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "paper/says.h"
 #include "topology/measure/distance.h"
 
 #define FIGURE_TABLE_MAX  4
@@ -27,29 +28,16 @@ enum verdict {
     VERDICT_MISSING, /* cannot be reproduced; the claim's reason says what is missing */
 };
 
-/* How the paper states its number. */
-enum relation {
-    RELATION_EQUAL,
-    RELATION_ABOVE,
-    RELATION_BELOW,
-    RELATION_AT_MOST,
-    RELATION_BETWEEN,
-};
-
 struct figure_claim {
     const char *where; /* in the paper: "eq 3", "fig 1c", "section 6.2" */
     const char *what;
-    const char *unit; /* "%", "hops"; NULL for a plain number */
-    enum relation relation;
-    enum verdict verdict; /* set by figure_claim */
-    double paper;         /* the printed number; the low end of RELATION_BETWEEN */
-    double paper_high;    /* the high end of RELATION_BETWEEN */
-    double tolerance;     /* absolute: what the rounding of the printed number allows */
+    struct says says;
     double found;         /* ours; NaN if it could not be computed */
     double at;            /* x of the printed number in the plot; 0: it is not marked there */
     const char *reason;   /* shown unless it agrees: what is missing, or what the figure found
                              out about a difference. NULL: the numbers say all. A cause that
                              was not measured is no reason. */
+    enum verdict verdict; /* computed */
 };
 
 struct figure_column {
@@ -164,15 +152,15 @@ struct figure_cell figure_word(const char *word);
 __attribute__((format(printf, 2, 3))) const char *figure_text(struct figure_result *result,
                                                               const char *format, ...);
 
-/* Computes the verdict and appends the claim. Its texts must outlive the
- * result: constants, or made by figure_text. */
-void figure_claim(struct figure_result *result, struct figure_claim claim);
-void figure_claims(struct figure_result *result, const struct figure_claim *claims, size_t count);
+/* Appends a claim: a row of where in the paper, what, what the paper says, what we found, and the
+ * reason or NULL (struct figure_claim). Computes the verdict. Texts must outlive the result:
+ * constants, or made by figure_text. */
+void figure_claim(struct figure_result *result, const char *where, const char *what,
+                  struct says says, double found, const char *reason);
 
-/* The same of claims that all stand in one place of the paper; those that name
- * another keep it. */
-void figure_claims_at(struct figure_result *result, const char *where,
-                      const struct figure_claim *claims, size_t count);
+/* The same of a claim whose printed number is marked in the plot. */
+void figure_claim_at(struct figure_result *result, const char *where, const char *what,
+                     struct says says, double found, double at, const char *reason);
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total);
 

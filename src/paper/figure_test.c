@@ -10,10 +10,7 @@
 
 static enum verdict judged(enum relation relation, double paper, double tolerance, double found)
 {
-    struct figure_claim claim = {.relation = relation,
-                                 .paper = paper,
-                                 .paper_high = paper + 5,
-                                 .tolerance = tolerance,
+    struct figure_claim claim = {.says = {relation, paper, paper + 5, tolerance, NULL},
                                  .found = found};
     return verdict_of(&claim);
 }
@@ -47,25 +44,11 @@ static enum err sample_run(struct figure_result *result, const struct figure_cal
     for (uint64_t i = 0; i < call->seed; i++)
         figure_row_named(result, table, i % 2 ? "a \"b\", c" : "plain",
                          (double[]){i == 2 ? NAN : (double)i / 2});
-    figure_claim(result, (struct figure_claim){
-                             .where = "fig 1",
-                             .what = "rows",
-                             .paper = 3,
-                             .found = (double)table->row_count,
-                             .reason = figure_text(result, "the seed says %s", "otherwise")});
-    figure_claim(result, (struct figure_claim){.where = "fig 2",
-                                               .what = "share",
-                                               .unit = "%",
-                                               .relation = RELATION_BETWEEN,
-                                               .paper = 15,
-                                               .paper_high = 20,
-                                               .found = NAN,
-                                               .at = 2,
-                                               .reason = "the traces were never published"});
-    figure_claim(result, (struct figure_claim){.where = "fig 3",
-                                               .what = "rows",
-                                               .paper = 3,
-                                               .found = (double)table->row_count});
+    figure_claim(result, "fig 1", "rows", says_equal(3, 0, NULL), (double)table->row_count,
+                 figure_text(result, "the seed says %s", "otherwise"));
+    figure_claim_at(result, "fig 2", "share", says_between(15, 20, "%"), NAN, 2,
+                    "the traces were never published");
+    figure_claim(result, "fig 3", "rows", says_equal(3, 0, NULL), (double)table->row_count, NULL);
     if (call->quick)
         return why_fail(why, ERR_INPUT, "sample: refused");
     return OK;

@@ -73,59 +73,21 @@ static void fig1c_claims(struct figure_result *result, const struct shares *larg
                                      "the paper shows one server of one graph; this is the mean "
                                      "over all servers of %u graphs",
                                      graphs);
-    const struct figure_claim claims[] = {
-        {
-            .where = "fig 1c",
-            .what = "Jellyfish, 686 servers: pairs within 5 hops",
-            .unit = "%",
-            .relation = RELATION_ABOVE,
-            .paper = 99.5,
-            .found = large->jelly[5],
-            .at = 5,
-        },
-        {
-            .where = "fig 1c",
-            .what = "fat-tree, 686 servers: pairs within 5 hops",
-            .unit = "%",
-            .paper = 7.5,
-            .tolerance = 0.05,
-            .found = large->tree[5],
-            .at = 5,
-            .reason =
-                figure_text(result,
-                            "a server of the fat-tree of k = 14 has %.0f others on its "
-                            "switch and %.0f in its pod, of %u in all",
-                            large->tree[2] * others, large->tree[5] * others, large->servers - 1),
-        },
-        {
-            .where = "fig 1a",
-            .what = "fat-tree, 16 servers: others within 5 hops",
-            .unit = "servers",
-            .paper = 3,
-            .tolerance = 0.5,
-            .found = small->tree[5] * few,
-            .reason = single,
-        },
-        {
-            .where = "fig 1b",
-            .what = "Jellyfish, 16 servers: others within 5 hops",
-            .unit = "servers",
-            .paper = 12,
-            .tolerance = 0.5,
-            .found = small->jelly[5] * few,
-            .reason = single,
-        },
-        {
-            .where = "fig 1b",
-            .what = "Jellyfish, 16 servers: others within 4 hops",
-            .unit = "servers",
-            .paper = 6,
-            .tolerance = 0.5,
-            .found = small->jelly[4] * few,
-            .reason = single,
-        },
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    figure_claim_at(result, "fig 1c", "Jellyfish, 686 servers: pairs within 5 hops",
+                    says_above(99.5, "%"), large->jelly[5], 5, NULL);
+    figure_claim_at(result, "fig 1c", "fat-tree, 686 servers: pairs within 5 hops",
+                    says_equal(7.5, 0.05, "%"), large->tree[5], 5,
+                    figure_text(result,
+                                "a server of the fat-tree of k = 14 has %.0f others on its "
+                                "switch and %.0f in its pod, of %u in all",
+                                large->tree[2] * others, large->tree[5] * others,
+                                large->servers - 1));
+    figure_claim(result, "fig 1a", "fat-tree, 16 servers: others within 5 hops",
+                 says_equal(3, 0.5, "servers"), small->tree[5] * few, single);
+    figure_claim(result, "fig 1b", "Jellyfish, 16 servers: others within 5 hops",
+                 says_equal(12, 0.5, "servers"), small->jelly[5] * few, single);
+    figure_claim(result, "fig 1b", "Jellyfish, 16 servers: others within 4 hops",
+                 says_equal(6, 0.5, "servers"), small->jelly[4] * few, single);
 }
 
 static enum err fig1c_run(struct figure_result *result, const struct figure_call *call,
@@ -238,41 +200,14 @@ static enum err fig5_size(struct figure_result *result, struct figure_table *tab
 
 static void fig5_claims(struct figure_result *result, const struct fig5_summary *summary)
 {
-    const struct figure_claim claims[] = {
-        {
-            .where = "section 4.1",
-            .what = "RRG(3200, 48, 36): mean path between switches",
-            .unit = "hops",
-            .relation = RELATION_BELOW,
-            .paper = 2.7,
-            .found = summary->mean_last,
-            .at = 3200 * FIG5_SERVERS,
-        },
-        {
-            .where = "fig 5",
-            .what = "mean path, grown against from scratch: largest difference",
-            .unit = "%",
-            .paper = 0,
-            .tolerance = 1,
-            .found = summary->difference,
-        },
-        {
-            .where = "fig 5",
-            .what = "sizes at which both have the same diameter",
-            .unit = "sizes",
-            .paper = summary->sizes,
-            .found = summary->same_diameter,
-        },
-        {
-            .where = "section 4",
-            .what = "diameter between switches; a fat-tree's is 4",
-            .unit = "hops",
-            .relation = RELATION_AT_MOST,
-            .paper = 4,
-            .found = summary->diameter_max,
-        },
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    figure_claim_at(result, "section 4.1", "RRG(3200, 48, 36): mean path between switches",
+                    says_below(2.7, "hops"), summary->mean_last, 3200 * FIG5_SERVERS, NULL);
+    figure_claim(result, "fig 5", "mean path, grown against from scratch: largest difference",
+                 says_equal(0, 1, "%"), summary->difference, NULL);
+    figure_claim(result, "fig 5", "sizes at which both have the same diameter",
+                 says_equal(summary->sizes, 0, "sizes"), summary->same_diameter, NULL);
+    figure_claim(result, "section 4", "diameter between switches; a fat-tree's is 4",
+                 says_at_most(4, "hops"), summary->diameter_max, NULL);
 }
 
 static enum err fig5_run(struct figure_result *result, const struct figure_call *call,

@@ -73,20 +73,6 @@ static void fig2a_curve(struct figure_result *result, struct figure_table *table
     figure_row_named(result, table, "fat-tree", (double[]){switches, k, fattree_servers(k), 1});
 }
 
-static void fig2a_claim(struct figure_result *result, const char *where, const char *what,
-                        double paper, double found, const char *reason)
-{
-    figure_claim(result, (struct figure_claim){
-                             .where = where,
-                             .what = what,
-                             .unit = "servers",
-                             .relation = RELATION_ABOVE,
-                             .paper = paper,
-                             .found = found,
-                             .reason = reason,
-                         });
-}
-
 /* The bound is of almost every graph; one that we build may break it. */
 static enum err fig2a_measured(struct figure_result *result, const struct figure_call *call,
                                struct why *why)
@@ -106,16 +92,10 @@ static enum err fig2a_measured(struct figure_result *result, const struct figure
     topology_fini(&topology);
     if (err)
         return err;
-    figure_claim(result,
-                 (struct figure_claim){
-                     .where = "section 4.1",
-                     .what = figure_text(result, "best cut found in a graph of N = %u, r = %u",
-                                         switches, degree),
-                     .unit = "cables",
-                     .relation = RELATION_ABOVE,
-                     .paper = bisection_bollobas(switches, degree),
-                     .found = (double)bisection.upper,
-                 });
+    figure_claim(
+        result, "section 4.1",
+        figure_text(result, "best cut found in a graph of N = %u, r = %u", switches, degree),
+        says_above(bisection_bollobas(switches, degree), "cables"), (double)bisection.upper, NULL);
     bisection_fini(&bisection);
     return OK;
 }
@@ -128,29 +108,26 @@ static enum err fig2a_run(struct figure_result *result, const struct figure_call
     for (size_t i = 0; i < 3; i++) {
         uint32_t k = drawn[i], switches = fattree_switches(k);
         fig2a_curve(result, table, k);
-        fig2a_claim(result, "fig 2a",
-                    figure_text(result, "N = %u, k = %u: full bisection for more than the fat-tree",
-                                switches, k),
-                    fattree_servers(k), (double)servers_full(switches, k), NULL);
+        figure_claim(
+            result, "fig 2a",
+            figure_text(result, "N = %u, k = %u: full bisection for more than the fat-tree",
+                        switches, k),
+            says_above(fattree_servers(k), "servers"), (double)servers_full(switches, k), NULL);
     }
     uint32_t switches = fattree_switches(40);
-    fig2a_claim(result, "section 4.1", "equipment of the 16,000-server fat-tree: N = 2000, k = 40",
-                20000, (double)servers_full(switches, 40), NULL);
+    figure_claim(result, "section 4.1", "equipment of the 16,000-server fat-tree: N = 2000, k = 40",
+                 says_above(20000, "servers"), (double)servers_full(switches, 40), NULL);
     uint64_t whole = servers_full_whole(switches, 40);
-    fig2a_claim(result, "section 4.1", "the same, equally many servers on every switch", 20000,
-                (double)whole,
-                figure_text(result,
-                            "%llu servers on each switch are exactly %llu, and one more on each "
-                            "is below full bisection: more than 20,000 needs switches with unequal "
-                            "numbers, for which the bound, of regular graphs, is an interpolation",
-                            (unsigned long long)(whole / switches), (unsigned long long)whole));
-    figure_claim(result, (struct figure_claim){
-                             .where = "section 4.1",
-                             .what = "bisection over the fat-tree's as k grows (10^6)",
-                             .paper = 2,
-                             .tolerance = 0.01,
-                             .found = normalised(5e12 / 4, 1e6, 1e18 / 4),
-                         });
+    figure_claim(
+        result, "section 4.1", "the same, equally many servers on every switch",
+        says_above(20000, "servers"), (double)whole,
+        figure_text(result,
+                    "%llu servers on each switch are exactly %llu, and one more on each "
+                    "is below full bisection: more than 20,000 needs switches with unequal "
+                    "numbers, for which the bound, of regular graphs, is an interpolation",
+                    (unsigned long long)(whole / switches), (unsigned long long)whole));
+    figure_claim(result, "section 4.1", "bisection over the fat-tree's as k grows (10^6)",
+                 says_equal(2, 0.01, NULL), normalised(5e12 / 4, 1e6, 1e18 / 4), NULL);
     return fig2a_measured(result, call, why);
 }
 
@@ -201,20 +178,6 @@ static double fig2b_row(struct figure_result *result, struct figure_table *table
     return each;
 }
 
-/* Fewer ports a server than something else. */
-static void fig2b_claim(struct figure_result *result, const char *where, const char *what,
-                        double than, double found)
-{
-    figure_claim(result, (struct figure_claim){
-                             .where = where,
-                             .what = what,
-                             .unit = "ports",
-                             .relation = RELATION_BELOW,
-                             .paper = than,
-                             .found = found,
-                         });
-}
-
 static enum err fig2b_run(struct figure_result *result, const struct figure_call *call,
                           struct why *why)
 {
@@ -236,15 +199,15 @@ static enum err fig2b_run(struct figure_result *result, const struct figure_call
         tree = fig2b_row(result, table, "fat-tree", k, &count);
     }
     for (size_t i = 0; i < 3; i++)
-        fig2b_claim(result, "fig 2b",
-                    figure_text(result, "%u-port switches: fewer ports a server than the fat-tree",
-                                drawn[i]),
-                    tree, each[i]);
+        figure_claim(result, "fig 2b",
+                     figure_text(result, "%u-port switches: fewer ports a server than the fat-tree",
+                                 drawn[i]),
+                     says_below(tree, "ports"), each[i], NULL);
     for (size_t i = 1; i < 3; i++)
-        fig2b_claim(result, "section 4.1",
-                    figure_text(result, "%u-port switches are cheaper than %u-port ones", drawn[i],
-                                drawn[i - 1]),
-                    each[i - 1], each[i]);
+        figure_claim(result, "section 4.1",
+                     figure_text(result, "%u-port switches are cheaper than %u-port ones", drawn[i],
+                                 drawn[i - 1]),
+                     says_below(each[i - 1], "ports"), each[i], NULL);
     return OK;
 }
 

@@ -53,19 +53,11 @@ static void cables_claims(struct figure_result *result, struct figure_table *tab
         double fewer = cables_row(result, table, ports[i]);
         if (ports[i] != 24 && ports[i] != 32 && ports[i] != 48)
             continue;
-        figure_claim(result,
-                     (struct figure_claim){
-                         .where = "section 6.2",
-                         .what = figure_text(result, "fewer cables for the same servers, %u ports",
-                                             ports[i]),
-                         .unit = "%",
-                         .relation = RELATION_BETWEEN,
-                         .paper = 15,
-                         .paper_high = 20,
-                         .tolerance = 0.5,
-                         .found = fewer,
-                         .at = (double)cable_count_fattree(ports[i]).servers,
-                     });
+        figure_claim_at(
+            result, "section 6.2",
+            figure_text(result, "fewer cables for the same servers, %u ports", ports[i]),
+            says_about(says_between(15, 20, "%"), 0.5), fewer,
+            (double)cable_count_fattree(ports[i]).servers, NULL);
     }
 }
 
@@ -106,34 +98,15 @@ static enum err bundles_claims(struct figure_result *result, struct figure_table
     figure_row_numbers(result, table,
                        (double[]){CONTAINERS, SERVERS, count.switches, tally.global, tally.bundles,
                                   tally.bundle_mean, tally.bundle_max});
-    const struct figure_claim claims[] = {
-        {
-            .where = "section 6.3",
-            .what = figure_text(result, "bundles between %d containers", CONTAINERS),
-            .paper = 800,
-            .tolerance = 50,
-            .found = (double)tally.bundles,
-        },
-        {
-            .where = "section 6.3",
-            .what = "cables in a bundle, mean",
-            .unit = "cables",
-            .relation = RELATION_BELOW,
-            .paper = 200,
-            .found = tally.bundle_mean,
-        },
-        {
-            .where = "section 6.3",
-            .what = "cables in a bundle, largest",
-            .unit = "cables",
-            .relation = RELATION_BELOW,
-            .paper = 200,
-            .found = (double)tally.bundle_max,
-            .reason = figure_text(result, "the largest of %llu bundles",
-                                  (unsigned long long)tally.bundles),
-        },
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "section 6.3",
+                 figure_text(result, "bundles between %d containers", CONTAINERS),
+                 says_equal(800, 50, NULL), (double)tally.bundles, NULL);
+    figure_claim(result, "section 6.3", "cables in a bundle, mean", says_below(200, "cables"),
+                 tally.bundle_mean, NULL);
+    figure_claim(
+        result, "section 6.3", "cables in a bundle, largest", says_below(200, "cables"),
+        (double)tally.bundle_max,
+        figure_text(result, "the largest of %llu bundles", (unsigned long long)tally.bundles));
     return OK;
 }
 

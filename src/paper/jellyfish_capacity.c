@@ -160,36 +160,19 @@ static void capacity_claims(struct capacity_figure *figure, const struct capacit
                               "of the mean",
                               largest->runs, largest->least, largest->most, capacity_error(largest))
                 : "14-port switches are not part of the quick size";
-    const struct figure_claim claims[] = {
-        {
-            .where = "section 4.1",
-            .what = "14 ports: servers at full capacity",
-            .unit = "servers",
-            .paper = 874,
-            .tolerance = 0.5,
-            .found = printed ? largest->mean : NAN,
-            .at = printed ? 14 : 0,
-            .reason = reason,
-        },
-        {
-            .where = "section 4.1",
-            .what = "14 ports: more servers than the fat-tree",
-            .unit = "%",
-            .paper = 27,
-            .tolerance = 0.5,
-            .found = printed ? capacity_more(largest) : NAN,
-            .reason = reason,
-        },
-        score_claim("fig 2c", "sizes with at least the fat-tree's servers", &above),
-        score_claim("section 4.1", "steps in size that raise the advantage", &rises),
-        score_claim_with(
-            "section 4", "steps of the searches that a certificate decides", &figure->decided,
-            figure_text(result,
-                        "the throughput of the others is within %.3f %% of the full rate, "
-                        "too near to say in %d rounds; they count as not carried",
-                        100 * figure->near, PHASE_MAX)),
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    figure_claim_at(result, "section 4.1", "14 ports: servers at full capacity",
+                    says_equal(874, 0.5, "servers"), printed ? largest->mean : NAN,
+                    printed ? 14 : 0, reason);
+    figure_claim(result, "section 4.1", "14 ports: more servers than the fat-tree",
+                 says_equal(27, 0.5, "%"), printed ? capacity_more(largest) : NAN, reason);
+    score_claim(result, "fig 2c", "sizes with at least the fat-tree's servers", &above, NULL);
+    score_claim(result, "section 4.1", "steps in size that raise the advantage", &rises, NULL);
+    score_claim(result, "section 4", "steps of the searches that a certificate decides",
+                &figure->decided,
+                figure_text(result,
+                            "the throughput of the others is within %.3f %% of the full rate, "
+                            "too near to say in %d rounds; they count as not carried",
+                            100 * figure->near, PHASE_MAX));
 }
 
 static enum err fig2c_run(struct figure_result *result, const struct figure_call *call,

@@ -314,35 +314,21 @@ static void contest_claims(struct figure_result *result, const struct contest *c
         uint32_t above = stage_above(contest, last->bisection, false);
         for (uint32_t t = 0; t < STAGES; t++)
             score_add(&each[i], contest->jelly[t].upper > contest->clos[i].stage[t].bisection);
-        figure_claim(result, (struct figure_claim){
-                                 .where = "fig 7",
-                                 .what = figure_text(
-                                     result, "%u ports: above the %s Clos of stage 8 from stage",
-                                     contest->ports, kinds[i]),
-                                 .relation = RELATION_AT_MOST,
-                                 .paper = 2,
-                                 .found = above,
-                                 .reason = above_text(result, contest, last),
-                             });
+        figure_claim(result, "fig 7",
+                     figure_text(result, "%u ports: above the %s Clos of stage 8 from stage",
+                                 contest->ports, kinds[i]),
+                     says_at_most(2, NULL), above, above_text(result, contest, last));
         if (above == STAGES)
             continue;
         figure_claim(
-            result, (struct figure_claim){
-                        .where = "section 4.2",
-                        .what = figure_text(result, "%u ports: its cost, of all that Clos spent",
-                                            contest->ports),
-                        .unit = "%",
-                        .relation = RELATION_AT_MOST,
-                        .paper = 40,
-                        .tolerance = 0.5,
-                        .found = 100 * contest->jelly[above].spent / last->cost,
-                        .reason = figure_text(
-                            result,
-                            "of the budgets it is %.0f %%; but this Clos stops spending when all "
-                            "ports of its edge switches are in use, with %.0f %% of the money left",
-                            100 * (1 + above / 2.0) / (1 + (STAGES - 1) / 2.0),
-                            100 * (1 - last->cost / contest->first / (1 + (STAGES - 1) / 2.0))),
-                    });
+            result, "section 4.2",
+            figure_text(result, "%u ports: its cost, of all that Clos spent", contest->ports),
+            says_about(says_at_most(40, "%"), 0.5), 100 * contest->jelly[above].spent / last->cost,
+            figure_text(result,
+                        "of the budgets it is %.0f %%; but this Clos stops spending when all "
+                        "ports of its edge switches are in use, with %.0f %% of the money left",
+                        100 * (1 + above / 2.0) / (1 + (STAGES - 1) / 2.0),
+                        100 * (1 - last->cost / contest->first / (1 + (STAGES - 1) / 2.0))));
     }
 }
 
@@ -350,31 +336,16 @@ static void legup_claims(struct figure_result *result, const struct score each[2
 {
     const char *missing = "the networks that LEGUP made, their budgets and its prices were never "
                           "published, nor was LEGUP";
-    figure_claim(result, (struct figure_claim){
-                             .where = "fig 7",
-                             .what = "above LEGUP of stage 8 from stage",
-                             .relation = RELATION_AT_MOST,
-                             .paper = 2,
-                             .found = NAN,
-                             .reason = missing,
-                         });
-    figure_claim(result, (struct figure_claim){
-                             .where = "section 4.2",
-                             .what = "its cost, of LEGUP's",
-                             .unit = "%",
-                             .relation = RELATION_AT_MOST,
-                             .paper = 40,
-                             .found = NAN,
-                             .reason = missing,
-                         });
+    figure_claim(result, "fig 7", "above LEGUP of stage 8 from stage", says_at_most(2, NULL), NAN,
+                 missing);
+    figure_claim(result, "section 4.2", "its cost, of LEGUP's", says_at_most(40, "%"), NAN,
+                 missing);
     struct score both = {each[0].cases + each[1].cases, each[0].held + each[1].held};
-    figure_claim(
-        result,
-        score_claim_with("fig 7", "stages at which Jellyfish is above our own Clos", &both,
-                         figure_text(result,
-                                     "not at %u stages of the greedy Clos, nor at %u "
-                                     "of the foresighted one",
-                                     each[0].cases - each[0].held, each[1].cases - each[1].held)));
+    score_claim(result, "fig 7", "stages at which Jellyfish is above our own Clos", &both,
+                figure_text(result,
+                            "not at %u stages of the greedy Clos, nor at %u "
+                            "of the foresighted one",
+                            each[0].cases - each[0].held, each[1].cases - each[1].held));
 }
 
 static enum err fig7_run(struct figure_result *result, const struct figure_call *call,

@@ -158,35 +158,23 @@ static enum err tree_claims(struct figure_result *result, struct figure_table *t
             return err;
         score_add(&formula, fabs(local - 50 * (1 + 1.0 / k)) < 1e-9);
         if (k == 14)
-            figure_claim(result, (struct figure_claim){
-                                     .where = "section 6.3",
-                                     .what = "local links of the fat-tree, k = 14",
-                                     .unit = "%",
-                                     .paper = 53.6,
-                                     .tolerance = 0.05,
-                                     .found = local,
-                                 });
+            figure_claim(result, "section 6.3", "local links of the fat-tree, k = 14",
+                         says_equal(53.6, 0.05, "%"), local, NULL);
     }
-    figure_claim(result,
-                 score_claim("section 6.3", "the same, 0.5 (1 + 1 / k) for every k", &formula));
+    score_claim(result, "section 6.3", "the same, 0.5 (1 + 1 / k) for every k", &formula, NULL);
     return OK;
 }
 
-static struct figure_claim loss_claim(struct figure_result *result, const struct losses *losses,
-                                      uint32_t tenth, double paper)
+static void loss_claim(struct figure_result *result, const char *where, const struct losses *losses,
+                       uint32_t tenth, double paper)
 {
-    return (struct figure_claim){
-        .where = tenth == 5 ? "fig 14" : "section 6.3",
-        .what = figure_text(result, "%u0 %% of the links local: largest loss of any size", tenth),
-        .unit = "%",
-        .relation = RELATION_BELOW,
-        .paper = paper,
-        .found = losses->most[tenth],
-        .reason = figure_text(result,
-                              "proved to be between %.1f and %.1f %%; the paper does not say how "
-                              "many servers its networks had",
-                              losses->least[tenth], losses->most[tenth]),
-    };
+    figure_claim(result, where,
+                 figure_text(result, "%u0 %% of the links local: largest loss of any size", tenth),
+                 says_below(paper, "%"), losses->most[tenth],
+                 figure_text(result,
+                             "proved to be between %.1f and %.1f %%; the paper does not say how "
+                             "many servers its networks had",
+                             losses->least[tenth], losses->most[tenth]));
 }
 
 static enum err fig14_run(struct figure_result *result, const struct figure_call *call,
@@ -205,8 +193,8 @@ static enum err fig14_run(struct figure_result *result, const struct figure_call
         if (err)
             return err;
     }
-    figure_claim(result, loss_claim(result, &losses, 6, 6));
-    figure_claim(result, loss_claim(result, &losses, 5, 3));
+    loss_claim(result, "section 6.3", &losses, 6, 6);
+    loss_claim(result, "fig 14", &losses, 5, 3);
     return tree_claims(result, trees, why);
 }
 

@@ -286,39 +286,19 @@ static const char *fig9_tie_reason(struct figure_result *result, const struct fi
 static void fig9_claims(struct figure_result *result, const struct fig9 *fig9)
 {
     const struct fig9_tally *tallies = fig9->tallies;
-    const struct figure_claim claims[] = {
-        {
-            .where = "fig 9",
-            .what = "8-way ECMP: links on at most 2 paths",
-            .unit = "%",
-            .paper = 55,
-            .tolerance = 2.5,
-            .found = tallies[CHOICE_ECMP_8].few,
-            .reason = figure_text(result,
-                                  "\"about 55 %%\" is of one graph; over %u graphs it is %.1f to "
-                                  "%.1f %%",
-                                  fig9->graphs, tallies[CHOICE_ECMP_8].few_min,
-                                  tallies[CHOICE_ECMP_8].few_max),
-        },
-        {
-            .where = "fig 9",
-            .what = "the same, less that of 64-way ECMP: not much better",
-            .unit = "%",
-            .paper = 0,
-            .tolerance = 5,
-            .found = tallies[CHOICE_ECMP_8].few - tallies[CHOICE_ECMP_64].few,
-        },
-        {
-            .where = "fig 9",
-            .what = "8 shortest paths: links on at most 2 paths",
-            .unit = "%",
-            .paper = FIG9_SHORTEST,
-            .tolerance = 0.5,
-            .found = tallies[CHOICE_SHORTEST].few,
-            .reason = fig9_tie_reason(result, fig9),
-        },
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "fig 9", "8-way ECMP: links on at most 2 paths", says_equal(55, 2.5, "%"),
+                 tallies[CHOICE_ECMP_8].few,
+                 figure_text(result,
+                             "\"about 55 %%\" is of one graph; over %u graphs it is %.1f to "
+                             "%.1f %%",
+                             fig9->graphs, tallies[CHOICE_ECMP_8].few_min,
+                             tallies[CHOICE_ECMP_8].few_max));
+    figure_claim(result, "fig 9", "the same, less that of 64-way ECMP: not much better",
+                 says_equal(0, 5, "%"), tallies[CHOICE_ECMP_8].few - tallies[CHOICE_ECMP_64].few,
+                 NULL);
+    figure_claim(result, "fig 9", "8 shortest paths: links on at most 2 paths",
+                 says_equal(FIG9_SHORTEST, 0.5, "%"), tallies[CHOICE_SHORTEST].few,
+                 fig9_tie_reason(result, fig9));
 }
 
 static enum err fig9_run(struct figure_result *result, const struct figure_call *call,

@@ -114,38 +114,23 @@ static void fig8_claims(struct figure_result *result, const struct decline *jell
                         const struct decline *tree)
 {
     const struct throughput_bracket *claimed = &jelly->mean[CLAIMED];
-    figure_claim(result,
-                 (struct figure_claim){
-                     .where = "section 4",
-                     .what = "15 % of the links failed: loss of capacity, Jellyfish",
-                     .unit = "%",
-                     .relation = RELATION_BELOW,
-                     .paper = 16,
-                     .found = loss_most(jelly, CLAIMED),
-                     .reason = figure_text(
-                         result,
-                         "the mean of %u runs is proved to be between %.2f and %.2f %%; single "
-                         "runs lose from %.1f to %.1f %% of the line rate",
-                         claimed->runs, loss_least(jelly, CLAIMED), loss_most(jelly, CLAIMED),
-                         100 * (1 - claimed->most), 100 * (1 - claimed->least)),
-                 });
+    figure_claim(result, "section 4", "15 % of the links failed: loss of capacity, Jellyfish",
+                 says_below(16, "%"), loss_most(jelly, CLAIMED),
+                 figure_text(result,
+                             "the mean of %u runs is proved to be between %.2f and %.2f %%; single "
+                             "runs lose from %.1f to %.1f %% of the line rate",
+                             claimed->runs, loss_least(jelly, CLAIMED), loss_most(jelly, CLAIMED),
+                             100 * (1 - claimed->most), 100 * (1 - claimed->least)));
     struct score graceful = {0};
     const struct decline *both[] = {jelly, tree};
     for (uint32_t step = 1; step <= STEPS; step++)
         score_add(&graceful, jelly->mean[step].lower > tree->mean[step].upper);
-    figure_claim(
-        result,
-        score_claim("fig 8", "shares of failed links at which Jellyfish keeps more", &graceful));
+    score_claim(result, "fig 8", "shares of failed links at which Jellyfish keeps more", &graceful,
+                NULL);
     for (size_t i = 0; i < 2; i++)
-        figure_claim(result,
-                     (struct figure_claim){
-                         .where = "fig 8",
-                         .what = figure_text(result, "25 %% failed: throughput, %s", both[i]->name),
-                         .unit = "%",
-                         .relation = RELATION_ABOVE,
-                         .paper = 60,
-                         .found = 100 * both[i]->mean[STEPS].lower,
-                     });
+        figure_claim(result, "fig 8",
+                     figure_text(result, "25 %% failed: throughput, %s", both[i]->name),
+                     says_above(60, "%"), 100 * both[i]->mean[STEPS].lower, NULL);
 }
 
 static enum err fig8_run(struct figure_result *result, const struct figure_call *call,

@@ -170,17 +170,13 @@ static void fig4_row(struct figure_result *result, struct figure_table *table,
 static void fig4_claim_full(struct figure_result *result, const char *name,
                             const struct throughput_bracket *found)
 {
-    figure_claim(
-        result, (struct figure_claim){
-                    .where = "section 4.1",
-                    .what = figure_text(result, "1 server on a switch: %s, least throughput", name),
-                    .paper = 1,
-                    .found = found->least,
-                    .reason = figure_text(result,
-                                          "in %u runs the mean is %.4f to %.4f, by the "
-                                          "certificates of both sides",
-                                          found->runs, found->lower, found->upper),
-                });
+    figure_claim(result, "section 4.1",
+                 figure_text(result, "1 server on a switch: %s, least throughput", name),
+                 says_equal(1, 0, NULL), found->least,
+                 figure_text(result,
+                             "in %u runs the mean is %.4f to %.4f, by the "
+                             "certificates of both sides",
+                             found->runs, found->lower, found->upper));
 }
 
 static void fig4_claims(struct figure_result *result,
@@ -202,43 +198,16 @@ static void fig4_claims(struct figure_result *result,
         "is %.1f %%",
         doubled.runs, 100 * doubled.lower, 100 * doubled.upper,
         50 * (doubled_at_once.lower + doubled_at_once.upper));
-    const struct figure_claim claims[] = {
-        {
-            .where = "fig 4",
-            .what = "2 servers: Jellyfish, of the ring",
-            .unit = "%",
-            .paper = 119,
-            .tolerance = 1,
-            .found = 50 * (share.lower + share.upper),
-            .reason = reason,
-        },
-        {
-            .where = "fig 4",
-            .what = "2 servers: Jellyfish, of the ring with parallel cables",
-            .unit = "%",
-            .paper = 119,
-            .tolerance = 1,
-            .found = 50 * (doubled.lower + doubled.upper),
-            .reason = reason_doubled,
-        },
-        {
-            .where = "fig 4",
-            .what = "2 servers: the ring, of the 2D torus, above",
-            .unit = "%",
-            .relation = RELATION_ABOVE,
-            .paper = 100,
-            .found = 100 * throughput_ratio(ring, &found[FIG4_TORUS].mean).lower,
-        },
-        {
-            .where = "fig 4",
-            .what = "2 servers: the ring, of the 3D hex torus, above",
-            .unit = "%",
-            .relation = RELATION_ABOVE,
-            .paper = 100,
-            .found = 100 * throughput_ratio(ring, &found[FIG4_HEX].mean).lower,
-        },
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "fig 4", "2 servers: Jellyfish, of the ring", says_equal(119, 1, "%"),
+                 50 * (share.lower + share.upper), reason);
+    figure_claim(result, "fig 4", "2 servers: Jellyfish, of the ring with parallel cables",
+                 says_equal(119, 1, "%"), 50 * (doubled.lower + doubled.upper), reason_doubled);
+    figure_claim(result, "fig 4", "2 servers: the ring, of the 2D torus, above",
+                 says_above(100, "%"), 100 * throughput_ratio(ring, &found[FIG4_TORUS].mean).lower,
+                 NULL);
+    figure_claim(result, "fig 4", "2 servers: the ring, of the 3D hex torus, above",
+                 says_above(100, "%"), 100 * throughput_ratio(ring, &found[FIG4_HEX].mean).lower,
+                 NULL);
 }
 
 static enum err fig4_run(struct figure_result *result, const struct figure_call *call,

@@ -115,39 +115,24 @@ static void fig3_claim(struct figure_result *result, const struct fig3_graph *gr
                        const struct fig3_bars *bars)
 {
     struct throughput_bracket ratio = throughput_ratio(&bars->jelly.mean, &bars->benchmark.mean);
-    figure_claim(
-        result,
-        (struct figure_claim){
-            .where = "fig 3",
-            .what = figure_text(result, "share of %u switches of degree %u, diameter %u: at least",
-                                graph->size.nodes, graph->size.degree, graph->size.diameter),
-            .unit = "%",
-            .relation = RELATION_ABOVE,
-            .paper = 91,
-            .tolerance = 0.5,
-            .found = 100 * ratio.lower,
-            .reason = figure_text(result, "the brackets of the means allow %.1f to %.1f %%",
-                                  100 * ratio.lower, 100 * ratio.upper),
-        });
+    figure_claim(result, "fig 3",
+                 figure_text(result, "share of %u switches of degree %u, diameter %u: at least",
+                             graph->size.nodes, graph->size.degree, graph->size.diameter),
+                 says_about(says_above(91, "%"), 0.5), 100 * ratio.lower,
+                 figure_text(result, "the brackets of the means allow %.1f to %.1f %%",
+                             100 * ratio.lower, 100 * ratio.upper));
 }
 
 /* Graphs that the figure does not have: the worst of them decides. */
 static void fig3_claim_others(struct figure_result *result, const struct fig3_graph *worst,
                               const struct fig3_bars *bars, uint32_t count)
 {
-    figure_claim(
-        result,
-        (struct figure_claim){
-            .where = "section 4.1",
-            .what = figure_text(result, "share of the worst of %u other graphs: at least", count),
-            .unit = "%",
-            .relation = RELATION_ABOVE,
-            .paper = 91,
-            .tolerance = 0.5,
-            .found = 100 * throughput_ratio(&bars->jelly.mean, &bars->benchmark.mean).lower,
-            .reason = figure_text(result, "it has %u switches of degree %u", worst->size.nodes,
-                                  worst->size.degree),
-        });
+    figure_claim(result, "section 4.1",
+                 figure_text(result, "share of the worst of %u other graphs: at least", count),
+                 says_about(says_above(91, "%"), 0.5),
+                 100 * throughput_ratio(&bars->jelly.mean, &bars->benchmark.mean).lower,
+                 figure_text(result, "it has %u switches of degree %u", worst->size.nodes,
+                             worst->size.degree));
 }
 
 /* Those of the figure that nothing here can build. */
@@ -158,20 +143,12 @@ static void fig3_missing(struct figure_result *result)
         {212, 5, 4}, {132, 3, 6}, {104, 11, 2}, {198, 16, 2},
     };
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
-        figure_claim(
-            result,
-            (struct figure_claim){
-                .where = "fig 3",
-                .what =
-                    figure_text(result, "share of %u switches of degree %u, diameter %u: at least",
-                                missing[i].nodes, missing[i].degree, missing[i].diameter),
-                .unit = "%",
-                .relation = RELATION_ABOVE,
-                .paper = 91,
-                .found = NAN,
-                .reason = "the graph is missing: it was found by computer search, has no short "
-                          "construction, and the list of its edges is not at hand",
-            });
+        figure_claim(result, "fig 3",
+                     figure_text(result, "share of %u switches of degree %u, diameter %u: at least",
+                                 missing[i].nodes, missing[i].degree, missing[i].diameter),
+                     says_above(91, "%"), NAN,
+                     "the graph is missing: it was found by computer search, has no short "
+                     "construction, and the list of its edges is not at hand");
 }
 
 static const struct fig3_graph fig3_graphs[] = {
@@ -317,25 +294,11 @@ static void fig6_claims(struct figure_result *result, const struct fig6_size *si
         largest = fmax(largest, 100 * fmax(1 - ratio.lower, ratio.upper - 1));
         sum += 50 * (ratio.lower + ratio.upper);
     }
-    const struct figure_claim claims[] = {
-        {
-            .where = "fig 6",
-            .what = "grown against from scratch: largest difference of a size, at most",
-            .unit = "%",
-            .paper = 0,
-            .tolerance = 2,
-            .found = largest,
-        },
-        {
-            .where = "fig 6",
-            .what = "grown, of what is built from scratch: mean over the sizes",
-            .unit = "%",
-            .paper = 100,
-            .tolerance = 1,
-            .found = sum / steps,
-        },
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "fig 6",
+                 "grown against from scratch: largest difference of a size, at most",
+                 says_equal(0, 2, "%"), largest, NULL);
+    figure_claim(result, "fig 6", "grown, of what is built from scratch: mean over the sizes",
+                 says_equal(100, 1, "%"), sum / steps, NULL);
 }
 
 static enum err fig6_run(struct figure_result *result, const struct figure_call *call,

@@ -102,19 +102,18 @@ static enum err build_run(struct figure_result *result, const struct figure_call
         }
         figure_progress(call, k, last);
     }
-    const struct figure_claim claims[] = {
-        score_claim("section IV.A", "even k from 4: every node has 2n + 1 cables", &scores.degree),
-        score_claim("section IV.A", "k = 2: every node has 2n + 1 cables", &scores.degree_two),
-        score_claim("section IV.A", "even k: k^n / 2 jump cables", &scores.links_even),
-        score_claim("section IV.A", "odd k: (k-1)^n / 2 jump cables", &scores.links_odd),
-        score_claim_with(
-            "section IV.A", "odd k: n^k - n^(k-1) nodes without a jump cable", &scores.printed,
-            figure_text(result,
-                        "k^n - (k-1)^n, the nodes outside the sub-cube of k - 1, holds "
-                        "in %u of %u cases",
-                        scores.derived.held, scores.derived.cases)),
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    score_claim(result, "section IV.A", "even k from 4: every node has 2n + 1 cables",
+                &scores.degree, NULL);
+    score_claim(result, "section IV.A", "k = 2: every node has 2n + 1 cables", &scores.degree_two,
+                NULL);
+    score_claim(result, "section IV.A", "even k: k^n / 2 jump cables", &scores.links_even, NULL);
+    score_claim(result, "section IV.A", "odd k: (k-1)^n / 2 jump cables", &scores.links_odd, NULL);
+    score_claim(result, "section IV.A", "odd k: n^k - n^(k-1) nodes without a jump cable",
+                &scores.printed,
+                figure_text(result,
+                            "k^n - (k-1)^n, the nodes outside the sub-cube of k - 1, holds "
+                            "in %u of %u cases",
+                            scores.derived.held, scores.derived.cases));
     return OK;
 }
 
@@ -205,14 +204,11 @@ static enum err eq3_run(struct figure_result *result, const struct figure_call *
             figure_progress(call, ++cases, (uint64_t)N_MAX * (last - 1));
         }
     }
-    const struct figure_claim claims[] = {
-        score_claim("eq 3", "even k: the diameter is ceil(floor(k/2) n / 2)", &scores.even),
-        score_claim_with("eq 3", "odd k: the diameter is ceil(floor(k/2) n / 2)", &scores.odd,
-                         figure_text(result, "worst is k = %u, n = %u: %u hops against %u",
-                                     scores.worst_k, scores.worst_n, scores.worst_diameter,
-                                     scores.worst_printed)),
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    score_claim(result, "eq 3", "even k: the diameter is ceil(floor(k/2) n / 2)", &scores.even,
+                NULL);
+    score_claim(result, "eq 3", "odd k: the diameter is ceil(floor(k/2) n / 2)", &scores.odd,
+                figure_text(result, "worst is k = %u, n = %u: %u hops against %u", scores.worst_k,
+                            scores.worst_n, scores.worst_diameter, scores.worst_printed));
     return OK;
 }
 
@@ -253,15 +249,9 @@ static double eq10_printed(double k)
 
 static void eq10_claim(struct figure_result *result, uint32_t k, double paper, double found)
 {
-    figure_claim(result,
-                 (struct figure_claim){
-                     .where = "eq 10",
-                     .what = figure_text(result, "k = %u: mean path, a node itself left out", k),
-                     .unit = "hops",
-                     .paper = paper,
-                     .tolerance = 0.00005,
-                     .found = found,
-                 });
+    figure_claim(result, "eq 10",
+                 figure_text(result, "k = %u: mean path, a node itself left out", k),
+                 says_equal(paper, 0.00005, "hops"), found, NULL);
 }
 
 static enum err eq10_run(struct figure_result *result, const struct figure_call *call,
@@ -292,24 +282,12 @@ static enum err eq10_run(struct figure_result *result, const struct figure_call 
         torus_slope = (torus.mean - torus_mean) / 2, torus_mean = torus.mean;
         figure_progress(call, k, last);
     }
-    const struct figure_claim claims[] = {
-        score_claim("eq 10", "every even k: the formula is the mean path", &score),
-        {
-            .where = "section IV.B.5",
-            .what = figure_text(result, "hops that the mean grows with k, at k = %u", last),
-            .paper = 1 / 3.0,
-            .tolerance = 0.005,
-            .found = nova_slope,
-        },
-        {
-            .where = "section IV.B.5",
-            .what = "the same of the torus",
-            .paper = 0.5,
-            .tolerance = 0.005,
-            .found = torus_slope,
-        },
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    score_claim(result, "eq 10", "every even k: the formula is the mean path", &score, NULL);
+    figure_claim(result, "section IV.B.5",
+                 figure_text(result, "hops that the mean grows with k, at k = %u", last),
+                 says_equal(1 / 3.0, 0.005, NULL), nova_slope, NULL);
+    figure_claim(result, "section IV.B.5", "the same of the torus", says_equal(0.5, 0.005, NULL),
+                 torus_slope, NULL);
     return OK;
 }
 

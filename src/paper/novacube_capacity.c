@@ -47,14 +47,9 @@ static enum err eq4_case(struct figure_result *result, struct figure_table *tabl
     double torus = 4 * pow(k, n - 1.0);
     double upper = 2.0 * (double)bisection.upper, lower = 2.0 * (double)bisection.lower;
     figure_claim(
-        result, (struct figure_claim){
-                    .where = "eq 4",
-                    .what = figure_text(
-                        result, "k = %u, n = %u: the smallest halving, at least %.0f", k, n, lower),
-                    .unit = "channels",
-                    .paper = printed,
-                    .found = upper,
-                });
+        result, "eq 4",
+        figure_text(result, "k = %u, n = %u: the smallest halving, at least %.0f", k, n, lower),
+        says_equal(printed, 0, "channels"), upper, NULL);
     score_add(&scores->quarter, upper >= torus * (1 + k / 4.0));
     score_add(&scores->percent, lower >= torus * 1.25);
     char method[FIGURE_WORD_SIZE];
@@ -82,11 +77,10 @@ static enum err eq4_run(struct figure_result *result, const struct figure_call *
             return err;
         figure_progress(call, i + 1, count);
     }
-    figure_claim(result, score_claim("section IV.B.2", "at least k/4 more channels than the torus",
-                                     &scores.quarter));
-    figure_claim(result,
-                 score_claim("section IV.B.2", "at least 25 % more channels than the torus, proved",
-                             &scores.percent));
+    score_claim(result, "section IV.B.2", "at least k/4 more channels than the torus",
+                &scores.quarter, NULL);
+    score_claim(result, "section IV.B.2", "at least 25 % more channels than the torus, proved",
+                &scores.percent, NULL);
     return OK;
 }
 
@@ -173,58 +167,25 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
         figure_progress(call, k - FIRST + 1, LAST - FIRST + 1);
     }
     double formula = factorial(12) / (factorial(3) * factorial(4) * factorial(5));
-    const struct figure_claim claims[] = {
-        {
-            .where = "eq 8",
-            .what = "the formula at (3, 4, 5)",
-            .unit = "paths",
-            .paper = 27720,
-            .found = formula,
-        },
-        {
-            .where = "eq 8",
-            .what = "torus of k = 11, no way round is as short",
-            .unit = "paths",
-            .paper = 27720,
-            .found = torus[11].paths,
-            .at = 11,
-        },
-        {
-            .where = "eq 8",
-            .what = "torus of k = 10, where 5 is half-way round",
-            .unit = "paths",
-            .paper = 27720,
-            .found = torus[10].paths,
-            .at = 10,
-        },
-        {
-            .where = "eq 8",
-            .what = "torus of k = 8, where 5 is 3 the other way",
-            .unit = "paths",
-            .paper = 27720,
-            .found = torus[8].paths,
-            .at = 8,
-            .reason = figure_text(result,
-                                  "|a - b| = 5 is 3 hops round an axis of 8, and 4 is half-way: "
-                                  "the distance is %u, not 12",
-                                  torus[8].distance),
-        },
-        {
-            .where = "section IV.B.4",
-            .what = "NovaCube of k = 12: more paths than in the torus",
-            .unit = "paths",
-            .relation = RELATION_ABOVE,
-            .paper = 27720,
-            .found = nova[12].paths,
-            .at = 12,
-            .reason = figure_text(result,
-                                  "over a jump the two are %u hops apart instead of 12, and of the "
-                                  "shortest paths there are fewer; only with longer ones can they "
-                                  "be more",
-                                  nova[12].distance),
-        },
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "eq 8", "the formula at (3, 4, 5)", says_equal(27720, 0, "paths"), formula,
+                 NULL);
+    figure_claim_at(result, "eq 8", "torus of k = 11, no way round is as short",
+                    says_equal(27720, 0, "paths"), torus[11].paths, 11, NULL);
+    figure_claim_at(result, "eq 8", "torus of k = 10, where 5 is half-way round",
+                    says_equal(27720, 0, "paths"), torus[10].paths, 10, NULL);
+    figure_claim_at(result, "eq 8", "torus of k = 8, where 5 is 3 the other way",
+                    says_equal(27720, 0, "paths"), torus[8].paths, 8,
+                    figure_text(result,
+                                "|a - b| = 5 is 3 hops round an axis of 8, and 4 is half-way: "
+                                "the distance is %u, not 12",
+                                torus[8].distance));
+    figure_claim_at(result, "section IV.B.4", "NovaCube of k = 12: more paths than in the torus",
+                    says_above(27720, "paths"), nova[12].paths, 12,
+                    figure_text(result,
+                                "over a jump the two are %u hops apart instead of 12, and of the "
+                                "shortest paths there are fewer; only with longer ones can they "
+                                "be more",
+                                nova[12].distance));
     return OK;
 }
 

@@ -89,23 +89,12 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
         double distance = fig4_distance(&topology, port);
         figure_row_named(result, table, printed->name,
                          (double[]){distance, printed->printed, 100 * shares[port]});
-        figure_claim(result,
-                     (struct figure_claim){
-                         .where = "fig 4",
-                         .what = figure_text(result, "distance behind port %s", printed->name),
-                         .unit = "hops",
-                         .paper = printed->distance,
-                         .found = distance,
-                     });
-        figure_claim(
-            result, (struct figure_claim){
-                        .where = "section V.A",
-                        .what = figure_text(result, "packets that leave by port %s", printed->name),
-                        .unit = "%",
-                        .paper = printed->printed,
-                        .tolerance = printed->rounding,
-                        .found = 100 * shares[port],
-                    });
+        figure_claim(result, "fig 4", figure_text(result, "distance behind port %s", printed->name),
+                     says_equal(printed->distance, 0, "hops"), distance, NULL);
+        figure_claim(result, "section V.A",
+                     figure_text(result, "packets that leave by port %s", printed->name),
+                     says_equal(printed->printed, printed->rounding, "%"), 100 * shares[port],
+                     NULL);
     }
     topology_fini(&topology);
     return err;
@@ -224,14 +213,12 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
             return err;
         figure_progress(call, i + 1, count);
     }
-    const struct figure_claim claims[] = {
-        score_claim("section V.D", "PORA's mean path is shorter than DOR's on the torus",
-                    &scores.shorter),
-        score_claim("section V.D", "the diameter is shorter than DOR's mean path on the torus",
-                    &scores.diameter),
-        score_claim("section V.D", "PORA's mean path is within 5 % of the shortest", &scores.close),
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    score_claim(result, "section V.D", "PORA's mean path is shorter than DOR's on the torus",
+                &scores.shorter, NULL);
+    score_claim(result, "section V.D", "the diameter is shorter than DOR's mean path on the torus",
+                &scores.diameter, NULL);
+    score_claim(result, "section V.D", "PORA's mean path is within 5 % of the shortest",
+                &scores.close, NULL);
     return OK;
 }
 

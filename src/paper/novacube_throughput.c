@@ -87,15 +87,14 @@ static enum err eq7_run(struct figure_result *result, const struct figure_call *
             return err;
         figure_progress(call, i + 1, count);
     }
-    const struct figure_claim claims[] = {
-        score_claim("eq 7", "(2k + 8) / k is at least the capacity", &scores.bound),
-        score_claim("section IV.B.3", "it is the ideal throughput, which the best routing attains",
-                    &scores.attained),
-        score_claim("section IV.B.3", "the torus's ideal throughput is 8 / k", &scores.torus),
-        score_claim("section IV.B.3", "NovaCube's capacity is larger than the torus's",
-                    &scores.better),
-    };
-    figure_claims(result, claims, sizeof claims / sizeof *claims);
+    score_claim(result, "eq 7", "(2k + 8) / k is at least the capacity", &scores.bound, NULL);
+    score_claim(result, "section IV.B.3",
+                "it is the ideal throughput, which the best routing attains", &scores.attained,
+                NULL);
+    score_claim(result, "section IV.B.3", "the torus's ideal throughput is 8 / k", &scores.torus,
+                NULL);
+    score_claim(result, "section IV.B.3", "NovaCube's capacity is larger than the torus's",
+                &scores.better, NULL);
     return OK;
 }
 
@@ -233,25 +232,20 @@ static enum err worst_of(struct worst_case *found, uint32_t k, uint32_t n, struc
 static void claim_share(struct figure_result *result, const char *what, double lower, double upper)
 {
     const double printed = 62.5;
-    struct figure_claim claim = {.where = "section IV.B.3",
-                                 .what = what,
-                                 .unit = "%",
-                                 .relation = RELATION_ABOVE,
-                                 .paper = printed};
+    double found = NAN;
+    const char *reason = NULL;
     if (lower > printed) {
-        claim.found = lower;
+        found = lower;
     } else if (upper < printed) {
-        claim.found = upper;
-        claim.reason = "a permutation is known that no routing carries at a larger share";
+        found = upper;
+        reason = "a permutation is known that no routing carries at a larger share";
     } else {
-        claim.found = NAN;
-        claim.reason =
-            figure_text(result,
-                        "not decided: Valiant's way attains %.4g %%, and under the hardest "
-                        "permutation known the best routing carries up to %.4g %%",
-                        lower, upper);
+        reason = figure_text(result,
+                             "not decided: Valiant's way attains %.4g %%, and under the hardest "
+                             "permutation known the best routing carries up to %.4g %%",
+                             lower, upper);
     }
-    figure_claim(result, claim);
+    figure_claim(result, "section IV.B.3", what, says_above(printed, "%"), found, reason);
 }
 
 static enum err worst_case(struct figure_result *result, struct figure_table *table, uint32_t k,

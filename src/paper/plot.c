@@ -86,9 +86,9 @@ static size_t claims_data(struct text *out, const struct figure_result *result)
         const struct figure_claim *claim = &result->claims[i];
         if (claim->at == 0)
             continue;
-        text_printf(out, "%.10g %.10g\n", claim->at, claim->paper);
-        if (claim->relation == RELATION_BETWEEN)
-            text_printf(out, "%.10g %.10g\n", claim->at, claim->paper_high);
+        text_printf(out, "%.10g %.10g\n", claim->at, claim->says.number);
+        if (claim->says.relation == RELATION_BETWEEN)
+            text_printf(out, "%.10g %.10g\n", claim->at, claim->says.high);
         marked++;
     }
     text_puts(out, "END\n");

@@ -14,19 +14,10 @@ static inline void score_add(struct score *score, bool holds)
     score->held += holds;
 }
 
-/* The claim that it holds in all. */
-static inline struct figure_claim score_claim(const char *where, const char *what,
-                                              const struct score *score)
+/* The claim that it holds in all, with what was found out about the cases in which it fails, or
+ * NULL. */
+static inline void score_claim(struct figure_result *result, const char *where, const char *what,
+                               const struct score *score, const char *reason)
 {
-    return (struct figure_claim){
-        .where = where, .what = what, .unit = "cases", .paper = score->cases, .found = score->held};
-}
-
-/* The same, with what was found out about the cases in which it fails. */
-static inline struct figure_claim score_claim_with(const char *where, const char *what,
-                                                   const struct score *score, const char *reason)
-{
-    struct figure_claim claim = score_claim(where, what, score);
-    claim.reason = reason;
-    return claim;
+    figure_claim(result, where, what, says_equal(score->cases, 0, "cases"), score->held, reason);
 }

@@ -6,25 +6,26 @@
 
 enum verdict verdict_of(const struct figure_claim *claim)
 {
-    double found = claim->found, slack = claim->tolerance;
+    const struct says *says = &claim->says;
+    double found = claim->found, slack = says->tolerance;
     bool holds = false;
     if (isnan(found))
         return VERDICT_MISSING;
-    switch (claim->relation) {
+    switch (says->relation) {
     case RELATION_EQUAL:
-        holds = fabs(found - claim->paper) <= slack;
+        holds = fabs(found - says->number) <= slack;
         break;
     case RELATION_ABOVE:
-        holds = found > claim->paper - slack;
+        holds = found > says->number - slack;
         break;
     case RELATION_BELOW:
-        holds = found < claim->paper + slack;
+        holds = found < says->number + slack;
         break;
     case RELATION_AT_MOST:
-        holds = found <= claim->paper + slack;
+        holds = found <= says->number + slack;
         break;
     case RELATION_BETWEEN:
-        holds = found >= claim->paper - slack && found <= claim->paper_high + slack;
+        holds = found >= says->number - slack && found <= says->high + slack;
         break;
     }
     return holds ? VERDICT_AGREES : VERDICT_DIFFERS;

@@ -28,14 +28,14 @@ static void unit_append(char *out, size_t size, const char *unit)
         snprintf(out + used, size - used, " %s", unit);
 }
 
-static void paper_format(char *out, size_t size, const struct figure_claim *claim)
+static void says_format(char *out, size_t size, const struct says *says)
 {
     char low[24], high[24] = "";
-    value_format(low, sizeof low, claim->paper);
-    if (claim->relation == RELATION_BETWEEN)
-        value_format(high, sizeof high, claim->paper_high);
-    snprintf(out, size, "%s%s%s%s", relation_word[claim->relation], low, *high ? " to " : "", high);
-    unit_append(out, size, claim->unit);
+    value_format(low, sizeof low, says->number);
+    if (says->relation == RELATION_BETWEEN)
+        value_format(high, sizeof high, says->high);
+    snprintf(out, size, "%s%s%s%s", relation_word[says->relation], low, *high ? " to " : "", high);
+    unit_append(out, size, says->unit);
 }
 
 static void found_format(char *out, size_t size, const struct figure_claim *claim)
@@ -45,7 +45,7 @@ static void found_format(char *out, size_t size, const struct figure_claim *clai
         return;
     }
     value_format(out, size, claim->found);
-    unit_append(out, size, claim->unit);
+    unit_append(out, size, claim->says.unit);
 }
 
 /* The columns of the line of one claim. */
@@ -56,7 +56,7 @@ struct claim_line {
 static void line_format(struct claim_line *line, const struct figure_claim *claim)
 {
     snprintf(line->label, sizeof line->label, "%s (%s)", claim->what, claim->where);
-    paper_format(line->printed, sizeof line->printed, claim);
+    says_format(line->printed, sizeof line->printed, &claim->says);
     found_format(line->found, sizeof line->found, claim);
 }
 
@@ -111,6 +111,7 @@ static void claim_add(struct result *result, const struct figure_claim *claim,
                       const struct figure_claim *next, const struct widths *widths)
 {
     struct claim_line line;
+    const struct says *says = &claim->says;
     const char *reason = reason_of(claim);
     line_format(&line, claim);
     result_object(result, NULL);
@@ -119,12 +120,12 @@ static void claim_add(struct result *result, const struct figure_claim *claim,
     cell_add(result, "found", widths->found, line.found);
     result_string(result, "where", claim->where);
     result_string(result, "what", claim->what);
-    result_string(result, "unit", claim->unit ? claim->unit : "");
-    result_string(result, "relation", relation_text(claim->relation));
-    result_number(result, "paper", claim->paper);
-    if (claim->relation == RELATION_BETWEEN)
-        result_number(result, "paper_high", claim->paper_high);
-    result_number(result, "tolerance", claim->tolerance);
+    result_string(result, "unit", says->unit ? says->unit : "");
+    result_string(result, "relation", relation_text(says->relation));
+    result_number(result, "paper", says->number);
+    if (says->relation == RELATION_BETWEEN)
+        result_number(result, "paper_high", says->high);
+    result_number(result, "tolerance", says->tolerance);
     result_number(result, "weft", claim->found);
     result_string(result, "verdict", verdict_text(claim->verdict));
     if (reason) {

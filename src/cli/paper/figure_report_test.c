@@ -15,19 +15,13 @@ static enum err sample_run(struct figure_result *result, const struct figure_cal
     struct figure_table *table = figure_table_add(result, "sizes", sample_columns);
     for (uint64_t i = 0; i < call->seed; i++)
         figure_row_named(result, table, "plain", (double[]){i == 2 ? NAN : (double)i / 2});
-    const struct figure_claim claims[] = {
-        {.what = "rows", .paper = 3, .found = (double)call->seed, .reason = "the seed differs"},
-        {.what = "twice", .paper = 3, .found = (double)call->seed, .reason = "the seed differs"},
-        {.what = "share",
-         .unit = "%",
-         .relation = RELATION_BETWEEN,
-         .paper = 15,
-         .paper_high = 20,
-         .found = NAN,
-         .reason = "the traces were never published"},
-        {.what = "bare", .paper = 3, .found = (double)call->seed},
-    };
-    figure_claims_at(result, "fig 1", claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "fig 1", "rows", says_equal(3, 0, NULL), (double)call->seed,
+                 "the seed differs");
+    figure_claim(result, "fig 1", "twice", says_equal(3, 0, NULL), (double)call->seed,
+                 "the seed differs");
+    figure_claim(result, "fig 1", "share", says_between(15, 20, "%"), NAN,
+                 "the traces were never published");
+    figure_claim(result, "fig 1", "bare", says_equal(3, 0, NULL), (double)call->seed, NULL);
     return OK;
 }
 

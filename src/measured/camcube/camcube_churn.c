@@ -207,22 +207,12 @@ static void churn_claims(struct figure_result *result, const struct points *poin
             fifteen = dropped_share(point);
     }
     const char *small = "512 servers are in the full size only";
-    const struct figure_claim claims[] = {
-        {.what = "misdelivered, all points", .unit = "packets", .found = wrong},
-        {.what = "dropped at 2 failures/s",
-         .unit = "%",
-         .relation = RELATION_BELOW,
-         .paper = 1,
-         .found = two,
-         .reason = is_quick ? small : NULL},
-        {.what = "dropped at 15 failures/s",
-         .unit = "%",
-         .paper = 27.41,
-         .tolerance = 0.5,
-         .found = fifteen,
-         .reason = is_quick ? small : NULL},
-    };
-    figure_claims_at(result, "section 4.2.5", claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "section 4.2.5", "misdelivered, all points", says_equal(0, 0, "packets"),
+                 wrong, NULL);
+    figure_claim(result, "section 4.2.5", "dropped at 2 failures/s", says_below(1, "%"), two,
+                 is_quick ? small : NULL);
+    figure_claim(result, "section 4.2.5", "dropped at 15 failures/s", says_equal(27.41, 0.5, "%"),
+                 fifteen, is_quick ? small : NULL);
 }
 
 static enum err fig5c_run(struct figure_result *result, const struct figure_call *call,

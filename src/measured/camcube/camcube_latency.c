@@ -120,27 +120,21 @@ static void trip_claims(struct figure_result *result, double usec[WAYS][TRIP_SIZ
     static const struct {
         const char *what;
         enum way over, under;
-        enum relation relation;
+        bool more; /* than twice; else at most twice */
     } ratios[] = {
-        {"udp links to UDP, polling", UDP_LINKS, UDP, RELATION_AT_MOST},
-        {"shm links to UDP, polling", SHM, UDP, RELATION_AT_MOST},
-        {"udp links to UDP, asleep", UDP_LINKS_ASLEEP, UDP_ASLEEP, RELATION_AT_MOST},
-        {"TCP, new connections, to UDP, asleep", TCP_NEW, UDP_ASLEEP, RELATION_ABOVE},
-        {"TCP, new connections, to weft over udp, asleep", TCP_NEW, UDP_LINKS_ASLEEP,
-         RELATION_ABOVE},
+        {"udp links to UDP, polling", UDP_LINKS, UDP, false},
+        {"shm links to UDP, polling", SHM, UDP, false},
+        {"udp links to UDP, asleep", UDP_LINKS_ASLEEP, UDP_ASLEEP, false},
+        {"TCP, new connections, to UDP, asleep", TCP_NEW, UDP_ASLEEP, true},
+        {"TCP, new connections, to weft over udp, asleep", TCP_NEW, UDP_LINKS_ASLEEP, true},
     };
     for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++)
         for (int size = 0; size < TRIP_SIZES; size++)
-            figure_claim(
-                result,
-                (struct figure_claim){
-                    .where = "fig 4c",
-                    .what = figure_text(result, "%s: %s", trip_size_words[size], ratios[i].what),
-                    .relation = ratios[i].relation,
-                    .paper = 2,
-                    .found = usec[ratios[i].over][size] / usec[ratios[i].under][size],
-                    .reason = pair_cores() < 2 ? "it takes two cores, and there is one" : NULL,
-                });
+            figure_claim(result, "fig 4c",
+                         figure_text(result, "%s: %s", trip_size_words[size], ratios[i].what),
+                         ratios[i].more ? says_above(2, NULL) : says_at_most(2, NULL),
+                         usec[ratios[i].over][size] / usec[ratios[i].under][size],
+                         pair_cores() < 2 ? "it takes two cores, and there is one" : NULL);
 }
 
 static enum err fig4c_run(struct figure_result *result, const struct figure_call *call,
@@ -237,37 +231,21 @@ static void hop_claims(struct figure_result *result, double usec[SETTINGS][TRIP_
 {
     for (int size = 0; size < TRIP_SIZES; size++) {
         double hop = (paper_usec[size] - usec[RING_SIMULATED][size]) / (2 * HOPS);
-        figure_claim(result, (struct figure_claim){
-                                 .where = "section 4.2.2",
-                                 .what = figure_text(result, "%s: simulated, at most the paper's",
-                                                     trip_size_words[size]),
-                                 .unit = "ms",
-                                 .relation = RELATION_AT_MOST,
-                                 .paper = paper_usec[size] * 1e-3,
-                                 .found = usec[RING_SIMULATED][size] * 1e-3,
-                             });
         figure_claim(
-            result,
-            (struct figure_claim){
-                .where = "section 4.2.2",
-                .what = figure_text(result, "%s: a process each", trip_size_words[size]),
-                .unit = "ms",
-                .paper = paper_usec[size] * 1e-3,
-                .tolerance = 0.005,
-                .found = usec[THIRTY][size] * 1e-3,
-                .reason = figure_text(
-                    result, "no cables: beside them a hop cost the paper's servers %.3g us", hop),
-            });
-        figure_claim(result,
-                     (struct figure_claim){
-                         .where = "section 4.2.2",
-                         .what = figure_text(result, "%s: a process each, to TCP over one hop",
-                                             trip_size_words[size]),
-                         .paper = paper_ratio[size],
-                         .tolerance = 0.05,
-                         .found = usec[THIRTY][size] / usec[RING_TCP][size],
-                         .reason = pair_cores() < 2 ? "it takes two cores, and there is one" : NULL,
-                     });
+            result, "section 4.2.2",
+            figure_text(result, "%s: simulated, at most the paper's", trip_size_words[size]),
+            says_at_most(paper_usec[size] * 1e-3, "ms"), usec[RING_SIMULATED][size] * 1e-3, NULL);
+        figure_claim(result, "section 4.2.2",
+                     figure_text(result, "%s: a process each", trip_size_words[size]),
+                     says_equal(paper_usec[size] * 1e-3, 0.005, "ms"), usec[THIRTY][size] * 1e-3,
+                     figure_text(result,
+                                 "no cables: beside them a hop cost the paper's servers %.3g us",
+                                 hop));
+        figure_claim(
+            result, "section 4.2.2",
+            figure_text(result, "%s: a process each, to TCP over one hop", trip_size_words[size]),
+            says_equal(paper_ratio[size], 0.05, NULL), usec[THIRTY][size] / usec[RING_TCP][size],
+            pair_cores() < 2 ? "it takes two cores, and there is one" : NULL);
     }
 }
 

@@ -103,31 +103,16 @@ static void throughput_claims(struct figure_result *result, const struct load_fo
                               const struct load_job *job, enum world_kind world)
 {
     const char *word = worlds[world].word;
-    const struct figure_claim claims[] = {
-        {.what = figure_text(result, "%s: jumbo, lowest", word),
-         .relation = RELATION_ABOVE,
-         .paper = 0.98,
-         .found = lowest(found, job, LOAD_JUMBO, 6)},
-        {.what = figure_text(result, "%s: 1,500 B, lowest up to L = 5", word),
-         .paper = 0.97,
-         .tolerance = 0.01,
-         .found = lowest(found, job, LOAD_STANDARD, 5)},
-        {.what = figure_text(result, "%s: 1,500 B at L = 6", word),
-         .paper = 0.91,
-         .tolerance = 0.01,
-         .found = found->points[LOAD_STANDARD][6].share},
-        {.what = figure_text(result, "%s: 1,500 B aggregated, lowest", word),
-         .relation = RELATION_ABOVE,
-         .paper = 0.98,
-         .found = lowest(found, job, LOAD_AGGREGATED, 6)},
-        {.where = "section 4.2.1",
-         .what = figure_text(result, "%s: a server from the median", word),
-         .unit = "%",
-         .relation = RELATION_AT_MOST,
-         .paper = 1.28,
-         .found = farthest(found, job)},
-    };
-    figure_claims_at(result, "fig 4a", claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "fig 4a", figure_text(result, "%s: jumbo, lowest", word),
+                 says_above(0.98, NULL), lowest(found, job, LOAD_JUMBO, 6), NULL);
+    figure_claim(result, "fig 4a", figure_text(result, "%s: 1,500 B, lowest up to L = 5", word),
+                 says_equal(0.97, 0.01, NULL), lowest(found, job, LOAD_STANDARD, 5), NULL);
+    figure_claim(result, "fig 4a", figure_text(result, "%s: 1,500 B at L = 6", word),
+                 says_equal(0.91, 0.01, NULL), found->points[LOAD_STANDARD][6].share, NULL);
+    figure_claim(result, "fig 4a", figure_text(result, "%s: 1,500 B aggregated, lowest", word),
+                 says_above(0.98, NULL), lowest(found, job, LOAD_AGGREGATED, 6), NULL);
+    figure_claim(result, "section 4.2.1", figure_text(result, "%s: a server from the median", word),
+                 says_at_most(1.28, "%"), farthest(found, job), NULL);
 }
 
 static enum err fig4a_run(struct figure_result *result, const struct figure_call *call,
@@ -227,33 +212,17 @@ static void cpu_claims(struct figure_result *result, const struct load_found *fo
         cores[kind] = found->points[kind][6].cores;
         idle = fmax(idle, found->points[kind][0].cores);
     }
-    const struct figure_claim claims[] = {
-        {.what = "L = 6, aggregated to separate, 1,500 B",
-         .relation = RELATION_BELOW,
-         .paper = 45.0 / 87,
-         .found = cores[LOAD_AGGREGATED] / cores[LOAD_STANDARD]},
-        {.what = "L = 6, jumbo to 1,500 B",
-         .relation = RELATION_BELOW,
-         .paper = 22.0 / 87,
-         .found = cores[LOAD_JUMBO] / cores[LOAD_STANDARD]},
-        {.what = "L = 6, jumbo to 1,500 B aggregated",
-         .relation = RELATION_BELOW,
-         .paper = 1,
-         .found = cores[LOAD_JUMBO] / cores[LOAD_AGGREGATED]},
-        {.what = "L = 0, all servers, of this machine",
-         .unit = "%",
-         .relation = RELATION_BELOW,
-         .paper = 1,
-         .found = 100 * idle / crowd_cores()},
-        {.what = "L = 6, 1,500 B: a server's share",
-         .unit = "%",
-         .relation = RELATION_ABOVE,
-         .paper = 87,
-         .found = NAN,
-         .reason = "each of the paper's servers had eight hyper-threads for 12 Gb/s; here 27 share "
-                   "this machine, and links are as slow as that makes them"},
-    };
-    figure_claims_at(result, "fig 4b", claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "fig 4b", "L = 6, aggregated to separate, 1,500 B",
+                 says_below(45.0 / 87, NULL), cores[LOAD_AGGREGATED] / cores[LOAD_STANDARD], NULL);
+    figure_claim(result, "fig 4b", "L = 6, jumbo to 1,500 B", says_below(22.0 / 87, NULL),
+                 cores[LOAD_JUMBO] / cores[LOAD_STANDARD], NULL);
+    figure_claim(result, "fig 4b", "L = 6, jumbo to 1,500 B aggregated", says_below(1, NULL),
+                 cores[LOAD_JUMBO] / cores[LOAD_AGGREGATED], NULL);
+    figure_claim(result, "fig 4b", "L = 0, all servers, of this machine", says_below(1, "%"),
+                 100 * idle / crowd_cores(), NULL);
+    figure_claim(result, "fig 4b", "L = 6, 1,500 B: a server's share", says_above(87, "%"), NAN,
+                 "each of the paper's servers had eight hyper-threads for 12 Gb/s; here 27 share "
+                 "this machine, and links are as slow as that makes them");
 }
 
 static enum err fig4b_run(struct figure_result *result, const struct figure_call *call,

@@ -141,16 +141,9 @@ static void scale_claims(struct figure_result *result, const double torus[SIDE_M
         if (!isnan(found))
             reason = figure_text(result, "all links could carry 6 / %.4g = %.4g Gb/s a server",
                                  torus_hops(side), 6 / torus_hops(side));
-        figure_claim(result, (struct figure_claim){
-                                 .where = "section 4.2.3",
-                                 .what = figure_text(result, "%u servers: throughput", servers),
-                                 .unit = "Gb/s",
-                                 .paper = scale_printed[i].rate,
-                                 .tolerance = 0.05,
-                                 .found = found,
-                                 .at = servers,
-                                 .reason = reason,
-                             });
+        figure_claim_at(result, "section 4.2.3",
+                        figure_text(result, "%u servers: throughput", servers),
+                        says_equal(scale_printed[i].rate, 0.05, "Gb/s"), found, servers, reason);
     }
 }
 
@@ -177,14 +170,8 @@ static enum err fig5a_run(struct figure_result *result, const struct figure_call
                 worst = fmin(worst, achieved[network][side] * torus_hops(side) / 6);
         }
     scale_claims(result, achieved[TORUS]);
-    figure_claim(result, (struct figure_claim){
-                             .where = "fig 5a",
-                             .what = "achieved to expected, lowest of all sizes",
-                             .unit = "%",
-                             .relation = RELATION_ABOVE,
-                             .paper = 90,
-                             .found = 100 * worst,
-                         });
+    figure_claim(result, "fig 5a", "achieved to expected, lowest of all sizes", says_above(90, "%"),
+                 100 * worst, NULL);
     return OK;
 }
 
@@ -304,25 +291,13 @@ static void failed_claims(struct figure_result *result, const struct failed_foun
     for (int rule = 0; rule < 2; rule++) {
         struct sample_line line = sample_line_of(found->shares, found->rates[rule], found->count);
         double drop = 100 * (1 - found->rates[rule][found->count - 1] / found->rates[rule][0]);
-        figure_claim(result,
-                     (struct figure_claim){
-                         .where = "section 4.2.4",
-                         .what = figure_text(result, "%s: drop at 20 %% failed", rules[rule]),
-                         .unit = "%",
-                         .paper = 38.77,
-                         .tolerance = 2,
-                         .found = quick ? NAN : drop,
-                         .reason = quick ? "512 servers are in the full size only" : NULL,
-                     });
-        figure_claim(result, (struct figure_claim){
-                                 .where = "fig 5b",
-                                 .what = figure_text(result, "%s: variance that a line explains",
-                                                     rules[rule]),
-                                 .unit = "%",
-                                 .relation = RELATION_ABOVE,
-                                 .paper = 95,
-                                 .found = 100 * line.share,
-                             });
+        figure_claim(result, "section 4.2.4",
+                     figure_text(result, "%s: drop at 20 %% failed", rules[rule]),
+                     says_equal(38.77, 2, "%"), quick ? NAN : drop,
+                     quick ? "512 servers are in the full size only" : NULL);
+        figure_claim(result, "fig 5b",
+                     figure_text(result, "%s: variance that a line explains", rules[rule]),
+                     says_above(95, "%"), 100 * line.share, NULL);
     }
 }
 

@@ -148,78 +148,45 @@ static void tables_fill(struct figure_result *result, const struct measured *mea
 
 /* --- what the thesis says (section 5.4.1) --- */
 
-static void time_claim(struct figure_result *result, const char *what, double paper, double found)
-{
-    figure_claim(result, (struct figure_claim){
-                             .where = "fig 5.5",
-                             .what = what,
-                             .unit = "us",
-                             .relation = RELATION_AT_MOST,
-                             .paper = paper,
-                             .found = found,
-                         });
-}
-
-static void ratio_claim(struct figure_result *result, const char *what, enum relation relation,
-                        double paper, double found)
-{
-    figure_claim(result, (struct figure_claim){
-                             .where = "fig 5.5",
-                             .what = what,
-                             .relation = relation,
-                             .paper = paper,
-                             .found = found,
-                         });
-}
-
 static void trip_claims(struct figure_result *result, const struct measured *measured)
 {
     const struct found(*found)[SIZE_MAX_COUNT] = measured->found;
     size_t last = measured->size_count - 1;
     double ahead = found[TCP][0].trip / found[SHORT][0].trip;
     double ahead_last = found[TCP][last].trip / found[SHORT][last].trip;
+    double asleep = fmax(found[SHORT_ASLEEP][0].share, found[LONG_ASLEEP][0].share);
     const double *first = printed[0].trips, *end = printed[1].trips;
-    time_claim(result, "short message, 100 B", first[PRINTED_SHORT], found[SHORT][0].trip);
-    time_claim(result, "short message, 1,900 B", end[PRINTED_SHORT], found[SHORT][last].trip);
-    time_claim(result, "long message, 100 B", first[PRINTED_LONG], found[LONG][0].trip);
-    time_claim(result, "long message, 1,900 B", end[PRINTED_LONG], found[LONG][last].trip);
-    time_claim(result, "TCP, 100 B", first[PRINTED_TCP], found[TCP][0].trip);
-    time_claim(result, "TCP, 1,900 B", end[PRINTED_TCP], found[TCP][last].trip);
-    ratio_claim(result, "TCP to short, 100 B", RELATION_ABOVE,
-                first[PRINTED_TCP] / first[PRINTED_SHORT], ahead);
-    ratio_claim(result, "TCP to short, 1,900 B", RELATION_ABOVE,
-                end[PRINTED_TCP] / end[PRINTED_SHORT], ahead_last);
-    ratio_claim(result, "long to short, 100 B", RELATION_AT_MOST,
-                first[PRINTED_LONG] / first[PRINTED_SHORT],
-                found[LONG][0].trip / found[SHORT][0].trip);
-    ratio_claim(result, "short to what the hardware does by itself, 100 B (raw verbs 128 B)",
-                RELATION_AT_MOST, first[PRINTED_SHORT] / 5.38,
-                found[SHORT][0].trip / found[BARE][0].trip);
-}
-
-static void load_claims(struct figure_result *result, const struct measured *measured)
-{
-    const struct found(*found)[SIZE_MAX_COUNT] = measured->found;
-    struct figure_claim loads[] = {
-        {.what = "CPU load, short and long messages, asleep while waiting",
-         .relation = RELATION_BELOW,
-         .paper = 1,
-         .found = fmax(found[SHORT_ASLEEP][0].share, found[LONG_ASLEEP][0].share)},
-        {.what = "CPU load, TCP",
-         .relation = RELATION_BETWEEN,
-         .paper = 4,
-         .paper_high = 5,
-         .found = found[TCP][0].share},
-    };
-    for (size_t i = 0; i < sizeof loads / sizeof loads[0]; i++) {
-        loads[i].where = "section 5.4.1";
-        loads[i].unit = "%";
-        figure_claim(result, loads[i]);
-    }
+    figure_claim(result, "fig 5.5", "short message, 100 B",
+                 says_at_most(first[PRINTED_SHORT], "us"), found[SHORT][0].trip, NULL);
+    figure_claim(result, "fig 5.5", "short message, 1,900 B",
+                 says_at_most(end[PRINTED_SHORT], "us"), found[SHORT][last].trip, NULL);
+    figure_claim(result, "fig 5.5", "long message, 100 B", says_at_most(first[PRINTED_LONG], "us"),
+                 found[LONG][0].trip, NULL);
+    figure_claim(result, "fig 5.5", "long message, 1,900 B", says_at_most(end[PRINTED_LONG], "us"),
+                 found[LONG][last].trip, NULL);
+    figure_claim(result, "fig 5.5", "TCP, 100 B", says_at_most(first[PRINTED_TCP], "us"),
+                 found[TCP][0].trip, NULL);
+    figure_claim(result, "fig 5.5", "TCP, 1,900 B", says_at_most(end[PRINTED_TCP], "us"),
+                 found[TCP][last].trip, NULL);
+    figure_claim(result, "fig 5.5", "TCP to short, 100 B",
+                 says_above(first[PRINTED_TCP] / first[PRINTED_SHORT], NULL), ahead, NULL);
+    figure_claim(result, "fig 5.5", "TCP to short, 1,900 B",
+                 says_above(end[PRINTED_TCP] / end[PRINTED_SHORT], NULL), ahead_last, NULL);
+    figure_claim(result, "fig 5.5", "long to short, 100 B",
+                 says_at_most(first[PRINTED_LONG] / first[PRINTED_SHORT], NULL),
+                 found[LONG][0].trip / found[SHORT][0].trip, NULL);
+    figure_claim(result, "fig 5.5",
+                 "short to what the hardware does by itself, 100 B (raw verbs 128 B)",
+                 says_at_most(first[PRINTED_SHORT] / 5.38, NULL),
+                 found[SHORT][0].trip / found[BARE][0].trip, NULL);
+    figure_claim(result, "section 5.4.1", "CPU load, short and long messages, asleep while waiting",
+                 says_below(1, "%"), asleep, NULL);
+    figure_claim(result, "section 5.4.1", "CPU load, TCP", says_between(4, 5, "%"),
+                 found[TCP][0].share, NULL);
     /* 4 % of 56.5 us against 1 % of 17.72 us, at least */
-    ratio_claim(result, "processor time of a round trip, TCP to short (polling)", RELATION_ABOVE,
-                4 * printed[0].trips[PRINTED_TCP] / printed[0].trips[PRINTED_SHORT],
-                found[TCP][0].cpu / found[SHORT][0].cpu);
+    figure_claim(result, "fig 5.5", "processor time of a round trip, TCP to short (polling)",
+                 says_above(4 * first[PRINTED_TCP] / first[PRINTED_SHORT], NULL),
+                 found[TCP][0].cpu / found[SHORT][0].cpu, NULL);
 }
 
 static enum err fig5_5_run(struct figure_result *result, const struct figure_call *call,
@@ -240,7 +207,6 @@ static enum err fig5_5_run(struct figure_result *result, const struct figure_cal
     }
     tables_fill(result, &measured);
     trip_claims(result, &measured);
-    load_claims(result, &measured);
     for (size_t i = 0; i < result->claim_count && rounds == 0; i++)
         result->claims[i].reason = "it takes two cores, and there is one";
     return OK;

@@ -196,17 +196,12 @@ static void rate_claims(struct figure_result *result, const struct counted *coun
                         const struct printed *paper)
 {
     for (int design = 0; design < 2; design++)
-        figure_claim(result,
-                     (struct figure_claim){
-                         .where = "section 5.7",
-                         .what = figure_text(result, "%s, %u nodes, yielding: counts",
-                                             sst_node_design_names[design], paper->nodes),
-                         .unit = "K/s",
-                         .relation = RELATION_ABOVE,
-                         .paper = paper->rates[design],
-                         .found = counted ? MILLION / counted->yield[design] * 1e-3 : NAN,
-                         .reason = counted ? NULL : "so many nodes are in the full size only",
-                     });
+        figure_claim(result, "section 5.7",
+                     figure_text(result, "%s, %u nodes, yielding: counts",
+                                 sst_node_design_names[design], paper->nodes),
+                     says_above(paper->rates[design], "K/s"),
+                     counted ? MILLION / counted->yield[design] * 1e-3 : NAN,
+                     counted ? NULL : "so many nodes are in the full size only");
 }
 
 static void shape_claims(struct figure_result *result, const struct counted *counted, size_t count)
@@ -221,24 +216,13 @@ static void shape_claims(struct figure_result *result, const struct counted *cou
             }
         struct sample_line line = sample_line_of(nodes, times, used);
         slopes[design] = line.slope;
-        figure_claim(result,
-                     (struct figure_claim){
-                         .where = "fig 8",
-                         .what = figure_text(result, "%s: variance that a line in nodes explains",
-                                             sst_node_design_names[design]),
-                         .unit = "%",
-                         .relation = RELATION_ABOVE,
-                         .paper = 95,
-                         .found = 100 * line.share,
-                     });
+        figure_claim(result, "fig 8",
+                     figure_text(result, "%s: variance that a line in nodes explains",
+                                 sst_node_design_names[design]),
+                     says_above(95, "%"), 100 * line.share, NULL);
     }
-    figure_claim(result, (struct figure_claim){
-                             .where = "section 5.7",
-                             .what = "time that a further node adds, reads to writes",
-                             .relation = RELATION_ABOVE,
-                             .paper = 1,
-                             .found = slopes[SST_READS] / slopes[SST_WRITES],
-                         });
+    figure_claim(result, "section 5.7", "time that a further node adds, reads to writes",
+                 says_above(1, NULL), slopes[SST_READS] / slopes[SST_WRITES], NULL);
 }
 
 /* What becomes of detectors that never give up the core where there are more of them than
@@ -247,19 +231,13 @@ static void busy_claims(struct figure_result *result, const struct counted *last
 {
     const struct printed *paper = printed_of(28);
     for (int design = 0; design < 2; design++)
-        figure_claim(
-            result,
-            (struct figure_claim){
-                .where = "fig 8",
-                .what = figure_text(result, "%s, 28 nodes, busy as the paper's: a million counts",
-                                    sst_node_design_names[design]),
-                .unit = "s",
-                .relation = RELATION_AT_MOST,
-                .paper = MILLION / paper->rates[design] * 1e-3,
-                .found = last->nodes == paper->nodes ? last->busy[design] : NAN,
-                .reason =
-                    last->nodes == paper->nodes ? NULL : "so many nodes are in the full size only",
-            });
+        figure_claim(result, "fig 8",
+                     figure_text(result, "%s, 28 nodes, busy as the paper's: a million counts",
+                                 sst_node_design_names[design]),
+                     says_at_most(MILLION / paper->rates[design] * 1e-3, "s"),
+                     last->nodes == paper->nodes ? last->busy[design] : NAN,
+                     last->nodes == paper->nodes ? NULL
+                                                 : "so many nodes are in the full size only");
 }
 
 static void table_fill(struct figure_result *result, const struct counted *counted, size_t count)

@@ -155,18 +155,10 @@ static void rows_fill(struct figure_result *result, const struct setting *settin
 }
 
 static void factor_claim(struct figure_result *result, const struct found *found, const char *what,
-                         enum relation relation, double paper, double factor)
+                         struct says says, double factor)
 {
-    figure_claim(result,
-                 (struct figure_claim){
-                     .where = "section 5.6.1",
-                     .what = what,
-                     .relation = relation,
-                     .paper = relation == RELATION_BETWEEN ? 1 / paper : paper,
-                     .paper_high = paper,
-                     .found = factor,
-                     .reason = isnan(factor) ? figure_text(result, "%s", found->missing) : NULL,
-                 });
+    figure_claim(result, "section 5.6.1", what, says, factor,
+                 isnan(factor) ? figure_text(result, "%s", found->missing) : NULL);
 }
 
 static void row_claims(struct figure_result *result, const struct setting *setting,
@@ -180,21 +172,21 @@ static void row_claims(struct figure_result *result, const struct setting *setti
     bool yields = setting->waiting == NODES_YIELD;
     factor_claim(result, found,
                  figure_text(result, "reads, one row: %u nodes to %u, %s", most, fewest, table),
-                 RELATION_ABOVE, CONSTANT, reads[last][ONE_ROW] / reads[0][ONE_ROW]);
+                 says_above(CONSTANT, NULL), reads[last][ONE_ROW] / reads[0][ONE_ROW]);
     factor_claim(result, found,
                  figure_text(result, "writes, one row: %u nodes to %u, %s", most, fewest, table),
-                 RELATION_AT_MOST, CONSTANT, writes[last][ONE_ROW] / writes[0][ONE_ROW]);
+                 says_at_most(CONSTANT, NULL), writes[last][ONE_ROW] / writes[0][ONE_ROW]);
     if (yields)
         return; /* the scheduler's shapes are no claim of the paper's */
     factor_claim(result, found,
                  figure_text(result, "reads, %u nodes: all rows to one, %s", most, table),
-                 RELATION_AT_MOST, CONSTANT, reads[last][ALL_ROWS] / reads[last][ONE_ROW]);
+                 says_at_most(CONSTANT, NULL), reads[last][ALL_ROWS] / reads[last][ONE_ROW]);
     factor_claim(result, found,
                  figure_text(result, "writes, %u nodes: all rows to one, %s", most, table),
-                 RELATION_ABOVE, 1, writes[last][ALL_ROWS] / writes[last][ONE_ROW]);
-    factor_claim(result, found,
-                 figure_text(result, "all rows, %u nodes: writes to reads, %s", most, table),
-                 RELATION_BETWEEN, CONSTANT, writes[last][ALL_ROWS] / reads[last][ALL_ROWS]);
+                 says_above(1, NULL), writes[last][ALL_ROWS] / writes[last][ONE_ROW]);
+    factor_claim(
+        result, found, figure_text(result, "all rows, %u nodes: writes to reads, %s", most, table),
+        says_between(1 / CONSTANT, CONSTANT, NULL), writes[last][ALL_ROWS] / reads[last][ALL_ROWS]);
 }
 
 static enum err fig5_run(struct figure_result *result, const struct figure_call *call,
@@ -292,33 +284,16 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
     size_t nodes = grid->nodes - 1, sizes = grid->sizes - 1;
     for (int design = 0; design < 2; design++) {
         const double(*times)[SIZES_MAX] = grid->times[design];
-        const struct figure_claim claims[] = {
-            {.what = figure_text(result, "%s, 4 KB: most nodes to fewest",
-                                 sst_node_design_names[design]),
-             .found = times[nodes][sizes] / times[0][sizes]},
-            {.what =
-                 figure_text(result, "%s, most nodes: 4 KB to 4 B", sst_node_design_names[design]),
-             .found = times[nodes][sizes] / times[nodes][0]},
-        };
-        for (int i = 0; i < 2; i++) {
-            struct figure_claim claim = claims[i];
-            claim.where = "fig 6";
-            claim.relation = RELATION_ABOVE;
-            claim.paper = 1;
-            claim.reason = isnan(claim.found) ? ONE_CORE : NULL;
-            figure_claim(result, claim);
-        }
+        const char *name = sst_node_design_names[design];
+        double most = times[nodes][sizes];
+        figure_claim(result, "fig 6", figure_text(result, "%s, 4 KB: most nodes to fewest", name),
+                     says_above(1, NULL), most / times[0][sizes], isnan(most) ? ONE_CORE : NULL);
+        figure_claim(result, "fig 6", figure_text(result, "%s, most nodes: 4 KB to 4 B", name),
+                     says_above(1, NULL), most / times[nodes][0], isnan(most) ? ONE_CORE : NULL);
     }
     double equal = grid->times[SST_WRITES][nodes][sizes] / grid->times[SST_READS][nodes][sizes];
-    figure_claim(result, (struct figure_claim){
-                             .where = "section 5.6.2",
-                             .what = "4 KB, most nodes: writes to reads",
-                             .relation = RELATION_BETWEEN,
-                             .paper = 1 / CONSTANT,
-                             .paper_high = CONSTANT,
-                             .found = equal,
-                             .reason = isnan(equal) ? ONE_CORE : NULL,
-                         });
+    figure_claim(result, "section 5.6.2", "4 KB, most nodes: writes to reads",
+                 says_between(1 / CONSTANT, CONSTANT, NULL), equal, isnan(equal) ? ONE_CORE : NULL);
 }
 
 static enum err fig6_run(struct figure_result *result, const struct figure_call *call,

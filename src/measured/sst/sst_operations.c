@@ -65,6 +65,7 @@ static void size_claims(struct figure_result *result, const struct bare_result *
 {
     const struct bare_result *memory = &results[way], *fabric = &results[BARE_WAY_COUNT + way];
     const struct bare_times *first = fabric->times[0], *last = fabric->times[SIZE_COUNT - 1];
+    const char *where = way == BARE_READS ? "fig 1a" : "fig 1b";
     const char *word = way == BARE_READS ? "read" : "write";
     double x[SIZE_COUNT], y[2][SIZE_COUNT], share = 1;
     for (size_t i = 0; i < SIZE_COUNT; i++) {
@@ -76,35 +77,20 @@ static void size_claims(struct figure_result *result, const struct bare_result *
     }
     const bool missing = isnan(first->total);
     const char *reason = figure_text(result, "%s", fabric->missing);
-    struct figure_claim claims[] = {
-        {.what = figure_text(result, "fi_%s: time to post, 16 KiB to 8 B", word),
-         .relation = RELATION_BETWEEN,
-         .paper = 1,
-         .paper_high = 1,
-         .tolerance = 0.25,
-         .found = last->post / first->post,
-         .reason = missing ? reason : NULL},
-        {.what = figure_text(result, "fi_%s: share of the time spent polling, at least", word),
-         .unit = "%",
-         .relation = RELATION_ABOVE,
-         .paper = 50,
-         .found = missing ? NAN : 100 * share,
-         .reason = missing ? reason : NULL},
-        {.what = figure_text(result, "fi_%s: variance that a line in size explains", word),
-         .unit = "%",
-         .relation = RELATION_ABOVE,
-         .paper = 95,
-         .found = 100 * sample_line_of(x, y[1], SIZE_COUNT).share,
-         .reason = missing ? reason : NULL},
-        {.what = figure_text(result, "memory %s: variance that a line in size explains", word),
-         .unit = "%",
-         .relation = RELATION_ABOVE,
-         .paper = 95,
-         .found = 100 * sample_line_of(x, y[0], SIZE_COUNT).share,
-         .reason = memory->missing[0] ? ONE_CORE : NULL},
-    };
-    figure_claims_at(result, way == BARE_READS ? "fig 1a" : "fig 1b", claims,
-                     sizeof claims / sizeof *claims);
+    figure_claim(result, where, figure_text(result, "fi_%s: time to post, 16 KiB to 8 B", word),
+                 says_about(says_between(1, 1, NULL), 0.25), last->post / first->post,
+                 missing ? reason : NULL);
+    figure_claim(result, where,
+                 figure_text(result, "fi_%s: share of the time spent polling, at least", word),
+                 says_above(50, "%"), missing ? NAN : 100 * share, missing ? reason : NULL);
+    figure_claim(result, where,
+                 figure_text(result, "fi_%s: variance that a line in size explains", word),
+                 says_above(95, "%"), 100 * sample_line_of(x, y[1], SIZE_COUNT).share,
+                 missing ? reason : NULL);
+    figure_claim(result, where,
+                 figure_text(result, "memory %s: variance that a line in size explains", word),
+                 says_above(95, "%"), 100 * sample_line_of(x, y[0], SIZE_COUNT).share,
+                 memory->missing[0] ? ONE_CORE : NULL);
 }
 
 static enum err fig1_run(struct figure_result *result, const struct figure_call *call,
@@ -175,16 +161,11 @@ static void row_claim(struct figure_result *result, int kind, uint32_t size,
 {
     int medium = kind / BARE_WAY_COUNT, way = kind % BARE_WAY_COUNT;
     double factor = times[BARE_ROWS_MAX - 1].total / times[0].total;
-    figure_claim(result,
-                 (struct figure_claim){
-                     .where = way == BARE_READS ? "fig 3a" : "fig 3b",
-                     .what = figure_text(result, "%s, %s, %u B: seven at once to one",
-                                         bare_way_names[way], bare_medium_names[medium], size),
-                     .relation = RELATION_BELOW,
-                     .paper = 2,
-                     .found = factor,
-                     .reason = isnan(factor) ? figure_text(result, "%s", missing) : NULL,
-                 });
+    figure_claim(result, way == BARE_READS ? "fig 3a" : "fig 3b",
+                 figure_text(result, "%s, %s, %u B: seven at once to one", bare_way_names[way],
+                             bare_medium_names[medium], size),
+                 says_below(2, NULL), factor,
+                 isnan(factor) ? figure_text(result, "%s", missing) : NULL);
 }
 
 static enum err fig3_run(struct figure_result *result, const struct figure_call *call,

@@ -332,29 +332,15 @@ static double rules_compare(struct figure_result *result, const struct figure_ca
 static void routing_claims(struct figure_result *result, const struct outcome *outcome,
                            double missed)
 {
-    const struct figure_claim claims[] = {
-        {
-            .where = "fig 9",
-            .what = "routers with right tables after each change of a link",
-            .unit = "%",
-            .paper = 100,
-            .found = 100 * (double)outcome->right / (double)outcome->tables,
-        },
-        {
-            .where = "section 5.8",
-            .what = "recomputations after changes that no shortest path can see",
-            .paper = 0,
-            .found = (double)outcome->needless,
-        },
-        {
-            .where = "section 5.8",
-            .what = "tables made wrong by one changed cost that the printed rule leaves so",
-            .unit = "%",
-            .paper = 0,
-            .found = missed,
-        },
-    };
-    figure_claims(result, claims, sizeof claims / sizeof claims[0]);
+    figure_claim(result, "fig 9", "routers with right tables after each change of a link",
+                 says_equal(100, 0, "%"), 100 * (double)outcome->right / (double)outcome->tables,
+                 NULL);
+    figure_claim(result, "section 5.8",
+                 "recomputations after changes that no shortest path can see",
+                 says_equal(0, 0, NULL), (double)outcome->needless, NULL);
+    figure_claim(result, "section 5.8",
+                 "tables made wrong by one changed cost that the printed rule leaves so",
+                 says_equal(0, 0, "%"), missed, NULL);
 }
 
 static enum err fig9_run(struct figure_result *result, const struct figure_call *call,

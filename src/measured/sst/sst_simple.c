@@ -162,42 +162,23 @@ static void cell_claims(struct figure_result *result, const struct cells *cells,
         const char *missing = figure_text(result, "%s", made[WITH_TABLE].missing);
         bool here = made[WITH_TABLE].count && made[WITHOUT].count;
         for (int make = 0; make < MAKE_COUNT; make++)
-            figure_claim(result,
-                         (struct figure_claim){
-                             .where = where,
-                             .what = figure_text(result, "%s %s, %s: mean", make_names[make],
-                                                 bare_way_names[way], name),
-                             .unit = "us",
-                             .relation = RELATION_AT_MOST,
-                             .paper = printed[way][make][0],
-                             .found = made[make].sample.mean,
-                             .reason = here ? NULL : missing,
-                         });
-        figure_claim(result,
-                     (struct figure_claim){
-                         .where = "section 5.5.1",
-                         .what = figure_text(result, "SST to bare, %s, %s: medians",
-                                             bare_way_names[way], name),
-                         .relation = RELATION_AT_MOST,
-                         .paper = 1,
-                         .tolerance = 0.1,
-                         .found = made[WITH_TABLE].sample.median / made[WITHOUT].sample.median,
-                         .reason = here ? NULL : missing,
-                     });
+            figure_claim(
+                result, where,
+                figure_text(result, "%s %s, %s: mean", make_names[make], bare_way_names[way], name),
+                says_at_most(printed[way][make][0], "us"), made[make].sample.mean,
+                here ? NULL : missing);
+        figure_claim(result, "section 5.5.1",
+                     figure_text(result, "SST to bare, %s, %s: medians", bare_way_names[way], name),
+                     says_about(says_at_most(1, NULL), 0.1),
+                     made[WITH_TABLE].sample.median / made[WITHOUT].sample.median,
+                     here ? NULL : missing);
     }
     const struct cell *reads = &cells->cells[medium][BARE_READS][WITH_TABLE];
     const struct cell *writes = &cells->cells[medium][BARE_WRITES][WITH_TABLE];
-    figure_claim(result,
-                 (struct figure_claim){
-                     .where = "section 5.5.1",
-                     .what = figure_text(result, "deviation of SST reads to SST writes, %s", name),
-                     .relation = RELATION_ABOVE,
-                     .paper = 1,
-                     .found = reads->sample.deviation / writes->sample.deviation,
-                     .reason = reads->count && writes->count
-                                   ? NULL
-                                   : figure_text(result, "%s", reads->missing),
-                 });
+    figure_claim(result, "section 5.5.1",
+                 figure_text(result, "deviation of SST reads to SST writes, %s", name),
+                 says_above(1, NULL), reads->sample.deviation / writes->sample.deviation,
+                 reads->count && writes->count ? NULL : figure_text(result, "%s", reads->missing));
 }
 
 static enum err table4_run(struct figure_result *result, const struct figure_call *call,
@@ -330,26 +311,18 @@ static void complex_claims(struct figure_result *result, int way, bool full, con
 {
     static const char *const small = "so many nodes are in the full size only";
     const char *name = bare_way_names[way];
-    const struct figure_claim claims[] = {
-        {.what = figure_text(result, "%s, 25 nodes, yielding: all rows set", name),
-         .unit = "us",
-         .relation = RELATION_AT_MOST,
-         .paper = complex_printed(way),
-         .found = full ? found[NODES_YIELD] : NAN,
-         .reason = full ? NULL : small},
-        {.what = figure_text(result, "%s, 25 nodes, busy as the paper's: all rows set", name),
-         .unit = "us",
-         .relation = RELATION_AT_MOST,
-         .paper = complex_printed(way),
-         .found = full ? found[NODES_BUSY] : NAN,
-         .reason = full ? NULL : small},
-        {.what = figure_text(result, "%s: to the simplest predicate of two nodes", name),
-         .relation = RELATION_BELOW,
-         .paper = 6,
-         .found = full ? found[NODES_YIELD] / found[2] : NAN,
-         .reason = full ? NULL : small},
-    };
-    figure_claims_at(result, "section 5.5.2", claims, sizeof claims / sizeof *claims);
+    figure_claim(result, "section 5.5.2",
+                 figure_text(result, "%s, 25 nodes, yielding: all rows set", name),
+                 says_at_most(complex_printed(way), "us"), full ? found[NODES_YIELD] : NAN,
+                 full ? NULL : small);
+    figure_claim(result, "section 5.5.2",
+                 figure_text(result, "%s, 25 nodes, busy as the paper's: all rows set", name),
+                 says_at_most(complex_printed(way), "us"), full ? found[NODES_BUSY] : NAN,
+                 full ? NULL : small);
+    figure_claim(result, "section 5.5.2",
+                 figure_text(result, "%s: to the simplest predicate of two nodes", name),
+                 says_below(6, NULL), full ? found[NODES_YIELD] / found[2] : NAN,
+                 full ? NULL : small);
 }
 
 static enum err complex_run(struct figure_result *result, const struct figure_call *call,

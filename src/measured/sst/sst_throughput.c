@@ -186,16 +186,11 @@ static void rate_claims(struct figure_result *result, const char *where, uint32_
     assert(last < ACT_MAX);
     bool full = job->rows[last] == rows;
     for (int design = 0; design < 2; design++)
-        figure_claim(result, (struct figure_claim){
-                                 .where = where,
-                                 .what = figure_text(result, "%s, %u rows: evaluated and fired",
-                                                     sst_node_design_names[design], rows),
-                                 .unit = "K/s",
-                                 .relation = RELATION_ABOVE,
-                                 .paper = printed(rows),
-                                 .found = full ? rates[design][last] * 1e-3 : NAN,
-                                 .reason = full ? NULL : "so many rows are in the full size only",
-                             });
+        figure_claim(result, where,
+                     figure_text(result, "%s, %u rows: evaluated and fired",
+                                 sst_node_design_names[design], rows),
+                     says_above(printed(rows), "K/s"), full ? rates[design][last] * 1e-3 : NAN,
+                     full ? NULL : "so many rows are in the full size only");
 }
 
 static enum err throughput_figure(struct figure_result *result, const struct figure_call *call,
@@ -225,16 +220,10 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
     assert(last < ACT_MAX);
     rate_claims(result, "section 5.6.3", 29, job, rates);
     for (int design = 0; design < 2; design++)
-        figure_claim(result,
-                     (struct figure_claim){
-                         .where = "fig 7",
-                         .what = figure_text(result, "%s: share of the rate of one row, at %u rows",
-                                             sst_node_design_names[design], job->rows[last]),
-                         .unit = "%",
-                         .relation = RELATION_ABOVE,
-                         .paper = 50,
-                         .found = 100 * rates[design][last] / rates[design][0],
-                     });
+        figure_claim(result, "fig 7",
+                     figure_text(result, "%s: share of the rate of one row, at %u rows",
+                                 sst_node_design_names[design], job->rows[last]),
+                     says_above(50, "%"), 100 * rates[design][last] / rates[design][0], NULL);
     return OK;
 }
 

@@ -1,0 +1,52 @@
+#pragma once
+/* says: a number as the paper states it: how it is meant, how far its rounding reaches, and its
+ * unit. Of the functions that make one, `unit` is NULL for a plain number. */
+
+/* How the paper states its number. */
+enum relation {
+    RELATION_EQUAL,
+    RELATION_ABOVE,
+    RELATION_BELOW,
+    RELATION_AT_MOST,
+    RELATION_BETWEEN,
+};
+
+struct says {
+    enum relation relation;
+    double number;    /* as printed; the low end of RELATION_BETWEEN */
+    double high;      /* the high end of RELATION_BETWEEN */
+    double tolerance; /* absolute: what the rounding of the printed number allows */
+    const char *unit; /* "%", "hops"; NULL for a plain number */
+};
+
+static inline struct says says_equal(double number, double tolerance, const char *unit)
+{
+    return (struct says){RELATION_EQUAL, number, 0, tolerance, unit};
+}
+
+static inline struct says says_above(double number, const char *unit)
+{
+    return (struct says){RELATION_ABOVE, number, 0, 0, unit};
+}
+
+static inline struct says says_below(double number, const char *unit)
+{
+    return (struct says){RELATION_BELOW, number, 0, 0, unit};
+}
+
+static inline struct says says_at_most(double number, const char *unit)
+{
+    return (struct says){RELATION_AT_MOST, number, 0, 0, unit};
+}
+
+static inline struct says says_between(double number, double high, const char *unit)
+{
+    return (struct says){RELATION_BETWEEN, number, high, 0, unit};
+}
+
+/* The same of a rounded number. */
+static inline struct says says_about(struct says says, double tolerance)
+{
+    says.tolerance = tolerance;
+    return says;
+}
