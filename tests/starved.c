@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ripc/memory/own_file.h"
+#include "ripc/memory/reach.h"
 #include "ripc/scene/scene.h"
 
 #define SIZE  20000
@@ -201,6 +203,27 @@ static void talk_others(struct talk *talk)
     }
 }
 
+/* Memory in a file of its own, granted and reached. */
+static void talk_own_file(struct talk *talk)
+{
+    struct own_file own;
+    struct ripc_grant grant;
+    struct reach *reach;
+    if (own_file_open(talk->there, SIZE, &own) < 0)
+        return;
+    if (ripc_grant(talk->server, 41, own.base, SIZE, RIPC_READ, &grant) == 0) {
+        int result = -EAGAIN;
+        for (unsigned turn = 0; turn < TURNS && result == -EAGAIN; turn++) {
+            result = reach_open(talk->client, &grant, RIPC_NOW, &reach);
+            talk_progress(talk);
+        }
+        if (result == 0)
+            reach_close(reach);
+        talk->done += result == 0;
+    }
+    own_file_close(talk->there, &own);
+}
+
 /* Returns how much of it worked. */
 static unsigned talk_with(long at)
 {
@@ -213,6 +236,7 @@ static unsigned talk_with(long at)
     talk_long(&talk);
     talk_notice(&talk);
     talk_others(&talk);
+    talk_own_file(&talk);
     refuse_at = -1;
     int result = ripc_close(talk.here, RIPC_NOW);
     assert_true(result == 0 || result == -ETIMEDOUT);
@@ -226,7 +250,7 @@ static void without_memory_nothing_is_lost_but_the_call(void **state)
     talk_with(-1); /* what libraries allocate once */
     long before = live;
     unsigned all = talk_with(-1);
-    assert_int_equal(all, 5);
+    assert_int_equal(all, 6);
     assert_int_equal(live, before);
     unsigned worked = 0;
     long at = 0;
@@ -241,4 +265,41 @@ static void without_memory_nothing_is_lost_but_the_call(void **state)
     assert_true(worked > 0);
 }
 
-TEST_MAIN(SCENE(without_memory_nothing_is_lost_but_the_call))
+/* Returns whether all of it opened. */
+static bool open_with(long at)
+{
+    struct ripc_config config = {.flags = RIPC_MANUAL, .domain = "starved"};
+    struct ripc *ripc = NULL;
+    struct ripc_service *service = NULL;
+    refused = false;
+    refuse_at = at;
+    int result = ripc_open(&config, &ripc);
+    if (result == 0) {
+        result = ripc_bind(ripc, 41, 0, &service);
+        if (result == 0)
+            result = ripc_unbind(service);
+    }
+    refuse_at = -1;
+    assert_true(result == 0 || result == -ENOMEM);
+    if (ripc)
+        assert_int_equal(ripc_close(ripc, RIPC_NOW), 0);
+    return result == 0;
+}
+
+static void a_context_that_cannot_open_leaves_nothing(void **state)
+{
+    assert_true(open_with(-1));
+    long before = live;
+    unsigned descriptors = scratch_descriptors();
+    long at = 0, failed = 0;
+    do {
+        failed += !open_with(at++);
+        if (live != before || scratch_descriptors() != descriptors)
+            fail_msg("allocation %ld refused: %ld are left, %u descriptors more", at - 1,
+                     live - before, scratch_descriptors() - descriptors);
+    } while (refused && at < 1000);
+    assert_true(failed > 10 && at < 1000);
+}
+
+TEST_MAIN(SCENE(without_memory_nothing_is_lost_but_the_call),
+          SCENE(a_context_that_cannot_open_leaves_nothing))

@@ -412,6 +412,7 @@ static void transfers_end_with_their_peer(void **state)
         assert_true(moving_wait(pair.there, &moves[i]) < 0);
     wait_until_lost(pair.there, reach);
     assert_int_equal(reach_write(reach, 0, word, sizeof *word, &moves[0].transfer), -EPIPE);
+    assert_int_equal(reach_write(reach, 0, word, 0, &moves[0].transfer), -EPIPE);
     reach_close(reach);
     assert_int_equal(ripc_free(pair.there, word), 0);
     scene_close(pair.there);

@@ -44,6 +44,9 @@ static void lines_are_claims(void **state)
     names_file_fini(&file);
 }
 
+#define SIXTEEN      "0123456789abcdef"
+#define LONGEST_WORD SIXTEEN SIXTEEN SIXTEEN SIXTEEN
+
 static void a_bad_line_is_named(void **state)
 {
     static const struct {
@@ -76,6 +79,9 @@ static void a_bad_line_is_named(void **state)
         {"1 10.0.0.1:1 5\n1 10.0.0.2:1\n", "line 2: makes a group of a service"},
         {"1 10.0.0.1:1 1\n", "line 1: a group is not its own member"},
         {"1 10.0.0.1:1 0\n", "line 1: bad id"},
+        {"1 10.0.0.1:1 5 6 7\n", "line 1: expected ID"},
+        {LONGEST_WORD " 10.0.0.1:1\n", "line 1: bad id"},
+        {LONGEST_WORD "0 10.0.0.1:1\n", "line 1: expected ID"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct names_file file;
