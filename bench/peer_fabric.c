@@ -269,7 +269,7 @@ static void word_read(struct remote *remote)
         port_poll(port);
 }
 
-static uint64_t word_look(const _Atomic uint64_t *word)
+static uint64_t word_load(const _Atomic uint64_t *word)
 {
     return atomic_load_explicit(word, memory_order_acquire);
 }
@@ -280,13 +280,13 @@ static void words_rest(struct remote *remote)
     struct pair *pair = remote->port.pair;
     _Atomic uint64_t *done = (_Atomic uint64_t *)pair->memory; /* of each role, by itself */
     atomic_store_explicit(&done[pair->role], 1, memory_order_release);
-    while (!word_look(&done[!pair->role]))
+    while (!word_load(&done[!pair->role]))
         port_poll(&remote->port);
 }
 
 /* There and back as many times as the job says, word by word. */
 static void words_ping(struct pair *pair, void (*tell)(struct remote *, uint64_t value),
-                       void (*look)(struct remote *))
+                       void (*call)(struct remote *))
 {
     struct remote remote;
     uint64_t total = pair_total(pair);
@@ -296,8 +296,8 @@ static void words_ping(struct pair *pair, void (*tell)(struct remote *, uint64_t
     for (uint64_t i = 1; i <= total; i++) {
         if (pair->role == 0)
             tell(&remote, i);
-        while (word_look(&remote.words->others) != i)
-            look(&remote);
+        while (word_load(&remote.words->others) != i)
+            call(&remote);
         if (pair->role == 1)
             tell(&remote, i);
         else if (i % pair->job->count == 0)

@@ -54,7 +54,7 @@ static void run_clp(void *context)
     problem->clp = flow_program_solve(&problem->topology.graph, &problem->traffic);
 }
 
-static void check_inside(const struct problem *problem, const char *peer, double optimum)
+static void check_bounds(const struct problem *problem, const char *peer, double optimum)
 {
     if (!(problem->found.lower <= optimum * (1 + 1e-6) &&
           optimum <= problem->found.upper * (1 + 1e-6)))
@@ -85,7 +85,7 @@ static double run_highs(const struct problem *problem)
     bool answered = fscanf(peer.answer, "%lf %lf", &optimum, &seconds) == 2;
     if (!peer_close(&peer, "SciPy", answered))
         return NAN;
-    check_inside(problem, "HiGHS", optimum);
+    check_bounds(problem, "HiGHS", optimum);
     return seconds;
 }
 
@@ -110,7 +110,7 @@ static void compare_solvers(struct bench *bench, uint32_t switches, uint32_t deg
     double highs = run_highs(&problem);
     ours[3] = seconds_of(bench, run_weft, &problem);
     double clp = seconds_of(bench, run_clp, &problem);
-    check_inside(&problem, "CLP", problem.clp);
+    check_bounds(&problem, "CLP", problem.clp);
     ours[4] = seconds_of(bench, run_weft, &problem);
     double median = bench_median(ours, 5);
     snprintf(what, sizeof what, "permutation, %u switches of degree %u, gap 1 %%", switches,

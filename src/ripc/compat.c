@@ -36,8 +36,8 @@ static struct {
     size_t id_count, id_capacity;
     void **unfreed; /* buffers that were in use when they were freed */
     size_t unfreed_count, unfreed_capacity;
-    unsigned inside; /* threads that wait in a call */
-    bool ended;      /* the process is about to exit: nobody gets in any more */
+    unsigned waiters; /* threads that wait in a call */
+    bool ended;       /* the process is about to exit: nobody gets in any more */
 } compat = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static uint8_t status_of(int64_t result)
@@ -50,7 +50,7 @@ static uint8_t status_of(int64_t result)
 /* ---- opening and the end ---- */
 
 /* The program ends: whoever is still reading what we sent may go on for a
- * while. Other threads may be waiting inside; then the context is left alone. */
+ * while. Other threads may be waiting in a call; then the context is left alone. */
 static void compat_end(void)
 {
     struct ripc_stats stats;
@@ -61,7 +61,7 @@ static void compat_end(void)
         usleep(500);
     pthread_mutex_lock(&compat.mutex);
     compat.ended = true;
-    if (!compat.inside)
+    if (!compat.waiters)
         ripc_close(compat.ripc, deadline);
     pthread_mutex_unlock(&compat.mutex);
 }
@@ -304,7 +304,7 @@ static struct ripc_service *compat_begin(uint16_t id)
     if (compat_enter() < 0)
         return NULL;
     struct ripc_service *service = compat.services[id];
-    compat.inside += service != NULL;
+    compat.waiters += service != NULL;
     compat_leave();
     return service;
 }
@@ -314,7 +314,7 @@ static void compat_done(void)
     pthread_mutex_lock(&compat.mutex);
     compat_reap();
     compat_free_unfreed(); /* a window may have been taken: nothing reports that */
-    compat.inside--;
+    compat.waiters--;
     pthread_mutex_unlock(&compat.mutex);
 }
 

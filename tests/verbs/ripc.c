@@ -152,7 +152,7 @@ static void windows_open(ripc_id at, size_t size, unsigned count)
 
 /* Takes messages until the peer answers this very call: what its predecessor
  * sent before it was killed may still come. Looks at what it skips. */
-static void peer_greet(ripc_id id, void (*look)(const struct ripc_message *message, uint64_t seed),
+static void peer_greet(ripc_id id, void (*call)(const struct ripc_message *message, uint64_t seed),
                        uint64_t seed)
 {
     static uint64_t greetings;
@@ -164,8 +164,8 @@ static void peer_greet(ripc_id id, void (*look)(const struct ripc_message *messa
         receive(&message);
         greeted = message.from == id && message.size == sizeof command &&
                   memcmp(message.data, &command, sizeof command) == 0;
-        if (!greeted && look != NULL)
-            look(&message, seed);
+        if (!greeted && call != NULL)
+            call(&message, seed);
         ripc_release(&message);
     }
 }

@@ -11,8 +11,8 @@
 #include "base/array.h"
 #include "base/check.h"
 
-#define APART 1e-10 /* between the limits of two rows */
-#define LEAST 1e-9  /* pivots and gains below this count as nothing */
+#define LIMIT_STEP 1e-10 /* between the limits of two rows */
+#define LEAST      1e-9  /* pivots and gains below this count as nothing */
 
 enum err simplex_init(struct simplex *simplex, uint32_t rows, uint32_t columns, struct why *why)
 {
@@ -53,7 +53,7 @@ void simplex_set(struct simplex *simplex, uint32_t row, uint32_t column, double 
 void simplex_set_limit(struct simplex *simplex, uint32_t row, double limit)
 {
     assert(row < simplex->row_count && limit >= 0);
-    row_at(simplex, row)[simplex->column_count] = limit + APART * (row + 1);
+    row_at(simplex, row)[simplex->column_count] = limit + LIMIT_STEP * (row + 1);
 }
 
 void simplex_set_gain(struct simplex *simplex, uint32_t column, double gain)

@@ -16,8 +16,8 @@ static void eigenvalue_check(struct topology *topology, double eigenvalue)
     bool proved = false, found = false;
     double sigma = 0, *vector = array_new(topology->graph.node_count, sizeof *vector);
     assert_int_equal(halving_init(&halving, topology, NULL), OK);
-    for (double apart = 1e-6; apart < 0.5; apart *= 30) {
-        double below = eigenvalue * (1 - apart), above = eigenvalue * (1 + apart);
+    for (double gap = 1e-6; gap < 0.5; gap *= 30) {
+        double below = eigenvalue * (1 - gap), above = eigenvalue * (1 + gap);
         assert_int_equal(
             spectral_prove(&topology->graph, &halving, below, 1.01 * below, &proved, NULL), OK);
         assert_true(proved);

@@ -41,10 +41,10 @@ struct matching {
     uint32_t unit_size;  /* servers */
     uint32_t unit_count; /* rows, and columns */
     uint32_t *unit_node;
-    uint32_t *to;       /* per unit: the unit it sends to */
-    uint64_t *apart;    /* per unit: hops to that one */
-    uint64_t *farthest; /* per node with servers: hops to the farthest of them */
-    uint64_t length;    /* of all units, in hops */
+    uint32_t *to;        /* per unit: the unit it sends to */
+    uint64_t *unit_hops; /* per unit: hops to that one */
+    uint64_t *farthest;  /* per node with servers: hops to the farthest of them */
+    uint64_t length;     /* of all units, in hops */
 
     /* one assignment */
     struct hops hops;
@@ -64,7 +64,7 @@ static void matching_fini(struct matching *matching)
 {
     free(matching->unit_node);
     free(matching->to);
-    free(matching->apart);
+    free(matching->unit_hops);
     free(matching->farthest);
     hops_fini(&matching->hops);
     free(matching->rows);
@@ -96,7 +96,7 @@ static enum err matching_init(struct matching *matching, struct why *why)
     assert(group > 0);
     matching->unit_node = array_new(units, sizeof *matching->unit_node);
     matching->to = array_new(units, sizeof *matching->to);
-    matching->apart = array_new(units, sizeof *matching->apart);
+    matching->unit_hops = array_new(units, sizeof *matching->unit_hops);
     matching->farthest = array_new(nodes, sizeof *matching->farthest);
     matching->rows = array_new(group, sizeof *matching->rows);
     matching->columns = array_new(group, sizeof *matching->columns);
@@ -104,7 +104,7 @@ static enum err matching_init(struct matching *matching, struct why *why)
     matching->first = array_new(nodes, sizeof *matching->first);
     matching->next = array_new(group, sizeof *matching->next);
     matching->weights = array_new((size_t)group * group, sizeof *matching->weights);
-    if (!matching->unit_node || !matching->to || !matching->apart || !matching->farthest ||
+    if (!matching->unit_node || !matching->to || !matching->unit_hops || !matching->farthest ||
         !matching->rows || !matching->columns || !matching->column_of || !matching->first ||
         !matching->next || !matching->weights)
         return why_memory(why);
@@ -208,7 +208,8 @@ static enum err assign(struct matching *matching, struct why *why)
     for (uint32_t i = 0; i < matching->count; i++) {
         uint32_t unit = matching->rows[i], column = matching->column_of[i];
         matching->to[unit] = matching->columns[column];
-        matching->apart[unit] = (uint64_t)matching->weights[(size_t)i * matching->count + column];
+        matching->unit_hops[unit] =
+            (uint64_t)matching->weights[(size_t)i * matching->count + column];
     }
     return OK;
 }
@@ -230,7 +231,7 @@ static uint32_t keen_first(const struct matching *matching, const uint32_t *orde
     for (int others = 0; others < 2; others++)
         for (uint32_t i = 0, at = others ? keen : 0; i < units; i++) {
             uint32_t unit = order[i];
-            bool done = matching->apart[unit] >= matching->farthest[matching->unit_node[unit]];
+            bool done = matching->unit_hops[unit] >= matching->farthest[matching->unit_node[unit]];
             if (done == (others == 1))
                 sorted[at++] = unit;
             keen += !others && !done;

@@ -262,7 +262,7 @@ static void hang(struct world *world, node_id server)
     }
 }
 
-static void who_hangs_keeps_nobody_else_apart(void **state)
+static void a_hung_neighbour_does_not_block_other_links(void **state)
 {
     struct world *world = world_open("torus:3x3", &config);
     world_run(world, 300 * MSEC);
@@ -282,7 +282,7 @@ static void who_hangs_keeps_nobody_else_apart(void **state)
 }
 
 /* As above, but it is not given up yet, and is told of rows again and again. */
-static void who_hangs_keeps_no_news_from_others(void **state)
+static void a_hung_neighbour_keeps_no_news_from_others(void **state)
 {
     struct node_config patient = config;
     patient.silence_nsec = 200 * 1000 * MSEC;
@@ -354,5 +354,6 @@ static void who_is_late_does_not_keep_the_node(void **state)
 TEST_MAIN(TEST(a_cluster_finds_itself), TEST(keys_reach_their_root_and_come_back),
           TEST(a_node_that_has_not_settled_names_no_root),
           TEST(what_comes_together_leaves_together), TEST(a_killed_server_is_missed_and_returns),
-          TEST(two_halves_part_and_meet), TEST(who_hangs_keeps_nobody_else_apart),
-          TEST(who_hangs_keeps_no_news_from_others), TEST(who_is_late_does_not_keep_the_node))
+          TEST(two_halves_part_and_meet), TEST(a_hung_neighbour_does_not_block_other_links),
+          TEST(a_hung_neighbour_keeps_no_news_from_others),
+          TEST(who_is_late_does_not_keep_the_node))

@@ -192,7 +192,7 @@ void incoming_copied(struct peer *peer, struct control_words *words)
 /* ---- the life of a message ---- */
 
 /* An item finds its return buffer or a window, or waits for the program. */
-static int item_place(struct incoming_item *item, const struct message_item *wire)
+static int item_target(struct incoming_item *item, const struct message_item *wire)
 {
     struct arrival *arrival = item->incoming->arrival;
     struct ripc_service *service = arrival->service;
@@ -254,7 +254,7 @@ struct incoming *incoming_new(struct arrival *arrival, const struct message_head
     /* While one is copied the sender may take back those that are still to be placed. */
     for (unsigned i = 0; i < count; i++)
         if (details[i].state == ITEM_PENDING &&
-            item_place(&details[i], &table->items[i]) == -EPROTO)
+            item_target(&details[i], &table->items[i]) == -EPROTO)
             peer_condemn(arrival->peer);
     return incoming;
 }

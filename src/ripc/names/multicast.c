@@ -39,7 +39,7 @@ enum {
     ASKS_MAX = 4096, /* queries under way */
 };
 
-#define CLOCKS_APART_NSEC (120 * NSEC_PER_SEC) /* between two hosts with a key */
+#define CLOCK_SKEW_NSEC_MAX (120 * NSEC_PER_SEC) /* between two hosts with a key */
 
 /* A budget that fills again with time. */
 struct rate {
@@ -308,8 +308,8 @@ static void hear_withdraw(struct multicast *multicast, const struct claim *claim
 
 static bool datagram_is_fresh(const struct datagram *datagram)
 {
-    int64_t apart = (int64_t)(datagram->time - (uint64_t)clock_wall());
-    return apart >= -CLOCKS_APART_NSEC && apart <= CLOCKS_APART_NSEC;
+    int64_t skew = (int64_t)(datagram->time - (uint64_t)clock_wall());
+    return skew >= -CLOCK_SKEW_NSEC_MAX && skew <= CLOCK_SKEW_NSEC_MAX;
 }
 
 static void hear(struct multicast *multicast, const uint8_t *data, size_t size,

@@ -457,9 +457,9 @@ static void model_find(struct world *world, struct model *model, struct rng *rng
     struct piece *piece = &model->live[index];
     size_t offset = (size_t)rng_below(rng, piece->size);
     size_t size = (size_t)rng_below(rng, 2 * piece->size);
-    bool inside = size <= piece->size - offset;
+    bool fits = size <= piece->size - offset;
     struct extent *extent = pool_find(world->pool, piece->base + offset, size);
-    assert_int_equal(extent != NULL, inside);
+    assert_int_equal(extent != NULL, fits);
     if (extent && rng_below(rng, 2)) {
         uint32_t users = extent->users;
         assert_ptr_equal(pool_use(world->pool, piece->base + offset, size), extent);

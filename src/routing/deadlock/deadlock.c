@@ -139,15 +139,15 @@ static enum err find_escape(const struct dependency *dependency, bool *escapes, 
     *escapes = dependency->escape_lanes > 0;
     for (uint32_t wait = 0; !err && *escapes && wait < dependency->waits.count; wait++) {
         const uint32_t *numbers = dependency_wait(dependency, wait);
-        bool inside = dependency_channel(dependency, numbers[0]).lane < dependency->escape_lanes;
+        bool in_escape = dependency_channel(dependency, numbers[0]).lane < dependency->escape_lanes;
         bool offered = false, left = false;
         for (uint32_t i = 1; !err && i < dependency->width && numbers[i] != INTERN_NONE; i++) {
             struct arc arc = {.from = numbers[0], .to = numbers[i]};
             uint32_t lane = dependency_channel(dependency, numbers[i]).lane, number;
             bool new, escape = lane < dependency->escape_lanes;
             offered = offered || escape;
-            left = left || (inside && !escape);
-            if (inside && escape && !intern_add(&arcs, &arc, &number, &new))
+            left = left || (in_escape && !escape);
+            if (in_escape && escape && !intern_add(&arcs, &arc, &number, &new))
                 err = why_memory(why);
         }
         *escapes = offered && !left;

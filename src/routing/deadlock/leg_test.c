@@ -81,7 +81,7 @@ static void nothing_is_lost_by_exploring_it_once(void **state)
 }
 
 /* Packets to `to` and to node 0 start alike and go on alike. */
-static void look_at_starts(const struct router *router, uint32_t from, uint32_t to)
+static void check_starts(const struct router *router, uint32_t from, uint32_t to)
 {
     const struct route_algorithm *algorithm = router->algorithm;
     struct route_move one[MOVES], other[MOVES];
@@ -117,7 +117,7 @@ static void roaming_packets_do_not_look_at_their_destination(void **state)
             continue;
         assert_int_equal(router_open(&router, (*each)->name, &torus, NULL, NULL), OK);
         for (uint32_t pair = 0; pair < 12 * 12; pair++)
-            look_at_starts(&router, pair / 12, pair % 12);
+            check_starts(&router, pair / 12, pair % 12);
         router_close(&router);
         roaming++;
     }

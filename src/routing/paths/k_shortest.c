@@ -147,9 +147,9 @@ static enum err turn_to_yen(struct k_shortest *search, uint32_t from, uint32_t t
 }
 
 /* Between different nodes that are connected. */
-static enum err find_apart(struct k_shortest *search, uint32_t from, uint32_t to, uint32_t k,
-                           enum k_shortest_rule rule, uint64_t seed, struct path_set *set,
-                           struct why *why)
+static enum err find_pair(struct k_shortest *search, uint32_t from, uint32_t to, uint32_t k,
+                          enum k_shortest_rule rule, uint64_t seed, struct path_set *set,
+                          struct why *why)
 {
     uint32_t found = 0, taken = 0;
     /* Hops drawn for lengths that turn out to have no path. Once they cost as
@@ -195,7 +195,7 @@ enum err k_shortest_find(struct k_shortest *search, uint32_t from, uint32_t to, 
     walk_table_aim(&search->table, to);
     if (search->table.bfs.level[from] == BFS_UNSEEN)
         return OK;
-    return find_apart(search, from, to, k, rule, seed, set, why);
+    return find_pair(search, from, to, k, rule, seed, set, why);
 }
 
 /* Numbers of the demands, those to the same node in a row; NULL if memory is short. */

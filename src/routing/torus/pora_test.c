@@ -60,8 +60,8 @@ static double oracle_distance(const struct topology *topology, uint32_t from, ui
     topology_coordinate(topology, from, a);
     topology_coordinate(topology, to, b);
     for (uint32_t axis = 0; axis < topology->axis_count; axis++) {
-        double size = topology->axis_size[axis], apart = fabs((double)a[axis] - b[axis]);
-        sum += fmin(apart, size - apart);
+        double size = topology->axis_size[axis], gap = fabs((double)a[axis] - b[axis]);
+        sum += fmin(gap, size - gap);
     }
     return sum;
 }

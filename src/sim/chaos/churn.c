@@ -13,7 +13,7 @@
 #include "sim/checkers/checker_oracle.h"
 #include "sim/world/world.h"
 
-#define LOOK_STEP     (PSEC_PER_SECOND / 50) /* between two looks at those that come back */
+#define CHECK_STEP    (PSEC_PER_SECOND / 50) /* between two checks of those that come back */
 #define PROGRESS_STEP PSEC_PER_SECOND
 #define WARM_UP       (2 * PSEC_PER_SECOND) /* until everybody knows who is down */
 #define QUIET         (3 * PSEC_PER_SECOND) /* for what is under way when nobody sends any more */
@@ -267,7 +267,7 @@ static enum err server_return(struct churn *churn, struct why *why)
     return err;
 }
 
-static void coming_look(struct churn *churn)
+static void coming_check(struct churn *churn)
 {
     for (uint32_t i = 0; i < churn->coming_count;) {
         node_id server = churn->coming[i];
@@ -296,11 +296,11 @@ static enum err churn_time(struct churn *churn, struct why *why)
         if (churn->down_count)
             next = earlier(next, churn->returns_at[churn->down_first]);
         if (churn->coming_count)
-            next = earlier(next, now + LOOK_STEP);
+            next = earlier(next, now + CHECK_STEP);
         next = earlier(next, shown);
         churn->down_sum += (double)churn->down_count * (double)(next - now);
         world_run(churn->world, next);
-        coming_look(churn);
+        coming_check(churn);
         if (churn->down_count && next >= churn->returns_at[churn->down_first])
             err = server_return(churn, why);
         if (next >= churn->fails_at)

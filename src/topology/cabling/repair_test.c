@@ -112,15 +112,15 @@ static void links_normalise(struct link *links, uint32_t count, bool ports)
 }
 
 /* Reads, inspects and repairs; the bench must end as the plan. */
-static uint32_t repaired_moves(const struct topology *plan, const struct bench *wired, bool ports)
+static uint32_t repaired_moves(const struct topology *plan, const struct bench *built, bool ports)
 {
     struct text text = {0};
     struct neighbour_reports reports;
     struct inspection seen;
     struct repair repair;
     static struct bench bench, wanted;
-    for (uint32_t i = 0; i < wired->count; i++) {
-        const struct link *cable = &wired->cables[i];
+    for (uint32_t i = 0; i < built->count; i++) {
+        const struct link *cable = &built->cables[i];
         text_printf(&text, "%u,%u,%u,%u\n", cable->a, cable->a_port, cable->b, cable->b_port);
         if (i % 3 == 0)
             text_printf(&text, "%u,%u,%u,%u\n", cable->b, cable->b_port, cable->a, cable->a_port);
@@ -251,7 +251,7 @@ static void costs_search(struct world *world, const uint8_t *plan)
 }
 
 /* One wiring of nodes as cables in the lowest free ports. */
-static void nodes_wire(struct bench *bench, const struct world *world, const uint8_t *counts)
+static void nodes_connect(struct bench *bench, const struct world *world, const uint8_t *counts)
 {
     uint32_t next[ENDS_MOST] = {0};
     bench->count = 0;
@@ -283,16 +283,16 @@ static void no_repair_is_cheaper_where_ports_do_not_count(void **state)
             counts[world.pair_of[plans[which][i].a][plans[which][i].b]]++;
         costs_search(&world, counts);
         for (uint32_t i = 0; i < world.state_count; i++) {
-            struct bench wired;
-            nodes_wire(&wired, &world, world.states[i]);
-            assert_int_equal(repaired_moves(&plan, &wired, false), world.cost[i]);
+            struct bench built;
+            nodes_connect(&built, &world, world.states[i]);
+            assert_int_equal(repaired_moves(&plan, &built, false), world.cost[i]);
         }
         topology_fini(&plan);
     }
 }
 
 /* Three nodes of two ports each: place e is port e % 2 of node e / 2. */
-static bool ports_wire(struct bench *bench, const struct world *world, const uint8_t *counts)
+static bool ports_connect(struct bench *bench, const struct world *world, const uint8_t *counts)
 {
     bench->count = 0;
     for (uint32_t p = 0; p < world->pair_count; p++)
@@ -319,11 +319,11 @@ static void no_repair_is_cheaper_where_ports_count(void **state)
     }
     costs_search(&world, counts);
     for (uint32_t i = 0; i < world.state_count; i++) {
-        struct bench wired;
-        if (!ports_wire(&wired, &world, world.states[i]))
+        struct bench built;
+        if (!ports_connect(&built, &world, world.states[i]))
             continue;
         tried++;
-        assert_int_equal(repaired_moves(&plan, &wired, true), world.cost[i]);
+        assert_int_equal(repaired_moves(&plan, &built, true), world.cost[i]);
     }
     assert_int_equal(tried, 1 + 15 + 45 + 15); /* matchings of six places */
     topology_fini(&plan);

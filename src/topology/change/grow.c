@@ -74,7 +74,7 @@ enum err grow_majority(const struct topology *topology, uint32_t *ports, uint32_
 /* The procedure. */
 
 /* Could the two nodes be joined? */
-static bool nodes_apart(const struct wiring *wiring, uint32_t one, uint32_t other)
+static bool nodes_can_join(const struct wiring *wiring, uint32_t one, uint32_t other)
 {
     return one != other && !wiring_joined(wiring, one, other);
 }
@@ -87,10 +87,11 @@ static bool cable_suits(const struct grower *grower, uint32_t one, uint32_t othe
     const struct wiring *wiring = &grower->rewire.wiring;
     const struct link *link = &wiring->cables[cable];
     *turned = false;
-    if (nodes_apart(wiring, one, link->a) && nodes_apart(wiring, other, link->b))
+    if (nodes_can_join(wiring, one, link->a) && nodes_can_join(wiring, other, link->b))
         return true;
     *turned = true;
-    return one != other && nodes_apart(wiring, one, link->b) && nodes_apart(wiring, other, link->a);
+    return one != other && nodes_can_join(wiring, one, link->b) &&
+           nodes_can_join(wiring, other, link->a);
 }
 
 /* The cable chosen, and what is known of it. */
@@ -173,7 +174,7 @@ static enum err cable_break(struct grower *grower, uint32_t one, uint32_t other,
 
 static bool partner_suits(const struct rewire *rewire, uint32_t node, uint32_t other)
 {
-    return nodes_apart(&rewire->wiring, node, other) && rewire_joins(rewire, node, other);
+    return nodes_can_join(&rewire->wiring, node, other) && rewire_joins(rewire, node, other);
 }
 
 /* A random node with a free port, for the odd one that is left. */

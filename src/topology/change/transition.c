@@ -194,7 +194,7 @@ static enum err step_drain(struct transition *transition, bool *done, struct why
 }
 
 /* The network before or after is in pieces: some step has to show it. */
-static enum err step_apart(struct transition *transition, struct why *why)
+static enum err step_anyhow(struct transition *transition, struct why *why)
 {
     enum err err = OK;
     uint32_t index = 0;
@@ -233,7 +233,7 @@ static enum err transition_run(struct transition *transition, struct why *why)
         if (!err && !done && !transition->want_left && transition->going_left)
             err = step_drain(transition, &done, why);
         if (!err && !done && (transition->want_left || transition->going_left))
-            err = step_apart(transition, why);
+            err = step_anyhow(transition, why);
         if (err)
             return err;
     }

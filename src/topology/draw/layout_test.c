@@ -5,7 +5,7 @@
 #include "base/test.h"
 #include "topology/build_test.h"
 
-static double apart(const struct layout *layout, uint32_t a, uint32_t b)
+static double span(const struct layout *layout, uint32_t a, uint32_t b)
 {
     double x = layout->at[a].x - layout->at[b].x, y = layout->at[a].y - layout->at[b].y;
     return sqrt(x * x + y * y);
@@ -23,7 +23,7 @@ static void a_grid_moves_alike_along_an_axis(void **state)
             assert_true(fabs(layout.at[v + 1].x - layout.at[v].x - 1) < 1e-9);
     for (uint32_t v = 0; v < 72; v++)
         for (uint32_t w = 0; w < v; w++)
-            assert_true(apart(&layout, v, w) >= layout.spacing - 1e-9);
+            assert_true(span(&layout, v, w) >= layout.spacing - 1e-9);
     assert_true(layout.spacing > 0.3); /* nobody hides another */
     layout_fini(&layout);
     topology_fini(&torus);
@@ -38,7 +38,7 @@ static void a_ring_stands_on_a_circle(void **state)
     for (uint32_t v = 0; v < 40; v++) {
         double radius = hypot(layout.at[v].x, layout.at[v].y);
         assert_true(fabs(radius - hypot(layout.at[0].x, layout.at[0].y)) < 1e-9);
-        assert_true(fabs(apart(&layout, v, (v + 1) % 40) - layout.spacing) < 1e-9);
+        assert_true(fabs(span(&layout, v, (v + 1) % 40) - layout.spacing) < 1e-9);
     }
     layout_fini(&layout);
     topology_fini(&ring);
@@ -56,9 +56,9 @@ static void assert_groups_stand_apart(uint32_t first, uint32_t step)
     for (uint32_t v = 0; v < 40; v++) {
         for (uint32_t w = 0; w < v; w++) {
             if (v / 10 == w / 10)
-                within = fmax(within, apart(&layout, v, w));
+                within = fmax(within, span(&layout, v, w));
             else
-                between = fmin(between, apart(&layout, v, w));
+                between = fmin(between, span(&layout, v, w));
         }
     }
     assert_true(between > 0.4);
@@ -82,8 +82,8 @@ static void springs_pull_neighbours_together(void **state)
     assert_int_equal(topology_init(&path, TOPOLOGY_OTHER, true, 3, links, 2, NULL), OK);
     assert_int_equal(layout_make(&layout, &path, LAYOUT_AUTO, NULL), OK);
     assert_int_equal(layout.kind, LAYOUT_SPRING);
-    assert_true(apart(&layout, 0, 2) > apart(&layout, 0, 1));
-    assert_true(apart(&layout, 0, 2) > apart(&layout, 1, 2));
+    assert_true(span(&layout, 0, 2) > span(&layout, 0, 1));
+    assert_true(span(&layout, 0, 2) > span(&layout, 1, 2));
     layout_fini(&layout);
     topology_fini(&path);
 }

@@ -21,7 +21,7 @@ void dot_lexer_fini(struct dot_lexer *lexer)
     text_fini(&lexer->text);
 }
 
-static char look(const struct dot_lexer *lexer, size_t ahead)
+static char peek(const struct dot_lexer *lexer, size_t ahead)
 {
     return (size_t)(lexer->end - lexer->at) > ahead ? lexer->at[ahead] : '\0';
 }
@@ -46,18 +46,18 @@ static bool is_letter(char c)
 static enum err space_skip(struct dot_lexer *lexer)
 {
     for (;;) {
-        char c = look(lexer, 0);
+        char c = peek(lexer, 0);
         if (lexer->at == lexer->end) {
             return OK;
         } else if (c == ' ' || (c >= '\t' && c <= '\r')) {
             step(lexer);
-        } else if (c == '#' || (c == '/' && look(lexer, 1) == '/')) {
+        } else if (c == '#' || (c == '/' && peek(lexer, 1) == '/')) {
             while (lexer->at < lexer->end && *lexer->at != '\n')
                 step(lexer);
-        } else if (c == '/' && look(lexer, 1) == '*') {
+        } else if (c == '/' && peek(lexer, 1) == '*') {
             uint32_t from = lexer->line_at;
             lexer->at += 2;
-            while (lexer->at < lexer->end && !(*lexer->at == '*' && look(lexer, 1) == '/'))
+            while (lexer->at < lexer->end && !(*lexer->at == '*' && peek(lexer, 1) == '/'))
                 step(lexer);
             if (lexer->at == lexer->end)
                 return why_fail_line(lexer->why, lexer->name, from, "a comment without an end");
@@ -73,13 +73,13 @@ static enum err quoted_read(struct dot_lexer *lexer)
     uint32_t from = lexer->line_at;
     lexer->at++;
     while (lexer->at < lexer->end && *lexer->at != '"') {
-        if (*lexer->at == '\\' && look(lexer, 1) == '"') {
+        if (*lexer->at == '\\' && peek(lexer, 1) == '"') {
             lexer->at++;
-        } else if (*lexer->at == '\\' && look(lexer, 1) == '\n') {
+        } else if (*lexer->at == '\\' && peek(lexer, 1) == '\n') {
             lexer->at++;
             step(lexer);
             continue;
-        } else if (*lexer->at == '\\' && look(lexer, 1) == '\\') {
+        } else if (*lexer->at == '\\' && peek(lexer, 1) == '\\') {
             text_add(&lexer->text, lexer->at, 1);
             lexer->at++;
         }
@@ -104,7 +104,7 @@ static enum err quoted_join(struct dot_lexer *lexer)
         err = space_skip(lexer);
         if (err)
             return err;
-        if (look(lexer, 0) != '+') {
+        if (peek(lexer, 0) != '+') {
             lexer->at = at;
             lexer->line_at = line;
             return OK;
@@ -113,7 +113,7 @@ static enum err quoted_join(struct dot_lexer *lexer)
         err = space_skip(lexer);
         if (err)
             return err;
-        if (look(lexer, 0) != '"')
+        if (peek(lexer, 0) != '"')
             return why_fail_line(lexer->why, lexer->name, lexer->line_at,
                                  "no quoted string after +");
     }
@@ -137,17 +137,17 @@ static enum err numeral_read(struct dot_lexer *lexer)
 {
     const char *from = lexer->at;
     lexer->at += *lexer->at == '-';
-    while (is_digit(look(lexer, 0)))
+    while (is_digit(peek(lexer, 0)))
         lexer->at++;
-    lexer->at += look(lexer, 0) == '.';
-    while (is_digit(look(lexer, 0)))
+    lexer->at += peek(lexer, 0) == '.';
+    while (is_digit(peek(lexer, 0)))
         lexer->at++;
     size_t size = (size_t)(lexer->at - from);
-    if (is_letter(look(lexer, 0)) || !is_digit(lexer->at[-1]))
-        if (is_letter(look(lexer, 0)) || size < 2 || !is_digit(lexer->at[-2]))
+    if (is_letter(peek(lexer, 0)) || !is_digit(lexer->at[-1]))
+        if (is_letter(peek(lexer, 0)) || size < 2 || !is_digit(lexer->at[-2]))
             return why_fail_line(lexer->why, lexer->name, lexer->line_at,
                                  "'%.*s' is neither a number nor a name",
-                                 (int)(size < 40 ? size : 40) + is_letter(look(lexer, 0)), from);
+                                 (int)(size < 40 ? size : 40) + is_letter(peek(lexer, 0)), from);
     text_add(&lexer->text, from, size);
     return OK;
 }
@@ -186,7 +186,7 @@ enum err dot_lexer_next(struct dot_lexer *lexer)
         lexer->token = DOT_END;
         return OK;
     }
-    char c = *lexer->at, after = look(lexer, 1);
+    char c = *lexer->at, after = peek(lexer, 1);
     if (c == '-' && (after == '-' || after == '>')) {
         lexer->token = DOT_EDGE;
         lexer->mark = after;

@@ -1,7 +1,7 @@
 /* jellyfish: from numbers of ports to cables.
  *
  * jellyfish_words.c reads the words; equip() says what stands at every node;
- * wire() makes the cables, by random_graph.c or two_layer.c, and connect.c
+ * cables_make() makes the cables, by random_graph.c or two_layer.c, and connect.c
  * joins the parts. Everything is integers, so that a seed gives the same graph
  * everywhere. */
 #include "topology/generate/jellyfish.h"
@@ -19,10 +19,10 @@
 /* Random streams: a block for every attempt to get a connected network; in it
  * RANDOM_GRAPH_STREAMS for the whole graph, or for the layer between containers
  * and for every container, and one for joining the parts. */
-#define STREAM_JELLYFISH (UINT64_C(0x4a46) << 48) /* "JF" */
-#define STREAM_ATTEMPT   (UINT64_C(1) << 40)
-#define STREAM_CONNECT   (UINT64_C(1) << 39)
-#define WIRE_ATTEMPT_MAX 64
+#define STREAM_JELLYFISH   (UINT64_C(0x4a46) << 48) /* "JF" */
+#define STREAM_ATTEMPT     (UINT64_C(1) << 40)
+#define STREAM_CONNECT     (UINT64_C(1) << 39)
+#define CABLES_ATTEMPT_MAX 64
 
 static_assert((GRAPH_NODE_MAX + UINT64_C(1)) * RANDOM_GRAPH_STREAMS < STREAM_CONNECT,
               "every container has its streams below the one for joining");
@@ -186,11 +186,11 @@ static enum err plug_plain(const struct jellyfish_words *words, const uint32_t *
 
 /* Plugs the cables and joins the parts. Containers may stand in the way of
  * that; then another draw may be luckier. Without them the first is enough. */
-static enum err wire(const struct jellyfish_words *words, const struct equipment *equipment,
-                     const struct two_layer *plan, struct wiring *wiring, struct why *why)
+static enum err cables_make(const struct jellyfish_words *words, const struct equipment *equipment,
+                            const struct two_layer *plan, struct wiring *wiring, struct why *why)
 {
     bool connected = false;
-    for (uint64_t number = 0; number < WIRE_ATTEMPT_MAX && !connected; number++) {
+    for (uint64_t number = 0; number < CABLES_ATTEMPT_MAX && !connected; number++) {
         uint64_t stream = STREAM_JELLYFISH + number * STREAM_ATTEMPT;
         struct rng rng = rng_make(words->seed, stream + STREAM_CONNECT);
         while (wiring->cable_count > 0)
@@ -286,7 +286,7 @@ enum err jellyfish_build(struct topology *topology, const char *spec, struct why
     if (!err)
         err = wiring_init(&wiring, words.node_count, equipment.links, why);
     if (!err)
-        err = wire(&words, &equipment, &plan, &wiring, why);
+        err = cables_make(&words, &equipment, &plan, &wiring, why);
     if (!err)
         err = topology_fill(topology, &words, &equipment, &plan, &wiring, why);
     wiring_fini(&wiring);

@@ -184,8 +184,8 @@ static void join(struct wiring *wiring, uint32_t a, uint32_t b)
 }
 
 /* Every node with a free port begins one cable per round. */
-static void wire_by_draw(const struct lattice *lattice, struct wiring *wiring,
-                         const uint32_t *order, uint32_t rounds, struct rng *rng)
+static void cables_by_draw(const struct lattice *lattice, struct wiring *wiring,
+                           const uint32_t *order, uint32_t rounds, struct rng *rng)
 {
     for (uint32_t round = 0; round < rounds; round++) {
         for (uint32_t i = 0; i < lattice->node_count; i++) {
@@ -223,8 +223,8 @@ static uint32_t leftover_draw(const struct lattice *lattice, const struct wiring
 
 /* Pairs what the draws left over, as far as it goes. `left` and `sums` have
  * room for all nodes. */
-static void wire_leftovers(const struct lattice *lattice, struct wiring *wiring,
-                           const uint32_t *order, uint32_t *left, double *sums, struct rng *rng)
+static void cables_leftover(const struct lattice *lattice, struct wiring *wiring,
+                            const uint32_t *order, uint32_t *left, double *sums, struct rng *rng)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < lattice->node_count; i++)
@@ -276,7 +276,7 @@ static bool break_some_cable(const struct lattice *lattice, struct wiring *wirin
 }
 
 /* Serves the last free ports, two at a time; false if that cannot be. */
-static bool wire_repair(const struct lattice *lattice, struct wiring *wiring, struct rng *rng)
+static bool cables_repair(const struct lattice *lattice, struct wiring *wiring, struct rng *rng)
 {
     uint32_t waiting = NODE_NONE;
     for (uint32_t node = 0; node < lattice->node_count; node++) {
@@ -298,8 +298,8 @@ static bool wire_repair(const struct lattice *lattice, struct wiring *wiring, st
     return waiting == NODE_NONE;
 }
 
-static enum err wire_once(const struct lattice *lattice, struct wiring *wiring, struct rng *rng,
-                          bool *done, struct why *why)
+static enum err cables_make_once(const struct lattice *lattice, struct wiring *wiring,
+                                 struct rng *rng, bool *done, struct why *why)
 {
     uint32_t nodes = lattice->node_count;
     uint32_t *ports = array_new(nodes, sizeof *ports);
@@ -322,9 +322,9 @@ static enum err wire_once(const struct lattice *lattice, struct wiring *wiring, 
         wiring_plug(wiring, link->a, link->a_port, link->b, link->b_port);
     }
     rng_shuffle(rng, order, nodes);
-    wire_by_draw(lattice, wiring, order, wiring->free[0], rng);
-    wire_leftovers(lattice, wiring, order, ports, sums, rng);
-    *done = wire_repair(lattice, wiring, rng);
+    cables_by_draw(lattice, wiring, order, wiring->free[0], rng);
+    cables_leftover(lattice, wiring, order, ports, sums, rng);
+    *done = cables_repair(lattice, wiring, rng);
 done:
     free(ports);
     free(order);
@@ -332,13 +332,13 @@ done:
     return err;
 }
 
-static enum err wire(const struct lattice *lattice, struct wiring *wiring, uint64_t seed,
-                     const char *spec, struct why *why)
+static enum err cables_make(const struct lattice *lattice, struct wiring *wiring, uint64_t seed,
+                            const char *spec, struct why *why)
 {
     for (uint32_t build = 0; build < BUILDS_MAX; build++) {
         struct rng rng = rng_make(seed, build);
         bool done = false;
-        enum err err = wire_once(lattice, wiring, &rng, &done, why);
+        enum err err = cables_make_once(lattice, wiring, &rng, &done, why);
         if (err || done)
             return err;
         wiring_fini(wiring);
@@ -402,7 +402,7 @@ enum err swdc_build(struct topology *topology, const char *spec, struct why *why
     if (!err)
         err = lattice_odds(&lattice, why);
     if (!err)
-        err = wire(&lattice, &wiring, seed, spec, why);
+        err = cables_make(&lattice, &wiring, seed, spec, why);
     if (!err)
         err = topology_init(topology, lattice.kind, servers == 0, lattice.node_count, wiring.cables,
                             wiring.cable_count, why);

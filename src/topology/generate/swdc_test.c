@@ -125,10 +125,10 @@ static void near_nodes_are_favoured_by_their_distance(void **state)
         const struct link *link = &topology.graph.links[e];
         if (link->a_port < 2)
             continue;
-        uint32_t apart = link->a < link->b ? link->b - link->a : link->a - link->b;
-        apart = apart < 2001 - apart ? apart : 2001 - apart;
-        assert_true(apart >= 2);
-        share[apart <= 10 ? 0 : apart <= 100 ? 1 : 2]++;
+        uint32_t gap = link->a < link->b ? link->b - link->a : link->a - link->b;
+        gap = gap < 2001 - gap ? gap : 2001 - gap;
+        assert_true(gap >= 2);
+        share[gap <= 10 ? 0 : gap <= 100 ? 1 : 2]++;
         random_count++;
     }
     assert_int_equal(random_count, 4002);

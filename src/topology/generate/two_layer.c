@@ -154,7 +154,7 @@ enum err two_layer_plan(struct two_layer *plan, uint32_t node_count, const uint3
 static enum err container_plug(const struct two_layer *plan, uint32_t c, struct wiring *wiring,
                                uint64_t seed, uint64_t stream, const char *spec, struct why *why)
 {
-    const struct random_graph inside = {
+    const struct random_graph local = {
         .nodes = plan->members + plan->first[c],
         .node_count = plan->first[c + 1] - plan->first[c],
         .ports = plan->local,
@@ -162,16 +162,16 @@ static enum err container_plug(const struct two_layer *plan, uint32_t c, struct 
         .stream = stream,
     };
     bool done;
-    enum err err = random_graph_plug(wiring, &inside, &done, why);
+    enum err err = random_graph_plug(wiring, &local, &done, why);
     if (err || done)
         return err;
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < inside.node_count; i++)
-        sum += plan->local[inside.nodes[i]];
+    for (uint32_t i = 0; i < local.node_count; i++)
+        sum += plan->local[local.nodes[i]];
     return why_fail(why, ERR_USAGE,
                     "%s: container %u is too small for its local share: its %u switches cannot "
                     "use %llu ports among themselves",
-                    spec, c, inside.node_count, (unsigned long long)sum);
+                    spec, c, local.node_count, (unsigned long long)sum);
 }
 
 enum err two_layer_plug(const struct two_layer *plan, struct wiring *wiring, uint64_t seed,

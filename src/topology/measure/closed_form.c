@@ -134,8 +134,8 @@ static void states_merge(struct state_list *list)
 
 static uint32_t ring_distance(uint32_t k, uint32_t a, uint32_t b)
 {
-    uint32_t apart = a < b ? b - a : a - b;
-    return apart < k - apart ? apart : k - apart;
+    uint32_t gap = a < b ? b - a : a - b;
+    return gap < k - gap ? gap : k - gap;
 }
 
 /* All pairs of coordinates of one axis. */
