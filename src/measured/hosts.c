@@ -84,7 +84,7 @@ static void host_process(struct hosts *hosts, struct crowd *crowd)
         .server_count = servers_deal(hosts, process, servers),
         .folder = crowd->folder,
         .links = links,
-        .wire = cables_wire(plan->wire),
+        .transport = cables_transport(plan->transport),
         .address = "127.0.0.1",
         .rate_bps = plan->rate,
         .separate = plan->separate,

@@ -14,7 +14,7 @@ struct hosts_plan {
     const char *name;       /* for errors */
     const char *spec;       /* of the topology */
     uint32_t process_count; /* servers are dealt to them in blocks; at most CROWD_MAX - 1 */
-    const char *wire;       /* between processes: "shm", "udp" */
+    const char *transport;  /* between processes: "shm", "udp" */
     uint64_t rate;          /* bits a second of each direction of a link; 0: as fast as it goes */
     bool separate;          /* one packet a frame */
     bool polling;           /* never sleeps; only with a core for each process, which they get */

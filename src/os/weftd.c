@@ -397,7 +397,7 @@ static enum err daemon_open(struct daemon *daemon, int count, char **words, stru
         .machine = daemon->nodes ? NULL : &daemon->machine,
         .folder = daemon->folder,
         .links = daemon->links,
-        .wire = cables_wire(cluster_wire_words[daemon->cluster.wire]),
+        .transport = cables_transport(cluster_transport_words[daemon->cluster.transport]),
         .address = "127.0.0.1",
         .rate_bps = daemon->cluster.rate,
         .hello_nsec = daemon->cluster.hello_ms * 1000000LL,
@@ -428,7 +428,7 @@ static void daemon_run(struct daemon *daemon)
         }
         snprintf(line, sizeof line, "node %u: process %d, incarnation %" PRIu64 ", links over %s",
                  daemon->servers[i], (int)getpid(), daemon->lives[i],
-                 cluster_wire_words[daemon->cluster.wire]);
+                 cluster_transport_words[daemon->cluster.transport]);
         daemon_log(line);
     }
     thread_switch_lightly();

@@ -270,7 +270,7 @@ static void scene_open(struct scene *scene, bool calls)
     assert(doorbell_open(&scene->bell) == 0 && doorbell_open(&scene->theirs) == 0);
     assert(memfile_open(&scene->ring, "weft-fuzz", ring_size(&scene->shape)) == 0);
     assert(packets_open(&scene->packets, PACKETS, &why) == OK);
-    struct cables_config config = {.wire = cables_wire("shm"),
+    struct cables_config config = {.transport = cables_transport("shm"),
                                    .folder = scene->folder.path,
                                    .poller = scene->poller,
                                    .bell = &scene->bell,

@@ -117,7 +117,7 @@ static void report(const struct status *status)
     reasons_put(status, result);
     result_string(result, "folder", status->cluster.folder);
     result_string(result, "topology", file->topology);
-    result_string(result, "wire", cluster_wire_words[file->wire]);
+    result_string(result, "wire", cluster_transport_words[file->transport]);
     result_uint(result, "rate", file->rate);
     result_uint(result, "processes", file->process_count);
     servers_put(status, result);

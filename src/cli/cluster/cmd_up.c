@@ -87,10 +87,10 @@ static enum err up_parse(struct up *up, struct why *why)
     struct cluster *cluster = &up->cluster;
     const char *word = call->argument_count ? call->arguments[0] : SPEC_DEFAULT;
     const char *rate = call_option(call, "rate");
-    int wire = CLUSTER_SHM;
+    int transport = CLUSTER_SHM;
     enum err err = cluster_find(cluster, call, why);
     if (!err)
-        err = call_choice(call, "wire", cluster_wire_words, &wire, why);
+        err = call_choice(call, "wire", cluster_transport_words, &transport, why);
     if (!err && rate)
         err = rate_text_parse(rate, &cluster->file.rate, why);
     up->wait_seconds = CLUSTER_WAIT_SECONDS;
@@ -113,7 +113,7 @@ static enum err up_parse(struct up *up, struct why *why)
         err = cluster_file_deal(&cluster->file, servers, (uint32_t)processes, why);
     if (!err)
         err = services_parse(up, why);
-    cluster->file.wire = (enum cluster_wire)wire;
+    cluster->file.transport = (enum cluster_transport)transport;
     cluster->file.silence_ms = (uint32_t)silence;
     cluster->file.hello_ms = (uint32_t)(silence / HELLOS);
     cluster->file.realtime = call_has(call, "realtime");
@@ -270,7 +270,7 @@ static void report(struct up *up, const struct cluster_start *start,
     result_string(result, "topology", file->topology);
     result_uint(result, "servers", file->server_count);
     result_uint(result, "links", cluster->topology.graph.link_count);
-    result_string(result, "wire", cluster_wire_words[file->wire]);
+    result_string(result, "wire", cluster_transport_words[file->transport]);
     result_uint(result, "rate", file->rate);
     result_uint(result, "processes", file->process_count);
     result_number(result, "seconds", (double)(clock_now() - start->begun) / 1e9);
@@ -327,7 +327,7 @@ static enum err up_run(struct call *call, struct why *why)
         err = memory_check(&up, why);
     if (!err)
         err = shared_memory_check(
-            up.cluster.file.wire == CLUSTER_SHM ? LINK_MEMORY : SHARED_MEMORY_PAGE, why);
+            up.cluster.file.transport == CLUSTER_SHM ? LINK_MEMORY : SHARED_MEMORY_PAGE, why);
     if (!err && up.cluster.file.realtime)
         err = realtime_check(why);
     if (!err) {

@@ -27,7 +27,7 @@ enum way {
 /* Weft's ways are of two processes with two servers each: 0 and 3 are neighbours. */
 static const struct way_kind {
     const char *name;
-    const char *wire;        /* of weft; or ... */
+    const char *transport;   /* of weft; or ... */
     const struct side *side; /* ... of the system */
     bool polling;
 } ways[WAYS] = {
@@ -74,7 +74,7 @@ static enum err way_measure(enum way way, uint32_t count, double usec[TRIP_SIZES
         .hops = 1,
         .count = way == SIMULATED ? 10 : count,
         .process_count = 2,
-        .wire = ways[way].wire,
+        .transport = ways[way].transport,
         .polling = ways[way].polling,
         .sleeping = !ways[way].polling,
     };
@@ -218,7 +218,7 @@ static enum err setting_measure(enum setting setting, uint32_t count, double use
         .hops = HOPS,
         .count = setting == RING_SIMULATED ? 10 : count,
         .process_count = settings[setting].processes,
-        .wire = "shm",
+        .transport = "shm",
         .rate = settings[setting].rate,
     };
     if (setting == RING_TCP)

@@ -177,7 +177,7 @@ enum err load_measure(struct load_found *found, const struct load_job *job, stru
         .name = "saturated links",
         .spec = job->spec,
         .process_count = job->processes,
-        .wire = "shm",
+        .transport = "shm",
         .rate = job->rate,
         .sleeping = true, /* who polls for a while before it sleeps is busy all the time */
         .run = measure_run,

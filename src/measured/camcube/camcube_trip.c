@@ -85,7 +85,7 @@ enum err trip_measure(const struct trip_job *job, double usec[TRIP_SIZES], struc
         .name = "round trips",
         .spec = job->spec,
         .process_count = job->process_count,
-        .wire = job->wire,
+        .transport = job->transport,
         .rate = job->rate,
         .polling = job->polling,
         .sleeping = job->sleeping,

@@ -20,7 +20,7 @@ struct trip_job {
     uint32_t count; /* of each size, one after another */
     /* Real only, as in hosts.h. */
     uint32_t process_count;
-    const char *wire;
+    const char *transport;
     uint64_t rate;
     bool polling, sleeping;
 };

@@ -19,11 +19,11 @@
 struct cables; /* all of a process */
 struct transport_ops;
 
-/* "shm" or "udp"; NULL: no such wire. */
-const struct transport_ops *cables_wire(const char *name);
+/* "shm" or "udp"; NULL: no such transport. */
+const struct transport_ops *cables_transport(const char *name);
 
 struct cables_config {
-    const struct transport_ops *wire;
+    const struct transport_ops *transport;
     const char *folder;  /* the run directory; a path that fits a socket's name */
     const char *address; /* of this machine, for those that need one; or NULL */
     struct poller *poller;
@@ -50,7 +50,7 @@ MUST_CHECK int cables_add(struct cables *cables, const struct cable_plan *plan, 
 /* Calls all neighbours. */
 void cables_call(struct cables *cables);
 
-/* For transports that move nothing by themselves: looks at the wire. Returns how much happened. */
+/* For transports that move nothing by themselves: polls. Returns how much happened. */
 int cables_progress(struct cables *cables);
 /* We are about to sleep: from now on the poller notices what arrives. Likewise. */
 int cables_arm(struct cables *cables);

@@ -39,7 +39,7 @@ static void on_carrier(void *owner, uint32_t server, uint32_t number, bool on)
     end->changes++;
 }
 
-static void end_open(struct end *end, const struct transport_ops *wire, bool lower)
+static void end_open(struct end *end, const struct transport_ops *transport, bool lower)
 {
     static const struct cable_plan plans[] = {{8, 5, 3, 1}, {3, 1, 8, 5}};
     struct why why;
@@ -48,7 +48,7 @@ static void end_open(struct end *end, const struct transport_ops *wire, bool low
     assert_int_equal(doorbell_open(&end->bell), 0);
     assert_int_equal(packets_open(&end->packets, 600, &why), OK);
     struct cables_config config = {
-        .wire = wire,
+        .transport = transport,
         .folder = folder,
         .address = "127.0.0.1",
         .poller = end->poller,
@@ -149,14 +149,14 @@ static void frame_send(struct end *end, uint32_t *sent, uint32_t limit)
 
 /* Everything arrives, once, in order, unharmed; while some is kept for long, so that rings fill up
  * and loans have to be settled. */
-static void stream(const struct transport_ops *wire)
+static void stream(const struct transport_ops *transport)
 {
     enum { LIMIT = 6000, KEPT = 200 };
     struct end lower, upper;
     struct packet *kept[KEPT], *got[32];
     uint32_t sent = 0, received = 0, kept_count = 0, checked = 0;
-    end_open(&lower, wire, true);
-    end_open(&upper, wire, false);
+    end_open(&lower, transport, true);
+    end_open(&upper, transport, false);
     cables_call(lower.cables);
     cables_call(upper.cables);
     wait_carrier(&lower, &upper, true);
@@ -310,10 +310,10 @@ static void a_glance_sees_what_was_left(void **state)
 }
 
 /* Until it is killed: says what it hears. */
-static _Noreturn void echo_run(const struct transport_ops *wire, bool lower)
+static _Noreturn void echo_run(const struct transport_ops *transport, bool lower)
 {
     struct end end;
-    end_open(&end, wire, lower);
+    end_open(&end, transport, lower);
     cables_call(end.cables);
     for (;;) {
         struct packet *got[32];
@@ -327,19 +327,19 @@ static _Noreturn void echo_run(const struct transport_ops *wire, bool lower)
 }
 
 /* Killed in the middle of it, and back, in both roles: the carrier tells, and the link works. */
-static void kill_and_revive(const struct transport_ops *wire)
+static void kill_and_revive(const struct transport_ops *transport)
 {
     for (unsigned round = 0; round < 6; round++) {
         bool lower = round % 2;
         struct end end;
         uint32_t sent = 0;
-        end_open(&end, wire, lower);
+        end_open(&end, transport, lower);
         cables_call(end.cables);
         for (unsigned life = 0; life < 3; life++) {
             pid_t pid = fork();
             assert_true(pid >= 0);
             if (pid == 0)
-                echo_run(wire, !lower);
+                echo_run(transport, !lower);
             wait_carrier(&end, NULL, true);
             struct packet *got[4];
             unsigned echoes = 0;

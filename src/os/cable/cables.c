@@ -288,12 +288,12 @@ static const struct lifeline_events cable_events = {
 
 /* ---- all of them ---- */
 
-const struct transport_ops *cables_wire(const char *name)
+const struct transport_ops *cables_transport(const char *name)
 {
-    static const struct transport_ops *const wires[] = {&transport_shm, &transport_udp};
-    for (unsigned i = 0; i < sizeof wires / sizeof *wires; i++)
-        if (!strcmp(wires[i]->name, name))
-            return wires[i];
+    static const struct transport_ops *const known[] = {&transport_shm, &transport_udp};
+    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
+        if (!strcmp(known[i]->name, name))
+            return known[i];
     return NULL;
 }
 
@@ -305,16 +305,16 @@ int cables_open(struct cables **out, const struct cables_config *config, struct 
     cables->config = *config;
     list_init(&cables->homes);
     list_init(&cables->all);
-    struct transport_config wire = {
+    struct transport_config opening = {
         .poller = config->poller,
         .address = config->address,
         .ring_slots = config->ring_slots,
         .ring_bytes = config->ring_bytes,
     };
-    int result = config->wire->open(&cables->transport, &wire, why);
+    int result = config->transport->open(&cables->transport, &opening, why);
     if (!result)
-        result = config->wire->describe(cables->transport, cables->description,
-                                        sizeof cables->description);
+        result = config->transport->describe(cables->transport, cables->description,
+                                             sizeof cables->description);
     if (result < 0) {
         cables_close(cables);
         return result;

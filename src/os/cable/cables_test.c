@@ -125,7 +125,7 @@ static void stage_open(void)
     assert_int_equal(doorbell_open(&scene.bell), 0);
     assert_int_equal(packets_open(&scene.packets, 600, &why), OK);
     const struct cables_config config = {
-        .wire = &transport_shm,
+        .transport = &transport_shm,
         .folder = folder,
         .poller = scene.poller,
         .bell = &scene.bell,
@@ -136,8 +136,8 @@ static void stage_open(void)
     assert_int_equal(cables_listen(scene.cables, 3, &why), 0);
     assert_int_equal(cables_add(scene.cables, &(struct cable_plan){3, 1, 8, 5}, &scene.port, &why),
                      0);
-    const struct transport_config wire = {.poller = scene.poller};
-    assert_int_equal(transport_shm.open(&scene.transport, &wire, &why), 0);
+    const struct transport_config opening = {.poller = scene.poller};
+    assert_int_equal(transport_shm.open(&scene.transport, &opening, &why), 0);
     int size = transport_shm.describe(scene.transport, scene.card, sizeof scene.card);
     const struct lifelines_config lines = {
         .poller = scene.poller,

@@ -24,7 +24,7 @@ static_assert(CLUSTER_FOLDER_MAX + 18 < sizeof((struct sockaddr_un *)0)->sun_pat
               "every socket in a folder that was checked has a path that fits");
 static_assert(CLUSTER_FOLDER_MAX + 32 < CLUSTER_PATH_SIZE, "and so has every file");
 
-const char *const cluster_wire_words[] = {"shm", "udp", NULL};
+const char *const cluster_transport_words[] = {"shm", "udp", NULL};
 
 void cluster_file_fini(struct cluster_file *file)
 {
@@ -86,7 +86,7 @@ void cluster_file_write(const struct cluster_file *file, struct text *out)
     json_put_string(&json, "id", id);
     json_put_string(&json, "topology", file->topology);
     json_put_uint(&json, "servers", file->server_count);
-    json_put_string(&json, "wire", cluster_wire_words[file->wire]);
+    json_put_string(&json, "wire", cluster_transport_words[file->transport]);
     json_put_uint(&json, "rate", file->rate);
     json_put_uint(&json, "hello_ms", file->hello_ms);
     json_put_uint(&json, "silence_ms", file->silence_ms);
@@ -161,14 +161,14 @@ static enum err parse_topology(struct parse *parse)
     return OK;
 }
 
-static enum err parse_wire(struct parse *parse)
+static enum err parse_transport(struct parse *parse)
 {
     enum err err = json_reader_expect(&parse->reader, JSON_STRING, "wire");
     if (err)
         return err;
-    for (int i = 0; cluster_wire_words[i]; i++)
-        if (json_reader_is(&parse->reader, cluster_wire_words[i])) {
-            parse->file->wire = (enum cluster_wire)i;
+    for (int i = 0; cluster_transport_words[i]; i++)
+        if (json_reader_is(&parse->reader, cluster_transport_words[i])) {
+            parse->file->transport = (enum cluster_transport)i;
             return OK;
         }
     return json_reader_fail(&parse->reader, "wire: expected shm or udp");
@@ -260,7 +260,7 @@ static enum err parse_field(struct parse *parse)
     if (json_reader_is(reader, "servers") && !parse->has_processes)
         return parse_uint32(parse, "servers", CLUSTER_SERVERS_MAX, &file->server_count);
     if (json_reader_is(reader, "wire"))
-        return parse_wire(parse);
+        return parse_transport(parse);
     if (json_reader_is(reader, "rate"))
         return parse_uint(parse, "rate", UINT64_MAX, &file->rate);
     if (json_reader_is(reader, "hello_ms"))

@@ -31,15 +31,15 @@
 #define CLUSTER_FILE_NAME     "cluster.json"
 #define CLUSTER_TOPOLOGY_NAME "topology.json"
 
-enum cluster_wire { CLUSTER_SHM, CLUSTER_UDP };
+enum cluster_transport { CLUSTER_SHM, CLUSTER_UDP };
 
-extern const char *const cluster_wire_words[]; /* in the order of the enum, ended by NULL */
+extern const char *const cluster_transport_words[]; /* in the order of the enum, ended by NULL */
 
 struct cluster_file {
     uint64_t id;                       /* random: tells clusters apart */
     char topology[CLUSTER_WORDS_SIZE]; /* for people */
     uint32_t server_count;
-    enum cluster_wire wire;
+    enum cluster_transport transport;
     uint64_t rate;       /* bits a second of each direction of a link; 0: as fast as it goes */
     uint32_t hello_ms;   /* 0: the node's own default */
     uint32_t silence_ms; /* 0: the node's own default */

@@ -17,7 +17,7 @@ static void a_cluster_is_written_and_read_again(void **state)
     struct text out = {0};
     struct cluster_file one = {.id = 0x0123456789abcdef,
                                .topology = "torus:3x3",
-                               .wire = CLUSTER_UDP,
+                               .transport = CLUSTER_UDP,
                                .rate = 1000000000,
                                .hello_ms = 100,
                                .silence_ms = 700,
@@ -37,7 +37,7 @@ static void a_cluster_is_written_and_read_again(void **state)
 
     assert_int_equal(other.id, one.id);
     assert_string_equal(other.topology, one.topology);
-    assert_int_equal(other.wire, CLUSTER_UDP);
+    assert_int_equal(other.transport, CLUSTER_UDP);
     assert_int_equal(other.rate, one.rate);
     assert_int_equal(other.hello_ms, 100);
     assert_int_equal(other.silence_ms, 700);

@@ -230,7 +230,7 @@ static enum err cables_begin(struct host *host, struct why *why)
 {
     const struct host_config *config = &host->config;
     const struct cables_config cables = {
-        .wire = config->wire,
+        .transport = config->transport,
         .folder = config->links,
         .address = config->address,
         .poller = host->poller,

@@ -39,12 +39,12 @@ struct host_config {
     /* One server, at these cables, and NODE_NONE if it does not know its place; NULL: all know
      * theirs, and the cables are those of the plan. */
     const struct host_machine *machine;
-    const char *folder;               /* for requests: by a path that fits a socket's name */
-    const char *links;                /* for cables, likewise */
-    const struct transport_ops *wire; /* of cables */
-    const char *address;              /* of this machine, for wires that need one; or NULL */
-    uint64_t rate_bps;                /* of every link; 0: as fast as it goes */
-    nsec hello_nsec, silence_nsec;    /* 0: the node's own choice */
+    const char *folder;                    /* for requests: by a path that fits a socket's name */
+    const char *links;                     /* for cables, likewise */
+    const struct transport_ops *transport; /* of cables */
+    const char *address;           /* of this machine, for transports that need one; or NULL */
+    uint64_t rate_bps;             /* of every link; 0: as fast as it goes */
+    nsec hello_nsec, silence_nsec; /* 0: the node's own choice */
     bool separate;
     const struct weft_service *const *services; /* ends with NULL; borrowed */
     nsec spin, yield; /* before it sleeps; 0: its own choice, -1: not at all */

@@ -71,7 +71,7 @@ extern const struct env_ops host_ops;
 void host_placed(struct host *host, struct host_node *node, node_id vertex,
                  const struct placement *placement);
 
-/* host_pass.c: one look at all but a wire that moves nothing by itself. */
+/* host_pass.c: polls all but a transport that moves nothing by itself. */
 bool host_poll(struct host *host);
 
 static inline void node_ready(struct host_node *node)

@@ -88,11 +88,11 @@ static void servers_of_one_process_reach_each_other(void **state)
 }
 
 /* Two and two, and two of them end and come back, while the others go on. */
-static void hosts_meet_part_and_meet_again(const char *wire)
+static void hosts_meet_part_and_meet_again(const char *transport)
 {
     struct scene scene;
     scene_open(&scene, "torus:2x2", echo_services);
-    scene.config.wire = cables_wire(wire);
+    scene.config.transport = cables_transport(transport);
     scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 3);
     for (unsigned life = 0; life < 3; life++) {
         scene.hosts[1] = scene_host(&scene, 1 << 1 | 1 << 2);
@@ -132,11 +132,11 @@ static pid_t scene_child(struct scene *scene, uint32_t servers)
 }
 
 /* Killed while it has something to do: its servers are gone at once, and come back as new. */
-static void the_killed_are_missed_and_return(const char *wire)
+static void the_killed_are_missed_and_return(const char *transport)
 {
     struct scene scene;
     scene_open(&scene, "torus:2x2", echo_services);
-    scene.config.wire = cables_wire(wire);
+    scene.config.transport = cables_transport(transport);
     scene.config.silence_nsec = 1000 * NSEC_PER_SEC; /* so that only the carrier can tell */
     pid_t pid = scene_child(&scene, 1 << 1 | 1 << 2);
     scene.hosts[0] = scene_host(&scene, 1 << 0 | 1 << 3);

@@ -30,8 +30,8 @@ static nsec host_due(const struct host *host)
     return due;
 }
 
-/* Says that it sleeps, looks once more, and does. The wire is left to the poller from here on: one
- * more look at it would take it back. */
+/* Says that it sleeps, looks once more, and does. The transport is left to the poller from here on:
+ * one more poll would take it back. */
 static void host_sleep(struct host *host, nsec until)
 {
     client_sockets_arm(&host->client_sockets);
@@ -142,7 +142,7 @@ void host_run(struct host *host, const volatile sig_atomic_t *stop, nsec until)
     nsec turn_began = clock_now();
     host->poll_at = 0;
     while (!*stop) {
-        /* A wire is polled only while somebody may answer soon; else the poller has it. */
+        /* Polled only while a peer may answer soon; else the poller has the transport. */
         bool happened = patience.waiting ? host_pass(host) : host_poll(host);
         if (host->now >= until)
             return;
