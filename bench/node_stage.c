@@ -139,12 +139,13 @@ void stage_settle_with(struct host *host, struct host *other, node_id from, node
     nsec until = clock_after(SETTLE_NSEC);
     volatile sig_atomic_t never = 0;
     for (;;) {
-        struct node_look look;
+        struct node_snapshot snapshot;
         host_run(host, &never, clock_after(1000 * 1000));
         if (other)
             host_run(other, &never, clock_after(1000 * 1000));
-        node_look(host_node(host, from), &look);
-        if (look.settled && look.reachable == reachable && node_ports_to(host_node(host, from), to))
+        node_snapshot(host_node(host, from), &snapshot);
+        if (snapshot.settled && snapshot.reachable == reachable &&
+            node_ports_to(host_node(host, from), to))
             return;
         if (clock_now() > until)
             bench_fail("the servers do not find each other");

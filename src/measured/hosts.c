@@ -153,20 +153,21 @@ double hosts_cpu(const struct hosts *hosts)
 /* It answers for keys, reaches everybody, and all its links are up. */
 static bool server_is_ready(struct hosts *hosts, node_id server)
 {
-    static struct control_look look; /* too large for a stack */
+    static struct control_snapshot snapshot; /* too large for a stack */
     static uint8_t bytes[CONTROL_ANSWER_MAX];
-    const struct control_request request = {.kind = CONTROL_LOOK, .token = 1};
+    const struct control_request request = {.kind = CONTROL_SNAPSHOT, .token = 1};
     uint8_t question[CONTROL_REQUEST_MAX];
     struct control_answer answer;
     hosts_tell(hosts, server, CONTROL_SERVICE, question, control_request_write(&request, question));
     size_t size = hosts_hear(hosts, server, bytes, sizeof bytes, clock_after(ANSWER_NSEC));
     struct reader in = reader_make(bytes, size);
-    if (control_answer_read(&in, &answer) < 0 || answer.error || control_look_read(&in, &look) < 0)
+    if (control_answer_read(&in, &answer) < 0 || answer.error ||
+        control_snapshot_read(&in, &snapshot) < 0)
         crowd_fail(hosts->crowd, "server %u gives a strange answer", server);
-    if (!look.node.settled || look.node.reachable != hosts->wiring.server_count)
+    if (!snapshot.node.settled || snapshot.node.reachable != hosts->wiring.server_count)
         return false;
-    for (uint32_t port = 0; port < look.port_count; port++)
-        if (look.ports[port].state != PORT_UP && look.ports[port].state != PORT_ABSENT)
+    for (uint32_t port = 0; port < snapshot.port_count; port++)
+        if (snapshot.ports[port].state != PORT_UP && snapshot.ports[port].state != PORT_ABSENT)
             return false;
     return true;
 }

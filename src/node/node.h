@@ -139,7 +139,7 @@ enum port_state {
     PORT_MISWIRED, /* another server or port than planned is there */
 };
 
-struct port_look {
+struct port_snapshot {
     enum port_state state;
     node_id peer;       /* planned */
     uint32_t peer_port; /* planned */
@@ -150,7 +150,7 @@ struct port_look {
     uint64_t busy; /* times that something waited and there was no room */
 };
 
-struct node_look {
+struct node_snapshot {
     node_id self;
     uint64_t incarnation;
     bool settled;       /* it answers for keys */
@@ -163,8 +163,8 @@ struct node_look {
     uint64_t drops[DROP_COUNT];
 };
 
-void node_look(const struct node *node, struct node_look *look);
-void node_look_port(const struct node *node, unsigned port, struct port_look *look);
+void node_snapshot(const struct node *node, struct node_snapshot *snapshot);
+void node_snapshot_port(const struct node *node, unsigned port, struct port_snapshot *snapshot);
 bool node_reaches(const struct node *node, node_id server);
 /* Over links that both ends hear, all of them up or not: it counts on that server for keys. */
 bool node_counts_on(const struct node *node, node_id server);

@@ -37,7 +37,7 @@ static void check_stats(struct reader *in, struct writer *out)
 
 static void check_answer(const uint8_t *data, size_t size)
 {
-    static struct control_look look;
+    static struct control_snapshot snapshot;
     struct control_where where;
     struct control_route route;
     struct control_answer answer;
@@ -46,10 +46,10 @@ static void check_answer(const uint8_t *data, size_t size)
     if (size > sizeof again || control_answer_read(&in, &answer) < 0)
         return;
     control_answer_write(&out, &answer);
-    if (!answer.error && answer.kind == CONTROL_LOOK) {
-        if (control_look_read(&in, &look) < 0)
+    if (!answer.error && answer.kind == CONTROL_SNAPSHOT) {
+        if (control_snapshot_read(&in, &snapshot) < 0)
             return;
-        control_look_write(&out, &look);
+        control_snapshot_write(&out, &snapshot);
     } else if (!answer.error && answer.kind == CONTROL_WHERE) {
         if (control_where_read(&in, &where) < 0)
             return;

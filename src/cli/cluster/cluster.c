@@ -184,21 +184,22 @@ struct cluster_seen *cluster_seen_new(const struct cluster *cluster)
     return calloc(cluster->plan.server_count, sizeof(struct cluster_seen));
 }
 
-/* What one server answered, if that is a look at it. */
-static bool look_take(const struct cluster *cluster, const struct cluster_ask *ask,
-                      struct control_look *look)
+/* What one server answered, if that is its snapshot. */
+static bool snapshot_take(const struct cluster *cluster, const struct cluster_ask *ask,
+                          struct control_snapshot *snapshot)
 {
     struct control_answer answer;
     struct reader in = reader_make(ask->answer, ask->result < 0 ? 0 : (size_t)ask->result);
     return ask->result > 0 && control_answer_read(&in, &answer) == 0 && !answer.error &&
-           answer.kind == CONTROL_LOOK && control_look_read(&in, look) == 0 &&
-           look->node.self == ask->server && look->server_count == cluster->plan.server_count;
+           answer.kind == CONTROL_SNAPSHOT && control_snapshot_read(&in, snapshot) == 0 &&
+           snapshot->node.self == ask->server &&
+           snapshot->server_count == cluster->plan.server_count;
 }
 
 enum err cluster_survey(const struct cluster *cluster, struct cluster_seen *seen, int64_t patience,
                         struct why *why)
 {
-    static const struct control_request request = {.kind = CONTROL_LOOK};
+    static const struct control_request request = {.kind = CONTROL_SNAPSHOT};
     uint8_t question[CONTROL_REQUEST_MAX];
     size_t question_size = control_request_write(&request, question);
     uint32_t count = cluster->plan.server_count, asked = 0;
@@ -225,7 +226,7 @@ enum err cluster_survey(const struct cluster *cluster, struct cluster_seen *seen
     cluster_ask(cluster->folder, asks, asked, clock_after(patience));
     for (uint32_t i = 0; i < asked; i++) {
         struct cluster_seen *one = &seen[asks[i].server];
-        if (look_take(cluster, &asks[i], &one->look)) {
+        if (snapshot_take(cluster, &asks[i], &one->snapshot)) {
             one->state = SERVER_LIVE;
         } else if (cluster_lock_holder(cluster->folder, asks[i].server) <= 0) {
             one->state = SERVER_DEAD; /* it died while it was asked */

@@ -14,7 +14,7 @@
     {"dir", "DIR", "the cluster's folder (WEFT_DIR; weft in XDG_RUNTIME_DIR; /tmp/weft-UID)"}
 /* clang-format on */
 
-#define CLUSTER_SURVEY_NSEC 2000000000LL /* that servers have to answer a look */
+#define CLUSTER_SURVEY_NSEC 2000000000LL /* that servers have to answer with a snapshot */
 
 struct cluster {
     char folder[CLUSTER_FOLDER_MAX + 1];

@@ -48,27 +48,27 @@ static inline void example_open(struct example *example, const char *spec)
     example->seen = calloc(plan->server_count, sizeof *example->seen);
     assert_non_null(example->seen);
     for (node_id v = 0; v < plan->server_count; v++) {
-        struct control_look *look = &example->seen[v].look;
+        struct control_snapshot *snapshot = &example->seen[v].snapshot;
         example->seen[v].state = SERVER_LIVE;
         example->seen[v].pid = (int)(1000 + v);
-        look->node = (struct node_look){.self = v,
-                                        .incarnation = 1,
-                                        .settled = true,
-                                        .reachable = plan->server_count,
-                                        .digest = 77};
-        look->server_count = plan->server_count;
-        look->port_count = plan->port_count;
+        snapshot->node = (struct node_snapshot){.self = v,
+                                                .incarnation = 1,
+                                                .settled = true,
+                                                .reachable = plan->server_count,
+                                                .digest = 77};
+        snapshot->server_count = plan->server_count;
+        snapshot->port_count = plan->port_count;
         for (uint32_t port = 0; port < plan->port_count; port++) {
             const struct plan_end *end = plan_end(plan, v, port);
             bool wired = end->server != NODE_NONE;
-            look->ports[port] = (struct port_look){.state = wired ? PORT_UP : PORT_ABSENT,
-                                                   .peer = end->server,
-                                                   .peer_port = end->port,
-                                                   .found = end->server,
-                                                   .found_port = end->port};
+            snapshot->ports[port] = (struct port_snapshot){.state = wired ? PORT_UP : PORT_ABSENT,
+                                                           .peer = end->server,
+                                                           .peer_port = end->port,
+                                                           .found = end->server,
+                                                           .found_port = end->port};
         }
         for (node_id u = 0; u < plan->server_count; u++)
-            look->reach[u / 8] |= (uint8_t)(1u << u % 8);
+            snapshot->reach[u / 8] |= (uint8_t)(1u << u % 8);
     }
 }
 
@@ -81,7 +81,7 @@ static inline void example_close(struct example *example)
 
 static inline void example_forget(struct example *example, node_id server, node_id whom)
 {
-    example->seen[server].look.reach[whom / 8] &= (uint8_t) ~(1u << whom % 8);
+    example->seen[server].snapshot.reach[whom / 8] &= (uint8_t) ~(1u << whom % 8);
 }
 
 /* Its process is gone, and everybody else has noticed. */
@@ -93,6 +93,6 @@ static inline void example_die(struct example *example, node_id dead)
         example_forget(example, v, dead);
         for (uint32_t port = 0; port < example->plan.port_count; port++)
             if (plan_end(&example->plan, v, port)->server == dead)
-                example->seen[v].look.ports[port].state = PORT_DOWN;
+                example->seen[v].snapshot.ports[port].state = PORT_DOWN;
     }
 }

@@ -49,23 +49,23 @@ static bool is_live(const struct cluster_seen *seen)
 static void servers_count(struct cluster_health *health, const struct cluster_seen *seen)
 {
     for (node_id v = 0; v < health->server_count; v++) {
-        const struct control_look *look = &seen[v].look;
+        const struct control_snapshot *snapshot = &seen[v].snapshot;
         health->dead += seen[v].state == SERVER_DEAD;
         health->silent += seen[v].state == SERVER_SILENT;
         if (!is_live(&seen[v]))
             continue;
         health->live++;
-        health->joining += !look->node.settled;
-        health->sent += look->node.sent;
-        health->delivered += look->node.delivered;
-        health->intercepted += look->node.intercepted;
-        health->waiting += look->node.limbo;
+        health->joining += !snapshot->node.settled;
+        health->sent += snapshot->node.sent;
+        health->delivered += snapshot->node.delivered;
+        health->intercepted += snapshot->node.intercepted;
+        health->waiting += snapshot->node.limbo;
         for (unsigned i = 0; i < DROP_COUNT; i++)
-            health->drops[i] += look->node.drops[i];
-        for (uint32_t port = 0; port < look->port_count; port++) {
-            health->packets_out += look->ports[port].packets_out;
-            health->bytes_out += look->ports[port].bytes_out;
-            health->frames_out += look->ports[port].frames_out;
+            health->drops[i] += snapshot->node.drops[i];
+        for (uint32_t port = 0; port < snapshot->port_count; port++) {
+            health->packets_out += snapshot->ports[port].packets_out;
+            health->bytes_out += snapshot->ports[port].bytes_out;
+            health->frames_out += snapshot->ports[port].frames_out;
         }
     }
 }
@@ -74,7 +74,7 @@ static bool counts_on_dead(const struct cluster_health *health, const struct clu
                            node_id server)
 {
     for (node_id v = 0; v < health->server_count; v++)
-        if (seen[v].state == SERVER_DEAD && control_reaches(&seen[server].look, v))
+        if (seen[v].state == SERVER_DEAD && control_reaches(&seen[server].snapshot, v))
             return true;
     return false;
 }
@@ -93,7 +93,7 @@ static void part_walk(struct cluster_health *health, const struct cluster_seen *
         health->part_size[part]++;
         for (node_id u = 0; u < health->server_count; u++) {
             if (health->part_of[u] != UINT32_MAX || !is_live(&seen[u]) ||
-                !(control_reaches(&seen[v].look, u) || control_reaches(&seen[u].look, v)))
+                !(control_reaches(&seen[v].snapshot, u) || control_reaches(&seen[u].snapshot, v)))
                 continue;
             health->part_of[u] = part;
             stack[depth++] = u;
@@ -145,7 +145,7 @@ static bool misses_one(const struct cluster_health *health, const struct cluster
 {
     for (node_id v = 0; v < health->server_count; v++)
         if (health->part_of[v] == health->part_of[server] &&
-            !control_reaches(&seen[server].look, v))
+            !control_reaches(&seen[server].snapshot, v))
             return true;
     return false;
 }
@@ -161,11 +161,11 @@ static uint64_t usual_digest(const struct cluster_health *health, const struct c
         if (health->part_of[v] != part)
             continue;
         for (node_id u = v; u < health->server_count; u++)
-            same +=
-                health->part_of[u] == part && seen[u].look.node.digest == seen[v].look.node.digest;
+            same += health->part_of[u] == part &&
+                    seen[u].snapshot.node.digest == seen[v].snapshot.node.digest;
         if (same > most) {
             most = same;
-            usual = seen[v].look.node.digest;
+            usual = seen[v].snapshot.node.digest;
         }
         if (most > health->part_size[part] / 2)
             break;
@@ -178,8 +178,9 @@ static void agreement_find(struct cluster_health *health, const struct cluster_s
     for (uint32_t part = 0; part < health->part_count; part++) {
         uint64_t usual = usual_digest(health, seen, part);
         for (node_id v = 0; v < health->server_count; v++)
-            health->unagreed += health->part_of[v] == part &&
-                                (seen[v].look.node.digest != usual || misses_one(health, seen, v));
+            health->unagreed +=
+                health->part_of[v] == part &&
+                (seen[v].snapshot.node.digest != usual || misses_one(health, seen, v));
     }
     for (node_id v = 0; v < health->server_count; v++)
         health->unnoticing += is_live(&seen[v]) && counts_on_dead(health, seen, v);
@@ -189,10 +190,10 @@ static void agreement_find(struct cluster_health *health, const struct cluster_s
 
 static enum port_state end_state(const struct cluster_seen *seen, node_id server, uint32_t port)
 {
-    const struct control_look *look = &seen[server].look;
-    if (!is_live(&seen[server]) || port >= look->port_count)
+    const struct control_snapshot *snapshot = &seen[server].snapshot;
+    if (!is_live(&seen[server]) || port >= snapshot->port_count)
         return PORT_ABSENT;
-    return look->ports[port].state;
+    return snapshot->ports[port].state;
 }
 
 static bool is_near(enum port_state state)
@@ -316,7 +317,7 @@ static bool pick_silent(const void *context, node_id server)
 static bool pick_joining(const void *context, node_id server)
 {
     const struct asked *asked = context;
-    return is_live(&asked->seen[server]) && !asked->seen[server].look.node.settled;
+    return is_live(&asked->seen[server]) && !asked->seen[server].snapshot.node.settled;
 }
 
 /* Those that the largest part does not reach. */
@@ -353,15 +354,15 @@ static void miswired_end(struct text *out, const struct plan *plan, const struct
 {
     char own[NODE_NAME_SIZE], found[NODE_NAME_SIZE], planned[NODE_NAME_SIZE];
     const struct topology *topology = plan->topology;
-    const struct port_look *look = &seen[server].look.ports[port];
-    if (end_state(seen, server, port) != PORT_MISWIRED || look->found >= plan->server_count)
+    const struct port_snapshot *snapshot = &seen[server].snapshot.ports[port];
+    if (end_state(seen, server, port) != PORT_MISWIRED || snapshot->found >= plan->server_count)
         return;
     if ((*listed)++ >= MISWIRED_LISTED)
         return;
     text_printf(out, "%sport %u of %s leads to port %u of %s, not to port %u of %s",
                 *listed > 1 ? "; " : "", port, topology_name(topology, server, own),
-                look->found_port, topology_name(topology, look->found, found), look->peer_port,
-                topology_name(topology, look->peer, planned));
+                snapshot->found_port, topology_name(topology, snapshot->found, found),
+                snapshot->peer_port, topology_name(topology, snapshot->peer, planned));
 }
 
 static void list_miswired(struct text *out, const struct cluster_health *health,

@@ -19,8 +19,8 @@ enum cluster_server { SERVER_DEAD, SERVER_SILENT, SERVER_LIVE };
 /* One server as it was found. */
 struct cluster_seen {
     enum cluster_server state;
-    int pid;                  /* of its process; 0: dead */
-    struct control_look look; /* SERVER_LIVE */
+    int pid;                          /* of its process; 0: dead */
+    struct control_snapshot snapshot; /* SERVER_LIVE */
 };
 
 enum cluster_link {

@@ -36,8 +36,8 @@ static void done(void)
 static void a_cluster_without_troubles_is_ok(void **state)
 {
     example_open(&example, "torus:3x3x3");
-    example.seen[5].look.node.drops[DROP_HOPS] = 3; /* long ago perhaps: a number, no trouble */
-    example.seen[6].look.node.drops[DROP_HOPS] = 4;
+    example.seen[5].snapshot.node.drops[DROP_HOPS] = 3; /* long ago perhaps: a number, no trouble */
+    example.seen[6].snapshot.node.drops[DROP_HOPS] = 4;
     judge();
     assert_int_equal(health.health, HEALTH_OK);
     assert_int_equal(health.live, 27);
@@ -75,8 +75,8 @@ static void a_death_that_somebody_has_not_noticed_is_said(void **state)
 {
     example_open(&example, "torus:3x3");
     example_die(&example, 4);
-    example.seen[0].look.reach[0] |= 1 << 4;
-    example.seen[0].look.node.digest = 78;
+    example.seen[0].snapshot.reach[0] |= 1 << 4;
+    example.seen[0].snapshot.node.digest = 78;
     judge();
     expect(HEALTH_DEATHS_UNNOTICED, false, "1 server has not noticed every death yet");
     expect(HEALTH_ROUTES_DIFFER, false, "1 server knows other links than most");
@@ -111,18 +111,18 @@ static void a_link_is_up_only_if_both_ends_say_so(void **state)
     example_open(&example, "torus:3x3");
     uint32_t port = 0, other = plan_end(&example.plan, 0, 0)->port;
     node_id peer = plan_end(&example.plan, 0, 0)->server;
-    example.seen[0].look.ports[port].state = PORT_COMING;
+    example.seen[0].snapshot.ports[port].state = PORT_COMING;
     judge();
     assert_int_equal(health.links[LINK_COMING], 1);
     expect(HEALTH_LINKS_DOWN, true, "1 link between live servers not up: 0 - 1");
     cluster_health_fini(&health);
 
-    example.seen[peer].look.ports[other].state = PORT_HEARD;
+    example.seen[peer].snapshot.ports[other].state = PORT_HEARD;
     judge();
     assert_int_equal(health.links[LINK_DOWN], 1);
     cluster_health_fini(&health);
 
-    example.seen[peer].look.ports[other].state = PORT_CUT; /* one end is enough */
+    example.seen[peer].snapshot.ports[other].state = PORT_CUT; /* one end is enough */
     judge();
     assert_int_equal(health.health, HEALTH_WARN);
     expect(HEALTH_LINKS_CUT, true, "1 link is cut: 0 - 1");
@@ -133,11 +133,11 @@ static void a_link_is_up_only_if_both_ends_say_so(void **state)
 static void a_miswired_cable_is_named_from_both_ends(void **state)
 {
     example_open(&example, "torus:4x4");
-    struct port_look *one = &example.seen[0].look.ports[0];
-    struct port_look *other = &example.seen[5].look.ports[2];
-    *one = (struct port_look){PORT_MISWIRED, one->peer, one->peer_port, 5, 2, 0, 0, 0, 0, 0, 0};
-    *other =
-        (struct port_look){PORT_MISWIRED, other->peer, other->peer_port, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct port_snapshot *one = &example.seen[0].snapshot.ports[0];
+    struct port_snapshot *other = &example.seen[5].snapshot.ports[2];
+    *one = (struct port_snapshot){PORT_MISWIRED, one->peer, one->peer_port, 5, 2, 0, 0, 0, 0, 0, 0};
+    *other = (struct port_snapshot){
+        PORT_MISWIRED, other->peer, other->peer_port, 0, 0, 0, 0, 0, 0, 0, 0};
     judge();
     assert_int_equal(health.health, HEALTH_WARN);
     expect(HEALTH_LINKS_MISWIRED, true,
@@ -154,7 +154,7 @@ static void live_servers_that_do_not_reach_each_other_are_an_error(void **state)
             if ((v < 2) != (u < 2))
                 example_forget(&example, v, u);
     for (node_id v = 0; v < 2; v++)
-        example.seen[v].look.node.digest = 5; /* each side knows its own links */
+        example.seen[v].snapshot.node.digest = 5; /* each side knows its own links */
     judge();
     assert_int_equal(health.health, HEALTH_ERR);
     assert_int_equal(health.part_of[5], 0); /* the largest, though found last */
@@ -166,13 +166,13 @@ static void live_servers_that_do_not_reach_each_other_are_an_error(void **state)
 static void servers_that_join_or_disagree_are_a_warning(void **state)
 {
     example_open(&example, "torus:3x3");
-    example.seen[7].look.node.settled = false;
+    example.seen[7].snapshot.node.settled = false;
     judge();
     assert_int_equal(health.health, HEALTH_WARN);
     expect(HEALTH_SERVERS_JOINING, true, "1 server is still joining: 7");
     cluster_health_fini(&health);
 
-    example.seen[7].look.node.settled = true;
+    example.seen[7].snapshot.node.settled = true;
     example_forget(&example, 7, 2); /* 2 reaches 7, so they are of one part */
     judge();
     assert_int_equal(health.part_count, 1);

@@ -77,10 +77,10 @@ static enum err parts_find(struct cluster_start *start, const struct cluster_hea
 static bool is_ready(const struct cluster_start *start, node_id server)
 {
     const struct cluster_seen *seen = &start->seen[server];
-    if (seen->state != SERVER_LIVE || !seen->look.node.settled)
+    if (seen->state != SERVER_LIVE || !seen->snapshot.node.settled)
         return false;
     for (node_id v = 0; v < start->cluster->plan.server_count; v++)
-        if (start->parts[v] == start->parts[server] && !control_reaches(&seen->look, v))
+        if (start->parts[v] == start->parts[server] && !control_reaches(&seen->snapshot, v))
             return false;
     return true;
 }
@@ -138,9 +138,9 @@ static enum err late_tell(const struct cluster_start *start, double seconds, str
     if (cluster_disk_is_full(start->cluster->folder))
         return cluster_disk_fail(start->cluster->folder, why);
     const struct cluster_seen *seen = &start->seen[first];
-    const char *what = seen->state != SERVER_LIVE ? "does not answer"
-                       : !seen->look.node.settled ? "has not joined"
-                                                  : "does not reach all others";
+    const char *what = seen->state != SERVER_LIVE     ? "does not answer"
+                       : !seen->snapshot.node.settled ? "has not joined"
+                                                      : "does not reach all others";
     return why_fail(why, ERR_SYSTEM, "after %.0f s %u of %u servers %s not ready: server %u %s%s",
                     seconds, late, start->cluster->plan.server_count, late == 1 ? "is" : "are",
                     first, what,

@@ -60,11 +60,11 @@ static double end_load(const struct cluster_view *view, node_id server, uint32_t
 {
     const struct cluster_seen *now = &view->now[server], *before = &view->before[server];
     if (now->state != SERVER_LIVE || before->state != SERVER_LIVE ||
-        now->look.node.incarnation != before->look.node.incarnation ||
-        now->look.now <= before->look.now || port >= now->look.port_count)
+        now->snapshot.node.incarnation != before->snapshot.node.incarnation ||
+        now->snapshot.now <= before->snapshot.now || port >= now->snapshot.port_count)
         return 0;
-    uint64_t bytes = now->look.ports[port].bytes_out - before->look.ports[port].bytes_out;
-    return (double)bytes * 1e9 / (double)(now->look.now - before->look.now);
+    uint64_t bytes = now->snapshot.ports[port].bytes_out - before->snapshot.ports[port].bytes_out;
+    return (double)bytes * 1e9 / (double)(now->snapshot.now - before->snapshot.now);
 }
 
 void cluster_view_loads(const struct cluster_view *view, struct cluster_load *loads)
@@ -157,7 +157,7 @@ static void put_server(const struct drawing *drawing, node_id server, int width)
     } else if (seen->state == SERVER_SILENT) {
         name = "?";
         paint = PAINT_YELLOW;
-    } else if (!seen->look.node.settled) {
+    } else if (!seen->snapshot.node.settled) {
         paint = PAINT_YELLOW;
     }
     char *fitting = strndup(name, table_text_fitting(name, (uint32_t)width));
@@ -285,7 +285,8 @@ static struct totals totals_make(const struct drawing *drawing)
     for (uint32_t i = 0; i < view->health->cable_count; i++)
         totals.bytes += drawing->loads[i].forth + drawing->loads[i].back;
     for (node_id v = 0; v < view->plan->server_count; v++) {
-        const struct control_look *now = &view->now[v].look, *before = &view->before[v].look;
+        const struct control_snapshot *now = &view->now[v].snapshot,
+                                      *before = &view->before[v].snapshot;
         if (view->now[v].state != SERVER_LIVE || view->before[v].state != SERVER_LIVE ||
             now->node.incarnation != before->node.incarnation || now->now <= before->now)
             continue;

@@ -17,10 +17,10 @@ static void begin(const char *spec)
     before = malloc(size);
     assert_non_null(before);
     for (node_id v = 0; v < example.plan.server_count; v++)
-        example.seen[v].look.now = 1000000000;
+        example.seen[v].snapshot.now = 1000000000;
     memcpy(before, example.seen, size);
     for (node_id v = 0; v < example.plan.server_count; v++)
-        example.seen[v].look.now += 500000000; /* half a second later */
+        example.seen[v].snapshot.now += 500000000; /* half a second later */
 }
 
 static const char *draw(uint32_t width, uint64_t rate)
@@ -82,10 +82,10 @@ static void slices_follow_each_other_where_they_find_no_room_beside(void **state
 static void a_loaded_link_stands_out_and_is_named(void **state)
 {
     begin("torus:3x3");
-    example.seen[4].look.ports[0].bytes_out += 1000000; /* 4 to 5, 2 MB/s */
-    example.seen[4].look.ports[0].packets_out += 100;
-    example.seen[5].look.ports[1].bytes_out += 500000;
-    example.seen[4].look.node.drops[DROP_QUEUE_FULL] += 7;
+    example.seen[4].snapshot.ports[0].bytes_out += 1000000; /* 4 to 5, 2 MB/s */
+    example.seen[4].snapshot.ports[0].packets_out += 100;
+    example.seen[5].snapshot.ports[1].bytes_out += 500000;
+    example.seen[4].snapshot.node.drops[DROP_QUEUE_FULL] += 7;
     const char *lines = draw(80, 0);
     assert_non_null(strstr(lines, "200 packets/s  3.0 MB/s  14 drops/s\n"));
     assert_non_null(strstr(lines, "\n3 · 4 █ 5 · \n"));
@@ -96,7 +96,7 @@ static void a_loaded_link_stands_out_and_is_named(void **state)
 static void the_rate_of_the_links_is_the_measure_if_there_is_one(void **state)
 {
     begin("torus:3x3");
-    example.seen[4].look.ports[0].bytes_out += 1000000;
+    example.seen[4].snapshot.ports[0].bytes_out += 1000000;
     assert_non_null(strstr(draw(80, 32000000), "\n3 · 4 ▅ 5 · \n")); /* 2 of 4 MB/s */
     done();
 }
@@ -105,10 +105,10 @@ static void troubles_are_seen_in_their_places(void **state)
 {
     begin("torus:3x3");
     example_die(&example, 8);
-    example.seen[0].look.ports[0].state = PORT_CUT;
-    example.seen[3].look.ports[0].state = PORT_DOWN;
-    example.seen[4].look.ports[2].state = PORT_MISWIRED;
-    example.seen[1].look.ports[0].state = PORT_COMING;
+    example.seen[0].snapshot.ports[0].state = PORT_CUT;
+    example.seen[3].snapshot.ports[0].state = PORT_DOWN;
+    example.seen[4].snapshot.ports[2].state = PORT_MISWIRED;
+    example.seen[1].snapshot.ports[0].state = PORT_COMING;
     example.seen[6].state = SERVER_SILENT;
     const char *lines = draw(80, 0);
     assert_non_null(strstr(lines, "WARN  7 of 9 servers"));
@@ -121,9 +121,9 @@ static void troubles_are_seen_in_their_places(void **state)
 static void another_life_of_a_server_begins_at_nothing(void **state)
 {
     begin("torus:3x3");
-    before[4].look.ports[0].bytes_out = 99999999; /* would be less than nothing now */
-    before[4].look.node.drops[0] = 5;
-    example.seen[4].look.node.incarnation = 2;
+    before[4].snapshot.ports[0].bytes_out = 99999999; /* would be less than nothing now */
+    before[4].snapshot.node.drops[0] = 5;
+    example.seen[4].snapshot.node.incarnation = 2;
     assert_non_null(strstr(draw(80, 0), "0 packets/s  0 B/s  0 drops/s\n"));
     done();
 }

@@ -47,21 +47,21 @@ static bool is_dead(const struct cut *cut, node_id server)
 static enum err server_ask(struct cut *cut, node_id server, struct why *why)
 {
     static uint8_t answer[CONTROL_ANSWER_MAX];
-    static struct control_look look;
-    static const struct control_request request = {.kind = CONTROL_LOOK};
+    static struct control_snapshot snapshot;
+    static const struct control_request request = {.kind = CONTROL_SNAPSHOT};
     struct reader in;
     if (is_dead(cut, server))
         return OK;
     int error = cluster_control(cut->cluster.folder, server, &request, answer, &in,
                                 clock_after(ANSWER_NSEC));
     if (!error)
-        error = control_look_read(&in, &look);
+        error = control_snapshot_read(&in, &snapshot);
     if (error)
         return is_dead(cut, server) ? OK : cluster_silent(&cut->cluster, server, error, why);
     for (uint32_t i = 0; i < 2 * cut->cables; i++) {
         struct end *end = &cut->ends[i];
         if (end->server == server)
-            end->was_cut = look.ports[end->port].state == PORT_CUT;
+            end->was_cut = snapshot.ports[end->port].state == PORT_CUT;
     }
     return OK;
 }

@@ -36,31 +36,31 @@ static const char *state_word(const struct cluster_seen *seen)
 {
     if (seen->state != SERVER_LIVE)
         return seen->state == SERVER_DEAD ? "dead" : "silent";
-    return seen->look.node.settled ? "up" : "joining";
+    return seen->snapshot.node.settled ? "up" : "joining";
 }
 
-static uint32_t links_up(const struct control_look *look, uint32_t *planned)
+static uint32_t links_up(const struct control_snapshot *snapshot, uint32_t *planned)
 {
     uint32_t up = 0;
     *planned = 0;
-    for (uint32_t port = 0; port < look->port_count; port++) {
-        up += look->ports[port].state == PORT_UP;
-        *planned += look->ports[port].state != PORT_ABSENT;
+    for (uint32_t port = 0; port < snapshot->port_count; port++) {
+        up += snapshot->ports[port].state == PORT_UP;
+        *planned += snapshot->ports[port].state != PORT_ABSENT;
     }
     return up;
 }
 
-static uint64_t dropped(const struct node_look *look)
+static uint64_t dropped(const struct node_snapshot *snapshot)
 {
     uint64_t sum = 0;
     for (unsigned i = 0; i < DROP_COUNT; i++)
-        sum += look->drops[i];
+        sum += snapshot->drops[i];
     return sum;
 }
 
-static double age(const struct control_look *look)
+static double age(const struct control_snapshot *snapshot)
 {
-    return (double)(look->now - look->started) / 1e9;
+    return (double)(snapshot->now - snapshot->started) / 1e9;
 }
 
 /* ---- a table ---- */
@@ -81,7 +81,7 @@ static void row_fill(const struct nodes *nodes, node_id server, struct table_tex
                      char (*texts)[CELL_SIZE])
 {
     const struct cluster_seen *seen = &nodes->seen[server];
-    const struct control_look *look = &seen->look;
+    const struct control_snapshot *snapshot = &seen->snapshot;
     char name[CLUSTER_NAME_SIZE];
     uint32_t planned, up;
     for (int column = 0; column < COLUMNS; column++)
@@ -92,14 +92,14 @@ static void row_fill(const struct nodes *nodes, node_id server, struct table_tex
         cell_print(cells, texts, PID, "%d", seen->pid);
     if (seen->state != SERVER_LIVE)
         return;
-    up = links_up(look, &planned);
+    up = links_up(snapshot, &planned);
     cell_print(cells, texts, LINKS, "%u/%u", up, planned);
-    cell_print(cells, texts, REACHES, "%u", look->node.reachable);
-    cell_print(cells, texts, SENT, "%" PRIu64, look->node.sent);
-    cell_print(cells, texts, DELIVERED, "%" PRIu64, look->node.delivered);
-    cell_print(cells, texts, OUT, "%" PRIu64, look->node.packets_out);
-    cell_print(cells, texts, DROPPED, "%" PRIu64, dropped(&look->node));
-    cell_print(cells, texts, AGE, "%.1f s", age(look));
+    cell_print(cells, texts, REACHES, "%u", snapshot->node.reachable);
+    cell_print(cells, texts, SENT, "%" PRIu64, snapshot->node.sent);
+    cell_print(cells, texts, DELIVERED, "%" PRIu64, snapshot->node.delivered);
+    cell_print(cells, texts, OUT, "%" PRIu64, snapshot->node.packets_out);
+    cell_print(cells, texts, DROPPED, "%" PRIu64, dropped(&snapshot->node));
+    cell_print(cells, texts, AGE, "%.1f s", age(snapshot));
 }
 
 static enum err nodes_text(const struct nodes *nodes, struct why *why)
@@ -130,7 +130,7 @@ static const char *const port_words[] = {
     [PORT_MISWIRED] = "miswired",
 };
 
-static void port_json(struct json *json, uint32_t number, const struct port_look *port)
+static void port_json(struct json *json, uint32_t number, const struct port_snapshot *port)
 {
     json_object(json);
     json_put_uint(json, "port", number);
@@ -189,7 +189,7 @@ static void services_json(const struct nodes *nodes, node_id server, struct json
 static void node_json(const struct nodes *nodes, node_id server, struct json *json)
 {
     const struct cluster_seen *seen = &nodes->seen[server];
-    const struct node_look *look = &seen->look.node;
+    const struct node_snapshot *snapshot = &seen->snapshot.node;
     char buffer[NODE_NAME_SIZE];
     json_object(json);
     json_put_uint(json, "id", server);
@@ -201,28 +201,28 @@ static void node_json(const struct nodes *nodes, node_id server, struct json *js
     else
         json_put_null(json, "pid");
     if (seen->state == SERVER_LIVE) {
-        json_put_uint(json, "incarnation", look->incarnation);
-        json_put_number(json, "age", age(&seen->look));
-        json_put_uint(json, "reaches", look->reachable);
-        json_put_uint(json, "waiting", look->limbo);
-        json_put_uint(json, "sent", look->sent);
-        json_put_uint(json, "delivered", look->delivered);
-        json_put_uint(json, "intercepted", look->intercepted);
-        json_put_uint(json, "packets_in", look->packets_in);
-        json_put_uint(json, "packets_out", look->packets_out);
-        json_put_uint(json, "recomputations", look->recomputations);
-        json_put_uint(json, "rows_taken", look->rows_taken);
-        json_put_uint(json, "rows_refused", look->rows_refused);
+        json_put_uint(json, "incarnation", snapshot->incarnation);
+        json_put_number(json, "age", age(&seen->snapshot));
+        json_put_uint(json, "reaches", snapshot->reachable);
+        json_put_uint(json, "waiting", snapshot->limbo);
+        json_put_uint(json, "sent", snapshot->sent);
+        json_put_uint(json, "delivered", snapshot->delivered);
+        json_put_uint(json, "intercepted", snapshot->intercepted);
+        json_put_uint(json, "packets_in", snapshot->packets_in);
+        json_put_uint(json, "packets_out", snapshot->packets_out);
+        json_put_uint(json, "recomputations", snapshot->recomputations);
+        json_put_uint(json, "rows_taken", snapshot->rows_taken);
+        json_put_uint(json, "rows_refused", snapshot->rows_refused);
         json_key(json, "drops");
         json_object(json);
         for (unsigned i = 0; i < DROP_COUNT; i++)
-            json_put_uint(json, drop_names[i], look->drops[i]);
+            json_put_uint(json, drop_names[i], snapshot->drops[i]);
         json_end(json, '}');
         json_key(json, "ports");
         json_array(json);
-        for (uint32_t port = 0; port < seen->look.port_count; port++)
-            if (seen->look.ports[port].state != PORT_ABSENT)
-                port_json(json, port, &seen->look.ports[port]);
+        for (uint32_t port = 0; port < seen->snapshot.port_count; port++)
+            if (seen->snapshot.ports[port].state != PORT_ABSENT)
+                port_json(json, port, &seen->snapshot.ports[port]);
         json_end(json, ']');
         services_json(nodes, server, json);
     }

@@ -462,14 +462,14 @@ bool bootstrap_done(const struct bootstrap *bootstrap, node_id *vertex,
     return true;
 }
 
-void bootstrap_look(const struct bootstrap *bootstrap, struct bootstrap_look *look)
+void bootstrap_snapshot(const struct bootstrap *bootstrap, struct bootstrap_snapshot *snapshot)
 {
-    *look = (struct bootstrap_look){.clash = bootstrap->clashes > CLASH_MAX,
-                                    .dropped = bootstrap->dropped,
-                                    .sent = bootstrap->sent};
+    *snapshot = (struct bootstrap_snapshot){.clash = bootstrap->clashes > CLASH_MAX,
+                                            .dropped = bootstrap->dropped,
+                                            .sent = bootstrap->sent};
     for (uint32_t i = 0; i < bootstrap->row_count; i++) {
         const struct row *row = &bootstrap->rows[i];
-        look->servers += row->joined;
-        look->agreed += row->joined && row->row.agreed == bootstrap->reports_digest;
+        snapshot->servers += row->joined;
+        snapshot->agreed += row->joined && row->row.agreed == bootstrap->reports_digest;
     }
 }

@@ -63,7 +63,7 @@ env_nsec bootstrap_step(struct bootstrap *bootstrap, env_nsec now, bootstrap_sen
 bool bootstrap_done(const struct bootstrap *bootstrap, node_id *vertex,
                     const struct placement **placement);
 
-struct bootstrap_look {
+struct bootstrap_snapshot {
     uint32_t servers; /* that it is joined to, itself too */
     uint32_t agreed;  /* of those: who says that it has the same reports as we */
     bool clash;       /* somebody else has our serial number: it never gets done */
@@ -71,4 +71,4 @@ struct bootstrap_look {
     uint64_t sent;
 };
 
-void bootstrap_look(const struct bootstrap *bootstrap, struct bootstrap_look *look);
+void bootstrap_snapshot(const struct bootstrap *bootstrap, struct bootstrap_snapshot *snapshot);

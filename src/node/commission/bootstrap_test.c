@@ -157,11 +157,11 @@ static void hall_run(struct hall *hall, struct placement *truth)
         assert_int_equal(placement->finding_count, truth->finding_count);
         for (uint32_t j = 0; j < truth->finding_count; j++)
             assert_string_equal(placement->findings[j].line, truth->findings[j].line);
-        struct bootstrap_look look;
-        bootstrap_look(hall->machines[i], &look);
-        assert_int_equal(look.servers, on);
-        assert_int_equal(look.agreed, on);
-        assert_false(look.clash);
+        struct bootstrap_snapshot snapshot;
+        bootstrap_snapshot(hall->machines[i], &snapshot);
+        assert_int_equal(snapshot.servers, on);
+        assert_int_equal(snapshot.agreed, on);
+        assert_false(snapshot.clash);
     }
 }
 
@@ -203,9 +203,9 @@ static uint32_t hall_sent(const struct hall *hall)
 {
     uint64_t sent = 0;
     for (uint32_t vertex = 0; vertex < hall->room.count; vertex++) {
-        struct bootstrap_look look;
-        bootstrap_look(hall->machines[vertex], &look);
-        sent += look.sent;
+        struct bootstrap_snapshot snapshot;
+        bootstrap_snapshot(hall->machines[vertex], &snapshot);
+        sent += snapshot.sent;
     }
     return (uint32_t)sent;
 }
@@ -315,12 +315,12 @@ static void two_with_one_serial_number_see_it(void **state)
     hall_open(&hall, "torus:4x4", 6);
     hall.room.serials[9] = hall.room.serials[2];
     hall_start_all(&hall);
-    struct bootstrap_look two = {0}, nine = {0}, other = {0};
+    struct bootstrap_snapshot two = {0}, nine = {0}, other = {0};
     for (uint32_t ticks = 0; ticks < 400; ticks++)
         hall_tick(&hall);
-    bootstrap_look(hall.machines[2], &two);
-    bootstrap_look(hall.machines[9], &nine);
-    bootstrap_look(hall.machines[0], &other);
+    bootstrap_snapshot(hall.machines[2], &two);
+    bootstrap_snapshot(hall.machines[9], &nine);
+    bootstrap_snapshot(hall.machines[0], &other);
     assert_true(two.clash || nine.clash);
     assert_false(other.clash);
     assert_false(hall_done(&hall));
@@ -375,15 +375,15 @@ static void nonsense_is_counted(void **state)
     hall_start_all(&hall);
     bootstrap_receive(hall.machines[0], 0, "nonsense", 8, 0);
     bootstrap_receive(hall.machines[0], 31, "nonsense", 8, 0);
-    struct bootstrap_look look;
-    bootstrap_look(hall.machines[0], &look);
-    assert_int_equal(look.dropped, 2);
+    struct bootstrap_snapshot snapshot;
+    bootstrap_snapshot(hall.machines[0], &snapshot);
+    assert_int_equal(snapshot.dropped, 2);
     /* A good hello, in a port that the machine does not have. */
     uint8_t hello[BOOTSTRAP_HELLO_SIZE];
     bootstrap_hello_write(&(struct bootstrap_hello){.serial = 5}, hello);
     bootstrap_receive(hall.machines[0], hall.room.plan.port_count + 2, hello, sizeof hello, 0);
-    bootstrap_look(hall.machines[0], &look);
-    assert_int_equal(look.dropped, 3);
+    bootstrap_snapshot(hall.machines[0], &snapshot);
+    assert_int_equal(snapshot.dropped, 3);
     /* Rows of more servers than anybody plans. */
     struct bootstrap_row row = {.report = {.known = NODE_NONE}, .version = 1};
     uint8_t bytes[BOOTSTRAP_SIZE_MAX];
@@ -392,8 +392,8 @@ static void nonsense_is_counted(void **state)
         size_t size = bootstrap_row_write(&row, bytes);
         bootstrap_receive(hall.machines[0], 0, bytes, size, 0);
     }
-    bootstrap_look(hall.machines[0], &look);
-    assert_true(look.dropped > 100 && look.dropped < 203);
+    bootstrap_snapshot(hall.machines[0], &snapshot);
+    assert_true(snapshot.dropped > 100 && snapshot.dropped < 203);
     hall_close(&hall);
 }
 
@@ -479,10 +479,10 @@ static void who_waits_has_not_agreed(void **state)
     struct bootstrap *machine = machine_open(&hall);
     struct sent sent = {0};
     bootstrap_step(machine, 0, sent_keep, &sent);
-    struct bootstrap_look look;
-    bootstrap_look(machine, &look);
-    assert_int_equal(look.servers, 1);
-    assert_int_equal(look.agreed, 0);
+    struct bootstrap_snapshot snapshot;
+    bootstrap_snapshot(machine, &snapshot);
+    assert_int_equal(snapshot.servers, 1);
+    assert_int_equal(snapshot.agreed, 0);
     hall_close(&hall);
 }
 
@@ -497,9 +497,9 @@ static void a_clash_ends(void **state)
         row_give(machine, sent.serial, 100 * i, i * HELLO);
         bootstrap_step(machine, i * HELLO, sent_keep, &sent);
     }
-    struct bootstrap_look look;
-    bootstrap_look(machine, &look);
-    assert_true(look.clash);
+    struct bootstrap_snapshot snapshot;
+    bootstrap_snapshot(machine, &snapshot);
+    assert_true(snapshot.clash);
     assert_true(sent.row.version > 100 && sent.row.version < 1500);
     hall_close(&hall);
 }

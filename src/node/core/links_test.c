@@ -39,11 +39,11 @@ static unsigned port_of(const struct world *world)
     return plan_port(&world->plan, 0, 1);
 }
 
-static struct port_look port_look(const struct world *world)
+static struct port_snapshot port_snapshot(const struct world *world)
 {
-    struct port_look look;
-    node_look_port(world->nodes[0].node, port_of(world), &look);
-    return look;
+    struct port_snapshot snapshot;
+    node_snapshot_port(world->nodes[0].node, port_of(world), &snapshot);
+    return snapshot;
 }
 
 /* A hello as server 1 would say it now. */
@@ -87,8 +87,8 @@ static void a_hello_counts_only_if_it_is_a_neighbours(void **state)
 
     other.layout++; /* rows of other columns: another version of weft */
     arrive(world, hello_forge(world, &other));
-    assert_int_equal(port_look(world).found, 1);
-    assert_int_equal(port_look(world).state, PORT_UP);
+    assert_int_equal(port_snapshot(world).found, 1);
+    assert_int_equal(port_snapshot(world).state, PORT_UP);
     world_close(world);
 }
 
@@ -102,9 +102,9 @@ static void another_end_than_planned_is_miswired(void **state)
         else
             other.server++;
         arrive(world, hello_forge(world, &other));
-        assert_int_equal(port_look(world).state, PORT_MISWIRED);
-        assert_int_equal(port_look(world).found, other.server);
-        assert_int_equal(port_look(world).found_port, other.port);
+        assert_int_equal(port_snapshot(world).state, PORT_MISWIRED);
+        assert_int_equal(port_snapshot(world).found, other.server);
+        assert_int_equal(port_snapshot(world).found_port, other.port);
         world_close(world);
     }
 }
@@ -138,10 +138,10 @@ static void a_cable_where_none_is_planned_is_miswired(void **state)
     unplanned->read = false;
     node_input(at->node, port);
     node_step(at->node);
-    struct port_look look;
-    node_look_port(at->node, port, &look);
-    assert_int_equal(look.state, PORT_MISWIRED);
-    assert_int_equal(look.found, 3);
+    struct port_snapshot snapshot;
+    node_snapshot_port(at->node, port, &snapshot);
+    assert_int_equal(snapshot.state, PORT_MISWIRED);
+    assert_int_equal(snapshot.found, 3);
     at->env.ops = &world_ops;
     world_close(world);
 }
@@ -181,10 +181,10 @@ static void old_hellos_change_nothing(void **state)
     struct link_hello old = hello_good(world);
     old.self.session--;
     arrive(world, hello_forge(world, &old));
-    assert_int_equal(port_look(world).state, PORT_UP);
+    assert_int_equal(port_snapshot(world).state, PORT_UP);
     old.self = (struct hello_end){old.self.incarnation - 1, 99};
     arrive(world, hello_forge(world, &old));
-    assert_int_equal(port_look(world).state, PORT_UP);
+    assert_int_equal(port_snapshot(world).state, PORT_UP);
     world_close(world);
 }
 

@@ -5,7 +5,7 @@
  *   frames.c    what leaves over a port together
  *   dispatch.c  a packet's fate: intercept, deliver, forward, wait, drop
  *   links.c     the ports: hellos, what floods over them, which of them are up
- *   look.c      what others may see of it
+ *   snapshot.c  what others may see of it
  *   service.c   what services may ask (weft/service.h)
  *   node.c      beginning, end and step
  *
@@ -104,7 +104,7 @@ struct node {
     void *scratch;       /* of the key space */
     struct packet *loop; /* from a service here for a service here, likewise */
     struct packet **loop_end;
-    struct node_look counts;
+    struct node_snapshot counts;
 };
 
 /* The slot of a service, or SERVICES_MAX. */

@@ -90,12 +90,12 @@ static void all_know_all(struct world *world, uint32_t alive)
     for (node_id id = 0; id < world->plan.server_count; id++) {
         if (!world->nodes[id].node)
             continue;
-        struct node_look look;
-        node_look(world->nodes[id].node, &look);
-        assert_int_equal(look.reachable, alive);
-        assert_true(look.settled);
-        assert_true(!digest || digest == look.digest);
-        digest = look.digest;
+        struct node_snapshot snapshot;
+        node_snapshot(world->nodes[id].node, &snapshot);
+        assert_int_equal(snapshot.reachable, alive);
+        assert_true(snapshot.settled);
+        assert_true(!digest || digest == snapshot.digest);
+        digest = snapshot.digest;
         node_check(world->nodes[id].node);
     }
 }
@@ -149,18 +149,18 @@ static void keys_reach_their_root_and_come_back(void **state)
 }
 
 /* What server 1 of a ring of five sends to 2 when 0 sends 20 packets to keys of 2 at once. */
-static struct port_look passed_on(bool separate)
+static struct port_snapshot passed_on(bool separate)
 {
     struct node_config with = config;
     with.separate = separate;
     struct world *world = world_open("torus:5", &with);
-    struct port_look before, after;
+    struct port_snapshot before, after;
     unsigned port = 0;
     while (plan_end(&world->plan, 1, port)->server != 2)
         port++;
     world_run(world, 300 * MSEC);
     world_run(world, 10 * MSEC); /* between two hellos */
-    node_look_port(world->nodes[1].node, port, &before);
+    node_snapshot_port(world->nodes[1].node, port, &before);
     struct rng rng = rng_make(7, 0);
     for (unsigned count = 0; count < 20;) {
         uint64_t route = rng_next(&rng);
@@ -170,7 +170,7 @@ static struct port_look passed_on(bool separate)
         count++;
     }
     world_run(world, 1 * MSEC);
-    node_look_port(world->nodes[1].node, port, &after);
+    node_snapshot_port(world->nodes[1].node, port, &after);
     assert_int_equal(stat_of(world, 2, "delivered"), 20);
     assert_int_equal(stat_of(world, 0, "delivered"), 20); /* their replies */
     world_close(world);
@@ -196,12 +196,12 @@ static void a_node_that_has_not_settled_names_no_root(void **state)
 
 static void what_comes_together_leaves_together(void **state)
 {
-    struct port_look look = passed_on(false);
-    assert_int_equal(look.packets_out, 20);
-    assert_int_equal(look.frames_out, 1);
-    look = passed_on(true);
-    assert_int_equal(look.packets_out, 20);
-    assert_int_equal(look.frames_out, 20);
+    struct port_snapshot snapshot = passed_on(false);
+    assert_int_equal(snapshot.packets_out, 20);
+    assert_int_equal(snapshot.frames_out, 1);
+    snapshot = passed_on(true);
+    assert_int_equal(snapshot.packets_out, 20);
+    assert_int_equal(snapshot.frames_out, 20);
 }
 
 static void a_killed_server_is_missed_and_returns(void **state)
@@ -241,9 +241,9 @@ static void two_halves_part_and_meet(void **state)
         world_cut(world, 4 * y + 3, 4 * y, true);
     }
     world_run(world, 1500 * MSEC);
-    struct node_look look;
-    node_look(world->nodes[0].node, &look);
-    assert_int_equal(look.reachable, 6);
+    struct node_snapshot snapshot;
+    node_snapshot(world->nodes[0].node, &snapshot);
+    assert_int_equal(snapshot.reachable, 6);
     for (node_id y = 0; y < 3; y++) {
         world_cut(world, 4 * y + 1, 4 * y + 2, false);
         world_cut(world, 4 * y + 3, 4 * y, false);
@@ -273,10 +273,10 @@ static void a_hung_neighbour_does_not_block_other_links(void **state)
     world_start(world, 0);
     world_run(world, 1000 * MSEC);
     for (node_id id = 0; id < 9; id++) {
-        struct node_look look;
-        node_look(world->nodes[id].node, &look);
-        assert_int_equal(look.reachable, id == 4 ? 1 : 8);
-        assert_true(look.settled);
+        struct node_snapshot snapshot;
+        node_snapshot(world->nodes[id].node, &snapshot);
+        assert_int_equal(snapshot.reachable, id == 4 ? 1 : 8);
+        assert_true(snapshot.settled);
     }
     world_close(world);
 }
@@ -297,11 +297,11 @@ static void a_hung_neighbour_keeps_no_news_from_others(void **state)
     node_cut(world->nodes[2].node, plan_port(&world->plan, 2, 8), true);
     world->nodes[2].next = world->now;
     world_run(world, 500 * MSEC);
-    struct node_look first, look;
-    node_look(world->nodes[0].node, &first);
+    struct node_snapshot first, snapshot;
+    node_snapshot(world->nodes[0].node, &first);
     for (node_id id = 0; id < 9; id++) {
-        node_look(world->nodes[id].node, &look);
-        assert_true((look.digest == first.digest) == (id != 4));
+        node_snapshot(world->nodes[id].node, &snapshot);
+        assert_true((snapshot.digest == first.digest) == (id != 4));
     }
     world_close(world);
 }

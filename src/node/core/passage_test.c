@@ -185,10 +185,10 @@ static void assert_dropped(struct world *world, enum drop_reason reason, unsigne
 {
     uint64_t sum = 0;
     for (node_id id = 0; id < world->plan.server_count; id++) {
-        struct node_look look = {0};
+        struct node_snapshot snapshot = {0};
         if (world->nodes[id].node)
-            node_look(world->nodes[id].node, &look);
-        sum += look.drops[reason];
+            node_snapshot(world->nodes[id].node, &snapshot);
+        sum += snapshot.drops[reason];
     }
     assert_int_equal(sum, count);
     assert_int_equal(seen.dropped[reason], count);
@@ -236,10 +236,10 @@ static uint32_t limbo_but_at(const struct world *world, node_id here)
 {
     uint32_t sum = 0;
     for (node_id id = 0; id < world->plan.server_count; id++) {
-        struct node_look look = {0};
+        struct node_snapshot snapshot = {0};
         if (world->nodes[id].node && id != here)
-            node_look(world->nodes[id].node, &look);
-        sum += look.limbo;
+            node_snapshot(world->nodes[id].node, &snapshot);
+        sum += snapshot.limbo;
     }
     return sum;
 }
@@ -428,9 +428,9 @@ static void what_cannot_leave_is_counted(void **state)
     post(world, 0, COURIER_ID, &(struct letter){.to = 1});
     while (count > 0)
         packet_done(taken[--count]);
-    struct node_look look;
-    node_look(world->nodes[0].node, &look);
-    assert_int_equal(look.drops[DROP_NO_BUFFER], 1);
+    struct node_snapshot snapshot;
+    node_snapshot(world->nodes[0].node, &snapshot);
+    assert_int_equal(snapshot.drops[DROP_NO_BUFFER], 1);
 
     struct packet *lost = forge(world, COURIER_ID, 1);
     lost->slot = 1;

@@ -263,9 +263,9 @@ static void a_service_that_takes_nothing_refuses_packets(void **state)
     packet_set_server(packet, 0);
     world_arrive(world, 1, 0, packet);
     world_run(world, 1000000);
-    struct node_look look;
-    node_look(world->nodes[0].node, &look);
-    assert_int_equal(look.drops[DROP_REFUSED], 1);
+    struct node_snapshot snapshot;
+    node_snapshot(world->nodes[0].node, &snapshot);
+    assert_int_equal(snapshot.drops[DROP_REFUSED], 1);
     assert_int_equal(world_number(world, 0, "own", "dropped"), 1);
     world_close(world);
 }

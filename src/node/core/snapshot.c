@@ -1,4 +1,4 @@
-/* look: what others may see of a node: numbers, ports, and where things are. */
+/* snapshot: what others may see of a node: numbers, ports, and where things are. */
 
 #include <string.h>
 
@@ -12,26 +12,26 @@ struct weft_report {
     const char *service;
 };
 
-void node_look(const struct node *node, struct node_look *look)
+void node_snapshot(const struct node *node, struct node_snapshot *snapshot)
 {
-    *look = node->counts;
-    look->self = node->self;
-    look->incarnation = node->config.incarnation;
-    look->settled = node->settled;
-    look->reachable = node->state.routes.up_count;
-    look->limbo = node->limbo_count;
-    look->recomputations = node->state.recomputations;
-    look->rows_taken = node->state.taken;
-    look->rows_refused = node->state.refused;
-    look->digest = node->state.digest;
+    *snapshot = node->counts;
+    snapshot->self = node->self;
+    snapshot->incarnation = node->config.incarnation;
+    snapshot->settled = node->settled;
+    snapshot->reachable = node->state.routes.up_count;
+    snapshot->limbo = node->limbo_count;
+    snapshot->recomputations = node->state.recomputations;
+    snapshot->rows_taken = node->state.taken;
+    snapshot->rows_refused = node->state.refused;
+    snapshot->digest = node->state.digest;
 }
 
-void node_look_port(const struct node *node, unsigned port, struct port_look *look)
+void node_snapshot_port(const struct node *node, unsigned port, struct port_snapshot *snapshot)
 {
     assert(port < node->plan->port_count);
     const struct node_port *at = &node->ports[port];
     const struct plan_end *end = plan_end(node->plan, node->self, port);
-    *look = (struct port_look){
+    *snapshot = (struct port_snapshot){
         .state = at->state,
         .peer = end->server,
         .peer_port = end->port,

@@ -73,9 +73,9 @@ static inline void scene_step(struct scene *scene)
 /* Does that server, which is here, know of so many others that can be reached, and itself? */
 static inline bool scene_reaches(struct scene *scene, unsigned host, node_id server, uint32_t count)
 {
-    struct node_look look;
-    node_look(host_node(scene->hosts[host], server), &look);
-    return look.settled && look.reachable == count;
+    struct node_snapshot snapshot;
+    node_snapshot(host_node(scene->hosts[host], server), &snapshot);
+    return snapshot.settled && snapshot.reachable == count;
 }
 
 #define scene_until(scene, condition)                                                              \

@@ -80,9 +80,9 @@ static void servers_of_one_process_reach_each_other(void **state)
     for (uint8_t to = 1; to < 27; to++)
         ping(&scene, 0, 0, to);
     for (node_id id = 0; id < 27; id++) {
-        struct node_look look;
-        node_look(host_node(scene.hosts[0], id), &look);
-        assert_int_equal(look.drops[DROP_PORT_DOWN], 0);
+        struct node_snapshot snapshot;
+        node_snapshot(host_node(scene.hosts[0], id), &snapshot);
+        assert_int_equal(snapshot.drops[DROP_PORT_DOWN], 0);
     }
     scene_close(&scene);
 }
@@ -570,7 +570,7 @@ static void a_shaped_link_is_shared_by_weights(void **state)
 {
     enum { BYTES = 4 * 1000 * 1000 };
     struct scene scene;
-    struct port_look before, after;
+    struct port_snapshot before, after;
     flood_starts = 0;
     memset(flooded, 0, sizeof flooded);
     scene_open(&scene, "torus:2", flood_services);
@@ -579,13 +579,13 @@ static void a_shaped_link_is_shared_by_weights(void **state)
     scene.hosts[1] = scene_host(&scene, 1 << 1);
     scene_until(&scene, scene_reaches(&scene, 0, 0, 2) && scene_reaches(&scene, 1, 1, 2));
     unsigned port = plan_port(&scene.plan, 0, 1);
-    node_look_port(host_node(scene.hosts[0], 0), port, &before);
+    node_snapshot_port(host_node(scene.hosts[0], 0), port, &before);
     nsec begin = clock_now();
     for (uint16_t id = 301; id <= 303; id++)
         assert_int_equal(host_request(scene.hosts[0], 0, id, NULL, 0), 0);
     scene_until(&scene, flooded[0] + flooded[1] + flooded[2] > BYTES);
     nsec spent = clock_now() - begin;
-    node_look_port(host_node(scene.hosts[0], 0), port, &after);
+    node_snapshot_port(host_node(scene.hosts[0], 0), port, &after);
     uint64_t line = after.bytes_out - before.bytes_out +
                     SHAPER_FRAME_BYTES * (after.frames_out - before.frames_out);
     /* At least so long, whatever else runs here; a frame may be on its way. */

@@ -11,7 +11,7 @@
 struct control {
     int64_t started;
     uint64_t answered, refused;
-    struct control_look look; /* too large for a stack; of the request being answered */
+    struct control_snapshot snapshot; /* too large for a stack; of the request being answered */
     uint8_t bytes[CONTROL_ANSWER_MAX];
 };
 
@@ -22,22 +22,22 @@ static int control_start(struct weft_self *self)
     return 0;
 }
 
-static void answer_look(struct weft_self *self, struct control *control, struct writer *out)
+static void answer_snapshot(struct weft_self *self, struct control *control, struct writer *out)
 {
     struct node *node = node_of(self);
-    struct control_look *look = &control->look;
-    memset(look, 0, sizeof *look);
-    node_look(node, &look->node);
-    look->now = weft_now(self);
-    look->started = control->started;
-    look->server_count = weft_server_count(self);
-    look->port_count = weft_port_count(self);
-    for (uint32_t port = 0; port < look->port_count; port++)
-        node_look_port(node, port, &look->ports[port]);
-    for (node_id server = 0; server < look->server_count; server++)
+    struct control_snapshot *snapshot = &control->snapshot;
+    memset(snapshot, 0, sizeof *snapshot);
+    node_snapshot(node, &snapshot->node);
+    snapshot->now = weft_now(self);
+    snapshot->started = control->started;
+    snapshot->server_count = weft_server_count(self);
+    snapshot->port_count = weft_port_count(self);
+    for (uint32_t port = 0; port < snapshot->port_count; port++)
+        node_snapshot_port(node, port, &snapshot->ports[port]);
+    for (node_id server = 0; server < snapshot->server_count; server++)
         if (node_reaches(node, server))
-            look->reach[server / 8] |= (uint8_t)(1u << server % 8);
-    control_look_write(out, look);
+            snapshot->reach[server / 8] |= (uint8_t)(1u << server % 8);
+    control_snapshot_write(out, snapshot);
 }
 
 struct stats_told {
@@ -66,11 +66,11 @@ static void answer_where(struct weft_self *self, const struct control_request *r
                          struct writer *out)
 {
     struct node *node = node_of(self);
-    struct node_look look;
+    struct node_snapshot snapshot;
     struct control_where where = {0};
     node_id servers[CONTROL_REPLICAS_MAX];
-    node_look(node, &look);
-    where.settled = look.settled;
+    node_snapshot(node, &snapshot);
+    where.settled = snapshot.settled;
     where.own = node_is_root(node, key_route(&request->key));
     where.root = node_root(node, &request->key);
     where.count = node_servers(node, &request->key, servers, request->most);
@@ -82,14 +82,14 @@ static void answer_where(struct weft_self *self, const struct control_request *r
 /* What cannot be answered: an errno; 0: go on. */
 static uint8_t request_error(struct weft_self *self, const struct control_request *request)
 {
-    if (request->kind == CONTROL_LOOK && weft_server_count(self) > CONTROL_SERVERS_MAX)
+    if (request->kind == CONTROL_SNAPSHOT && weft_server_count(self) > CONTROL_SERVERS_MAX)
         return E2BIG;
     if (request->kind == CONTROL_ROUTE && request->server >= weft_server_count(self))
         return ENOENT;
     if (request->kind == CONTROL_CUT) {
-        struct port_look port = {.state = PORT_ABSENT};
+        struct port_snapshot port = {.state = PORT_ABSENT};
         if (request->port < weft_port_count(self))
-            node_look_port(node_of(self), request->port, &port);
+            node_snapshot_port(node_of(self), request->port, &port);
         return port.state == PORT_ABSENT ? ENOENT : 0;
     }
     return 0;
@@ -101,8 +101,8 @@ static void request_answer(struct weft_self *self, const struct control_request 
     struct node *node = node_of(self);
     struct control_route route;
     switch (request->kind) {
-    case CONTROL_LOOK:
-        answer_look(self, weft_memory(self), out);
+    case CONTROL_SNAPSHOT:
+        answer_snapshot(self, weft_memory(self), out);
         return;
     case CONTROL_STATS:
         answer_stats(self, request->first, out);

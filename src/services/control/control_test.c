@@ -13,7 +13,7 @@ static const struct weft_service *const services[] = {&service_control, NULL};
 static struct env_ops ops;
 static uint8_t answer_bytes[CONTROL_ANSWER_MAX];
 static uint32_t answer_size, answer_count;
-static struct control_look look;
+static struct control_snapshot snapshot;
 
 static int keep_answer(struct env *env, uint64_t client, const void *bytes, uint32_t size)
 {
@@ -58,36 +58,36 @@ static int ask(struct world *world, node_id server, const struct control_request
     return answer.error;
 }
 
-static void look_at(struct world *world, node_id server)
+static void snapshot_take(struct world *world, node_id server)
 {
     struct reader in;
-    struct control_request request = {.kind = CONTROL_LOOK, .token = server + 1};
+    struct control_request request = {.kind = CONTROL_SNAPSHOT, .token = server + 1};
     assert_int_equal(ask(world, server, &request, &in), 0);
-    assert_int_equal(control_look_read(&in, &look), 0);
-    assert_int_equal(look.node.self, server);
+    assert_int_equal(control_snapshot_read(&in, &snapshot), 0);
+    assert_int_equal(snapshot.node.self, server);
 }
 
-static void a_look_is_what_the_node_itself_says(void **state)
+static void a_snapshot_is_what_the_node_itself_says(void **state)
 {
     struct world *world = begin("torus:3x3");
     uint64_t digest = 0;
     for (node_id id = 0; id < 9; id++) {
-        look_at(world, id);
-        assert_true(look.node.settled);
-        assert_int_equal(look.node.reachable, 9);
-        assert_int_equal(look.server_count, 9);
-        assert_int_equal(look.port_count, world->plan.port_count);
-        assert_true(look.now >= 10 * SECOND && look.started == 0);
-        digest = id ? digest : look.node.digest;
-        assert_int_equal(look.node.digest, digest);
+        snapshot_take(world, id);
+        assert_true(snapshot.node.settled);
+        assert_int_equal(snapshot.node.reachable, 9);
+        assert_int_equal(snapshot.server_count, 9);
+        assert_int_equal(snapshot.port_count, world->plan.port_count);
+        assert_true(snapshot.now >= 10 * SECOND && snapshot.started == 0);
+        digest = id ? digest : snapshot.node.digest;
+        assert_int_equal(snapshot.node.digest, digest);
         for (node_id other = 0; other < 9; other++)
-            assert_true(control_reaches(&look, other));
+            assert_true(control_reaches(&snapshot, other));
         for (uint32_t port = 0; port < 4; port++) {
             const struct plan_end *end = plan_end(&world->plan, id, port);
-            assert_int_equal(look.ports[port].state, PORT_UP);
-            assert_int_equal(look.ports[port].peer, end->server);
-            assert_int_equal(look.ports[port].found, end->server);
-            assert_int_equal(look.ports[port].found_port, end->port);
+            assert_int_equal(snapshot.ports[port].state, PORT_UP);
+            assert_int_equal(snapshot.ports[port].peer, end->server);
+            assert_int_equal(snapshot.ports[port].found, end->server);
+            assert_int_equal(snapshot.ports[port].found_port, end->port);
         }
     }
     world_close(world);
@@ -98,11 +98,11 @@ static void a_crash_is_seen_by_the_others(void **state)
     struct world *world = begin("torus:3x3");
     world_crash(world, 4);
     world_run(world, 10 * SECOND);
-    look_at(world, 1);
-    assert_false(control_reaches(&look, 4));
-    assert_int_equal(look.node.reachable, 8);
+    snapshot_take(world, 1);
+    assert_false(control_reaches(&snapshot, 4));
+    assert_int_equal(snapshot.node.reachable, 8);
     unsigned port = plan_port(&world->plan, 1, 4);
-    assert_int_equal(look.ports[port].state, PORT_DOWN);
+    assert_int_equal(snapshot.ports[port].state, PORT_DOWN);
     world_close(world);
 }
 
@@ -114,10 +114,10 @@ static void the_operator_cuts_and_mends(void **state)
     struct control_request cut = {.kind = CONTROL_CUT, .port = (uint8_t)port, .cut = true};
     assert_int_equal(ask(world, 0, &cut, &in), 0);
     world_run(world, 10 * SECOND);
-    look_at(world, 0);
-    assert_int_equal(look.ports[port].state, PORT_CUT);
-    look_at(world, 1);
-    assert_int_equal(look.ports[plan_port(&world->plan, 1, 0)].state, PORT_DOWN);
+    snapshot_take(world, 0);
+    assert_int_equal(snapshot.ports[port].state, PORT_CUT);
+    snapshot_take(world, 1);
+    assert_int_equal(snapshot.ports[plan_port(&world->plan, 1, 0)].state, PORT_DOWN);
 
     struct control_route route;
     struct control_request way = {.kind = CONTROL_ROUTE, .server = 1};
@@ -199,7 +199,7 @@ static void what_does_not_exist_is_refused_and_nonsense_is_not_answered(void **s
     world_close(world);
 }
 
-TEST_MAIN(TEST(a_look_is_what_the_node_itself_says), TEST(a_crash_is_seen_by_the_others),
+TEST_MAIN(TEST(a_snapshot_is_what_the_node_itself_says), TEST(a_crash_is_seen_by_the_others),
           TEST(the_operator_cuts_and_mends), TEST(a_key_is_where_the_key_space_says),
           TEST(numbers_come_in_pages),
           TEST(what_does_not_exist_is_refused_and_nonsense_is_not_answered))

@@ -7,12 +7,12 @@
 
 #define ANSWER_BIT 0x80
 
-/* A look's fields, its ports and its bits: see control_look_write. */
-#define LOOK_NODE_SIZE (4 + 8 + 1 + 2 * 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
-#define LOOK_PORT_SIZE (1 + 4 * 4 + 6 * 8)
-static_assert(7 + LOOK_NODE_SIZE + PORT_MAX * LOOK_PORT_SIZE + CONTROL_SERVERS_MAX / 8 <=
+/* A snapshot's fields, its ports and its bits: see control_snapshot_write. */
+#define SNAPSHOT_NODE_SIZE (4 + 8 + 1 + 2 * 4 + 10 * 8 + 1 + DROP_COUNT * 8 + 8 + 8 + 4 + 1)
+#define SNAPSHOT_PORT_SIZE (1 + 4 * 4 + 6 * 8)
+static_assert(7 + SNAPSHOT_NODE_SIZE + PORT_MAX * SNAPSHOT_PORT_SIZE + CONTROL_SERVERS_MAX / 8 <=
                   CONTROL_ANSWER_MAX,
-              "every look is one answer");
+              "every snapshot is one answer");
 
 static bool read_flag(struct reader *in)
 {
@@ -36,7 +36,7 @@ size_t control_request_write(const struct control_request *request,
     write_u8(&out, (uint8_t)request->kind);
     write_u32(&out, request->token);
     switch (request->kind) {
-    case CONTROL_LOOK:
+    case CONTROL_SNAPSHOT:
         break;
     case CONTROL_STATS:
         write_u32(&out, request->first);
@@ -67,7 +67,7 @@ int control_request_read(struct control_request *request, const void *bytes, siz
     request->kind = (enum control_request_kind)read_u8(&in);
     request->token = read_u32(&in);
     switch (request->kind) {
-    case CONTROL_LOOK:
+    case CONTROL_SNAPSHOT:
         break;
     case CONTROL_STATS:
         request->first = read_u32(&in);
@@ -108,13 +108,13 @@ int control_answer_read(struct reader *in, struct control_answer *answer)
     answer->kind = (enum control_request_kind)(kind & ~ANSWER_BIT);
     answer->token = read_u32(in);
     answer->error = read_u8(in);
-    if (in->failed || !(kind & ANSWER_BIT) || answer->kind < CONTROL_LOOK ||
+    if (in->failed || !(kind & ANSWER_BIT) || answer->kind < CONTROL_SNAPSHOT ||
         answer->kind >= CONTROL_KIND_END || (answer->error && in->left))
         return -EPROTO;
     return 0;
 }
 
-static void port_write(struct writer *out, const struct port_look *port)
+static void port_write(struct writer *out, const struct port_snapshot *port)
 {
     write_u8(out, (uint8_t)port->state);
     write_u32(out, port->peer);
@@ -129,7 +129,7 @@ static void port_write(struct writer *out, const struct port_look *port)
     write_u64(out, port->busy);
 }
 
-static void port_read(struct reader *in, struct port_look *port)
+static void port_read(struct reader *in, struct port_snapshot *port)
 {
     unsigned state = read_u8(in);
     in->failed |= state > PORT_MISWIRED;
@@ -146,7 +146,7 @@ static void port_read(struct reader *in, struct port_look *port)
     port->busy = read_u64(in);
 }
 
-static void node_write(struct writer *out, const struct node_look *node)
+static void node_write(struct writer *out, const struct node_snapshot *node)
 {
     write_u32(out, node->self);
     write_u64(out, node->incarnation);
@@ -168,7 +168,7 @@ static void node_write(struct writer *out, const struct node_look *node)
         write_u64(out, node->drops[i]);
 }
 
-static void node_read(struct reader *in, struct node_look *node)
+static void node_read(struct reader *in, struct node_snapshot *node)
 {
     node->self = read_u32(in);
     node->incarnation = read_u64(in);
@@ -190,36 +190,38 @@ static void node_read(struct reader *in, struct node_look *node)
         node->drops[i] = read_u64(in);
 }
 
-void control_look_write(struct writer *out, const struct control_look *look)
+void control_snapshot_write(struct writer *out, const struct control_snapshot *snapshot)
 {
-    assert(look->server_count <= CONTROL_SERVERS_MAX && look->port_count <= PORT_MAX);
-    node_write(out, &look->node);
-    write_u64(out, (uint64_t)look->now);
-    write_u64(out, (uint64_t)look->started);
-    write_u32(out, look->server_count);
-    write_u8(out, (uint8_t)look->port_count);
-    for (uint32_t port = 0; port < look->port_count; port++)
-        port_write(out, &look->ports[port]);
-    write_bytes(out, look->reach, (look->server_count + 7) / 8);
+    assert(snapshot->server_count <= CONTROL_SERVERS_MAX && snapshot->port_count <= PORT_MAX);
+    node_write(out, &snapshot->node);
+    write_u64(out, (uint64_t)snapshot->now);
+    write_u64(out, (uint64_t)snapshot->started);
+    write_u32(out, snapshot->server_count);
+    write_u8(out, (uint8_t)snapshot->port_count);
+    for (uint32_t port = 0; port < snapshot->port_count; port++)
+        port_write(out, &snapshot->ports[port]);
+    write_bytes(out, snapshot->reach, (snapshot->server_count + 7) / 8);
 }
 
-int control_look_read(struct reader *in, struct control_look *look)
+int control_snapshot_read(struct reader *in, struct control_snapshot *snapshot)
 {
-    memset(look, 0, sizeof *look);
-    node_read(in, &look->node);
-    look->now = (int64_t)read_u64(in);
-    look->started = (int64_t)read_u64(in);
-    look->server_count = read_u32(in);
-    look->port_count = read_u8(in);
-    if (in->failed || look->server_count > CONTROL_SERVERS_MAX || look->port_count > PORT_MAX ||
-        look->node.self >= look->server_count) /* so there is one at least */
+    memset(snapshot, 0, sizeof *snapshot);
+    node_read(in, &snapshot->node);
+    snapshot->now = (int64_t)read_u64(in);
+    snapshot->started = (int64_t)read_u64(in);
+    snapshot->server_count = read_u32(in);
+    snapshot->port_count = read_u8(in);
+    if (in->failed || snapshot->server_count > CONTROL_SERVERS_MAX ||
+        snapshot->port_count > PORT_MAX ||
+        snapshot->node.self >= snapshot->server_count) /* so there is one at least */
         return -EPROTO;
-    for (uint32_t port = 0; port < look->port_count; port++)
-        port_read(in, &look->ports[port]);
-    read_copy(in, look->reach, (look->server_count + 7) / 8);
-    /* Bits of nobody are 0, so that a look has one spelling. */
-    if (look->server_count % 8)
-        in->failed |= look->reach[look->server_count / 8] >> look->server_count % 8 != 0;
+    for (uint32_t port = 0; port < snapshot->port_count; port++)
+        port_read(in, &snapshot->ports[port]);
+    read_copy(in, snapshot->reach, (snapshot->server_count + 7) / 8);
+    /* Bits of nobody are 0, so that a snapshot has one spelling. */
+    if (snapshot->server_count % 8)
+        in->failed |=
+            snapshot->reach[snapshot->server_count / 8] >> snapshot->server_count % 8 != 0;
     return read_end(in);
 }
 

@@ -23,11 +23,11 @@
 #define CONTROL_NAME_MAX     32    /* letters of a service's or a number's name */
 
 enum control_request_kind {
-    CONTROL_LOOK = 1, /* everything about the server and its ports */
-    CONTROL_STATS,    /* the numbers of its services */
-    CONTROL_CUT,      /* the operator cuts a cable at this end, or mends it */
-    CONTROL_WHERE,    /* who has a key, as this server knows */
-    CONTROL_ROUTE,    /* the way to a server */
+    CONTROL_SNAPSHOT = 1, /* everything about the server and its ports */
+    CONTROL_STATS,        /* the numbers of its services */
+    CONTROL_CUT,          /* the operator cuts a cable at this end, or mends it */
+    CONTROL_WHERE,        /* who has a key, as this server knows */
+    CONTROL_ROUTE,        /* the way to a server */
     CONTROL_KIND_END,
 };
 
@@ -42,19 +42,19 @@ struct control_request {
     node_id server; /* CONTROL_ROUTE */
 };
 
-struct control_look {
-    struct node_look node;
+struct control_snapshot {
+    struct node_snapshot node;
     int64_t now;           /* of the server's clock ... */
     int64_t started;       /* ... by which it began to live */
     uint32_t server_count; /* planned */
     uint32_t port_count;
-    struct port_look ports[PORT_MAX];
+    struct port_snapshot ports[PORT_MAX];
     uint8_t reach[CONTROL_SERVERS_MAX / 8]; /* a bit for each server that it reaches */
 };
 
-static inline bool control_reaches(const struct control_look *look, node_id server)
+static inline bool control_reaches(const struct control_snapshot *snapshot, node_id server)
 {
-    return look->reach[server / 8] >> server % 8 & 1;
+    return snapshot->reach[server / 8] >> server % 8 & 1;
 }
 
 struct control_replica {
@@ -102,8 +102,8 @@ void control_answer_write(struct writer *out, const struct control_answer *answe
 MUST_CHECK int control_answer_read(struct reader *in, struct control_answer *answer);
 
 /* The readers take the rest of the message, all of it; -EPROTO. */
-void control_look_write(struct writer *out, const struct control_look *look);
-MUST_CHECK int control_look_read(struct reader *in, struct control_look *look);
+void control_snapshot_write(struct writer *out, const struct control_snapshot *snapshot);
+MUST_CHECK int control_snapshot_read(struct reader *in, struct control_snapshot *snapshot);
 void control_where_write(struct writer *out, const struct control_where *where);
 MUST_CHECK int control_where_read(struct reader *in, struct control_where *where);
 void control_route_write(struct writer *out, const struct control_route *route);

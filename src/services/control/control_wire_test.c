@@ -6,12 +6,12 @@
 #include "base/test.h"
 
 static uint8_t buffer[CONTROL_ANSWER_MAX], again[CONTROL_ANSWER_MAX];
-static struct control_look look, copy;
+static struct control_snapshot snapshot, copy;
 
 static void requests_are_read_as_they_were_written(void **state)
 {
     const struct control_request all[] = {
-        {.kind = CONTROL_LOOK, .token = 7},
+        {.kind = CONTROL_SNAPSHOT, .token = 7},
         {.kind = CONTROL_STATS, .token = UINT32_MAX, .first = 300},
         {.kind = CONTROL_CUT, .port = 5, .cut = true},
         {.kind = CONTROL_CUT, .port = PORT_MAX - 1},
@@ -40,7 +40,7 @@ static void requests_are_read_as_they_were_written(void **state)
 
 static void impossible_requests_are_refused(void **state)
 {
-    static const uint8_t version[] = {2, CONTROL_LOOK, 0, 0, 0, 0};
+    static const uint8_t version[] = {2, CONTROL_SNAPSHOT, 0, 0, 0, 0};
     static const uint8_t kind[] = {1, CONTROL_KIND_END, 0, 0, 0, 0};
     static const uint8_t zero[] = {1, 0, 0, 0, 0, 0};
     static const uint8_t port[] = {1, CONTROL_CUT, 0, 0, 0, 0, PORT_MAX, 0};
@@ -58,90 +58,91 @@ static void impossible_requests_are_refused(void **state)
 }
 
 /* Every field another value. */
-static void look_fill(uint32_t servers, uint32_t ports)
+static void snapshot_fill(uint32_t servers, uint32_t ports)
 {
     uint64_t next = 1000;
-    memset(&look, 0, sizeof look);
-    look.node = (struct node_look){.self = servers - 1, .incarnation = next++, .settled = true};
-    look.node.reachable = (uint32_t)next++;
-    look.node.limbo = (uint32_t)next++;
-    uint64_t *counters[] = {&look.node.steps,          &look.node.packets_in,
-                            &look.node.packets_out,    &look.node.delivered,
-                            &look.node.intercepted,    &look.node.sent,
-                            &look.node.recomputations, &look.node.rows_taken,
-                            &look.node.rows_refused,   &look.node.digest};
+    memset(&snapshot, 0, sizeof snapshot);
+    snapshot.node =
+        (struct node_snapshot){.self = servers - 1, .incarnation = next++, .settled = true};
+    snapshot.node.reachable = (uint32_t)next++;
+    snapshot.node.limbo = (uint32_t)next++;
+    uint64_t *counters[] = {&snapshot.node.steps,          &snapshot.node.packets_in,
+                            &snapshot.node.packets_out,    &snapshot.node.delivered,
+                            &snapshot.node.intercepted,    &snapshot.node.sent,
+                            &snapshot.node.recomputations, &snapshot.node.rows_taken,
+                            &snapshot.node.rows_refused,   &snapshot.node.digest};
     for (size_t i = 0; i < sizeof counters / sizeof counters[0]; i++)
         *counters[i] = next++ << 32;
     for (unsigned i = 0; i < DROP_COUNT; i++)
-        look.node.drops[i] = next++;
-    look.now = -5;
-    look.started = -1000;
-    look.server_count = servers;
-    look.port_count = ports;
+        snapshot.node.drops[i] = next++;
+    snapshot.now = -5;
+    snapshot.started = -1000;
+    snapshot.server_count = servers;
+    snapshot.port_count = ports;
     for (uint32_t i = 0; i < ports; i++)
-        look.ports[i] = (struct port_look){(enum port_state)(i % (PORT_MISWIRED + 1)),
-                                           i,
-                                           i + 1,
-                                           i + 2,
-                                           i + 3,
-                                           next + 1,
-                                           next + 2,
-                                           next + 3,
-                                           next + 4,
-                                           next + 5,
-                                           next + 6};
+        snapshot.ports[i] = (struct port_snapshot){(enum port_state)(i % (PORT_MISWIRED + 1)),
+                                                   i,
+                                                   i + 1,
+                                                   i + 2,
+                                                   i + 3,
+                                                   next + 1,
+                                                   next + 2,
+                                                   next + 3,
+                                                   next + 4,
+                                                   next + 5,
+                                                   next + 6};
     for (uint32_t v = 0; v < servers; v += 3)
-        look.reach[v / 8] |= (uint8_t)(1 << v % 8);
+        snapshot.reach[v / 8] |= (uint8_t)(1 << v % 8);
 }
 
-static size_t look_write(void)
+static size_t snapshot_write(void)
 {
     struct writer out = writer_make(buffer, sizeof buffer);
-    control_look_write(&out, &look);
+    control_snapshot_write(&out, &snapshot);
     assert_false(out.failed);
     return sizeof buffer - out.left;
 }
 
-static void looks_are_read_as_they_were_written(void **state)
+static void snapshots_are_read_as_they_were_written(void **state)
 {
     static const struct {
         uint32_t servers, ports;
     } sizes[] = {{1, 0}, {27, 6}, {CONTROL_SERVERS_MAX, PORT_MAX}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        look_fill(sizes[i].servers, sizes[i].ports);
-        size_t size = look_write();
+        snapshot_fill(sizes[i].servers, sizes[i].ports);
+        size_t size = snapshot_write();
         struct reader in = reader_make(buffer, size);
-        assert_int_equal(control_look_read(&in, &copy), 0);
-        assert_int_equal(copy.node.digest, look.node.digest);
-        assert_int_equal(copy.node.limbo, look.node.limbo);
+        assert_int_equal(control_snapshot_read(&in, &copy), 0);
+        assert_int_equal(copy.node.digest, snapshot.node.digest);
+        assert_int_equal(copy.node.limbo, snapshot.node.limbo);
         assert_int_equal(copy.now, -5);
         assert_true(control_reaches(&copy, 0));
-        assert_memory_equal(copy.reach, look.reach, sizeof look.reach);
+        assert_memory_equal(copy.reach, snapshot.reach, sizeof snapshot.reach);
         struct writer out = writer_make(again, sizeof again);
-        control_look_write(&out, &copy);
+        control_snapshot_write(&out, &copy);
         assert_int_equal(sizeof again - out.left, size);
         assert_memory_equal(again, buffer, size);
         for (uint32_t p = 0; p < sizes[i].ports; p++)
-            assert_memory_equal(&copy.ports[p], &look.ports[p], sizeof look.ports[p]);
+            assert_memory_equal(&copy.ports[p], &snapshot.ports[p], sizeof snapshot.ports[p]);
     }
 }
 
-static void a_look_that_is_cut_short_or_too_long_is_refused(void **state)
+static void a_snapshot_that_is_cut_short_or_too_long_is_refused(void **state)
 {
-    look_fill(27, 6);
-    size_t size = look_write();
+    snapshot_fill(27, 6);
+    size_t size = snapshot_write();
     for (size_t less = 0; less < size; less++) {
         struct reader in = reader_make(buffer, less);
-        assert_int_equal(control_look_read(&in, &copy), -EPROTO);
+        assert_int_equal(control_snapshot_read(&in, &copy), -EPROTO);
     }
     struct reader longer = reader_make(buffer, size + 1);
-    assert_int_equal(control_look_read(&longer, &copy), -EPROTO);
+    assert_int_equal(control_snapshot_read(&longer, &copy), -EPROTO);
     buffer[size - 1] |= 0x80; /* server 31 of 27 */
     struct reader in = reader_make(buffer, size);
-    assert_int_equal(control_look_read(&in, &copy), -EPROTO);
+    assert_int_equal(control_snapshot_read(&in, &copy), -EPROTO);
 }
 
-/* Where the fields are, for those who would write what control_look_write does not. */
+/* Where the fields are, for those who would write what control_snapshot_write does not. */
 enum {
     AT_SELF = 0,
     AT_DROPS = 4 + 8 + 1 + 2 * 4 + 10 * 8,
@@ -151,13 +152,13 @@ enum {
     PORT_SIZE = 1 + 4 * 4 + 6 * 8,
 };
 
-static int look_read(size_t size)
+static int snapshot_read(size_t size)
 {
     struct reader in = reader_make(buffer, size);
-    return control_look_read(&in, &copy);
+    return control_snapshot_read(&in, &copy);
 }
 
-static void a_look_that_cannot_be_is_refused(void **state)
+static void a_snapshot_that_cannot_be_is_refused(void **state)
 {
     static const struct {
         unsigned at;
@@ -167,35 +168,35 @@ static void a_look_that_cannot_be_is_refused(void **state)
         {AT_DROPS, DROP_COUNT + 1}, /* reasons to drop */
         {AT_PORT, PORT_MISWIRED + 1},
     };
-    look_fill(27, 6);
-    size_t size = look_write();
-    assert_int_equal(look_read(size), 0);
+    snapshot_fill(27, 6);
+    size_t size = snapshot_write();
+    assert_int_equal(snapshot_read(size), 0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         uint8_t good = buffer[wrong[i].at];
         buffer[wrong[i].at] = wrong[i].value;
-        assert_int_equal(look_read(size), -EPROTO);
+        assert_int_equal(snapshot_read(size), -EPROTO);
         buffer[wrong[i].at] = good;
     }
-    assert_int_equal(look_read(size), 0);
+    assert_int_equal(snapshot_read(size), 0);
     /* One port more than there may be, with all its fields, which are zeroes. */
-    look_fill(27, PORT_MAX);
+    snapshot_fill(27, PORT_MAX);
     memset(buffer, 0, sizeof buffer);
-    size = look_write() + PORT_SIZE;
+    size = snapshot_write() + PORT_SIZE;
     assert_true(size <= sizeof buffer);
     memset(buffer + size - PORT_SIZE - 4, 0, PORT_SIZE + 4);
     buffer[AT_PORTS]++;
-    assert_int_equal(look_read(size), -EPROTO);
+    assert_int_equal(snapshot_read(size), -EPROTO);
     /* One server more than there may be; and none at all, of which we would be the first. */
-    look_fill(CONTROL_SERVERS_MAX, 0);
+    snapshot_fill(CONTROL_SERVERS_MAX, 0);
     memset(buffer, 0, sizeof buffer);
-    size = look_write() + 1;
+    size = snapshot_write() + 1;
     assert_true(size <= sizeof buffer);
     buffer[AT_SERVERS + 3]++;
-    assert_int_equal(look_read(size), -EPROTO);
-    look_fill(1, 0);
-    size = look_write();
+    assert_int_equal(snapshot_read(size), -EPROTO);
+    snapshot_fill(1, 0);
+    size = snapshot_write();
     buffer[AT_SERVERS + 3] = 0;
-    assert_int_equal(look_read(size - 1), -EPROTO);
+    assert_int_equal(snapshot_read(size - 1), -EPROTO);
 }
 
 static void an_answer_begins_with_its_kind_and_may_refuse(void **state)
@@ -299,9 +300,9 @@ static void names_of_numbers_are_bounded(void **state)
 }
 
 TEST_MAIN(TEST(requests_are_read_as_they_were_written), TEST(impossible_requests_are_refused),
-          TEST(looks_are_read_as_they_were_written),
-          TEST(a_look_that_is_cut_short_or_too_long_is_refused),
-          TEST(a_look_that_cannot_be_is_refused),
+          TEST(snapshots_are_read_as_they_were_written),
+          TEST(a_snapshot_that_is_cut_short_or_too_long_is_refused),
+          TEST(a_snapshot_that_cannot_be_is_refused),
           TEST(an_answer_begins_with_its_kind_and_may_refuse), TEST(names_of_numbers_are_bounded),
           TEST(replicas_and_routes_are_read_as_they_were_written),
           TEST(numbers_are_written_as_long_as_there_is_room))

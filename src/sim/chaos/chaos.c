@@ -19,7 +19,7 @@ enum {
 };
 
 #define STORM_MSEC    600
-#define POLL_MSEC     5   /* between two looks whether all are back */
+#define POLL_MSEC     5   /* between two checks whether all are back */
 #define GRACE_MSEC    100 /* for what was under way before they were */
 #define STEADY_MSEC   60
 #define PRESS_MSEC    20
@@ -186,19 +186,19 @@ static enum port_state view_port(void *context, node_id server, unsigned port)
     const struct node *node = view_node(context, server);
     if (!node)
         return PORT_DOWN;
-    struct port_look look;
-    node_look_port(node, port, &look);
-    return look.state;
+    struct port_snapshot snapshot;
+    node_snapshot_port(node, port, &snapshot);
+    return snapshot.state;
 }
 
 static bool view_settled(void *context, node_id server)
 {
     const struct node *node = view_node(context, server);
-    struct node_look look;
+    struct node_snapshot snapshot;
     if (!node)
         return false;
-    node_look(node, &look);
-    return look.settled;
+    node_snapshot(node, &snapshot);
+    return snapshot.settled;
 }
 
 static bool view_counts_on(void *context, node_id server, node_id other)

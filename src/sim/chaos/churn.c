@@ -120,23 +120,23 @@ static enum port_state oracle_port(void *context, node_id server, unsigned port)
 {
     const struct churn *churn = context;
     const struct node *node = world_node(churn->world, server);
-    struct port_look look;
+    struct port_snapshot snapshot;
     if (!node)
         return PORT_DOWN;
-    node_look_port(node, port, &look);
-    return look.state;
+    node_snapshot_port(node, port, &snapshot);
+    return snapshot.state;
 }
 
 static bool is_settled(void *context, node_id server)
 {
     struct churn *churn = context;
     const struct node *node = world_node(churn->world, server);
-    struct node_look look;
+    struct node_snapshot snapshot;
     if (!node || bitset_has(churn->settled, server))
         return node != NULL;
-    node_look(node, &look);
-    bitset_put(churn->settled, server, look.settled);
-    return look.settled;
+    node_snapshot(node, &snapshot);
+    bitset_put(churn->settled, server, snapshot.settled);
+    return snapshot.settled;
 }
 
 /* ---- what happens ---- */

@@ -81,27 +81,27 @@ static bool server_is_back(const struct checker_view *view, node_id server, uint
     const struct node *node = view->node(view->context, server);
     if (!node)
         return why_set(why, "server %u is down", server), false;
-    struct node_look look;
-    node_look(node, &look);
-    if (!look.settled)
+    struct node_snapshot snapshot;
+    node_snapshot(node, &snapshot);
+    if (!snapshot.settled)
         return why_set(why, "server %u is not settled", server), false;
     for (unsigned port = 0; port < view->plan->port_count; port++) {
-        struct port_look at;
-        node_look_port(node, port, &at);
+        struct port_snapshot at;
+        node_snapshot_port(node, port, &at);
         if (at.state != PORT_UP && at.state != PORT_ABSENT)
             return why_set(why, "server %u: port %u to %u is in state %d", server, port, at.peer,
                            at.state),
                    false;
     }
-    if (look.reachable != view->plan->server_count)
-        return why_set(why, "server %u reaches %u of %u", server, look.reachable,
+    if (snapshot.reachable != view->plan->server_count)
+        return why_set(why, "server %u reaches %u of %u", server, snapshot.reachable,
                        view->plan->server_count),
                false;
-    if (look.limbo)
-        return why_set(why, "server %u: %u packets wait for a root", server, look.limbo), false;
+    if (snapshot.limbo)
+        return why_set(why, "server %u: %u packets wait for a root", server, snapshot.limbo), false;
     if (server == 0)
-        *digest = look.digest;
-    if (look.digest != *digest)
+        *digest = snapshot.digest;
+    if (snapshot.digest != *digest)
         return why_set(why, "server %u knows other rows than server 0", server), false;
     return true;
 }

@@ -220,18 +220,18 @@ static void number_add(void *context, const char *service, const char *name, uin
         result->numbers[result->number_count++] = (struct run_number){service, name, value};
 }
 
-static void looks_add(struct run *run, bool after)
+static void snapshots_add(struct run *run, bool after)
 {
     struct run_result *result = run->result;
     uint64_t sign = after ? 1 : (uint64_t)-1; /* what was before is taken away */
     for (node_id id = 0; id < run->settings->plan->server_count; id++) {
-        struct node_look look;
-        node_look(world_node(run->world, id), &look);
-        result->sent += sign * look.sent;
-        result->delivered += sign * look.delivered;
-        result->intercepted += sign * look.intercepted;
+        struct node_snapshot snapshot;
+        node_snapshot(world_node(run->world, id), &snapshot);
+        result->sent += sign * snapshot.sent;
+        result->delivered += sign * snapshot.delivered;
+        result->intercepted += sign * snapshot.intercepted;
         for (unsigned reason = 0; reason < DROP_COUNT; reason++)
-            result->drops[reason] += sign * look.drops[reason];
+            result->drops[reason] += sign * snapshot.drops[reason];
         if (after)
             node_stats(world_node(run->world, id), number_add, result);
     }
@@ -268,7 +268,7 @@ static void before_load(struct run *run)
         run->busy[i] = link ? link->bytes : 0;
     }
     run->latency.latency = (struct latency){0};
-    looks_add(run, false);
+    snapshots_add(run, false);
 }
 
 static void counts_take(struct run_result *result, const struct world_counts *before,
@@ -310,7 +310,7 @@ static enum err load_run(struct run *run, struct why *why)
     world_count(run->world, &result->counts);
     world_count_links(run->world, &result->links);
     counts_take(result, &counts, &links);
-    looks_add(run, true);
+    snapshots_add(run, true);
     busy_measure(run);
     result->one_way = run->latency.latency;
     result->hash = world_hash(run->world);

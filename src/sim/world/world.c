@@ -652,11 +652,11 @@ bool world_is_whole(struct world *world)
     for (node_id id = 0; id < world->plan->server_count; id++)
         up += world->nodes[id].node != NULL;
     for (node_id id = 0; id < world->plan->server_count; id++) {
-        struct node_look look;
+        struct node_snapshot snapshot;
         if (!world->nodes[id].node)
             continue;
-        node_look(world->nodes[id].node, &look);
-        if (!look.settled || look.reachable != up)
+        node_snapshot(world->nodes[id].node, &snapshot);
+        if (!snapshot.settled || snapshot.reachable != up)
             return false;
     }
     return true;

@@ -360,19 +360,19 @@ static void a_crash_is_noticed_and_a_new_life_welcome(void **state)
 static void a_pause_is_a_silence_that_ends(void **state)
 {
     struct scene *scene = scene_open("torus:3x3", 11, true);
-    struct node_look before, after;
+    struct node_snapshot before, after;
     world_run(scene->world, 10 * MILLI);
     world_pause(scene->world, 4, true);
-    node_look(world_node(scene->world, 4), &before);
+    node_snapshot(world_node(scene->world, 4), &before);
     world_run(scene->world, 500 * MILLI); /* shorter than what makes neighbours give up */
-    node_look(world_node(scene->world, 4), &after);
+    node_snapshot(world_node(scene->world, 4), &after);
     assert_true(before.steps == after.steps);
     assert_true(world_is_whole(scene->world));
     world_pause(scene->world, 4, false);
-    node_look(world_node(scene->world, 4), &after);
+    node_snapshot(world_node(scene->world, 4), &after);
     assert_true(after.steps == before.steps + 1);
     world_run(scene->world, SECOND);
-    node_look(world_node(scene->world, 4), &after);
+    node_snapshot(world_node(scene->world, 4), &after);
     assert_true(after.packets_in > before.packets_in + 100);
     scene_close(scene);
 }
@@ -404,11 +404,11 @@ static void links_that_are_full_take_nothing_until_they_are_not(void **state)
 static void a_slow_clock_reads_less_and_still_wakes_its_node(void **state)
 {
     struct scene *scene = scene_open("torus:3x3", 12, true);
-    struct node_look slow, right;
+    struct node_snapshot slow, right;
     world_clock(scene->world, 4, 500000);
     world_run(scene->world, SECOND);
-    node_look(world_node(scene->world, 4), &slow);
-    node_look(world_node(scene->world, 5), &right);
+    node_snapshot(world_node(scene->world, 4), &slow);
+    node_snapshot(world_node(scene->world, 5), &right);
     /* Half the seconds, half the packets: 5,000 against 10,000. */
     assert_in_range(slow.sent, 4980, 5020);
     assert_in_range(right.sent, 9980, 10020);
