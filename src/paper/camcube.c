@@ -2,19 +2,9 @@
  * Key-based Network Stack for 3D Torus Cluster Topologies" (HPDC 2013). */
 #include "paper/figures.h"
 
-static const struct figure_column hops_columns[] = {
-    {"torus", ""},
-    {"servers", ""},
-    {"diameter", "hops"},
-    {"mean_path", "hops"},
-    {"mean_with_self", "hops"},
-    {0},
-};
-
 /* The servers' distances in a cube, and the same as a row. The paper's 7.5 is
  * the mean with every server's distance to itself counted as a pair. */
-static enum err hops_row(struct figure_result *result, struct figure_table *table,
-                         const struct figure_call *call, uint32_t k,
+static enum err hops_row(struct figure_table *table, const struct figure_call *call, uint32_t k,
                          struct figure_distances *distances, struct why *why)
 {
     char spec[SPEC_SIZE];
@@ -23,7 +13,7 @@ static enum err hops_row(struct figure_result *result, struct figure_table *tabl
     if (err)
         return err;
     double servers = distances->nodes;
-    figure_row_named(result, table, spec,
+    figure_row_named(table, spec,
                      (double[]){servers, distances->diameter, distances->mean,
                                 distances->mean * (servers - 1) / servers});
     return OK;
@@ -32,11 +22,12 @@ static enum err hops_row(struct figure_result *result, struct figure_table *tabl
 static enum err hops_run(struct figure_result *result, const struct figure_call *call,
                          struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "hops", hops_columns);
+    struct figure_table *table = figure_table_add(
+        result, "hops", "torus, servers, diameter (hops), mean_path (hops), mean_with_self (hops)");
     struct figure_distances at[13] = {0};
     uint32_t last = call->quick ? 10 : 12;
     for (uint32_t k = 2; k <= last; k++) {
-        enum err err = hops_row(result, table, call, k, &at[k], why);
+        enum err err = hops_row(table, call, k, &at[k], why);
         if (err)
             return err;
         figure_progress(call, k, last);

@@ -88,14 +88,11 @@ static void space_search(struct space *space, node_id home)
 
 /* --- the example of figure 3 --- */
 
-static const struct figure_column example_columns[] = {
-    {"place", ""}, {"x", ""}, {"y", ""}, {"paper_x", ""}, {"paper_y", ""}, {0},
-};
-
 static enum err example_run(struct figure_result *result, struct score *score, struct why *why)
 {
     static const uint32_t paper[5][2] = {{2, 2}, {3, 2}, {2, 3}, {4, 2}, {3, 3}};
-    struct figure_table *table = figure_table_add(result, "example", example_columns);
+    struct figure_table *table =
+        figure_table_add(result, "example", "place, x, y, paper_x, paper_y");
     struct space space;
     enum err err = space_open(&space, "torus:5x5", why);
     if (err)
@@ -108,27 +105,13 @@ static enum err example_run(struct figure_result *result, struct score *score, s
         uint32_t at[AXIS_MAX];
         topology_coordinate(&space.topology, servers[i], at);
         score_add(score, at[0] == paper[i][0] && at[1] == paper[i][1]);
-        figure_row_numbers(result, table, (double[]){i, at[0], at[1], paper[i][0], paper[i][1]});
+        figure_row_numbers(table, (double[]){i, at[0], at[1], paper[i][0], paper[i][1]});
     }
     space_close(&space);
     return OK;
 }
 
 /* --- one server fails --- */
-
-static const struct figure_column split_columns[] = {
-    {"network", ""},
-    {"topology", ""},
-    {"servers", ""},
-    {"sequences", ""},
-    {"heirs_min", ""},
-    {"heirs_max", ""},
-    {"share_min", "%"},
-    {"share_max", "%"},
-    {"heir_hops", "hops"},
-    {"next_share_max", "%"},
-    {0},
-};
 
 struct split {
     uint32_t sequences;              /* that differ */
@@ -205,11 +188,11 @@ static void split_measure_next(struct space *space, struct split *split)
     }
 }
 
-static void split_row(struct figure_result *result, struct figure_table *table,
-                      const struct space *space, const struct split *split)
+static void split_row(struct figure_table *table, const struct space *space,
+                      const struct split *split)
 {
     double all = space->keyspace.sequence_count;
-    figure_row(result, table,
+    figure_row(table,
                (struct figure_cell[]){
                    figure_word(space->network), figure_word(space->topology.spec),
                    figure_number(space->count), figure_number(split->sequences),
@@ -221,21 +204,10 @@ static void split_row(struct figure_result *result, struct figure_table *table,
 
 /* --- many fail --- */
 
-static const struct figure_column failure_columns[] = {
-    {"network", ""},
-    {"topology", ""},
-    {"failed", "%"},
-    {"load_max", "of mean"},
-    {"heir_hops", "hops"},
-    {"heir_hops_max", "hops"},
-    {0},
-};
-
 #define FAILURE_STEPS 9 /* of 5 % each; and none */
 
 /* The same servers fail first, whatever the share. */
-static void failures_measure(struct space *space, struct figure_result *result,
-                             struct figure_table *table, uint32_t *order)
+static void failures_measure(struct space *space, struct figure_table *table, uint32_t *order)
 {
     uint32_t sequences = space->keyspace.sequence_count, failed = 0;
     for (uint32_t step = 0; step <= FAILURE_STEPS; step++) {
@@ -259,7 +231,7 @@ static void failures_measure(struct space *space, struct figure_result *result,
             }
         }
         double mean = (double)space->count * sequences / (space->count - failed);
-        figure_row(result, table,
+        figure_row(table,
                    (struct figure_cell[]){
                        figure_word(space->network), figure_word(space->topology.spec),
                        figure_number(100.0 * failed / space->count), figure_number(load_max / mean),
@@ -268,8 +240,8 @@ static void failures_measure(struct space *space, struct figure_result *result,
     }
 }
 
-static enum err failures_run(struct space *space, struct figure_result *result,
-                             struct figure_table *table, uint64_t seed, struct why *why)
+static enum err failures_run(struct space *space, struct figure_table *table, uint64_t seed,
+                             struct why *why)
 {
     uint32_t *order = array_new(space->count, sizeof *order);
     if (!order)
@@ -278,7 +250,7 @@ static enum err failures_run(struct space *space, struct figure_result *result,
         order[i] = i;
     struct rng rng = rng_make(seed, 0x6b6579);
     rng_shuffle(&rng, order, space->count);
-    failures_measure(space, result, table, order);
+    failures_measure(space, table, order);
     free(order);
     return OK;
 }
@@ -345,8 +317,14 @@ static enum err keyspace_run(struct figure_result *result, const struct figure_c
         err = bits_run(&homes, why);
     if (err)
         return err;
-    struct figure_table *splits = figure_table_add(result, "split", split_columns);
-    struct figure_table *failures = figure_table_add(result, "failures", failure_columns);
+    struct figure_table *splits =
+        figure_table_add(result, "split",
+                         "network, topology, servers, sequences, heirs_min, heirs_max, "
+                         "share_min (%), share_max (%), heir_hops (hops), next_share_max (%)");
+    struct figure_table *failures =
+        figure_table_add(result, "failures",
+                         "network, topology, failed (%), load_max (of mean), heir_hops (hops), "
+                         "heir_hops_max (hops)");
     struct split split[CASES];
     for (unsigned i = 0; i < CASES; i++) {
         struct space space;
@@ -360,8 +338,8 @@ static enum err keyspace_run(struct figure_result *result, const struct figure_c
         space.network = cases[i].network;
         split_measure(&space, &split[i]);
         split_measure_next(&space, &split[i]);
-        split_row(result, splits, &space, &split[i]);
-        err = failures_run(&space, result, failures, call->seed, why);
+        split_row(splits, &space, &split[i]);
+        err = failures_run(&space, failures, call->seed, why);
         space_close(&space);
         if (err)
             return err;

@@ -38,21 +38,62 @@ enum err figure_run(const struct figure *figure, struct figure_result *result,
     return OK;
 }
 
+/* Room for a text that lives as long as the result; NULL when memory has run out. */
+static char *text_new(struct figure_result *result, size_t size)
+{
+    char *text = NULL;
+    if (array_reserve(&result->texts, &result->text_capacity, result->text_count + 1, sizeof text))
+        text = array_new(size, 1);
+    if (text)
+        result->texts[result->text_count++] = text;
+    else
+        result->failed = true;
+    return text;
+}
+
+/* Reads "name" or "name (unit)"; writes to it. */
+static struct figure_column column_read(char *text)
+{
+    struct figure_column column = {.name = text, .unit = ""};
+    char *unit = strstr(text, " (");
+    if (unit) {
+        size_t size = strlen(unit);
+        assert(unit[size - 1] == ')');
+        unit[size - 1] = *unit = '\0';
+        column.unit = unit + 2;
+    }
+    return column;
+}
+
+/* Cuts the columns out of a heading, which it writes to. */
+static void columns_read(struct figure_table *table, char *heading)
+{
+    for (char *at = heading, *next; at; at = next) {
+        assert(table->column_count < FIGURE_COLUMN_MAX);
+        next = strstr(at, ", ");
+        if (next) {
+            *next = '\0';
+            next += 2;
+        }
+        table->columns[table->column_count++] = column_read(at);
+    }
+}
+
 struct figure_table *figure_table_add(struct figure_result *result, const char *name,
-                                      const struct figure_column *columns)
+                                      const char *heading)
 {
     assert(result->table_count < FIGURE_TABLE_MAX);
     struct figure_table *table = &result->tables[result->table_count++];
-    *table = (struct figure_table){.name = name, .columns = columns};
-    while (columns[table->column_count].name)
-        table->column_count++;
-    assert(table->column_count <= FIGURE_COLUMN_MAX);
+    *table = (struct figure_table){.result = result, .name = name};
+    char *copy = text_new(result, strlen(heading) + 1);
+    if (copy)
+        columns_read(table, strcpy(copy, heading));
     return table;
 }
 
-void figure_row(struct figure_result *result, struct figure_table *table,
-                const struct figure_cell *cells)
+void figure_row(struct figure_table *table, const struct figure_cell *cells)
 {
+    struct figure_result *result = table->result;
     size_t used = table->row_count * table->column_count;
     if (result->failed || !array_reserve(&table->cells, &table->capacity,
                                          used + table->column_count, sizeof *cells)) {
@@ -63,22 +104,20 @@ void figure_row(struct figure_result *result, struct figure_table *table,
     table->row_count++;
 }
 
-void figure_row_numbers(struct figure_result *result, struct figure_table *table,
-                        const double *numbers)
+void figure_row_numbers(struct figure_table *table, const double *numbers)
 {
     struct figure_cell cells[FIGURE_COLUMN_MAX];
     for (size_t i = 0; i < table->column_count; i++)
         cells[i] = figure_number(numbers[i]);
-    figure_row(result, table, cells);
+    figure_row(table, cells);
 }
 
-void figure_row_named(struct figure_result *result, struct figure_table *table, const char *word,
-                      const double *numbers)
+void figure_row_named(struct figure_table *table, const char *word, const double *numbers)
 {
     struct figure_cell cells[FIGURE_COLUMN_MAX] = {figure_word(word)};
     for (size_t i = 1; i < table->column_count; i++)
         cells[i] = figure_number(numbers[i - 1]);
-    figure_row(result, table, cells);
+    figure_row(table, cells);
 }
 
 struct figure_cell figure_number(double number)
@@ -100,15 +139,9 @@ const char *figure_text(struct figure_result *result, const char *format, ...)
     va_start(arguments, format);
     va_copy(again, arguments);
     size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
-    char *text = NULL;
-    if (array_reserve(&result->texts, &result->text_capacity, result->text_count + 1, sizeof text))
-        text = array_new(size, 1);
-    if (text) {
+    char *text = text_new(result, size);
+    if (text)
         vsnprintf(text, size, format, again);
-        result->texts[result->text_count++] = text;
-    } else {
-        result->failed = true;
-    }
     va_end(again);
     va_end(arguments);
     return text ? text : "";

@@ -41,7 +41,7 @@ struct figure_claim {
 };
 
 struct figure_column {
-    const char *name; /* snake_case; NULL ends a list */
+    const char *name; /* snake_case */
     const char *unit; /* "" for a plain number or a word */
 };
 
@@ -52,8 +52,9 @@ struct figure_cell {
 };
 
 struct figure_table {
+    struct figure_result *result; /* that it is part of; used while it is filled */
     const char *name;
-    const struct figure_column *columns; /* borrowed, constant */
+    struct figure_column columns[FIGURE_COLUMN_MAX]; /* their texts are the result's */
     size_t column_count;
     struct figure_cell *cells; /* row_count times column_count */
     size_t row_count;
@@ -133,18 +134,16 @@ void figure_result_fini(struct figure_result *result);
 
 /* --- for the figures --- */
 
-/* A new table; `columns` ends with a NULL name and must outlive the result. */
+/* A new table. `heading` has its columns, as the first line of the CSV does: each with its unit in
+ * parentheses if it has one, as in "servers, mean_path (hops)". */
 struct figure_table *figure_table_add(struct figure_result *result, const char *name,
-                                      const struct figure_column *columns);
+                                      const char *heading);
 
 /* Appends a row of as many cells as the table has columns. */
-void figure_row(struct figure_result *result, struct figure_table *table,
-                const struct figure_cell *cells);
+void figure_row(struct figure_table *table, const struct figure_cell *cells);
 /* The same of numbers only, and of a word followed by numbers. */
-void figure_row_numbers(struct figure_result *result, struct figure_table *table,
-                        const double *numbers);
-void figure_row_named(struct figure_result *result, struct figure_table *table, const char *word,
-                      const double *numbers);
+void figure_row_numbers(struct figure_table *table, const double *numbers);
+void figure_row_named(struct figure_table *table, const char *word, const double *numbers);
 struct figure_cell figure_number(double number);
 struct figure_cell figure_word(const char *word);
 

@@ -35,14 +35,12 @@ static void verdicts_follow_from_the_numbers(void **state)
 
 /* --- a figure of our own --- */
 
-static const struct figure_column sample_columns[] = {{"name", ""}, {"size", "m"}, {0}};
-
 static enum err sample_run(struct figure_result *result, const struct figure_call *call,
                            struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "sizes", sample_columns);
+    struct figure_table *table = figure_table_add(result, "sizes", "name, size (m)");
     for (uint64_t i = 0; i < call->seed; i++)
-        figure_row_named(result, table, i % 2 ? "a \"b\", c" : "plain",
+        figure_row_named(table, i % 2 ? "a \"b\", c" : "plain",
                          (double[]){i == 2 ? NAN : (double)i / 2});
     figure_claim(result, "fig 1", "rows", says_equal(3, 0, NULL), (double)table->row_count,
                  figure_text(result, "the seed says %s", "otherwise"));
@@ -117,6 +115,22 @@ static void a_failed_run_keeps_nothing(void **state)
     assert_null(result.claims);
 }
 
+static void headings_name_columns_and_units(void **state)
+{
+    struct figure_result result = {0};
+    const struct figure_table *table =
+        figure_table_add(&result, "sizes", "network, rate (K/s), load_max (of mean), n");
+    assert_int_equal(table->column_count, 4);
+    assert_string_equal(table->columns[0].name, "network");
+    assert_string_equal(table->columns[0].unit, "");
+    assert_string_equal(table->columns[1].name, "rate");
+    assert_string_equal(table->columns[1].unit, "K/s");
+    assert_string_equal(table->columns[2].unit, "of mean");
+    assert_string_equal(table->columns[3].name, "n");
+    assert_string_equal(table->columns[3].unit, "");
+    figure_result_fini(&result);
+}
+
 static void every_figure_is_whole(void **state)
 {
     for (int i = 0; figures[i]; i++) {
@@ -130,5 +144,5 @@ static void every_figure_is_whole(void **state)
 }
 
 TEST_MAIN(TEST(verdicts_follow_from_the_numbers), TEST(tables_become_csv),
-          TEST(plots_carry_their_data), TEST(a_failed_run_keeps_nothing),
-          TEST(every_figure_is_whole))
+          TEST(plots_carry_their_data), TEST(headings_name_columns_and_units),
+          TEST(a_failed_run_keeps_nothing), TEST(every_figure_is_whole))

@@ -21,9 +21,7 @@ static void rrg_spec(char spec[SPEC_SIZE], uint32_t servers, uint32_t switches, 
 
 #define HOP_LAST 6
 
-static const struct figure_column fig1c_columns[] = {
-    {"network", ""}, {"servers", ""}, {"hops", ""}, {"share", "%"}, {0},
-};
+static const char fig1c_columns[] = "network, servers, hops, share (%)";
 
 /* Shares of server pairs within so many hops, in a fat-tree and in Jellyfish
  * of the same equipment, the mean of several graphs. */
@@ -54,14 +52,12 @@ static enum err shares_measure(const struct figure_call *call, uint32_t k, uint3
     return err;
 }
 
-static void shares_rows(struct figure_result *result, struct figure_table *table,
-                        const struct shares *shares)
+static void shares_rows(struct figure_table *table, const struct shares *shares)
 {
     for (uint32_t hops = 2; hops <= HOP_LAST; hops++) {
-        figure_row_named(result, table, "Jellyfish",
+        figure_row_named(table, "Jellyfish",
                          (double[]){shares->servers, hops, shares->jelly[hops]});
-        figure_row_named(result, table, "fat-tree",
-                         (double[]){shares->servers, hops, shares->tree[hops]});
+        figure_row_named(table, "fat-tree", (double[]){shares->servers, hops, shares->tree[hops]});
     }
 }
 
@@ -102,8 +98,8 @@ static enum err fig1c_run(struct figure_result *result, const struct figure_call
         err = shares_measure(call, 4, graphs, &small, why);
     if (err)
         return err;
-    shares_rows(result, table, &large);
-    shares_rows(result, small_table, &small);
+    shares_rows(table, &large);
+    shares_rows(small_table, &small);
     fig1c_claims(result, &large, &small, graphs);
     return OK;
 }
@@ -134,15 +130,10 @@ const struct figure figure_jelly_fig1c = {
 #define FIG5_PORTS   48u
 #define FIG5_SERVERS 12u /* of a switch; 36 ports are left for links */
 
-static const struct figure_column fig5_columns[] = {
-    {"built", ""},         {"switches", ""},     {"servers", ""},
-    {"mean_path", "hops"}, {"diameter", "hops"}, {0},
-};
-
-static void fig5_row(struct figure_result *result, struct figure_table *table, const char *built,
+static void fig5_row(struct figure_table *table, const char *built,
                      const struct figure_distances *found)
 {
-    figure_row_named(result, table, built,
+    figure_row_named(table, built,
                      (double[]){found->nodes, found->servers, found->mean, found->diameter});
 }
 
@@ -172,9 +163,9 @@ struct fig5_summary {
 };
 
 /* One size, built from scratch and grown from the size before. */
-static enum err fig5_size(struct figure_result *result, struct figure_table *table,
-                          const struct figure_call *call, uint32_t switches, struct topology *grown,
-                          struct fig5_summary *summary, struct why *why)
+static enum err fig5_size(struct figure_table *table, const struct figure_call *call,
+                          uint32_t switches, struct topology *grown, struct fig5_summary *summary,
+                          struct why *why)
 {
     char spec[SPEC_SIZE];
     struct figure_distances fresh, old;
@@ -186,8 +177,8 @@ static enum err fig5_size(struct figure_result *result, struct figure_table *tab
         err = figure_measure(call, grown, &old, why);
     if (err)
         return err;
-    fig5_row(result, table, "from scratch", &fresh);
-    fig5_row(result, table, "grown", &old);
+    fig5_row(table, "from scratch", &fresh);
+    fig5_row(table, "grown", &old);
     double difference = 100 * fabs(old.mean / fresh.mean - 1);
     summary->difference = fmax(summary->difference, difference);
     summary->sizes++;
@@ -218,7 +209,8 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
     static const uint32_t quick[] = {100, 400, 3200};
     const uint32_t *sizes = call->quick ? quick : full;
     size_t count = call->quick ? sizeof quick / sizeof *quick : sizeof full / sizeof *full;
-    struct figure_table *table = figure_table_add(result, "paths", fig5_columns);
+    struct figure_table *table = figure_table_add(
+        result, "paths", "built, switches, servers, mean_path (hops), diameter (hops)");
     struct fig5_summary summary = {0};
     struct topology grown;
     char spec[SPEC_SIZE];
@@ -228,7 +220,7 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
     if (err)
         return err;
     for (size_t i = 0; i < count && !err; i++) {
-        err = fig5_size(result, table, call, sizes[i], &grown, &summary, why);
+        err = fig5_size(table, call, sizes[i], &grown, &summary, why);
         figure_progress(call, sizes[i], sizes[count - 1]);
     }
     topology_fini(&grown);

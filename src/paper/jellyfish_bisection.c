@@ -54,12 +54,8 @@ static uint32_t fattree_servers(uint32_t k)
 
 /* --- jelly-fig2a --- */
 
-static const struct figure_column fig2a_columns[] = {
-    {"network", ""}, {"switches", ""}, {"ports", ""}, {"servers", ""}, {"bisection", ""}, {0},
-};
-
 /* The curve of one set of equipment, and the fat-tree's point. */
-static void fig2a_curve(struct figure_result *result, struct figure_table *table, uint32_t k)
+static void fig2a_curve(struct figure_table *table, uint32_t k)
 {
     uint32_t switches = fattree_switches(k);
     char network[FIGURE_WORD_SIZE];
@@ -68,9 +64,9 @@ static void fig2a_curve(struct figure_result *result, struct figure_table *table
         double servers = eighth / 8.0 * switches, value = normalised(switches, k, servers);
         if (value < 0.2 || value > 1.6)
             continue;
-        figure_row_named(result, table, network, (double[]){switches, k, floor(servers), value});
+        figure_row_named(table, network, (double[]){switches, k, floor(servers), value});
     }
-    figure_row_named(result, table, "fat-tree", (double[]){switches, k, fattree_servers(k), 1});
+    figure_row_named(table, "fat-tree", (double[]){switches, k, fattree_servers(k), 1});
 }
 
 /* The bound is of almost every graph; one that we build may break it. */
@@ -104,10 +100,11 @@ static enum err fig2a_run(struct figure_result *result, const struct figure_call
                           struct why *why)
 {
     static const uint32_t drawn[] = {48, 32, 24};
-    struct figure_table *table = figure_table_add(result, "bisection", fig2a_columns);
+    struct figure_table *table =
+        figure_table_add(result, "bisection", "network, switches, ports, servers, bisection");
     for (size_t i = 0; i < 3; i++) {
         uint32_t k = drawn[i], switches = fattree_switches(k);
-        fig2a_curve(result, table, k);
+        fig2a_curve(table, k);
         figure_claim(
             result, "fig 2a",
             figure_text(result, "N = %u, k = %u: full bisection for more than the fat-tree",
@@ -159,22 +156,11 @@ const struct figure figure_jelly_fig2a = {
 
 /* --- jelly-fig2b --- */
 
-static const struct figure_column fig2b_columns[] = {
-    {"network", ""},
-    {"ports", ""},
-    {"servers", ""},
-    {"switches", ""},
-    {"total_ports", "ports"},
-    {"ports_per_server", ""},
-    {0},
-};
-
-static double fig2b_row(struct figure_result *result, struct figure_table *table,
-                        const char *network, uint32_t k, const struct cable_count *count)
+static double fig2b_row(struct figure_table *table, const char *network, uint32_t k,
+                        const struct cable_count *count)
 {
     double ports = (double)count->switches * k, each = ports / (double)count->servers;
-    figure_row_named(result, table, network,
-                     (double[]){k, count->servers, count->switches, ports, each});
+    figure_row_named(table, network, (double[]){k, count->servers, count->switches, ports, each});
     return each;
 }
 
@@ -183,7 +169,8 @@ static enum err fig2b_run(struct figure_result *result, const struct figure_call
 {
     static const uint32_t drawn[] = {24, 32, 48};
     enum { STEP = 2000, LAST = 80000 };
-    struct figure_table *table = figure_table_add(result, "cost", fig2b_columns);
+    struct figure_table *table = figure_table_add(
+        result, "cost", "network, ports, servers, switches, total_ports (ports), ports_per_server");
     double each[3] = {NAN, NAN, NAN}, tree = NAN;
     for (size_t i = 0; i < 3; i++) {
         char network[FIGURE_WORD_SIZE];
@@ -191,12 +178,12 @@ static enum err fig2b_run(struct figure_result *result, const struct figure_call
         for (uint32_t servers = STEP; servers <= LAST; servers += STEP) {
             struct cable_count count;
             if (cable_count_jellyfish(drawn[i], servers, &count))
-                each[i] = fig2b_row(result, table, network, drawn[i], &count);
+                each[i] = fig2b_row(table, network, drawn[i], &count);
         }
     }
     for (uint32_t k = 24; k <= 64; k += 8) {
         struct cable_count count = cable_count_fattree(k);
-        tree = fig2b_row(result, table, "fat-tree", k, &count);
+        tree = fig2b_row(table, "fat-tree", k, &count);
     }
     for (size_t i = 0; i < 3; i++)
         figure_claim(result, "fig 2b",

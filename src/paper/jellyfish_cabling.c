@@ -8,30 +8,7 @@
 #include "paper/figures.h"
 #include "topology/cabling/cable_count.h"
 
-static const struct figure_column cables_columns[] = {
-    {"ports", ""},
-    {"servers", ""},
-    {"fattree_switches", ""},
-    {"fattree_cables", ""},
-    {"jellyfish_switches", ""},
-    {"jellyfish_cables", ""},
-    {"fewer", "%"},
-    {"fewer_between_switches", "%"},
-    {0},
-};
-
-static const struct figure_column bundles_columns[] = {
-    {"containers", ""},
-    {"servers", ""},
-    {"switches", ""},
-    {"cables_between", ""},
-    {"bundles", ""},
-    {"mean_bundle", "cables"},
-    {"largest_bundle", "cables"},
-    {0},
-};
-
-static double cables_row(struct figure_result *result, struct figure_table *table, uint32_t k)
+static double cables_row(struct figure_table *table, uint32_t k)
 {
     struct cable_count tree = cable_count_fattree(k), jelly;
     if (!cable_count_jellyfish(k, tree.servers, &jelly))
@@ -40,9 +17,8 @@ static double cables_row(struct figure_result *result, struct figure_table *tabl
     double jelly_cables = (double)(jelly.server_cables + jelly.link_cables);
     double fewer = 100 * (1 - jelly_cables / tree_cables);
     double fewer_links = 100 * (1 - (double)jelly.link_cables / (double)tree.link_cables);
-    figure_row_numbers(result, table,
-                       (double[]){k, tree.servers, tree.switches, tree_cables, jelly.switches,
-                                  jelly_cables, fewer, fewer_links});
+    figure_row_numbers(table, (double[]){k, tree.servers, tree.switches, tree_cables,
+                                         jelly.switches, jelly_cables, fewer, fewer_links});
     return fewer;
 }
 
@@ -50,7 +26,7 @@ static void cables_claims(struct figure_result *result, struct figure_table *tab
 {
     static const uint32_t ports[] = {16, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64};
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
-        double fewer = cables_row(result, table, ports[i]);
+        double fewer = cables_row(table, ports[i]);
         if (ports[i] != 24 && ports[i] != 32 && ports[i] != 48)
             continue;
         figure_claim_at(
@@ -95,9 +71,8 @@ static enum err bundles_claims(struct figure_result *result, struct figure_table
     topology_fini(&topology);
     if (err)
         return err;
-    figure_row_numbers(result, table,
-                       (double[]){CONTAINERS, SERVERS, count.switches, tally.global, tally.bundles,
-                                  tally.bundle_mean, tally.bundle_max});
+    figure_row_numbers(table, (double[]){CONTAINERS, SERVERS, count.switches, tally.global,
+                                         tally.bundles, tally.bundle_mean, tally.bundle_max});
     figure_claim(result, "section 6.3",
                  figure_text(result, "bundles between %d containers", CONTAINERS),
                  says_equal(800, 50, NULL), (double)tally.bundles, NULL);
@@ -113,8 +88,14 @@ static enum err bundles_claims(struct figure_result *result, struct figure_table
 static enum err cabling_run(struct figure_result *result, const struct figure_call *call,
                             struct why *why)
 {
-    struct figure_table *cables = figure_table_add(result, "cables", cables_columns);
-    struct figure_table *bundles = figure_table_add(result, "bundles", bundles_columns);
+    struct figure_table *cables =
+        figure_table_add(result, "cables",
+                         "ports, servers, fattree_switches, fattree_cables, jellyfish_switches, "
+                         "jellyfish_cables, fewer (%), fewer_between_switches (%)");
+    struct figure_table *bundles =
+        figure_table_add(result, "bundles",
+                         "containers, servers, switches, cables_between, bundles, "
+                         "mean_bundle (cables), largest_bundle (cables)");
     cables_claims(result, cables);
     return bundles_claims(result, bundles, call, why);
 }

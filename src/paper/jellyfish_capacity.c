@@ -17,29 +17,6 @@
 
 enum { PHASE_MAX = 2000 }; /* rounds of a step */
 
-static const struct figure_column capacity_columns[] = {
-    {"network", ""},
-    {"ports", ""},
-    {"switches", ""},
-    {"servers", ""},
-    {"servers_least", ""},
-    {"servers_most", ""},
-    {"more_than_fattree", "%"},
-    {"runs", ""},
-    {0},
-};
-
-static const struct figure_column search_columns[] = {
-    {"ports", ""},   {"run", ""},   {"graph_seed", ""}, {"servers_found", ""},
-    {"servers", ""}, {"steps", ""}, {"undecided", ""},  {0},
-};
-
-static const struct figure_column step_columns[] = {
-    {"ports", ""},  {"run", ""},         {"step", ""},  {"servers", ""},
-    {"matrix", ""}, {"matrix_seed", ""}, {"lower", ""}, {"upper", ""},
-    {"phases", ""}, {"carried", ""},     {0},
-};
-
 /* What the searches with switches of one kind found. */
 struct capacity {
     struct cable_count tree;
@@ -84,9 +61,9 @@ static double capacity_more(const struct capacity *capacity)
 static void capacity_rows(struct capacity_figure *figure, const struct capacity *capacity)
 {
     double tree = (double)capacity->tree.servers, switches = (double)capacity->tree.switches;
-    figure_row_named(figure->result, figure->sizes, "fat-tree",
+    figure_row_named(figure->sizes, "fat-tree",
                      (double[]){capacity->ports, switches, tree, tree, tree, 0, NAN});
-    figure_row_named(figure->result, figure->sizes, "Jellyfish",
+    figure_row_named(figure->sizes, "Jellyfish",
                      (double[]){capacity->ports, switches, capacity->mean, capacity->least,
                                 capacity->most, capacity_more(capacity), capacity->runs});
 }
@@ -94,7 +71,7 @@ static void capacity_rows(struct capacity_figure *figure, const struct capacity 
 static void search_rows(struct capacity_figure *figure, const struct capacity *capacity,
                         uint32_t run, bool list, const struct full_capacity *found)
 {
-    figure_row_numbers(figure->result, figure->searches,
+    figure_row_numbers(figure->searches,
                        (double[]){capacity->ports, run + 1, (double)(figure->call->seed + run),
                                   found->servers_found, found->servers, found->step_count,
                                   found->undecided});
@@ -107,7 +84,7 @@ static void search_rows(struct capacity_figure *figure, const struct capacity *c
         if (!list)
             continue;
         figure_row(
-            figure->result, figure->steps,
+            figure->steps,
             (struct figure_cell[]){figure_number(capacity->ports), figure_number(run + 1),
                                    figure_number((double)i + 1), figure_number(step->servers),
                                    figure_number(step->matrix + 1),
@@ -185,9 +162,15 @@ static enum err fig2c_run(struct figure_result *result, const struct figure_call
     struct capacity_figure figure = {.result = result, .call = call};
     struct capacity capacities[sizeof full / sizeof *full] = {0};
     uint64_t done = 0, total = 0;
-    figure.sizes = figure_table_add(result, "capacity", capacity_columns);
-    figure.searches = figure_table_add(result, "searches", search_columns);
-    figure.steps = figure_table_add(result, "steps", step_columns);
+    figure.sizes =
+        figure_table_add(result, "capacity",
+                         "network, ports, switches, servers, servers_least, servers_most, "
+                         "more_than_fattree (%), runs");
+    figure.searches = figure_table_add(
+        result, "searches", "ports, run, graph_seed, servers_found, servers, steps, undecided");
+    figure.steps = figure_table_add(
+        result, "steps",
+        "ports, run, step, servers, matrix, matrix_seed, lower, upper, phases, carried");
     for (size_t i = 0; i < count; i++) {
         capacities[i] = (struct capacity){.ports = ports[i], .tree = cable_count_fattree(ports[i])};
         total += runs * capacities[i].tree.servers;

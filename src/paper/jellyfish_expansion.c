@@ -31,20 +31,6 @@ struct prices {
     double labour; /* of laying it, or of taking it out */
 };
 
-static const struct figure_column fig7_columns[] = {
-    {"network", ""},
-    {"ports", ""},
-    {"stage", ""},
-    {"servers", ""},
-    {"switches", ""},
-    {"cables", ""},
-    {"budget", ""},
-    {"spent", ""},
-    {"bisection_lower", ""},
-    {"bisection_upper", ""},
-    {0},
-};
-
 /* One Jellyfish as it grows, or the mean of several. */
 struct growth_stage {
     double switches, cables, spent;
@@ -247,23 +233,22 @@ static enum err contest_hold(struct contest *contest, const struct figure_call *
     return OK;
 }
 
-static void row(struct figure_result *result, struct figure_table *table, const char *network,
-                const struct contest *contest, uint32_t t, const struct growth_stage *stage)
+static void row(struct figure_table *table, const char *network, const struct contest *contest,
+                uint32_t t, const struct growth_stage *stage)
 {
-    figure_row_named(result, table, network,
+    figure_row_named(table, network,
                      (double[]){contest->ports, t,
                                 t ? SERVERS_FIRST + SERVERS_ADDED : SERVERS_FIRST, stage->switches,
                                 stage->cables, contest->first * (1 + t / 2.0), stage->spent,
                                 stage->lower, stage->upper});
 }
 
-static void contest_rows(struct figure_result *result, struct figure_table *table,
-                         const struct contest *contest)
+static void contest_rows(struct figure_table *table, const struct contest *contest)
 {
     char name[FIGURE_WORD_SIZE];
     snprintf(name, sizeof name, "Jellyfish %u", contest->ports);
     for (uint32_t t = 0; t < STAGES; t++)
-        row(result, table, name, contest, t, &contest->jelly[t]);
+        row(table, name, contest, t, &contest->jelly[t]);
     for (size_t i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "Clos %u, %s", contest->ports, i ? "foresight" : "greedy");
         for (uint32_t t = 0; t < STAGES; t++) {
@@ -271,7 +256,7 @@ static void contest_rows(struct figure_result *result, struct figure_table *tabl
             struct growth_stage stage = {clos->edges_first + clos->edges_added + clos->upper,
                                          clos->cables, clos->cost, clos->bisection,
                                          clos->bisection};
-            row(result, table, name, contest, t, &stage);
+            row(table, name, contest, t, &stage);
         }
     }
 }
@@ -352,7 +337,10 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
                          struct why *why)
 {
     static const uint32_t ports[] = {24, 32};
-    struct figure_table *table = figure_table_add(result, "expansion", fig7_columns);
+    struct figure_table *table =
+        figure_table_add(result, "expansion",
+                         "network, ports, stage, servers, switches, cables, budget, spent, "
+                         "bisection_lower, bisection_upper");
     uint32_t graphs = call->quick ? 1 : GRAPH_MAX;
     size_t count = call->quick ? 1 : sizeof ports / sizeof *ports;
     struct score each[2] = {{0}};
@@ -361,7 +349,7 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
         enum err err = contest_hold(&contest, call, graphs, i * graphs, count * graphs, why);
         if (err)
             return err;
-        contest_rows(result, table, &contest);
+        contest_rows(table, &contest);
         contest_claims(result, &contest, each);
     }
     legup_claims(result, each);

@@ -20,25 +20,6 @@ enum { TENTH_MAX = 8 }; /* the largest share of local links, in tenths */
 
 static const double gap = 0.005;
 
-static const struct figure_column local_columns[] = {
-    {"k", ""},
-    {"switches", ""},
-    {"servers", ""},
-    {"local", ""},
-    {"mean_lower", ""},
-    {"mean_upper", ""},
-    {"at_once_lower", ""},
-    {"at_once_upper", ""},
-    {"normalised_lower", ""},
-    {"normalised_upper", ""},
-    {"normalised_at_once", ""},
-    {0},
-};
-
-static const struct figure_column tree_columns[] = {
-    {"k", ""}, {"links", ""}, {"local_links", ""}, {"local", "%"}, {"by_formula", "%"}, {0},
-};
-
 /* The largest loss of any size, in %, at each share of local links; `least` is
  * what is certain to be lost, `most` what may be. */
 struct losses {
@@ -78,11 +59,11 @@ static enum err capacity_measure(struct capacity *capacity, const struct figure_
     return err;
 }
 
-static void local_row(struct figure_result *result, struct figure_table *table, uint32_t k,
-                      double local, const struct capacity *found, const struct capacity *free)
+static void local_row(struct figure_table *table, uint32_t k, double local,
+                      const struct capacity *found, const struct capacity *free)
 {
     struct throughput_bracket ratio = throughput_ratio(&found->mean, &free->mean);
-    figure_row_numbers(result, table,
+    figure_row_numbers(table,
                        (double[]){k, (double)cable_count_fattree(k).switches, local_servers(k),
                                   local, found->mean.lower, found->mean.upper, found->at_once.lower,
                                   found->at_once.upper, ratio.lower, ratio.upper,
@@ -90,9 +71,9 @@ static void local_row(struct figure_result *result, struct figure_table *table, 
 }
 
 /* The curve of one size; `done` of `total` points have been measured. */
-static enum err local_curve(struct figure_result *result, struct figure_table *table,
-                            const struct figure_call *call, uint32_t k, uint32_t graphs,
-                            struct losses *losses, uint64_t done, uint64_t total, struct why *why)
+static enum err local_curve(struct figure_table *table, const struct figure_call *call, uint32_t k,
+                            uint32_t graphs, struct losses *losses, uint64_t done, uint64_t total,
+                            struct why *why)
 {
     char words[SPEC_SIZE];
     struct capacity free, bound;
@@ -103,14 +84,14 @@ static enum err local_curve(struct figure_result *result, struct figure_table *t
     enum err err = capacity_measure(&free, call, words, graphs, why);
     if (err)
         return err;
-    local_row(result, table, k, NAN, &free, &free);
+    local_row(table, k, NAN, &free, &free);
     for (uint32_t tenth = 0; tenth <= TENTH_MAX; tenth++) {
         snprintf(words + length, sizeof words - (size_t)length, ",containers=%u,local=0.%u", k,
                  tenth);
         err = capacity_measure(&bound, call, words, graphs, why);
         if (err)
             return err;
-        local_row(result, table, k, tenth / 10.0, &bound, &free);
+        local_row(table, k, tenth / 10.0, &bound, &free);
         struct throughput_bracket ratio = throughput_ratio(&bound.mean, &free.mean);
         losses->least[tenth] = fmax(losses->least[tenth], 100 * (1 - ratio.upper));
         losses->most[tenth] = fmax(losses->most[tenth], 100 * (1 - ratio.lower));
@@ -120,8 +101,7 @@ static enum err local_curve(struct figure_result *result, struct figure_table *t
 }
 
 /* A fat-tree's links within a pod and its part of the core, in %. */
-static enum err tree_row(struct figure_result *result, struct figure_table *table, uint32_t k,
-                         double *local, struct why *why)
+static enum err tree_row(struct figure_table *table, uint32_t k, double *local, struct why *why)
 {
     char spec[SPEC_SIZE];
     struct topology tree;
@@ -140,8 +120,7 @@ static enum err tree_row(struct figure_result *result, struct figure_table *tabl
     if (!err) {
         uint32_t links = tree.graph.link_count;
         *local = 100.0 * (double)tally.local / links;
-        figure_row_numbers(result, table,
-                           (double[]){k, links, tally.local, *local, 50 * (1 + 1.0 / k)});
+        figure_row_numbers(table, (double[]){k, links, tally.local, *local, 50 * (1 + 1.0 / k)});
     }
     topology_fini(&tree);
     return err;
@@ -153,7 +132,7 @@ static enum err tree_claims(struct figure_result *result, struct figure_table *t
     struct score formula = {0};
     for (uint32_t k = 4; k <= 48; k += k < 16 ? 2 : 16) {
         double local;
-        enum err err = tree_row(result, table, k, &local, why);
+        enum err err = tree_row(table, k, &local, why);
         if (err)
             return err;
         score_add(&formula, fabs(local - 50 * (1 + 1.0 / k)) < 1e-9);
@@ -183,12 +162,16 @@ static enum err fig14_run(struct figure_result *result, const struct figure_call
     static const uint32_t full[] = {8, 10, 12, 14}, quick[] = {6, 8};
     const uint32_t *sizes = call->quick ? quick : full;
     size_t count = call->quick ? sizeof quick / sizeof *quick : sizeof full / sizeof *full;
-    struct figure_table *table = figure_table_add(result, "local", local_columns);
-    struct figure_table *trees = figure_table_add(result, "fattree", tree_columns);
+    struct figure_table *table =
+        figure_table_add(result, "local",
+                         "k, switches, servers, local, mean_lower, mean_upper, at_once_lower, "
+                         "at_once_upper, normalised_lower, normalised_upper, normalised_at_once");
+    struct figure_table *trees =
+        figure_table_add(result, "fattree", "k, links, local_links, local (%), by_formula (%)");
     struct losses losses = {0};
     uint64_t total = count * (TENTH_MAX + 1);
     for (size_t i = 0; i < count; i++) {
-        enum err err = local_curve(result, table, call, sizes[i], call->quick ? 1 : 5, &losses,
+        enum err err = local_curve(table, call, sizes[i], call->quick ? 1 : 5, &losses,
                                    i * (TENTH_MAX + 1), total, why);
         if (err)
             return err;

@@ -47,24 +47,6 @@ struct fig9 {
     uint32_t graphs;
 };
 
-static const struct figure_column fig9_rank_columns[] = {
-    {"routing", ""},
-    {"rank", ""},
-    {"paths", ""},
-    {0},
-};
-
-static const struct figure_column fig9_share_columns[] = {
-    {"routing", ""},
-    {"at_most_2", "%"},
-    {"at_most_2_lowest", "%"},
-    {"at_most_2_highest", "%"},
-    {"at_most_2_by_servers", "%"},
-    {"paths_per_pair", ""},
-    {"paths_per_link", ""},
-    {0},
-};
-
 /* --- which paths --- */
 
 /* Two paths of a set, shorter first, then by the numbers of their nodes. */
@@ -251,16 +233,18 @@ static enum err fig9_graph(struct fig9 *fig9, uint64_t seed, struct why *why)
 
 static void fig9_rows(struct figure_result *result, const struct fig9 *fig9)
 {
-    struct figure_table *ranks = figure_table_add(result, "ranks", fig9_rank_columns);
-    struct figure_table *shares = figure_table_add(result, "shares", fig9_share_columns);
+    struct figure_table *ranks = figure_table_add(result, "ranks", "routing, rank, paths");
+    struct figure_table *shares =
+        figure_table_add(result, "shares",
+                         "routing, at_most_2 (%), at_most_2_lowest (%), at_most_2_highest (%), "
+                         "at_most_2_by_servers (%), paths_per_pair, paths_per_link");
     for (int i = 0; i < CHOICE_COUNT; i++) {
         const struct fig9_tally *tally = &fig9->tallies[i];
         struct figure_cell name = figure_word(fig9_choices[i].name);
         for (uint32_t rank = 0; rank < fig9->links; rank += RANK_STEP)
-            figure_row(result, ranks,
-                       (struct figure_cell[]){name, figure_number(rank),
-                                              figure_number(tally->ranked[rank])});
-        figure_row(result, shares,
+            figure_row(ranks, (struct figure_cell[]){name, figure_number(rank),
+                                                     figure_number(tally->ranked[rank])});
+        figure_row(shares,
                    (struct figure_cell[]){
                        name, figure_number(tally->few), figure_number(tally->few_min),
                        figure_number(tally->few_max), figure_number(tally->few_by_servers),

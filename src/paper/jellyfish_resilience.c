@@ -22,12 +22,6 @@ static double step_gap(uint32_t step)
     return step == CLAIMED ? 0.002 : 0.005;
 }
 
-static const struct figure_column fig8_columns[] = {
-    {"network", ""},       {"servers", ""},         {"failed", "%"},
-    {"mean_lower", ""},    {"mean_upper", ""},      {"at_once_lower", ""},
-    {"at_once_upper", ""}, {"servers_cut_off", ""}, {0},
-};
-
 /* One network, over all runs. */
 struct decline {
     const char *name;
@@ -86,13 +80,12 @@ static enum err decline_measure(struct decline *decline, const struct figure_cal
     return OK;
 }
 
-static void decline_rows(struct figure_result *result, struct figure_table *table,
-                         const struct decline *decline)
+static void decline_rows(struct figure_table *table, const struct decline *decline)
 {
     for (uint32_t step = 0; step <= STEPS; step++) {
         const struct throughput_bracket *mean = &decline->mean[step],
                                         *at_once = &decline->at_once[step];
-        figure_row_named(result, table, decline->name,
+        figure_row_named(table, decline->name,
                          (double[]){decline->servers, step * STEP_PERCENT, mean->lower, mean->upper,
                                     at_once->lower, at_once->upper,
                                     decline->apart[step] / mean->runs});
@@ -136,7 +129,10 @@ static void fig8_claims(struct figure_result *result, const struct decline *jell
 static enum err fig8_run(struct figure_result *result, const struct figure_call *call,
                          struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "failures", fig8_columns);
+    struct figure_table *table =
+        figure_table_add(result, "failures",
+                         "network, servers, failed (%), mean_lower, mean_upper, at_once_lower, "
+                         "at_once_upper, servers_cut_off");
     uint32_t runs = call->quick ? 2 : 10;
     struct decline jelly = {.name = "Jellyfish", .random = true}, tree = {.name = "fat-tree"};
     jelly.words = call->quick ? "jellyfish:servers=60,switches=45,ports=6"
@@ -147,8 +143,8 @@ static enum err fig8_run(struct figure_result *result, const struct figure_call 
         err = decline_measure(&tree, call, runs, runs, why);
     if (err)
         return err;
-    decline_rows(result, table, &jelly);
-    decline_rows(result, table, &tree);
+    decline_rows(table, &jelly);
+    decline_rows(table, &tree);
     fig8_claims(result, &jelly, &tree);
     return OK;
 }

@@ -19,12 +19,6 @@
 
 /* --- jelly-fig4 --- */
 
-static const struct figure_column fig4_columns[] = {
-    {"network", ""},   {"order", ""},         {"switches", ""},      {"servers", ""},
-    {"runs", ""},      {"mean_lower", ""},    {"mean_upper", ""},    {"mean_least", ""},
-    {"mean_most", ""}, {"at_once_lower", ""}, {"at_once_upper", ""}, {0},
-};
-
 enum { FIG4_JELLY, FIG4_RING, FIG4_TORUS, FIG4_HEX, FIG4_DOUBLED, FIG4_COUNT };
 
 #define FIG4_DEGREE 6u
@@ -155,12 +149,11 @@ static enum err fig4_measure(const struct figure_call *call, uint32_t which, uin
     return err;
 }
 
-static void fig4_row(struct figure_result *result, struct figure_table *table,
-                     const struct fig4_network *network, uint32_t order, uint32_t servers,
-                     const struct throughput_both *found)
+static void fig4_row(struct figure_table *table, const struct fig4_network *network, uint32_t order,
+                     uint32_t servers, const struct throughput_both *found)
 {
     const struct throughput_bracket *mean = &found->mean, *at_once = &found->at_once;
-    figure_row_named(result, table, network->name,
+    figure_row_named(table, network->name,
                      (double[]){order, network->switches, servers, mean->runs, mean->lower,
                                 mean->upper, mean->least, mean->most, at_once->lower,
                                 at_once->upper});
@@ -216,14 +209,17 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
     const struct fig4_network *networks = call->quick ? fig4_quick : fig4_full;
     uint32_t runs = call->quick ? 2 : 10;
     double gap = call->quick ? 0.02 : 0.005;
-    struct figure_table *table = figure_table_add(result, "throughput", fig4_columns);
+    struct figure_table *table =
+        figure_table_add(result, "throughput",
+                         "network, order, switches, servers, runs, mean_lower, mean_upper, "
+                         "mean_least, mean_most, at_once_lower, at_once_upper");
     struct throughput_both found[FIG4_COUNT] = {0};
     for (uint32_t servers = 1; servers <= 2; servers++)
         for (uint32_t i = 0; i < FIG4_COUNT; i++) {
             enum err err = fig4_measure(call, i, servers, runs, gap, &found[i], why);
             if (err)
                 return err;
-            fig4_row(result, table, &networks[i], i + 1, servers, &found[i]);
+            fig4_row(table, &networks[i], i + 1, servers, &found[i]);
             if (servers == 1 && i < FIG4_HEX)
                 fig4_claim_full(result, networks[i].name, &found[i].at_once);
             figure_progress(call, (servers - 1) * FIG4_COUNT + i + 1, 2 * FIG4_COUNT);

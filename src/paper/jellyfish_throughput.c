@@ -23,22 +23,6 @@ static void rrg_words(char words[SPEC_SIZE], uint32_t switches, uint32_t degree,
 
 /* --- jelly-fig3 --- */
 
-static const struct figure_column fig3_columns[] = {
-    {"graph", ""},
-    {"in_paper", ""},
-    {"switches", ""},
-    {"degree", ""},
-    {"servers", ""},
-    {"benchmark_lower", ""},
-    {"benchmark_upper", ""},
-    {"jellyfish_lower", ""},
-    {"jellyfish_upper", ""},
-    {"ratio_lower", "%"},
-    {"ratio_upper", "%"},
-    {"ratio_at_once_lower", "%"},
-    {0},
-};
-
 /* A graph, and whether the figure of the paper has it. */
 struct fig3_graph {
     struct degree_diameter size;
@@ -84,8 +68,8 @@ static enum err fig3_measure(const struct figure_call *call, struct degree_diame
     return err;
 }
 
-static void fig3_row(struct figure_result *result, struct figure_table *table,
-                     const struct fig3_graph *graph, const struct fig3_bars *bars)
+static void fig3_row(struct figure_table *table, const struct fig3_graph *graph,
+                     const struct fig3_bars *bars)
 {
     char name[FIGURE_WORD_SIZE];
     const struct throughput_bracket *jelly = &bars->jelly.mean, *benchmark = &bars->benchmark.mean;
@@ -94,21 +78,20 @@ static void fig3_row(struct figure_result *result, struct figure_table *table,
         throughput_ratio(&bars->jelly.at_once, &bars->benchmark.at_once);
     snprintf(name, sizeof name, "%u,%u,%u", graph->size.nodes, graph->size.degree,
              graph->size.diameter);
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_word(name),
-                   figure_word(graph->printed ? "yes" : "no"),
-                   figure_number(graph->size.nodes),
-                   figure_number(graph->size.degree),
-                   figure_number(bars->servers),
-                   figure_number(benchmark->lower),
-                   figure_number(benchmark->upper),
-                   figure_number(jelly->lower),
-                   figure_number(jelly->upper),
-                   figure_number(100 * ratio.lower),
-                   figure_number(100 * ratio.upper),
-                   figure_number(100 * at_once.lower),
-               });
+    figure_row(table, (struct figure_cell[]){
+                          figure_word(name),
+                          figure_word(graph->printed ? "yes" : "no"),
+                          figure_number(graph->size.nodes),
+                          figure_number(graph->size.degree),
+                          figure_number(bars->servers),
+                          figure_number(benchmark->lower),
+                          figure_number(benchmark->upper),
+                          figure_number(jelly->lower),
+                          figure_number(jelly->upper),
+                          figure_number(100 * ratio.lower),
+                          figure_number(100 * ratio.upper),
+                          figure_number(100 * at_once.lower),
+                      });
 }
 
 static void fig3_claim(struct figure_result *result, const struct fig3_graph *graph,
@@ -162,7 +145,11 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
     uint32_t count = call->quick ? 4 : sizeof fig3_graphs / sizeof *fig3_graphs;
     uint32_t runs = call->quick ? 2 : 10, others = 0;
     double gap = call->quick ? 0.01 : 0.005, least = INFINITY;
-    struct figure_table *table = figure_table_add(result, "throughput", fig3_columns);
+    struct figure_table *table =
+        figure_table_add(result, "throughput",
+                         "graph, in_paper, switches, degree, servers, benchmark_lower, "
+                         "benchmark_upper, jellyfish_lower, jellyfish_upper, ratio_lower (%), "
+                         "ratio_upper (%), ratio_at_once_lower (%)");
     const struct fig3_graph *worst = NULL;
     struct fig3_bars bars, worst_bars = {0};
     for (uint32_t i = 0; i < count; i++) {
@@ -170,7 +157,7 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
         enum err err = fig3_measure(call, graph->size, runs, gap, &bars, why);
         if (err)
             return err;
-        fig3_row(result, table, graph, &bars);
+        fig3_row(table, graph, &bars);
         double share = throughput_ratio(&bars.jelly.mean, &bars.benchmark.mean).lower;
         if (graph->printed) {
             fig3_claim(result, graph, &bars);
@@ -217,20 +204,6 @@ const struct figure figure_jelly_fig3 = {
 #define FIG6_STEP    20u /* switches */
 #define FIG6_STEPS   11u /* sizes, the first included: 20 to 220 switches */
 
-static const struct figure_column fig6_columns[] = {
-    {"built", ""},
-    {"switches", ""},
-    {"servers", ""},
-    {"runs", ""},
-    {"mean_lower", ""},
-    {"mean_upper", ""},
-    {"mean_least", ""},
-    {"mean_most", ""},
-    {"at_once_lower", ""},
-    {"at_once_upper", ""},
-    {0},
-};
-
 struct fig6_size {
     struct throughput_both fresh, grown;
 };
@@ -273,11 +246,11 @@ static enum err fig6_arc(uint64_t seed, uint64_t grown_seed, uint32_t steps, dou
     return err;
 }
 
-static void fig6_row(struct figure_result *result, struct figure_table *table, const char *built,
-                     uint32_t switches, const struct throughput_both *found)
+static void fig6_row(struct figure_table *table, const char *built, uint32_t switches,
+                     const struct throughput_both *found)
 {
     const struct throughput_bracket *mean = &found->mean, *at_once = &found->at_once;
-    figure_row_named(result, table, built,
+    figure_row_named(table, built,
                      (double[]){switches, switches * FIG6_SERVERS, mean->runs, mean->lower,
                                 mean->upper, mean->least, mean->most, at_once->lower,
                                 at_once->upper});
@@ -306,7 +279,10 @@ static enum err fig6_run(struct figure_result *result, const struct figure_call 
 {
     uint32_t steps = call->quick ? 3 : FIG6_STEPS, runs = call->quick ? 4 : 10;
     double gap = call->quick ? 0.01 : 0.005;
-    struct figure_table *table = figure_table_add(result, "throughput", fig6_columns);
+    struct figure_table *table =
+        figure_table_add(result, "throughput",
+                         "built, switches, servers, runs, mean_lower, mean_upper, mean_least, "
+                         "mean_most, at_once_lower, at_once_upper");
     struct fig6_size sizes[FIG6_STEPS] = {0};
     for (uint32_t i = 0; i < runs; i++) {
         uint64_t seed = call->seed + i;
@@ -316,8 +292,8 @@ static enum err fig6_run(struct figure_result *result, const struct figure_call 
         figure_progress(call, i + 1, runs);
     }
     for (uint32_t i = 0; i < steps; i++) {
-        fig6_row(result, table, "from scratch", (i + 1) * FIG6_STEP, &sizes[i].fresh);
-        fig6_row(result, table, "grown", (i + 1) * FIG6_STEP, &sizes[i].grown);
+        fig6_row(table, "from scratch", (i + 1) * FIG6_STEP, &sizes[i].fresh);
+        fig6_row(table, "grown", (i + 1) * FIG6_STEP, &sizes[i].grown);
     }
     fig6_claims(result, sizes, steps);
     return OK;

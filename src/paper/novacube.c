@@ -21,19 +21,6 @@ static uint64_t power(uint64_t base, uint32_t exponent)
 
 /* --- nova-build --- */
 
-static const struct figure_column build_columns[] = {
-    {"k", ""},
-    {"n", ""},
-    {"nodes", ""},
-    {"degree_min", ""},
-    {"degree_max", ""},
-    {"jump_links", ""},
-    {"plain_nodes", ""},
-    {"plain_printed", ""},
-    {"plain_derived", ""},
-    {0},
-};
-
 struct build_count {
     uint32_t degree_min, degree_max;
     uint64_t jump_links; /* cables at the jump port */
@@ -57,8 +44,8 @@ struct build_scores {
     struct score degree, degree_two, links_even, links_odd, printed, derived;
 };
 
-static enum err build_case(struct figure_result *result, struct figure_table *table, uint32_t k,
-                           uint32_t n, struct build_scores *scores, struct why *why)
+static enum err build_case(struct figure_table *table, uint32_t k, uint32_t n,
+                           struct build_scores *scores, struct why *why)
 {
     char spec[SPEC_SIZE];
     struct topology topology;
@@ -80,10 +67,9 @@ static enum err build_case(struct figure_result *result, struct figure_table *ta
         score_add(k == 2 ? &scores->degree_two : &scores->degree, degree);
         score_add(&scores->links_even, 2 * count.jump_links == power(k, n));
     }
-    figure_row_numbers(result, table,
-                       (double[]){k, n, topology.graph.node_count, count.degree_min,
-                                  count.degree_max, count.jump_links, count.plain,
-                                  odd ? printed : NAN, odd ? (double)derived : NAN});
+    figure_row_numbers(table, (double[]){k, n, topology.graph.node_count, count.degree_min,
+                                         count.degree_max, count.jump_links, count.plain,
+                                         odd ? printed : NAN, odd ? (double)derived : NAN});
     topology_fini(&topology);
     return OK;
 }
@@ -91,12 +77,15 @@ static enum err build_case(struct figure_result *result, struct figure_table *ta
 static enum err build_run(struct figure_result *result, const struct figure_call *call,
                           struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "build", build_columns);
+    struct figure_table *table =
+        figure_table_add(result, "build",
+                         "k, n, nodes, degree_min, degree_max, jump_links, plain_nodes, "
+                         "plain_printed, plain_derived");
     struct build_scores scores = {0};
     uint32_t last = call->quick ? 8 : 16;
     for (uint32_t k = 2; k <= last; k++) {
         for (uint32_t n = 1; n <= N_MAX; n++) {
-            enum err err = build_case(result, table, k, n, &scores, why);
+            enum err err = build_case(table, k, n, &scores, why);
             if (err)
                 return err;
         }
@@ -143,17 +132,6 @@ const struct figure figure_nova_build = {
 
 /* --- nova-eq3 --- */
 
-static const struct figure_column eq3_columns[] = {
-    {"k", ""},
-    {"n", ""},
-    {"parity", ""},
-    {"printed", "hops"},
-    {"diameter", "hops"},
-    {"difference", "hops"},
-    {"torus_diameter", "hops"},
-    {0},
-};
-
 static uint32_t eq3_printed(uint32_t k, uint32_t n)
 {
     return (k / 2 * n + 1) / 2;
@@ -164,9 +142,8 @@ struct eq3_scores {
     uint32_t worst_k, worst_n, worst_diameter, worst_printed; /* largest difference, odd k */
 };
 
-static enum err eq3_case(struct figure_result *result, struct figure_table *table,
-                         const struct figure_call *call, uint32_t k, uint32_t n,
-                         struct eq3_scores *scores, struct why *why)
+static enum err eq3_case(struct figure_table *table, const struct figure_call *call, uint32_t k,
+                         uint32_t n, struct eq3_scores *scores, struct why *why)
 {
     char spec[SPEC_SIZE];
     struct figure_distances found;
@@ -182,23 +159,24 @@ static enum err eq3_case(struct figure_result *result, struct figure_table *tabl
         scores->worst_k = k, scores->worst_n = n;
         scores->worst_diameter = found.diameter, scores->worst_printed = printed;
     }
-    figure_row(result, table,
-               (struct figure_cell[]){figure_number(k), figure_number(n),
-                                      figure_word(odd ? "odd" : "even"), figure_number(printed),
-                                      figure_number(found.diameter), figure_number(difference),
-                                      figure_number(torus)});
+    figure_row(table, (struct figure_cell[]){figure_number(k), figure_number(n),
+                                             figure_word(odd ? "odd" : "even"),
+                                             figure_number(printed), figure_number(found.diameter),
+                                             figure_number(difference), figure_number(torus)});
     return OK;
 }
 
 static enum err eq3_run(struct figure_result *result, const struct figure_call *call,
                         struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "diameter", eq3_columns);
+    struct figure_table *table = figure_table_add(
+        result, "diameter",
+        "k, n, parity, printed (hops), diameter (hops), difference (hops), torus_diameter (hops)");
     struct eq3_scores scores = {0};
     uint32_t last = call->quick ? 9 : 16, cases = 0;
     for (uint32_t n = 1; n <= N_MAX; n++) {
         for (uint32_t k = 2; k <= last; k++) {
-            enum err err = eq3_case(result, table, call, k, n, &scores, why);
+            enum err err = eq3_case(table, call, k, n, &scores, why);
             if (err)
                 return err;
             figure_progress(call, ++cases, (uint64_t)N_MAX * (last - 1));
@@ -238,10 +216,6 @@ const struct figure figure_nova_eq3 = {
 
 /* --- nova-eq10 --- */
 
-static const struct figure_column eq10_columns[] = {
-    {"k", ""}, {"printed", "hops"}, {"mean_path", "hops"}, {"torus_mean_path", "hops"}, {0},
-};
-
 static double eq10_printed(double k)
 {
     return (k * k * k / 3 + k * k / 2 - 4 * k / 3 + 1) / (k * k - 1);
@@ -257,7 +231,8 @@ static void eq10_claim(struct figure_result *result, uint32_t k, double paper, d
 static enum err eq10_run(struct figure_result *result, const struct figure_call *call,
                          struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "mean", eq10_columns);
+    struct figure_table *table = figure_table_add(
+        result, "mean", "k, printed (hops), mean_path (hops), torus_mean_path (hops)");
     struct score score = {0};
     uint32_t last = call->quick ? 16 : 32;
     double nova_slope = NAN, torus_slope = NAN, nova_mean = NAN, torus_mean = NAN;
@@ -273,7 +248,7 @@ static enum err eq10_run(struct figure_result *result, const struct figure_call 
             return err;
         double printed = eq10_printed(k);
         score_add(&score, fabs(printed - nova.mean) < 1e-9);
-        figure_row_numbers(result, table, (double[]){k, printed, nova.mean, torus.mean});
+        figure_row_numbers(table, (double[]){k, printed, nova.mean, torus.mean});
         if (k == 4)
             eq10_claim(result, k, 1.6667, nova.mean);
         if (k == 8)

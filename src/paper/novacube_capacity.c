@@ -11,17 +11,6 @@
 
 /* --- nova-eq4 --- */
 
-static const struct figure_column eq4_columns[] = {
-    {"k", ""},
-    {"n", ""},
-    {"printed", "channels"},
-    {"best_cut", "channels"},
-    {"lower_bound", "channels"},
-    {"found_by", ""},
-    {"torus", "channels"},
-    {0},
-};
-
 /* "NovaCube effectively increases the bisection bandwidth by at least k/4 >= 25 %". */
 struct eq4_scores {
     struct score quarter; /* ... by k/4: the best cut found allows it */
@@ -54,7 +43,7 @@ static enum err eq4_case(struct figure_result *result, struct figure_table *tabl
     score_add(&scores->percent, lower >= torus * 1.25);
     char method[FIGURE_WORD_SIZE];
     snprintf(method, sizeof method, "%s", bisection.upper_method);
-    figure_row(result, table,
+    figure_row(table,
                (struct figure_cell[]){figure_number(k), figure_number(n), figure_number(printed),
                                       figure_number(upper), figure_number(lower),
                                       figure_word(method), figure_number(torus)});
@@ -68,7 +57,10 @@ static enum err eq4_run(struct figure_result *result, const struct figure_call *
     static const uint32_t cases[][2] = {{4, 2},  {6, 2}, {8, 2}, {10, 2}, {12, 2},
                                         {16, 2}, {4, 3}, {6, 3}, {8, 3}, /* quick until here */
                                         {10, 3}, {12, 3}};
-    struct figure_table *table = figure_table_add(result, "bisection", eq4_columns);
+    struct figure_table *table =
+        figure_table_add(result, "bisection",
+                         "k, n, printed (channels), best_cut (channels), "
+                         "lower_bound (channels), found_by, torus (channels)");
     struct eq4_scores scores = {0};
     size_t count = call->quick ? 9 : sizeof cases / sizeof *cases;
     for (size_t i = 0; i < count; i++) {
@@ -113,10 +105,6 @@ const struct figure figure_nova_eq4 = {
 
 /* --- nova-eq8 --- */
 
-static const struct figure_column eq8_columns[] = {
-    {"network", ""}, {"k", ""}, {"distance", "hops"}, {"shortest_paths", ""}, {0},
-};
-
 static const uint32_t eq8_offset[3] = {3, 4, 5};
 
 static double factorial(uint32_t number)
@@ -132,8 +120,8 @@ struct eq8_count {
     double paths;
 };
 
-static enum err eq8_case(struct figure_result *result, struct figure_table *table, const char *kind,
-                         uint32_t k, struct eq8_count *count, struct why *why)
+static enum err eq8_case(struct figure_table *table, const char *kind, uint32_t k,
+                         struct eq8_count *count, struct why *why)
 {
     char spec[SPEC_SIZE];
     struct topology topology;
@@ -148,7 +136,7 @@ static enum err eq8_case(struct figure_result *result, struct figure_table *tabl
     if (err)
         return err;
     *count = (struct eq8_count){.distance = paths.distance, .paths = (double)paths.count};
-    figure_row_named(result, table, kind, (double[]){k, count->distance, count->paths});
+    figure_row_named(table, kind, (double[]){k, count->distance, count->paths});
     return OK;
 }
 
@@ -156,12 +144,13 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
                         struct why *why)
 {
     enum { FIRST = 6, LAST = 18 };
-    struct figure_table *table = figure_table_add(result, "paths", eq8_columns);
+    struct figure_table *table =
+        figure_table_add(result, "paths", "network, k, distance (hops), shortest_paths");
     struct eq8_count torus[LAST + 1], nova[LAST + 1];
     for (uint32_t k = FIRST; k <= LAST; k++) {
-        enum err err = eq8_case(result, table, "torus", k, &torus[k], why);
+        enum err err = eq8_case(table, "torus", k, &torus[k], why);
         if (!err)
-            err = eq8_case(result, table, "novacube", k, &nova[k], why);
+            err = eq8_case(table, "novacube", k, &nova[k], why);
         if (err)
             return err;
         figure_progress(call, k - FIRST + 1, LAST - FIRST + 1);

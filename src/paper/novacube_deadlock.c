@@ -12,22 +12,6 @@
 #include "routing/load/load.h"
 #include "routing/route.h"
 
-static const struct figure_column deadlock_columns[] = {
-    {"k", ""},
-    {"n", ""},
-    {"pora_free", ""},
-    {"pora_cycle", "channels"},
-    {"around_cycle", "channels"},
-    {"quadrants_cycle", "channels"},
-    {"raised_lanes", ""},
-    {"variant_lanes", ""},
-    {"pora_path", "hops"},
-    {"variant_path", "hops"},
-    {"optimum", "hops"},
-    {"torus_path", "hops"},
-    {0},
-};
-
 /* What one algorithm does on one network. */
 struct trial {
     bool fits; /* the others are set if it does */
@@ -120,9 +104,9 @@ static struct figure_cell cycle_cell(const struct trial *trial)
     return figure_number(trial->fits && !trial->free ? trial->cycle : (double)NAN);
 }
 
-static enum err deadlock_case(struct figure_result *result, struct figure_table *table,
-                              const struct figure_call *call, uint32_t k, uint32_t n,
-                              struct deadlock_scores *scores, struct why *why)
+static enum err deadlock_case(struct figure_table *table, const struct figure_call *call,
+                              uint32_t k, uint32_t n, struct deadlock_scores *scores,
+                              struct why *why)
 {
     char spec[SPEC_SIZE];
     struct topology topology;
@@ -139,14 +123,13 @@ static enum err deadlock_case(struct figure_result *result, struct figure_table 
     if (err)
         return err;
     score_case(scores, trials, k, distances.mean);
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_number(k), figure_number(n),
-                   figure_word(trials[PORA].free ? "yes" : "no"), cycle_cell(&trials[PORA]),
-                   cycle_cell(&trials[AROUND]), cycle_cell(&trials[QUADRANTS]),
-                   figure_number(trials[RAISED].lanes), figure_number(trials[VARIANT].lanes),
-                   figure_number(trials[PORA].path), figure_number(trials[VARIANT].path),
-                   figure_number(distances.mean), figure_number(trials[TORUS].path)});
+    figure_row(table, (struct figure_cell[]){
+                          figure_number(k), figure_number(n),
+                          figure_word(trials[PORA].free ? "yes" : "no"), cycle_cell(&trials[PORA]),
+                          cycle_cell(&trials[AROUND]), cycle_cell(&trials[QUADRANTS]),
+                          figure_number(trials[RAISED].lanes), figure_number(trials[VARIANT].lanes),
+                          figure_number(trials[PORA].path), figure_number(trials[VARIANT].path),
+                          figure_number(distances.mean), figure_number(trials[TORUS].path)});
     return OK;
 }
 
@@ -180,11 +163,16 @@ static enum err deadlock_run(struct figure_result *result, const struct figure_c
     static const uint32_t cases[][2] = {
         {4, 2}, {5, 2}, {6, 2}, {8, 2},  {4, 3}, /* quick until here */
         {3, 2}, {7, 2}, {9, 2}, {10, 2}, {12, 2}, {3, 3}, {5, 3}, {6, 3}, {7, 3}, {8, 3}};
-    struct figure_table *table = figure_table_add(result, "deadlock", deadlock_columns);
+    struct figure_table *table =
+        figure_table_add(result, "deadlock",
+                         "k, n, pora_free, pora_cycle (channels), around_cycle (channels), "
+                         "quadrants_cycle (channels), raised_lanes, variant_lanes, "
+                         "pora_path (hops), variant_path (hops), optimum (hops), "
+                         "torus_path (hops)");
     struct deadlock_scores scores = {0};
     size_t count = call->quick ? 5 : sizeof cases / sizeof *cases;
     for (size_t i = 0; i < count; i++) {
-        enum err err = deadlock_case(result, table, call, cases[i][0], cases[i][1], &scores, why);
+        enum err err = deadlock_case(table, call, cases[i][0], cases[i][1], &scores, why);
         if (err)
             return err;
         figure_progress(call, i + 1, count);

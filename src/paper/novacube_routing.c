@@ -12,10 +12,6 @@
 
 /* --- nova-fig4 --- */
 
-static const struct figure_column fig4_columns[] = {
-    {"port", ""}, {"distance", "hops"}, {"printed", "%"}, {"found", "%"}, {0},
-};
-
 /* The destination is 3 along x and 2 along y from the source, so that the
  * neighbours are as far from it as in the paper's example. */
 static const uint32_t fig4_offset[2] = {3, 2};
@@ -83,11 +79,12 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
         err = fig4_shares(&router, topology_node_at(&topology, fig4_offset), shares, why);
         router_close(&router);
     }
-    struct figure_table *table = figure_table_add(result, "first_hop", fig4_columns);
+    struct figure_table *table =
+        figure_table_add(result, "first_hop", "port, distance (hops), printed (%), found (%)");
     for (uint32_t port = 0; !err && port < FIG4_PORTS; port++) {
         const struct fig4_port *printed = &fig4_ports[port];
         double distance = fig4_distance(&topology, port);
-        figure_row_named(result, table, printed->name,
+        figure_row_named(table, printed->name,
                          (double[]){distance, printed->printed, 100 * shares[port]});
         figure_claim(result, "fig 4", figure_text(result, "distance behind port %s", printed->name),
                      says_equal(printed->distance, 0, "hops"), distance, NULL);
@@ -123,17 +120,6 @@ const struct figure figure_nova_fig4 = {
 };
 
 /* --- nova-fig5 --- */
-
-static const struct figure_column fig5_columns[] = {
-    {"k", ""},
-    {"n", ""},
-    {"pora", "hops"},
-    {"pora_around", "hops"},
-    {"optimum", "hops"},
-    {"dor_torus", "hops"},
-    {"diameter", "hops"},
-    {0},
-};
 
 /* Mean path of an algorithm between distinct nodes, uniform traffic, exactly. */
 static enum err mean_path(const char *algorithm, const char *spec, double *mean, struct why *why)
@@ -173,9 +159,8 @@ struct fig5_scores {
     struct score close;    /* PORA to the optimum */
 };
 
-static enum err fig5_case(struct figure_result *result, struct figure_table *table,
-                          const struct figure_call *call, uint32_t k, uint32_t n,
-                          struct fig5_scores *scores, struct why *why)
+static enum err fig5_case(struct figure_table *table, const struct figure_call *call, uint32_t k,
+                          uint32_t n, struct fig5_scores *scores, struct why *why)
 {
     char nova[SPEC_SIZE], torus[SPEC_SIZE];
     struct figure_distances shortest;
@@ -194,7 +179,7 @@ static enum err fig5_case(struct figure_result *result, struct figure_table *tab
     score_add(&scores->shorter, pora < dor);
     score_add(&scores->diameter, shortest.diameter < dor);
     score_add(&scores->close, pora <= FIG5_CLOSE * shortest.mean);
-    figure_row_numbers(result, table,
+    figure_row_numbers(table,
                        (double[]){k, n, pora, around, shortest.mean, dor, shortest.diameter});
     return OK;
 }
@@ -204,11 +189,13 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
 {
     static const uint32_t cases[][2] = {{4, 2}, {6, 2},  {8, 2},  {10, 2}, {4, 3}, /* quick */
                                         {6, 3}, {12, 2}, {14, 2}, {16, 2}, {8, 3}, {10, 3}};
-    struct figure_table *table = figure_table_add(result, "mean_path", fig5_columns);
+    struct figure_table *table = figure_table_add(
+        result, "mean_path",
+        "k, n, pora (hops), pora_around (hops), optimum (hops), dor_torus (hops), diameter (hops)");
     struct fig5_scores scores = {0};
     size_t count = call->quick ? 5 : sizeof cases / sizeof *cases;
     for (size_t i = 0; i < count; i++) {
-        enum err err = fig5_case(result, table, call, cases[i][0], cases[i][1], &scores, why);
+        enum err err = fig5_case(table, call, cases[i][0], cases[i][1], &scores, why);
         if (err)
             return err;
         figure_progress(call, i + 1, count);

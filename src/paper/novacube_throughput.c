@@ -33,18 +33,6 @@ static enum err capacity_of(const char *kind, uint32_t k, uint32_t n, struct cap
 
 /* --- nova-eq7 --- */
 
-static const struct figure_column eq7_columns[] = {
-    {"k", ""},
-    {"n", ""},
-    {"printed", "link rates"},
-    {"capacity_lower", "link rates"},
-    {"capacity_upper", "link rates"},
-    {"torus_printed", "link rates"},
-    {"torus_lower", "link rates"},
-    {"torus_upper", "link rates"},
-    {0},
-};
-
 struct eq7_scores {
     struct score bound;    /* the printed number is an upper bound */
     struct score attained; /* ... that the best routing attains */
@@ -52,8 +40,8 @@ struct eq7_scores {
     struct score better;   /* NovaCube has more than the torus */
 };
 
-static enum err eq7_case(struct figure_result *result, struct figure_table *table, uint32_t k,
-                         uint32_t n, struct eq7_scores *scores, struct why *why)
+static enum err eq7_case(struct figure_table *table, uint32_t k, uint32_t n,
+                         struct eq7_scores *scores, struct why *why)
 {
     struct capacity nova, torus;
     enum err err = capacity_of("novacube", k, n, &nova, why);
@@ -67,9 +55,8 @@ static enum err eq7_case(struct figure_result *result, struct figure_table *tabl
     score_add(&scores->torus, torus.lower <= torus_printed * (1 + 1e-9) &&
                                   torus_printed <= torus.upper * (1 + 1e-9));
     score_add(&scores->better, nova.lower > torus.upper);
-    figure_row_numbers(
-        result, table,
-        (double[]){k, n, printed, nova.lower, nova.upper, torus_printed, torus.lower, torus.upper});
+    figure_row_numbers(table, (double[]){k, n, printed, nova.lower, nova.upper, torus_printed,
+                                         torus.lower, torus.upper});
     return OK;
 }
 
@@ -78,11 +65,15 @@ static enum err eq7_run(struct figure_result *result, const struct figure_call *
 {
     static const uint32_t cases[][2] = {{4, 2},  {6, 2},  {8, 2},  {10, 2}, {4, 3}, /* quick */
                                         {12, 2}, {14, 2}, {16, 2}, {6, 3},  {8, 3}};
-    struct figure_table *table = figure_table_add(result, "capacity", eq7_columns);
+    struct figure_table *table =
+        figure_table_add(result, "capacity",
+                         "k, n, printed (link rates), capacity_lower (link rates), "
+                         "capacity_upper (link rates), torus_printed (link rates), "
+                         "torus_lower (link rates), torus_upper (link rates)");
     struct eq7_scores scores = {0};
     size_t count = call->quick ? 5 : sizeof cases / sizeof *cases;
     for (size_t i = 0; i < count; i++) {
-        enum err err = eq7_case(result, table, cases[i][0], cases[i][1], &scores, why);
+        enum err err = eq7_case(table, cases[i][0], cases[i][1], &scores, why);
         if (err)
             return err;
         figure_progress(call, i + 1, count);
@@ -123,20 +114,6 @@ const struct figure figure_nova_eq7 = {
 };
 
 /* --- nova-worst --- */
-
-static const struct figure_column worst_columns[] = {
-    {"k", ""},
-    {"n", ""},
-    {"capacity", "link rates"},
-    {"best_lower", "link rates"},
-    {"best_upper", "link rates"},
-    {"own_upper", "%"},
-    {"torus_lower", "%"},
-    {"torus_upper", "%"},
-    {"pora", "%"},
-    {"valiant", "%"},
-    {0},
-};
 
 /* What is known of the worst case of a NovaCube, in link rates. */
 struct worst_case {
@@ -258,10 +235,9 @@ static enum err worst_case(struct figure_result *result, struct figure_table *ta
     double lower = VALIANT_SHARE / 100 * found.capacity.lower, torus = 8.0 / k;
     double own = capacity_middle(&found.capacity);
     double share_upper = 100 * found.upper / found.capacity.lower;
-    figure_row_numbers(result, table,
-                       (double[]){k, n, own, lower, found.upper, share_upper, 100 * lower / torus,
-                                  100 * found.upper / torus, 100 * found.pora / own,
-                                  100 * found.valiant / own});
+    figure_row_numbers(table, (double[]){k, n, own, lower, found.upper, share_upper,
+                                         100 * lower / torus, 100 * found.upper / torus,
+                                         100 * found.pora / own, 100 * found.valiant / own});
     claim_share(result, figure_text(result, "k = %u, n = %u: share of NovaCube's capacity", k, n),
                 VALIANT_SHARE, share_upper);
     claim_share(result, figure_text(result, "k = %u, n = %u: share of the torus's capacity", k, n),
@@ -274,7 +250,11 @@ static enum err worst_run(struct figure_result *result, const struct figure_call
 {
     static const uint32_t cases[][2] = {{4, 2},  {6, 2},  {8, 2}, {4, 3}, /* quick */
                                         {10, 2}, {12, 2}, {6, 3}};
-    struct figure_table *table = figure_table_add(result, "worst", worst_columns);
+    struct figure_table *table =
+        figure_table_add(result, "worst",
+                         "k, n, capacity (link rates), best_lower (link rates), "
+                         "best_upper (link rates), own_upper (%), torus_lower (%), "
+                         "torus_upper (%), pora (%), valiant (%)");
     size_t count = call->quick ? 4 : sizeof cases / sizeof *cases;
     for (size_t i = 0; i < count; i++) {
         enum err err = worst_case(result, table, cases[i][0], cases[i][1], why);

@@ -6,15 +6,13 @@
 #include "base/test.h"
 #include "cli/core/page.h"
 
-static const struct figure_column sample_columns[] = {{"name", ""}, {"size", "m"}, {0}};
-
 /* As many rows as the seed says; two of the claims are about that number. */
 static enum err sample_run(struct figure_result *result, const struct figure_call *call,
                            struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "sizes", sample_columns);
+    struct figure_table *table = figure_table_add(result, "sizes", "name, size (m)");
     for (uint64_t i = 0; i < call->seed; i++)
-        figure_row_named(result, table, "plain", (double[]){i == 2 ? NAN : (double)i / 2});
+        figure_row_named(table, "plain", (double[]){i == 2 ? NAN : (double)i / 2});
     figure_claim(result, "fig 1", "rows", says_equal(3, 0, NULL), (double)call->seed,
                  "the seed differs");
     figure_claim(result, "fig 1", "twice", says_equal(3, 0, NULL), (double)call->seed,

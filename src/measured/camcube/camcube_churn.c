@@ -155,13 +155,6 @@ static enum err points_run(struct points *points, const struct figure_call *call
 
 /* ---- the figure ---- */
 
-static const struct figure_column churn_columns[] = {
-    {"network", ""},      {"servers", ""},  {"churn", "1/s"},     {"failures", "1/s"},
-    {"seconds", "s"},     {"failed", ""},   {"down", "%"},        {"sent", ""},
-    {"misdelivered", ""}, {"dropped", "%"}, {"lost_on_way", "%"}, {"no_way", "%"},
-    {"limbo", "%"},       {"stopped", "%"}, {"paper", "%"},       {0},
-};
-
 static double share(uint64_t part, const struct churn_result *result)
 {
     return 100 * (double)part / (double)result->sent;
@@ -172,8 +165,7 @@ static double dropped_share(const struct point *point)
     return share(churn_dropped(&point->result), &point->result);
 }
 
-static void point_row(struct figure_result *result, struct figure_table *table,
-                      const struct point *point, bool is_quick)
+static void point_row(struct figure_table *table, const struct point *point, bool is_quick)
 {
     const struct churn_result *found = &point->result;
     const uint64_t *dropped = found->dropped;
@@ -181,7 +173,7 @@ static void point_row(struct figure_result *result, struct figure_table *table,
     double paper = printed && point->failures == 15  ? 27.41
                    : printed && point->failures == 2 ? 1
                                                      : NAN;
-    figure_row_named(result, table, point->network,
+    figure_row_named(table, point->network,
                      (double[]){point->servers, 2 * point->failures, point->failures,
                                 point->seconds, found->failures, 100 * found->down, found->sent,
                                 found->misdelivered, dropped_share(point),
@@ -218,7 +210,11 @@ static void churn_claims(struct figure_result *result, const struct points *poin
 static enum err fig5c_run(struct figure_result *result, const struct figure_call *call,
                           struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "churn", churn_columns);
+    struct figure_table *table =
+        figure_table_add(result, "churn",
+                         "network, servers, churn (1/s), failures (1/s), seconds (s), failed, "
+                         "down (%), sent, misdelivered, dropped (%), lost_on_way (%), "
+                         "no_way (%), limbo (%), stopped (%), paper (%)");
     const struct point *list = call->quick ? quick : full;
     struct points *points = calloc(1, sizeof *points);
     if (!points)
@@ -236,7 +232,7 @@ static enum err fig5c_run(struct figure_result *result, const struct figure_call
     }
     enum err err = points_run(points, call, why);
     for (uint32_t i = 0; i < points->count && !err; i++)
-        point_row(result, table, &points->points[i], call->quick);
+        point_row(table, &points->points[i], call->quick);
     if (!err)
         churn_claims(result, points, call->quick);
     free(points);

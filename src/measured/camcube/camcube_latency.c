@@ -111,10 +111,6 @@ static enum err ways_measure(struct ask *ask, const struct figure_call *call, st
 
 /* ---- figure 4c ---- */
 
-static const struct figure_column trip_columns[] = {
-    {"way", ""}, {"number", ""}, {"standard", "us"}, {"jumbo", "us"}, {0},
-};
-
 static void trip_claims(struct figure_result *result, double usec[WAYS][TRIP_SIZES])
 {
     static const struct {
@@ -141,7 +137,8 @@ static enum err fig4c_run(struct figure_result *result, const struct figure_call
                           struct why *why)
 {
     struct ask ask = {.count = call->quick ? 200 : 10000, .rounds = call->quick ? 1 : ROUND_MAX};
-    struct figure_table *table = figure_table_add(result, "round_trip", trip_columns);
+    struct figure_table *table =
+        figure_table_add(result, "round_trip", "way, number, standard (us), jumbo (us)");
     double usec[WAYS][TRIP_SIZES];
     enum err err = ways_measure(&ask, call, why);
     if (err)
@@ -149,8 +146,7 @@ static enum err fig4c_run(struct figure_result *result, const struct figure_call
     for (int way = 0; way < WAYS; way++) {
         for (int size = 0; size < TRIP_SIZES; size++)
             usec[way][size] = sample_median(ask.usec[way][size], (size_t)ask.rounds);
-        figure_row_named(result, table, ways[way].name,
-                         (double[]){way + 1, usec[way][0], usec[way][1]});
+        figure_row_named(table, ways[way].name, (double[]){way + 1, usec[way][0], usec[way][1]});
     }
     trip_claims(result, usec);
     return OK;
@@ -205,10 +201,6 @@ static const struct {
 static const double paper_usec[TRIP_SIZES] = {2220, 5870};
 static const double paper_ratio[TRIP_SIZES] = {4.2, 6.73};
 
-static const struct figure_column hop_columns[] = {
-    {"way", ""}, {"size", "B"}, {"round_trip", "ms"}, {"per_hop", "us"}, {"paper", "ms"}, {0},
-};
-
 static enum err setting_measure(enum setting setting, uint32_t count, double usec[TRIP_SIZES],
                                 struct why *why)
 {
@@ -253,7 +245,8 @@ static enum err hop15_run(struct figure_result *result, const struct figure_call
                           struct why *why)
 {
     static const double bytes[TRIP_SIZES] = {1500, 8940};
-    struct figure_table *table = figure_table_add(result, "hops", hop_columns);
+    struct figure_table *table = figure_table_add(
+        result, "hops", "way, size (B), round_trip (ms), per_hop (us), paper (ms)");
     double usec[SETTINGS][TRIP_SIZES];
     for (int setting = 0; setting < SETTINGS; setting++) {
         enum err err =
@@ -264,7 +257,7 @@ static enum err hop15_run(struct figure_result *result, const struct figure_call
         double hops = setting == RING_TCP ? 2 : 2 * HOPS;
         for (int size = 0; size < TRIP_SIZES; size++)
             figure_row_named(
-                result, table, settings[setting].name,
+                table, settings[setting].name,
                 (double[]){bytes[size], usec[setting][size] * 1e-3, usec[setting][size] / hops,
                            setting == RING_TCP ? paper_usec[size] * 1e-3 / paper_ratio[size]
                                                : paper_usec[size] * 1e-3});

@@ -44,11 +44,6 @@ static bool is_tried(const struct load_job *job, unsigned links)
 
 /* ---- figure 4a ---- */
 
-static const struct figure_column throughput_columns[] = {
-    {"world", ""},      {"links", ""},      {"jumbo", ""},          {"standard", ""},
-    {"aggregated", ""}, {"deviation", "%"}, {"paper_standard", ""}, {0},
-};
-
 /* How far a server is from the median, in percent of it. */
 static double deviation(const struct load_point *point)
 {
@@ -60,9 +55,8 @@ static double paper_standard(unsigned links)
     return links < 6 ? 0.97 : 0.91;
 }
 
-static void throughput_rows(struct figure_result *result, struct figure_table *table,
-                            const struct load_found *found, const struct load_job *job,
-                            const char *world)
+static void throughput_rows(struct figure_table *table, const struct load_found *found,
+                            const struct load_job *job, const char *world)
 {
     for (unsigned links = 1; links <= CAMCUBE_LINKS_MAX; links++) {
         double far = 0;
@@ -70,7 +64,7 @@ static void throughput_rows(struct figure_result *result, struct figure_table *t
             continue;
         for (int kind = 0; kind < LOAD_KINDS; kind++)
             far = fmax(far, deviation(&found->points[kind][links]));
-        figure_row_named(result, table, world,
+        figure_row_named(table, world,
                          (double[]){links, found->points[LOAD_JUMBO][links].share,
                                     found->points[LOAD_STANDARD][links].share,
                                     found->points[LOAD_AGGREGATED][links].share, far,
@@ -118,7 +112,9 @@ static void throughput_claims(struct figure_result *result, const struct load_fo
 static enum err fig4a_run(struct figure_result *result, const struct figure_call *call,
                           struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "throughput", throughput_columns);
+    struct figure_table *table = figure_table_add(
+        result, "throughput",
+        "world, links, jumbo, standard, aggregated, deviation (%), paper_standard");
     for (int world = 0; world < WORLDS; world++) {
         struct load_job job = job_make(call, (enum world_kind)world);
         struct load_found found;
@@ -126,7 +122,7 @@ static enum err fig4a_run(struct figure_result *result, const struct figure_call
             world == REAL ? load_measure(&found, &job, why) : load_simulate(&found, &job, why);
         if (err)
             return err;
-        throughput_rows(result, table, &found, &job, worlds[world].word);
+        throughput_rows(table, &found, &job, worlds[world].word);
         if (world <= SIMULATED) /* the paper has no others */
             throughput_claims(result, &found, &job, (enum world_kind)world);
         figure_progress(call, (uint64_t)world + 1, WORLDS);
@@ -172,20 +168,13 @@ const struct figure figure_cam_fig4a = {
 
 /* ---- figure 4b ---- */
 
-static const struct figure_column cpu_columns[] = {
-    {"links", ""}, {"jumbo", "%"}, {"standard", "%"}, {"aggregated", "%"}, {0},
-};
-
-static const struct figure_column cost_columns[] = {
-    {"kind", ""},         {"links", ""},          {"packets", "K/s"},
-    {"per_packet", "us"}, {"per_megabyte", "us"}, {0},
-};
-
 static void cpu_tables(struct figure_result *result, const struct load_found *found,
                        const struct load_job *job)
 {
-    struct figure_table *cpu = figure_table_add(result, "processor", cpu_columns);
-    struct figure_table *cost = figure_table_add(result, "cost", cost_columns);
+    struct figure_table *cpu =
+        figure_table_add(result, "processor", "links, jumbo (%), standard (%), aggregated (%)");
+    struct figure_table *cost = figure_table_add(
+        result, "cost", "kind, links, packets (K/s), per_packet (us), per_megabyte (us)");
     double machine = crowd_cores();
     for (unsigned links = 0; links <= CAMCUBE_LINKS_MAX; links++) {
         struct figure_cell cells[LOAD_KINDS + 1] = {figure_number(links)};
@@ -196,12 +185,12 @@ static void cpu_tables(struct figure_result *result, const struct load_found *fo
             double bytes = kind == LOAD_JUMBO ? 8940 : 1500;
             cells[kind + 1] = figure_number(100 * point->cores / machine);
             if (links)
-                figure_row_named(result, cost, load_kind_words[kind],
+                figure_row_named(cost, load_kind_words[kind],
                                  (double[]){links, point->packets * 1e-3,
                                             1e6 * point->cores / point->packets,
                                             1e12 * point->cores / (point->packets * bytes)});
         }
-        figure_row(result, cpu, cells);
+        figure_row(cpu, cells);
     }
 }
 

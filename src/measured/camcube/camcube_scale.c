@@ -70,20 +70,6 @@ static struct traffic_job job_make(const struct figure_call *call, const struct 
 
 /* ---- figure 5a ---- */
 
-static const struct figure_column scale_columns[] = {
-    {"network", ""},
-    {"servers", ""},
-    {"ports", ""},
-    {"mean_hops", "hops"},
-    {"expected", "Gb/s"},
-    {"achieved", "Gb/s"},
-    {"share", "%"},
-    {"lowest", "Gb/s"},
-    {"highest", "Gb/s"},
-    {"paper", "Gb/s"},
-    {0},
-};
-
 static const struct {
     uint32_t side;
     double rate; /* Gb/s */
@@ -97,9 +83,8 @@ static double scale_paper(enum network network, uint32_t side)
     return NAN;
 }
 
-static enum err scale_point(struct figure_result *result, struct figure_table *table,
-                            const struct figure_call *call, enum network network, uint32_t side,
-                            double *achieved, struct why *why)
+static enum err scale_point(struct figure_table *table, const struct figure_call *call,
+                            enum network network, uint32_t side, double *achieved, struct why *why)
 {
     struct cluster cluster;
     struct traffic_wiring wiring;
@@ -116,7 +101,7 @@ static enum err scale_point(struct figure_result *result, struct figure_table *t
     if (err)
         return err;
     *achieved = found.median * GIGA;
-    figure_row_named(result, table, network_words[network],
+    figure_row_named(table, network_words[network],
                      (double[]){wiring.servers, wiring.links, wiring.hops, wiring.expected * GIGA,
                                 found.median * GIGA, 100 * found.median / wiring.expected,
                                 found.low * GIGA, found.high * GIGA, scale_paper(network, side)});
@@ -150,7 +135,11 @@ static void scale_claims(struct figure_result *result, const double torus[SIDE_M
 static enum err fig5a_run(struct figure_result *result, const struct figure_call *call,
                           struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "throughput", scale_columns);
+    struct figure_table *table =
+        figure_table_add(result, "throughput",
+                         "network, servers, ports, mean_hops (hops), expected (Gb/s), "
+                         "achieved (Gb/s), share (%), lowest (Gb/s), highest (Gb/s), "
+                         "paper (Gb/s)");
     uint32_t last = call->quick ? 4 : SIDE_MAX;
     double achieved[NETWORKS][SIDE_MAX + 1], worst = INFINITY, done = 0, total = 0;
     for (uint32_t side = SIDE_MIN; side <= last; side++)
@@ -160,7 +149,7 @@ static enum err fig5a_run(struct figure_result *result, const struct figure_call
             achieved[network][side] = NAN;
             if (side < SIDE_MIN || side > last)
                 continue;
-            enum err err = scale_point(result, table, call, (enum network)network, side,
+            enum err err = scale_point(table, call, (enum network)network, side,
                                        &achieved[network][side], why);
             if (err)
                 return err;
@@ -210,20 +199,6 @@ const struct figure figure_cam_fig5a = {
 
 /* ---- figure 5b ---- */
 
-static const struct figure_column failed_columns[] = {
-    {"network", ""},
-    {"failed", "%"},
-    {"servers", ""},
-    {"expected", "Gb/s"},
-    {"same", "Gb/s"},
-    {"adapted", "Gb/s"},
-    {"same_share", "%"},
-    {"adapted_share", "%"},
-    {"noticed", "s"},
-    {"paper_share", "%"},
-    {0},
-};
-
 /* Medians of one network: [0] offered what the whole cluster could carry, [1] what the survivors
  * can. */
 struct failed_found {
@@ -249,10 +224,9 @@ static bool *failed_draw(uint32_t servers, uint32_t count, uint64_t seed)
     return failed;
 }
 
-static enum err failed_point(struct figure_result *result, struct figure_table *table,
-                             const struct figure_call *call, const struct cluster *cluster,
-                             enum network network, double share, struct failed_found *found,
-                             struct why *why)
+static enum err failed_point(struct figure_table *table, const struct figure_call *call,
+                             const struct cluster *cluster, enum network network, double share,
+                             struct failed_found *found, struct why *why)
 {
     uint32_t servers = cluster->plan.server_count, at = found->count;
     uint32_t count = (uint32_t)lround(servers * share / 100);
@@ -275,7 +249,7 @@ static enum err failed_point(struct figure_result *result, struct figure_table *
     for (int rule = 0; rule < 2; rule++)
         found->rates[rule][at] = rules[rule].median * GIGA;
     found->count++;
-    figure_row_named(result, table, network_words[network],
+    figure_row_named(table, network_words[network],
                      (double[]){found->shares[at], left.servers, left.expected * GIGA,
                                 found->rates[0][at], found->rates[1][at],
                                 100 * found->rates[0][at] / found->rates[0][0],
@@ -304,7 +278,11 @@ static void failed_claims(struct figure_result *result, const struct failed_foun
 static enum err fig5b_run(struct figure_result *result, const struct figure_call *call,
                           struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "failures", failed_columns);
+    struct figure_table *table =
+        figure_table_add(result, "failures",
+                         "network, failed (%), servers, expected (Gb/s), same (Gb/s), "
+                         "adapted (Gb/s), same_share (%), adapted_share (%), noticed (s), "
+                         "paper_share (%)");
     struct failed_found found[NETWORKS] = {0};
     uint32_t side = call->quick ? 3 : 8, step = call->quick ? 4 : 1;
     uint32_t points = (FAILED_STEPS - 1) / step + 1;
@@ -314,7 +292,7 @@ static enum err fig5b_run(struct figure_result *result, const struct figure_call
         if (err)
             return err;
         for (uint32_t i = 0; i < FAILED_STEPS && !err; i += step) {
-            err = failed_point(result, table, call, &cluster, (enum network)network,
+            err = failed_point(table, call, &cluster, (enum network)network,
                                20.0 * i / (FAILED_STEPS - 1), &found[network], why);
             figure_progress(call, (uint64_t)network * points + found[network].count,
                             NETWORKS * points);

@@ -337,28 +337,7 @@ static void play_close(struct play *play)
 
 #define ROUND_MAX 15
 
-static const struct figure_column columns[] = {
-    {"event", ""},
-    {"times", ""},
-    {"conversations", ""},
-    {"resumed", ""},
-    {"outage", "ms"},
-    {"outage_most", "ms"},
-    {"after_bind", "ms"},
-    {"answered", ""},
-    {"failed", ""},
-    {"unanswered", ""},
-    {0},
-};
-
 /* Of each time, in order: how many percent were as short. */
-static const struct figure_column outage_columns[] = {
-    {"event", ""},
-    {"outage", "ms"},
-    {"share", "%"},
-    {0},
-};
-
 static int by_outage(const void *left, const void *right)
 {
     double a = ((const struct outcome *)left)->outage, b = ((const struct outcome *)right)->outage;
@@ -379,11 +358,11 @@ static void event_report(struct figure_result *result, struct figure_table *tabl
     }
     qsort(outcomes, rounds, sizeof *outcomes, by_outage);
     for (size_t i = 0; i < rounds; i++)
-        figure_row_named(result, outages, event_names[event],
+        figure_row_named(outages, event_names[event],
                          (double[]){outcomes[i].outage, 100.0 * (double)(i + 1) / (double)rounds});
     const struct outcome *median = &outcomes[rounds / 2];
     double conversations = (double)(rounds * CLIENT_COUNT);
-    figure_row_named(result, table, event_names[event],
+    figure_row_named(table, event_names[event],
                      (double[]){rounds, conversations, sum.resumed, median->outage,
                                 outcomes[rounds - 1].outage, median->resumption,
                                 (double)(sum.asked - sum.unanswered), sum.failed, sum.unanswered});
@@ -397,8 +376,12 @@ static void event_report(struct figure_result *result, struct figure_table *tabl
 static enum err flexibility_run(struct figure_result *result, const struct figure_call *call,
                                 struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "flexibility", columns);
-    struct figure_table *outages = figure_table_add(result, "outages", outage_columns);
+    struct figure_table *table =
+        figure_table_add(result, "flexibility",
+                         "event, times, conversations, resumed, outage (ms), outage_most (ms), "
+                         "after_bind (ms), answered, failed, unanswered");
+    struct figure_table *outages =
+        figure_table_add(result, "outages", "event, outage (ms), share (%)");
     struct outcome outcomes[EVENT_COUNT][ROUND_MAX];
     size_t rounds = call->quick ? 2 : ROUND_MAX;
     enum err err = OK;

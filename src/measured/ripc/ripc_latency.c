@@ -42,16 +42,6 @@ static const struct way_kind ways[WAY_COUNT] = {
     [UCX] = {"UCX", &side_ucx_perftest, JOB_PING, false, 200},
 };
 
-static const struct figure_column trip_columns[] = {
-    {"size", "B"},           {"short", "us"},
-    {"long", "us"},          {"short_asleep", "us"},
-    {"long_asleep", "us"},   {"tcp", "us"},
-    {"unix", "us"},          {"bare", "us"},
-    {"libfabric_shm", "us"}, {"ucx", "us"},
-    {"paper_short", "us"},   {"paper_long", "us"},
-    {"paper_tcp", "us"},     {0},
-};
-
 /* What the thesis prints: its figure's curves are known at their ends. */
 static const struct printed {
     uint32_t size;
@@ -59,10 +49,6 @@ static const struct printed {
 } printed[] = {
     {100, {17.72, 26.07, 56.5}},
     {1900, {22.44, 28.09, 66.11}},
-};
-
-static const struct figure_column load_columns[] = {
-    {"way", ""}, {"size", "B"}, {"share", "%"}, {"per_round_trip", "us"}, {0},
 };
 
 /* Of one way at one size; NaN where it is not on this machine. */
@@ -127,8 +113,13 @@ static double printed_trip(uint32_t size, int which)
 
 static void tables_fill(struct figure_result *result, const struct measured *measured)
 {
-    struct figure_table *trips = figure_table_add(result, "round_trip", trip_columns);
-    struct figure_table *loads = figure_table_add(result, "processor", load_columns);
+    struct figure_table *trips =
+        figure_table_add(result, "round_trip",
+                         "size (B), short (us), long (us), short_asleep (us), long_asleep (us), "
+                         "tcp (us), unix (us), bare (us), libfabric_shm (us), ucx (us), "
+                         "paper_short (us), paper_long (us), paper_tcp (us)");
+    struct figure_table *loads =
+        figure_table_add(result, "processor", "way, size (B), share (%), per_round_trip (us)");
     for (size_t i = 0; i < measured->size_count; i++) {
         struct figure_cell cells[1 + WAY_COUNT + PRINTED_COUNT];
         cells[0] = figure_number(measured->sizes[i]);
@@ -136,12 +127,12 @@ static void tables_fill(struct figure_result *result, const struct measured *mea
             cells[1 + way] = figure_number(measured->found[way][i].trip);
         for (int k = 0; k < PRINTED_COUNT; k++)
             cells[1 + WAY_COUNT + k] = figure_number(printed_trip(measured->sizes[i], k));
-        figure_row(result, trips, cells);
+        figure_row(trips, cells);
     }
     for (int way = 0; way < LIBFABRIC; way++) /* the programs of others keep theirs to themselves */
         for (size_t i = 0; i < measured->size_count; i++) {
             const struct found *found = &measured->found[way][i];
-            figure_row_named(result, loads, ways[way].name,
+            figure_row_named(loads, ways[way].name,
                              (double[]){measured->sizes[i], found->share, found->cpu});
         }
 }

@@ -170,11 +170,6 @@ struct counted {
     double yield[2], busy[2]; /* by design: seconds of a million; NaN: not tried */
 };
 
-static const struct figure_column time_columns[] = {
-    {"nodes", ""},       {"writes", "s"},       {"reads", "s"},       {"busy_writes", "s"},
-    {"busy_reads", "s"}, {"paper_writes", "s"}, {"paper_reads", "s"}, {0},
-};
-
 /* Counts a second that the paper prints, of its ends. */
 static const struct printed {
     uint32_t nodes;
@@ -242,10 +237,13 @@ static void busy_claims(struct figure_result *result, const struct counted *last
 
 static void table_fill(struct figure_result *result, const struct counted *counted, size_t count)
 {
-    struct figure_table *table = figure_table_add(result, "counting", time_columns);
+    struct figure_table *table =
+        figure_table_add(result, "counting",
+                         "nodes, writes (s), reads (s), busy_writes (s), busy_reads (s), "
+                         "paper_writes (s), paper_reads (s)");
     for (size_t i = 0; i < count; i++) {
         const struct printed *paper = printed_of(counted[i].nodes);
-        figure_row_numbers(result, table,
+        figure_row_numbers(table,
                            (double[]){counted[i].nodes, counted[i].yield[SST_WRITES],
                                       counted[i].yield[SST_READS], counted[i].busy[SST_WRITES],
                                       counted[i].busy[SST_READS],

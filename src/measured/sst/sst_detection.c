@@ -80,10 +80,6 @@ struct found {
     char missing[CROWD_REASON_SIZE];
 };
 
-static const struct figure_column row_columns[] = {
-    {"curve", ""}, {"way", ""}, {"nodes", ""}, {"rows", ""}, {"latency", "us"}, {0},
-};
-
 static uint32_t act_rows(uint32_t nodes, int act)
 {
     return act == ONE_ROW ? 1 : act == ALL_ROWS ? nodes - 1 : nodes / 2;
@@ -138,7 +134,8 @@ static enum err setting_run(const struct setting *setting, const struct figure_c
 static void rows_fill(struct figure_result *result, const struct setting *setting,
                       const struct found *found)
 {
-    struct figure_table *table = figure_table_add(result, setting->table, row_columns);
+    struct figure_table *table =
+        figure_table_add(result, setting->table, "curve, way, nodes, rows, latency (us)");
     for (int design = 0; design < 2; design++)
         for (size_t i = 0; i < found->count; i++)
             for (int act = 0; act < ROW_ACTS; act++) {
@@ -146,7 +143,7 @@ static void rows_fill(struct figure_result *result, const struct setting *settin
                 uint32_t rows = act_rows(found->nodes[i], act);
                 if (act > 0 && rows == act_rows(found->nodes[i], act - 1))
                     continue; /* of few nodes */
-                figure_row(result, table,
+                figure_row(table,
                            (struct figure_cell[]){
                                figure_word(figure_text(result, "%s %u", name, found->nodes[i])),
                                figure_word(name), figure_number(found->nodes[i]),
@@ -247,10 +244,6 @@ static const uint32_t elements_quick[SIZES_MAX] = {1, 1024};
 static const uint32_t nodes_full[NODE_COUNTS_MAX] = {2, 8, 16, 24};
 static const uint32_t nodes_quick[NODE_COUNTS_MAX] = {2, 4};
 
-static const struct figure_column size_columns[] = {
-    {"nodes", ""}, {"size", "B"}, {"writes", "us"}, {"reads", "us"}, {0},
-};
-
 struct grid {
     size_t nodes, sizes; /* how many of each */
     double times[2][NODE_COUNTS_MAX][SIZES_MAX];
@@ -299,7 +292,8 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
 static enum err fig6_run(struct figure_result *result, const struct figure_call *call,
                          struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "size", size_columns);
+    struct figure_table *table =
+        figure_table_add(result, "size", "nodes, size (B), writes (us), reads (us)");
     const uint32_t *nodes = call->quick ? nodes_quick : nodes_full;
     const uint32_t *elements = call->quick ? elements_quick : elements_full;
     struct grid grid = {
@@ -314,10 +308,9 @@ static enum err fig6_run(struct figure_result *result, const struct figure_call 
             if (err)
                 return err;
         }
-        figure_row_numbers(result, table,
-                           (double[]){nodes[at], 4.0 * elements[size],
-                                      grid.times[SST_WRITES][at][size],
-                                      grid.times[SST_READS][at][size]});
+        figure_row_numbers(table, (double[]){nodes[at], 4.0 * elements[size],
+                                             grid.times[SST_WRITES][at][size],
+                                             grid.times[SST_READS][at][size]});
         figure_progress(call, i + 1, grid.nodes * grid.sizes);
     }
     grid_claims(result, &grid);

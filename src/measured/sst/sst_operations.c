@@ -51,14 +51,6 @@ static enum err operate(struct bare_result results[KIND_COUNT], const struct fig
 static const uint32_t sizes[] = {8, 64, 256, 1024, 4096, 16384};
 #define SIZE_COUNT (sizeof sizes / sizeof sizes[0])
 
-static const struct figure_column size_columns[] = {
-    {"size", "B"},           {"memory_read", "us"},
-    {"memory_write", "us"},  {"fi_read", "us"},
-    {"fi_read_post", "us"},  {"fi_read_poll", "us"},
-    {"fi_write", "us"},      {"fi_write_post", "us"},
-    {"fi_write_poll", "us"}, {0},
-};
-
 /* What the paper says of each way: that posting takes the same time for all sizes, that most
  * of the time goes into waiting, and that this grows in a straight line. */
 static void size_claims(struct figure_result *result, const struct bare_result *results, int way)
@@ -96,17 +88,20 @@ static void size_claims(struct figure_result *result, const struct bare_result *
 static enum err fig1_run(struct figure_result *result, const struct figure_call *call,
                          struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "latency", size_columns);
+    struct figure_table *table =
+        figure_table_add(result, "latency",
+                         "size (B), memory_read (us), memory_write (us), fi_read (us), "
+                         "fi_read_post (us), fi_read_poll (us), fi_write (us), "
+                         "fi_write_post (us), fi_write_poll (us)");
     struct bare_result results[KIND_COUNT];
     enum err err = operate(results, call, sizes, SIZE_COUNT, 1, why);
     for (size_t i = 0; i < SIZE_COUNT && !err; i++) {
         const struct bare_times *read = results[BARE_WAY_COUNT + BARE_READS].times[i];
         const struct bare_times *write = results[BARE_WAY_COUNT + BARE_WRITES].times[i];
-        figure_row_numbers(result, table,
-                           (double[]){sizes[i], results[BARE_READS].times[i]->total,
-                                      results[BARE_WRITES].times[i]->total, read->total, read->post,
-                                      read->total - read->post, write->total, write->post,
-                                      write->total - write->post});
+        figure_row_numbers(table, (double[]){sizes[i], results[BARE_READS].times[i]->total,
+                                             results[BARE_WRITES].times[i]->total, read->total,
+                                             read->post, read->total - read->post, write->total,
+                                             write->post, write->total - write->post});
     }
     for (int way = 0; way < BARE_WAY_COUNT && !err; way++)
         size_claims(result, results, way);
@@ -146,16 +141,6 @@ const struct figure figure_sst_fig1 = {
 
 static const uint32_t row_sizes[] = {8, 64, 1024, 4096}, row_sizes_quick[] = {8, 4096};
 
-static const struct figure_column row_columns[] = {
-    {"size", "B"},
-    {"rows", ""},
-    {"memory_read", "us"},
-    {"memory_write", "us"},
-    {"fi_read", "us"},
-    {"fi_write", "us"},
-    {0},
-};
-
 static void row_claim(struct figure_result *result, int kind, uint32_t size,
                       const struct bare_times times[BARE_ROWS_MAX], const char *missing)
 {
@@ -171,7 +156,9 @@ static void row_claim(struct figure_result *result, int kind, uint32_t size,
 static enum err fig3_run(struct figure_result *result, const struct figure_call *call,
                          struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "rows", row_columns);
+    struct figure_table *table = figure_table_add(
+        result, "rows",
+        "size (B), rows, memory_read (us), memory_write (us), fi_read (us), fi_write (us)");
     struct bare_result results[KIND_COUNT];
     const uint32_t *used = call->quick ? row_sizes_quick : row_sizes;
     uint32_t count = (call->quick ? sizeof row_sizes_quick : sizeof row_sizes) / sizeof *used;
@@ -183,7 +170,7 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
             cells[1] = figure_number(rows);
             for (int kind = 0; kind < KIND_COUNT; kind++)
                 cells[2 + kind] = figure_number(results[kind].times[i][rows - 1].total);
-            figure_row(result, table, cells);
+            figure_row(table, cells);
         }
     for (int kind = 0; kind < KIND_COUNT && !err; kind++) {
         const struct bare_result *found = &results[kind];

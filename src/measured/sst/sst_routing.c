@@ -253,17 +253,13 @@ static const uint32_t nodes_full[] = {4, 8, 12, 16, 20, 24, 28}, nodes_quick[] =
 static const enum sst_node_waiting waitings[] = {NODES_YIELD, NODES_SLEEP};
 #define WAITING_COUNT (sizeof waitings / sizeof waitings[0])
 
-static const struct figure_column time_columns[] = {
-    {"waiting", ""}, {"nodes", ""}, {"first", "us"}, {"last", "us"}, {"recompute", "us"}, {0},
-};
-
 /* All sizes and ways to wait together. */
 struct outcome {
     uint64_t right, tables, needless, quiet;
 };
 
-static enum err nodes_route(struct figure_result *result, struct figure_table *table,
-                            const struct routing_job *job, struct outcome *outcome, struct why *why)
+static enum err nodes_route(struct figure_table *table, const struct routing_job *job,
+                            struct outcome *outcome, struct why *why)
 {
     struct stage *stage = crowd_memory(sizeof *stage);
     struct play play = {job, stage};
@@ -274,7 +270,7 @@ static enum err nodes_route(struct figure_result *result, struct figure_table *t
         return why_memory(why);
     enum err err = crowd_run(&crowd, &end, why);
     if (!err) {
-        figure_row_named(result, table, sst_node_waiting_names[job->waiting],
+        figure_row_named(table, sst_node_waiting_names[job->waiting],
                          (double[]){job->nodes, sample_median(stage->first, job->rounds),
                                     sample_median(stage->last, job->rounds),
                                     sample_median(stage->length, job->rounds)});
@@ -287,17 +283,14 @@ static enum err nodes_route(struct figure_result *result, struct figure_table *t
     return err;
 }
 
-static const struct figure_column rule_columns[] = {
-    {"rule", ""}, {"changes", ""}, {"wrong_tables", ""}, {"missed", ""}, {"needless", ""}, {0},
-};
-
 /* Random costs on a wheel, and one of them changed: tables that are not the shortest any
  * more, and what each rule says. Returns how many of them the printed rule missed, in
  * percent. */
 static double rules_compare(struct figure_result *result, const struct figure_call *call)
 {
     static struct paths paths, now;
-    struct figure_table *table = figure_table_add(result, "rules", rule_columns);
+    struct figure_table *table =
+        figure_table_add(result, "rules", "rule, changes, wrong_tables, missed, needless");
     struct rng rng = rng_make(call->seed, 10);
     uint64_t changes = call->quick ? 500 : 5000, wrong = 0;
     uint64_t missed[2] = {0}, needless[2] = {0};
@@ -324,7 +317,7 @@ static double rules_compare(struct figure_result *result, const struct figure_ca
         }
     }
     for (int rule = 0; rule < 2; rule++)
-        figure_row_named(result, table, rule ? "printed" : "weft",
+        figure_row_named(table, rule ? "printed" : "weft",
                          (double[]){changes, wrong, missed[rule], needless[rule]});
     return 100 * (double)missed[1] / (double)wrong;
 }
@@ -346,7 +339,8 @@ static void routing_claims(struct figure_result *result, const struct outcome *o
 static enum err fig9_run(struct figure_result *result, const struct figure_call *call,
                          struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "routing", time_columns);
+    struct figure_table *table = figure_table_add(
+        result, "routing", "waiting, nodes, first (us), last (us), recompute (us)");
     const uint32_t *nodes = call->quick ? nodes_quick : nodes_full;
     size_t count = (call->quick ? sizeof nodes_quick : sizeof nodes_full) / sizeof *nodes;
     struct outcome outcome = {0};
@@ -356,7 +350,7 @@ static enum err fig9_run(struct figure_result *result, const struct figure_call 
             .waiting = waitings[i / count],
             .rounds = call->quick ? 10 : ROUND_MAX,
         };
-        enum err err = nodes_route(result, table, &job, &outcome, why);
+        enum err err = nodes_route(table, &job, &outcome, why);
         if (err)
             return err;
         figure_progress(call, i + 1, WAITING_COUNT * count);

@@ -100,35 +100,16 @@ static enum err cell_measure(struct cells *cells, int medium, int way, int make,
     return err;
 }
 
-static const struct figure_column simple_columns[] = {
-    {"medium", ""},
-    {"way", ""},
-    {"sst_mean", "us"},
-    {"sst_deviation", "us"},
-    {"sst_median", "us"},
-    {"sst_high", "us"},
-    {"bare_mean", "us"},
-    {"bare_deviation", "us"},
-    {"bare_median", "us"},
-    {"bare_high", "us"},
-    {"paper_sst", "us"},
-    {"paper_sst_deviation", "us"},
-    {"paper_bare", "us"},
-    {"paper_bare_deviation", "us"},
-    {0},
-};
-
-static const struct figure_column share_columns[] = {
-    {"curve", ""},
-    {"latency", "us"},
-    {"share", "%"},
-    {0},
-};
-
 static void cells_fill(struct figure_result *result, struct cells *cells)
 {
-    struct figure_table *table = figure_table_add(result, "simplest", simple_columns);
-    struct figure_table *shares = figure_table_add(result, "distribution", share_columns);
+    struct figure_table *table =
+        figure_table_add(result, "simplest",
+                         "medium, way, sst_mean (us), sst_deviation (us), sst_median (us), "
+                         "sst_high (us), bare_mean (us), bare_deviation (us), bare_median (us), "
+                         "bare_high (us), paper_sst (us), paper_sst_deviation (us), "
+                         "paper_bare (us), paper_bare_deviation (us)");
+    struct figure_table *shares =
+        figure_table_add(result, "distribution", "curve, latency (us), share (%)");
     for (int at = 0; at < BARE_MEDIUM_COUNT * BARE_WAY_COUNT; at++) {
         int medium = at / BARE_WAY_COUNT, way = at % BARE_WAY_COUNT, used = 2;
         struct figure_cell row[14] = {figure_word(bare_medium_names[medium]),
@@ -141,7 +122,7 @@ static void cells_fill(struct figure_result *result, struct cells *cells)
             row[used++] = figure_number(cell->sample.median);
             row[used++] = figure_number(cell->sample.high);
             for (size_t i = 1; i < QUANTILES && cell->count; i++)
-                figure_row_named(result, shares,
+                figure_row_named(shares,
                                  figure_text(result, "%s %s%s", make_names[make],
                                              bare_way_names[way], medium_marks[medium]),
                                  (double[]){cell->values[i * cell->count / QUANTILES],
@@ -150,7 +131,7 @@ static void cells_fill(struct figure_result *result, struct cells *cells)
         for (int make = 0; make < MAKE_COUNT; make++)
             for (int k = 0; k < 2; k++)
                 row[used++] = figure_number(medium == BARE_MEMORY ? printed[way][make][k] : NAN);
-        figure_row(result, table, row);
+        figure_row(table, row);
     }
 }
 
@@ -250,11 +231,6 @@ const struct figure figure_sst_table4 = {
 
 enum { SIMPLE, COMPLEX, COMPLEX_ACTS };
 
-static const struct figure_column complex_columns[] = {
-    {"waiting", ""},         {"way", ""}, {"nodes", ""}, {"simple", "us"}, {"complex", "us"},
-    {"paper_complex", "us"}, {0},
-};
-
 static double complex_printed(int way)
 {
     return way == BARE_READS ? 12.04 : 11.6;
@@ -288,21 +264,20 @@ static enum err complex_trips(const struct figure_call *call, int way,
 
 /* One way to wait, one design: a row of the table. Returns the time of the complex
  * predicate: the trip without the way there, which is that of the simple one. */
-static enum err complex_row(struct figure_result *result, struct figure_table *table,
-                            const struct figure_call *call, int way, enum sst_node_waiting waiting,
-                            uint32_t nodes, double *found, struct why *why)
+static enum err complex_row(struct figure_table *table, const struct figure_call *call, int way,
+                            enum sst_node_waiting waiting, uint32_t nodes, double *found,
+                            struct why *why)
 {
     double trips[COMPLEX_ACTS];
     enum err err = complex_trips(call, way, waiting, nodes, trips, why);
     if (err)
         return err;
     *found = trips[COMPLEX] - trips[SIMPLE] / 2;
-    figure_row(result, table,
-               (struct figure_cell[]){
-                   figure_word(sst_node_waiting_names[waiting]), figure_word(bare_way_names[way]),
-                   figure_number(nodes), figure_number(trips[SIMPLE] / 2),
-                   figure_number(nodes > 2 ? *found : NAN),
-                   figure_number(nodes == COMPLEX_NODES ? complex_printed(way) : NAN)});
+    figure_row(table, (struct figure_cell[]){
+                          figure_word(sst_node_waiting_names[waiting]),
+                          figure_word(bare_way_names[way]), figure_number(nodes),
+                          figure_number(trips[SIMPLE] / 2), figure_number(nodes > 2 ? *found : NAN),
+                          figure_number(nodes == COMPLEX_NODES ? complex_printed(way) : NAN)});
     *found = nodes > 2 ? *found : trips[SIMPLE] / 2;
     return OK;
 }
@@ -328,19 +303,18 @@ static void complex_claims(struct figure_result *result, int way, bool full, con
 static enum err complex_run(struct figure_result *result, const struct figure_call *call,
                             struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "complex", complex_columns);
+    struct figure_table *table = figure_table_add(
+        result, "complex", "waiting, way, nodes, simple (us), complex (us), paper_complex (us)");
     uint32_t nodes = call->quick ? COMPLEX_NODES_QUICK : COMPLEX_NODES;
     enum sst_node_waiting two = crowd_cores() < 2 ? NODES_YIELD : NODES_BUSY;
     double found[BARE_WAY_COUNT][3]; /* yielding, busy; of two nodes */
     static_assert(NODES_BUSY < 2 && NODES_YIELD < 2, "they are indices");
     for (int way = 0; way < BARE_WAY_COUNT; way++) {
-        enum err err = complex_row(result, table, call, way, two, 2, &found[way][2], why);
+        enum err err = complex_row(table, call, way, two, 2, &found[way][2], why);
         if (!err)
-            err = complex_row(result, table, call, way, NODES_YIELD, nodes,
-                              &found[way][NODES_YIELD], why);
+            err = complex_row(table, call, way, NODES_YIELD, nodes, &found[way][NODES_YIELD], why);
         if (!err && !call->quick)
-            err = complex_row(result, table, call, way, NODES_BUSY, nodes, &found[way][NODES_BUSY],
-                              why);
+            err = complex_row(table, call, way, NODES_BUSY, nodes, &found[way][NODES_BUSY], why);
         if (err)
             return err;
         figure_progress(call, (uint64_t)way + 1, BARE_WAY_COUNT);

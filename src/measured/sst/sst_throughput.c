@@ -149,10 +149,6 @@ static enum err throughput_run(const struct throughput_job *job, double rates[AC
     return err;
 }
 
-static const struct figure_column rate_columns[] = {
-    {"rows", ""}, {"writes", "K/s"}, {"reads", "K/s"}, {"paper", "K/s"}, {0},
-};
-
 /* The paper's numbers are of any rows of that many; NaN: it prints none. */
 static double printed(uint32_t rows)
 {
@@ -162,7 +158,8 @@ static double printed(uint32_t rows)
 static enum err rates_find(struct figure_result *result, const struct figure_call *call,
                            struct throughput_job *job, double rates[2][ACT_MAX], struct why *why)
 {
-    struct figure_table *table = figure_table_add(result, "throughput", rate_columns);
+    struct figure_table *table =
+        figure_table_add(result, "throughput", "rows, writes (K/s), reads (K/s), paper (K/s)");
     for (int design = 0; design < 2; design++) {
         job->design = (enum sst_design)design;
         job->batches = call->quick ? BATCHES_QUICK : BATCHES;
@@ -172,9 +169,8 @@ static enum err rates_find(struct figure_result *result, const struct figure_cal
         figure_progress(call, (uint64_t)design + 1, 2);
     }
     for (uint32_t i = 0; i < job->act_count; i++)
-        figure_row_numbers(result, table,
-                           (double[]){job->rows[i], rates[SST_WRITES][i] * 1e-3,
-                                      rates[SST_READS][i] * 1e-3, printed(job->rows[i])});
+        figure_row_numbers(table, (double[]){job->rows[i], rates[SST_WRITES][i] * 1e-3,
+                                             rates[SST_READS][i] * 1e-3, printed(job->rows[i])});
     return OK;
 }
 
