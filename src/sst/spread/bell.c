@@ -1,5 +1,6 @@
 #include "sst/spread/bell.h"
 
+#include "base/check.h"
 #include "ripc/core/context.h"
 #include "ripc/memory/reach.h"
 
@@ -37,8 +38,7 @@ void bell_close(struct wake_bell *bell, struct ripc *ripc)
     if (bell->notice)
         ripc_notice_close(bell->notice);
     reach_bell_remove(ripc, &bell->door);
-    ringer_close(&bell->self);
-    doorbell_close(&bell->door);
-    own_file_close(ripc, &bell->memory);
+    assert(list_is_empty(&bell->door.polled)); /* else it would be rung when it is gone */
+    own_file_close(ripc, &bell->memory); /* the door and the ringer have nothing else */
     *bell = (struct wake_bell){0};
 }

@@ -21,7 +21,7 @@ static int bell_way_open(struct share *share, struct row_target *target,
         return 0;
     if (reach_size(target->bell_reach) < share->bell.memory.size)
         return -EPROTO;
-    ringer_open_on(&target->ringer, page);
+    ringer_open_on(&target->ringer, page); /* it has nothing but the page: it ends with the reach */
     target->has_ringer = true;
     return 0;
 }
@@ -99,8 +99,6 @@ static void ways_close(struct share *share, struct row_target *target)
     if (target->used)
         share_remove(share, target);
     lock_drop(&share->put_lock);
-    if (target->has_ringer)
-        ringer_close(&target->ringer);
     if (target->reach)
         reach_close(target->reach);
     if (target->courier)
