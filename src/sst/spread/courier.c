@@ -57,12 +57,14 @@ struct courier {
     uint64_t confirming;            /* ... or will have, when nothing is under way any more */
     enum fetch_phase phase;
     bool fetched; /* a row has come */
-    /* How many are under way: counted up before each starts, down with release at its end. */
+    /* How many are under way: counted up before each starts; down at its end with seq_cst, as owed
+     * is read next. Acquired before the bytes of a flight are read or used again. */
     _Atomic uint32_t under_way;
-    _Atomic bool owed;   /* written under the put lock; the ends look whether to wake us: seq_cst,
-                          * with under_way */
-    _Atomic bool placed; /* set at the end of a write, cleared by us before we look at asleep */
-    _Atomic bool failed; /* set at the end of a transfer: the member is gone */
+    _Atomic bool
+        owed; /* written under the put lock, relaxed; read by the ends, too (flight_done) */
+    _Atomic bool placed; /* set at the end of a write with release; acquired and cleared by us
+                          * before we look at asleep */
+    _Atomic bool failed; /* set at the end of a transfer, relaxed: the member is gone */
 };
 
 /* ---- flights ---- */
@@ -72,13 +74,14 @@ static void flight_done(struct transfer *transfer, int status)
     struct courier_flight *flight = container_of(transfer, struct courier_flight, transfer);
     struct courier *courier = flight->courier;
     if (status < 0)
-        atomic_store_explicit(&courier->failed, true, memory_order_release);
+        atomic_store_explicit(&courier->failed, true, memory_order_relaxed);
     bool news = courier->unseen && !flight->quiet;
     if (news)
         atomic_store_explicit(&courier->placed, true, memory_order_release);
     atomic_store_explicit(&flight->busy, false, memory_order_release);
-    /* One total order with the detector's last look before it sleeps (courier_is_due): either it
-     * sees that nothing is under way, or we see what is owed and ring. */
+    /* One total order with the fence between what a put owes and the detector's last look before it
+     * sleeps (doorbell_prepare, courier_is_due): either it sees that nothing is under way, or we
+     * see what is owed and ring. */
     uint32_t left = atomic_fetch_sub_explicit(&courier->under_way, 1, memory_order_seq_cst) - 1;
     if (news || (left == 0 && atomic_load_explicit(&courier->owed, memory_order_seq_cst)))
         bell_ring(&courier->share->bell);
@@ -105,11 +108,11 @@ static unsigned flights_free(const struct courier *courier, unsigned first, unsi
 {
     unsigned free_count = 0;
     for (unsigned i = first; i < first + length; i++)
-        free_count += !atomic_load_explicit(&courier->flights[i].busy, memory_order_acquire);
+        free_count += !atomic_load_explicit(&courier->flights[i].busy, memory_order_relaxed);
     return free_count;
 }
 
-/* There is one. */
+/* There is one. Its bytes have been read: that is acquired here. */
 static struct courier_flight *flight_take(struct courier *courier, size_t size)
 {
     unsigned first = size <= WORD_SIZE ? FLIGHT_FIRST : WORD_FLIGHTS;
@@ -146,13 +149,13 @@ static void word_send(struct courier *courier, uint32_t offset, uint64_t word, b
 
 static bool courier_owes(struct courier *courier, unsigned words, unsigned pieces)
 {
-    if (courier->whole_next && !atomic_load_explicit(&courier->under_way, memory_order_acquire))
+    if (courier->whole_next && !atomic_load_explicit(&courier->under_way, memory_order_relaxed))
         courier->whole_next = 0; /* it has left */
     if (!atomic_load_explicit(&courier->owed, memory_order_relaxed) && courier->whole_next == 0 &&
         flights_free(courier, FLIGHT_FIRST, WORD_FLIGHTS - FLIGHT_FIRST) >= words &&
         (pieces == 0 || flights_free(courier, WORD_FLIGHTS, PIECE_FLIGHTS) >= pieces))
         return false;
-    atomic_store_explicit(&courier->owed, true, memory_order_seq_cst);
+    atomic_store_explicit(&courier->owed, true, memory_order_relaxed);
     return true;
 }
 
@@ -176,7 +179,7 @@ static void courier_confirm(struct courier *courier)
 void courier_set(struct courier *courier, uint32_t cell, uint64_t word, uint64_t sequence)
 {
     bool lone = courier->share->table->schema.lone;
-    if (atomic_load_explicit(&courier->failed, memory_order_acquire) ||
+    if (atomic_load_explicit(&courier->failed, memory_order_relaxed) ||
         courier_owes(courier, lone ? 1 : 2, 0))
         return;
     courier->sent++;
@@ -212,7 +215,7 @@ void courier_change(struct courier *courier, const struct change *change)
 {
     unsigned words, pieces;
     change_count(change, &words, &pieces);
-    if (atomic_load_explicit(&courier->failed, memory_order_acquire) ||
+    if (atomic_load_explicit(&courier->failed, memory_order_relaxed) ||
         courier_owes(courier, words, pieces))
         return;
     courier->sent++;
@@ -300,7 +303,7 @@ static void whole_send(struct courier *courier)
 
 void courier_send_all(struct courier *courier)
 {
-    atomic_store_explicit(&courier->owed, true, memory_order_release);
+    atomic_store_explicit(&courier->owed, true, memory_order_relaxed);
     courier_move(courier);
 }
 
@@ -309,11 +312,11 @@ static void sleeper_tell(struct courier *courier)
 {
     struct row_target *target = &courier->seat->target;
     if (!courier->unseen ||
-        !atomic_exchange_explicit(&courier->placed, false, memory_order_acq_rel) ||
+        !atomic_exchange_explicit(&courier->placed, false, memory_order_acquire) ||
         !row_load(courier->seat->row, ROW_ASLEEP))
         return;
     if (ripc_notify(courier->share->service, &target->wake, 1, RIPC_NOW) == -EAGAIN)
-        atomic_store_explicit(&courier->placed, true, memory_order_release); /* again later */
+        atomic_store_explicit(&courier->placed, true, memory_order_relaxed); /* again later */
     else
         counter_add(&courier->share->wakes, 1);
 }
@@ -326,7 +329,7 @@ static int puts_move(struct courier *courier)
     courier->whole_next = 0; /* if there was a whole row, it has arrived */
     if (!atomic_load_explicit(&courier->owed, memory_order_relaxed))
         return 0;
-    atomic_store_explicit(&courier->owed, false, memory_order_release);
+    atomic_store_explicit(&courier->owed, false, memory_order_relaxed);
     whole_send(courier);
     return 1;
 }
@@ -380,7 +383,7 @@ static int fetch_move(struct courier *courier)
     bool lone = courier->share->table->schema.lone;
     int taken = 0;
     if (atomic_load_explicit(&courier->under_way, memory_order_acquire) ||
-        atomic_load_explicit(&courier->failed, memory_order_acquire))
+        atomic_load_explicit(&courier->failed, memory_order_relaxed))
         return 0;
     switch (courier->phase) {
     case FETCH_REST:
@@ -417,7 +420,7 @@ int courier_move(struct courier *courier)
 bool courier_is_due(struct courier *courier)
 {
     if (atomic_load_explicit(&courier->owed, memory_order_relaxed) &&
-        !atomic_load_explicit(&courier->under_way, memory_order_seq_cst))
+        !atomic_load_explicit(&courier->under_way, memory_order_relaxed))
         return true;
     return courier->unseen && atomic_load_explicit(&courier->placed, memory_order_acquire) &&
            row_load(courier->seat->row, ROW_ASLEEP);
@@ -425,7 +428,7 @@ bool courier_is_due(struct courier *courier)
 
 bool courier_is_done(struct courier *courier)
 {
-    if (atomic_load_explicit(&courier->failed, memory_order_acquire))
+    if (atomic_load_explicit(&courier->failed, memory_order_relaxed))
         return true;
     if (courier->share->design == SST_READS)
         return courier->fetched;
