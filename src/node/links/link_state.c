@@ -80,17 +80,18 @@ static bool memory_take(struct link_state *state, struct arena *arena)
            routes_init(&state->routes, state->plan, state->self, arena);
 }
 
-/* Every planned server has a row: one that never spoke reads as zeroes. */
+/* Every planned server has a row: one that never spoke reads as zeroes. The table of a node
+ * has one thread: nothing is released. */
 static void rows_open(struct link_state *state)
 {
     struct table *table = &state->table;
     for (uint32_t row = 0; row < state->plan->server_count; row++) {
         atomic_store_explicit(&table->rows[row], state->rows + (size_t)row * table->schema.row_size,
-                              memory_order_release);
+                              memory_order_relaxed);
         atomic_fetch_or_explicit(&table->live[bitset_word(row)], bitset_bit(row),
-                                 memory_order_release);
+                                 memory_order_relaxed);
     }
-    atomic_store_explicit(&table->row_count, state->plan->server_count, memory_order_release);
+    atomic_store_explicit(&table->row_count, state->plan->server_count, memory_order_relaxed);
     table->own = state->self;
 }
 

@@ -49,7 +49,7 @@ int detector_pass(struct sst *sst)
     int happened = 0;
     lock_take(&sst->detect_lock);
     atomic_store_explicit(&sst->share.detecting, lock_self(), memory_order_relaxed);
-    if (atomic_load_explicit(&sst->events_wait, memory_order_acquire))
+    if (atomic_load_explicit(&sst->events_wait, memory_order_relaxed))
         happened += membership_take_over(sst);
     happened += detector_move(sst);
     happened += predicates_pass(&sst->predicates, sst);
@@ -62,8 +62,8 @@ int detector_pass(struct sst *sst)
 
 static bool detector_is_due(struct sst *sst)
 {
-    if (atomic_load_explicit(&sst->events_wait, memory_order_acquire) ||
-        atomic_load_explicit(&sst->stopping, memory_order_acquire) || share_is_due(&sst->share))
+    if (atomic_load_explicit(&sst->events_wait, memory_order_relaxed) ||
+        atomic_load_explicit(&sst->stopping, memory_order_relaxed) || share_is_due(&sst->share))
         return true;
     lock_take(&sst->detect_lock);
     bool due = predicates_are_due(&sst->predicates);
@@ -132,7 +132,7 @@ void *detector_run(void *argument)
     lock_favour(&sst->share.put_lock);
     lock_drop(&sst->share.put_lock);
     bool waits = false; /* it begins when a pass finds nothing: passes come thick and fast */
-    while (!atomic_load_explicit(&sst->stopping, memory_order_acquire)) {
+    while (!atomic_load_explicit(&sst->stopping, memory_order_relaxed)) {
         if (detector_pass(sst)) {
             waits = false;
             continue;

@@ -87,7 +87,7 @@ void *keeper_run(void *argument)
     struct sst *sst = argument;
     nsec quarter = sst->config.trigger_nsec / 4;
     nsec nap = quarter < TRIGGERS_NSEC ? quarter + 1 : TRIGGERS_NSEC;
-    while (!atomic_load_explicit(&sst->stopping, memory_order_acquire)) {
+    while (!atomic_load_explicit(&sst->stopping, memory_order_relaxed)) {
         members_step(sst->members, clock_after(nap));
         trigger_watch(sst);
     }

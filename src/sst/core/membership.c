@@ -19,7 +19,7 @@ static void event_tell(struct sst *sst, struct membership_event *event)
     while (*end)
         end = &(*end)->next;
     *end = event;
-    atomic_store_explicit(&sst->events_wait, true, memory_order_release);
+    atomic_store_explicit(&sst->events_wait, true, memory_order_relaxed);
     pthread_mutex_unlock(&sst->events_lock);
     bell_ring(&sst->share.bell);
 }
@@ -151,7 +151,7 @@ static void view_install(struct sst *sst, const struct membership_event *event)
 
 static void table_expel(struct sst *sst)
 {
-    if (atomic_exchange_explicit(&sst->expelled, true, memory_order_acq_rel))
+    if (atomic_exchange_explicit(&sst->expelled, true, memory_order_relaxed))
         return;
     for (uint32_t row = 0; row < sst->view.row_count; row++)
         if (sst->view.rows[row].id && row != sst->table.own && !sst->gone[row]) {

@@ -183,19 +183,19 @@ static int snapshot_fill(const struct sst *sst, struct sst_snapshot *snapshot, u
 {
     uint64_t sequences[SST_ROWS_MAX];
     for (unsigned i = 0; i < SNAPSHOT_TRIES; i++) {
-        uint64_t views = atomic_load_explicit(&sst->table.views, memory_order_acquire);
+        uint64_t views = table_view_begin(&sst->table);
         uint32_t row_count = sst_row_count(sst);
         snapshot->epoch = sst_epoch(sst);
         for (unsigned word = 0; word < SST_ROWS_MAX / 64; word++)
             snapshot->live[word] =
-                atomic_load_explicit(&sst->table.live[word], memory_order_acquire);
+                atomic_load_explicit(&sst->table.live[word], memory_order_relaxed);
         int result = rows_copy(sst, snapshot, words, sequences, row_count);
         if (result)
             return result;
         if (views & 1)
             sched_yield();
         else if (rows_rested(sst, snapshot, words, again, sequences, row_count) &&
-                 atomic_load_explicit(&sst->table.views, memory_order_relaxed) == views)
+                 table_view_stands(&sst->table, views))
             return 0;
     }
     return 1;

@@ -154,7 +154,7 @@ static void table_end(struct sst *sst)
 
 static void threads_stop(struct sst *sst)
 {
-    atomic_store_explicit(&sst->stopping, true, memory_order_release);
+    atomic_store_explicit(&sst->stopping, true, memory_order_relaxed);
     if (sst->members)
         members_wake(sst->members);
     if (sst->share.bell.memory.base)
@@ -179,7 +179,7 @@ static int table_open(struct ripc *ripc, const struct sst_config *config, struct
     sst->ripc = ripc;
     sst->config = *config;
     config_fill(&sst->config);
-    pthread_mutex_init(&sst->events_lock, NULL);
+    sst->events_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     result = table_begin(sst, schema, why);
     free(schema);
     if (result) {
@@ -233,7 +233,7 @@ static int put_end(struct sst *sst, int64_t bytes)
     lock_drop(&sst->share.put_lock);
     if (bytes < 0)
         return (int)bytes;
-    return atomic_load_explicit(&sst->expelled, memory_order_acquire) ? -ESTALE : 0;
+    return atomic_load_explicit(&sst->expelled, memory_order_relaxed) ? -ESTALE : 0;
 }
 
 static const struct schema_column *number_column(const struct sst *sst, uint32_t column)
@@ -357,18 +357,21 @@ struct scan {
     unsigned tries;
 };
 
+static uint64_t taking_now(const struct sst *sst)
+{
+    return atomic_load_explicit(&sst->share.taking, memory_order_acquire);
+}
+
 static struct scan scan_begin(const struct sst *sst)
 {
-    return (struct scan){
-        .taking = atomic_load_explicit(&sst->share.taking, memory_order_acquire),
-    };
+    return (struct scan){.taking = taking_now(sst)};
 }
 
 /* Did it meet a fetch? Then once more, unless there is no end to them. */
 static bool scan_again(const struct sst *sst, struct scan *scan)
 {
     row_fence_load();
-    uint64_t now = atomic_load_explicit(&sst->share.taking, memory_order_acquire);
+    uint64_t now = taking_now(sst);
     bool met = now != scan->taking || (now & 1);
     scan->taking = now;
     if (met && ++scan->tries > SCAN_SPINS)

@@ -53,14 +53,15 @@ struct sst {
 
     pthread_mutex_t events_lock;
     struct membership_event *events; /* under its lock */
-    /* Set with release after something was added, cleared by the detector when it has taken
-     * all of it over. */
+    /* Set under the lock, relaxed, when something was added: the lock carries that to the
+     * detector. Cleared by the detector with release when it has taken all of it over: the
+     * keeper, which acquires, sees what it did. */
     _Atomic bool events_wait;
 
     struct thread detector;
     struct thread keeper;
-    _Atomic bool stopping;     /* set once, with release, before both threads are woken */
-    _Atomic bool expelled;     /* set once by the detector, with release */
+    _Atomic bool stopping;     /* set once, relaxed, before both threads are woken */
+    _Atomic bool expelled;     /* set once by the detector, relaxed: it says no more than itself */
     _Atomic uint32_t stepping; /* somebody is in sst_step */
     uint32_t steps;            /* of that one */
     uint64_t stuck_seen;       /* the keeper's: the run it looks at ... */

@@ -45,7 +45,7 @@ static const struct sst_column multicast_columns[] = {
 static void news_take(struct sst *table, const struct sst_news *news, void *argument)
 {
     struct sst_multicast *multicast = argument;
-    bool ready = atomic_load_explicit(&multicast->ready, memory_order_acquire);
+    bool ready = atomic_load_explicit(&multicast->ready, memory_order_relaxed);
     /* Opening adds the predicates when it is ready: they find whatever was missed here. */
     if (ready && news->kind == SST_EPOCH)
         multicast_view_fire(table, multicast);
@@ -257,8 +257,8 @@ static int predicates_start(struct sst_multicast *multicast)
         .columns = (uint32_t[]){SENT, RECEIVED},
         .column_count = 2,
     };
-    atomic_store_explicit(&multicast->ready, true, memory_order_release);
     int result = sst_predicate_add(multicast->table, &view, NULL);
+    atomic_store_explicit(&multicast->ready, true, memory_order_relaxed);
     return result < 0 ? result : sst_predicate_add(multicast->table, &messages, NULL);
 }
 

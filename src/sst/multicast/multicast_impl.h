@@ -48,7 +48,10 @@ struct sst_multicast {
     uint32_t slot_size, slot_count, stride;
     uint32_t members_wanted;
     bool manual;
-    _Atomic bool ready;        /* the table is known here: released by the opener */
+    /* `table` is known where passes run: set by the opener, relaxed, after it has added a
+     * predicate. A pass that reads it began after that, and the lock of passes carries the table.
+     */
+    _Atomic bool ready;
     _Atomic uintptr_t calling; /* the thread inside a callback, or 0; compared with oneself only */
     struct counters counters;
 

@@ -100,14 +100,15 @@ static struct observer_client *client_add(struct observer_server *server, ripc_i
 static bool view_copy(const struct table *table, struct observer_answer *answer)
 {
     for (unsigned try = 0; try < VIEW_TRIES; try++) {
-        answer->epoch = atomic_load_explicit(&table->epoch, memory_order_acquire);
-        answer->row_count = atomic_load_explicit(&table->row_count, memory_order_acquire);
+        uint64_t views = table_view_begin(table);
+        answer->epoch = atomic_load_explicit(&table->epoch, memory_order_relaxed);
+        answer->row_count = atomic_load_explicit(&table->row_count, memory_order_relaxed);
         answer->own = table->own;
         for (uint32_t row = 0; row < answer->row_count; row++) {
-            answer->members[row] = atomic_load_explicit(&table->members[row], memory_order_acquire);
+            answer->members[row] = atomic_load_explicit(&table->members[row], memory_order_relaxed);
             answer->live[row] = table_is_live(table, row);
         }
-        if (answer->epoch == atomic_load_explicit(&table->epoch, memory_order_acquire))
+        if (table_view_stands(table, views))
             return answer->epoch && answer->own < answer->row_count;
     }
     return false;
@@ -142,8 +143,8 @@ void observer_asked(void *argument, ripc_id from, const uint8_t *bytes, size_t s
         atomic_fetch_add_explicit(&server->strange, 1, memory_order_relaxed);
         return;
     }
-    if (atomic_load_explicit(&server->table->epoch, memory_order_acquire) == 0)
-        return;
+    if (atomic_load_explicit(&server->table->epoch, memory_order_relaxed) == 0)
+        return; /* nothing is read yet */
     int64_t now = ripc_now();
     struct observer_client *client = client_find(server, from);
     if (!client)

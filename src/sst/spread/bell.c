@@ -39,6 +39,6 @@ void bell_close(struct wake_bell *bell, struct ripc *ripc)
         ripc_notice_close(bell->notice);
     reach_bell_remove(ripc, &bell->door);
     assert(list_is_empty(&bell->door.polled)); /* else it would be rung when it is gone */
-    own_file_close(ripc, &bell->memory); /* the door and the ringer have nothing else */
+    own_file_close(ripc, &bell->memory);       /* the door and the ringer have nothing else */
     *bell = (struct wake_bell){0};
 }

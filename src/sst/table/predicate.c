@@ -342,6 +342,7 @@ static void predicate_fire(struct predicates *predicates, struct predicate *pred
                            struct sst *sst)
 {
     uint64_t running = atomic_load_explicit(&predicates->running, memory_order_relaxed);
+    row_fence_store(); /* whoever sees the new name sees that the run before is over */
     for (unsigned i = 0; i < SST_NAME_MAX / 8 && predicates->fired_last != predicate->handle; i++)
         atomic_store_explicit(&predicates->running_name[i], predicate->name_words[i], ROW_STORE);
     predicates->fired_last = predicate->handle;
@@ -352,7 +353,7 @@ static void predicate_fire(struct predicates *predicates, struct predicate *pred
         if (predicate->removed && predicate->kind != SST_ONCE)
             break;
     }
-    atomic_store_explicit(&predicates->running, running + 2, memory_order_release);
+    atomic_store_explicit(&predicates->running, running + 2, ROW_STORE);
 }
 
 static void predicate_evaluate(struct predicates *predicates, struct predicate *predicate,

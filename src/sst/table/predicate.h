@@ -40,8 +40,8 @@ struct predicates {
     bool fresh;   /* evaluate those that are new */
     uint64_t passes, evaluations, fires;
     /* The trigger that runs, for a thread that watches over it: counted up before and after
-     * each, odd while one runs, with release; the name was stored before. Written by the pass
-     * only. */
+     * each, odd while one runs. It becomes odd with release: the name was stored before. Written by
+     * the pass only. */
     _Atomic uint64_t running;
     _Atomic uint64_t running_name[SST_NAME_MAX / 8];
 };

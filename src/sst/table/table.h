@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/bitset.h"
+#include "sst/table/row.h"
 #include "sst/table/schema.h"
 #include "sst/table/view.h"
 
@@ -56,6 +57,19 @@ static inline bool table_is_live(const struct table *table, uint32_t row)
     return row < table->rows_max &&
            atomic_load_explicit(&table->live[bitset_word(row)], memory_order_acquire) &
                bitset_bit(row);
+}
+
+/* Is what was read of the view (all that `views` counts) of one view? Begin, read, then ask whether
+ * the same number still stands; an odd one never does. */
+static inline uint64_t table_view_begin(const struct table *table)
+{
+    return atomic_load_explicit(&table->views, memory_order_acquire);
+}
+
+static inline bool table_view_stands(const struct table *table, uint64_t views)
+{
+    row_fence_load();
+    return !(views & 1) && atomic_load_explicit(&table->views, memory_order_relaxed) == views;
 }
 
 /* The live rows one after the other:
