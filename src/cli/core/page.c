@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "cli/show/table_text.h"
 #include "cli/show/unit_text.h"
+
+#define TABLE_COLUMNS_MAX 16
 
 struct printer {
     const struct result *result;
@@ -17,7 +20,7 @@ struct printer {
 
 /* What stands between the braces. */
 struct tag {
-    char kind;        /* '?', '#', ':', '/', or 0 for a value */
+    char kind;        /* '?', '#', '=', ':', '/', or 0 for a value */
     const char *name; /* borrowed from the page */
     size_t name_size;
     double times, parts; /* "*100" and "/1000" behind the name */
@@ -31,7 +34,7 @@ static struct tag tag_read(const char *at)
     const char *end = strchr(at, '}');
     assert(*at == '{' && end);
     struct tag tag = {.name = at + 1, .behind = end + 1};
-    if (strchr("?#:/", *tag.name))
+    if (strchr("?#=:/", *tag.name))
         tag.kind = *tag.name++;
     tag.name_size = strcspn(tag.name, "*/%|}");
     tag.rest = tag.name + tag.name_size;
@@ -261,6 +264,23 @@ static const char *items_print(struct printer *printer, const struct tag *tag, b
     return part_close(printer, at, shown && !set);
 }
 
+/* {=<>}: the part's text is cut into cells. */
+static const char *table_print(struct printer *printer, const struct tag *tag, bool shown)
+{
+    char sides[TABLE_COLUMNS_MAX + 1] = "";
+    struct text lines = {0}, *out = printer->out;
+    assert(tag->name_size <= TABLE_COLUMNS_MAX);
+    memcpy(sides, tag->name, tag->name_size);
+    printer->out = &lines;
+    const char *at = part_print(printer, tag->behind, shown);
+    printer->out = out;
+    out->failed |= shown && !text_ok(&lines);
+    if (shown && text_ok(&lines))
+        table_text_lines(out, lines.data, sides);
+    text_fini(&lines);
+    return part_close(printer, at, false);
+}
+
 /* Prints, or skips, up to the {:} or {/} that ends the part, or to the end of the page. */
 static const char *part_print(struct printer *printer, const char *at, bool shown)
 {
@@ -278,6 +298,8 @@ static const char *part_print(struct printer *printer, const char *at, bool show
             at = condition_print(printer, &tag, shown);
         else if (tag.kind == '#')
             at = items_print(printer, &tag, shown);
+        else if (tag.kind == '=')
+            at = table_print(printer, &tag, shown);
         else if (shown)
             tag_print(printer, &tag);
         if (!tag.kind)

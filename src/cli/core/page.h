@@ -10,6 +10,8 @@
  *   {name|hop|hops}   the count and its word: "1 hop", "2 hops"
  *   {?name}A{:}B{/}   A if there is such a value and it is not null, false, 0, "" or empty; else B
  *   {#name|, }A{/}    A for every item of an array or object, here with ", " between them
+ *   {=<>}A{/}         A as a table: a tab ends a cell, a line ends a row, the first row is the
+ *                     titles; < stands at the left of its column, > at the right
  *
  * Within {#name} a name is first looked up in the item, then outside it; {.} is the item itself.
  * {:}B and the separator may be left out. A null prints as "-". A name that the result does not

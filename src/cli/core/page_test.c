@@ -97,6 +97,14 @@ static void items_are_shown_one_by_one(void **state)
     SHOWS("{#links}{.} {/}", "6 0 ");
 }
 
+static void tables_are_as_wide_as_their_cells(void **state)
+{
+    SHOWS("{=<>}server\tpid\n{#servers}{label}\t{pid}\n{/}{/}.",
+          "server    pid\nserver 0    -\nserver 1   77\n.");
+    SHOWS("{=><<}n\t\tlast\n{#ids}{.}\t{?none}x{/}\t\n{/}{/}", "n     last\n4     \n5     \n");
+    SHOWS("{?none}{=<}nowhere\t{nowhere}{/}{:}{=>}title\n{#empty}x\n{/}{/}{/}", "title\n");
+}
+
 static void memory_that_runs_out_shows(void **state)
 {
     struct result result = {0};
@@ -113,4 +121,4 @@ static void memory_that_runs_out_shows(void **state)
 TEST_MAIN(TEST(values_stand_where_they_are_named), TEST(conversions_are_those_of_printf),
           TEST(counts_have_a_word), TEST(what_is_unknown_is_a_dash),
           TEST(conditions_hide_what_is_not_there), TEST(items_are_shown_one_by_one),
-          TEST(memory_that_runs_out_shows))
+          TEST(tables_are_as_wide_as_their_cells), TEST(memory_that_runs_out_shows))

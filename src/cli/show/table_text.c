@@ -221,6 +221,44 @@ void table_text(struct text *out, const struct table_text *table,
     free(layout.widths);
 }
 
+static uint32_t line_count(const char *lines)
+{
+    uint32_t count = 0;
+    for (; *lines; lines++)
+        count += *lines == '\n';
+    return count;
+}
+
+/* Ends the cells with a zero byte each; all lines have that many. */
+static void lines_cut(char *lines, struct table_text_cell *cells, uint32_t columns, uint32_t rows)
+{
+    for (uint32_t i = 0; i < columns * rows; i++) {
+        size_t size = strcspn(lines, "\t\n");
+        assert(lines[size] == (i % columns == columns - 1 ? '\n' : '\t'));
+        lines[size] = '\0';
+        cells[i].text = lines;
+        lines += size + 1;
+    }
+}
+
+void table_text_lines(struct text *out, char *lines, const char *sides)
+{
+    uint32_t column_count = (uint32_t)strlen(sides), rows = line_count(lines);
+    assert(column_count && rows);
+    struct table_text_cell *cells = calloc((size_t)rows * column_count, sizeof *cells);
+    struct table_text_column *columns = calloc(column_count, sizeof *columns);
+    out->failed |= !cells || !columns;
+    if (cells && columns) {
+        lines_cut(lines, cells, column_count, rows);
+        for (uint32_t i = 0; i < column_count; i++)
+            columns[i] = (struct table_text_column){cells[i].text, sides[i] == '>', false};
+        struct table_text table = {columns, cells + column_count, column_count, rows - 1};
+        table_text(out, &table, &(struct table_text_style){0});
+    }
+    free(cells);
+    free(columns);
+}
+
 uint32_t table_text_natural_width(const struct table_text *table)
 {
     uint32_t width = 0;
@@ -298,14 +336,6 @@ void table_text_blocks(struct text *out, const struct table_text *table,
 }
 
 /* ---- drawing again ---- */
-
-static uint32_t line_count(const char *lines)
-{
-    uint32_t count = 0;
-    for (; *lines; lines++)
-        count += *lines == '\n';
-    return count;
-}
 
 uint32_t table_text_redraw(struct text *out, const char *lines, uint32_t drawn, uint32_t height)
 {

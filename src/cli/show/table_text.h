@@ -46,6 +46,10 @@ struct table_text_style {
 void table_text(struct text *out, const struct table_text *table,
                 const struct table_text_style *style);
 
+/* The same from text: lines of cells with tabs between them, the titles first. `sides` has a letter
+ * a column: '<' stands at the left, '>' at the right. The lines are changed. */
+void table_text_lines(struct text *out, char *lines, const char *sides);
+
 /* How wide its lines are where they may be as wide as they come. */
 uint32_t table_text_natural_width(const struct table_text *table);
 
