@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "cli/core/page.h"
 
 static const struct option *options_find(const struct option *options, const char *name,
                                          size_t size)
@@ -113,6 +114,27 @@ struct result *call_result(struct call *call, const char *page)
 {
     result_begin(&call->result, page);
     return &call->result;
+}
+
+struct result *call_item(struct call *call, const char *page)
+{
+    if (call->json) {
+        result_object(&call->result, NULL);
+        return &call->result;
+    }
+    call->item = (struct result){0};
+    result_begin(&call->item, page);
+    return &call->item;
+}
+
+void call_item_end(struct call *call)
+{
+    if (call->json) {
+        result_end(&call->result);
+        return;
+    }
+    page_print(&call->item, &call->out);
+    result_fini(&call->item);
 }
 
 enum err call_flush(struct call *call, struct why *why)

@@ -28,6 +28,7 @@ struct call {
     bool json;
     bool help;
     struct result result; /* printed, as JSON or as text, when the command has succeeded */
+    struct result item;   /* of call_item: a line of text */
     struct text out;      /* the same for a command that writes its output itself */
     enum err health;      /* a result that was printed but is bad news sets the exit code */
 };
@@ -40,6 +41,11 @@ MUST_CHECK enum err call_parse(struct call *call, const struct command_table *ta
 
 /* Begins the result, of which `page` is the text. */
 struct result *call_result(struct call *call, const char *page);
+
+/* An item that a command which streams has found: with --json an object of the array that is open
+ * in the result, else a line of its own, of which `page` is the text. */
+struct result *call_item(struct call *call, const char *page);
+void call_item_end(struct call *call);
 
 /* Prints what has been collected and begins anew. Full disks and closed pipes
  * show up here. */

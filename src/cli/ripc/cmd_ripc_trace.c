@@ -2,7 +2,6 @@
  * in the domain's folder. Contexts that appear while it runs are watched too. */
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,30 +152,25 @@ static int line_compare(const void *a, const void *b)
     return (one->record.at > other->record.at) - (one->record.at < other->record.at);
 }
 
-static void line_put(struct result *result, const struct line *line)
-{
-    char context[RIPC_CONTEXT_TEXT];
-    result_object(result, NULL);
-    result_number(result, "at", (double)line->record.at / 1e9);
-    result_string(result, "context", ripc_context_text(line->context, context));
-    result_string(result, "event", trace_event_name(line->record.event));
-    result_uint(result, "service", line->record.service);
-    result_uint(result, "peer", line->record.peer);
-    result_number(result, "value", (double)line->record.value);
-    result_end(result);
-}
+static const char line_page[] =
+    "{since%12.6f}  {context}  {event%-9s}  {service_id}{?peer} - {peer_id}{/}"
+    "{?value}  {value%.0f}{/}\n";
 
-static void line_text(struct text *out, const struct line *line, int64_t begun)
+static void line_put(const struct watcher *watcher, const struct line *line)
 {
     char context[RIPC_CONTEXT_TEXT], service[RIPC_ID_TEXT], peer[RIPC_ID_TEXT];
-    text_printf(out, "%12.6f  %s  %-9s  %s", (double)(line->record.at - begun) / 1e9,
-                ripc_context_text(line->context, context), trace_event_name(line->record.event),
-                ripc_id_text(line->record.service, service));
-    if (line->record.peer)
-        text_printf(out, " - %s", ripc_id_text(line->record.peer, peer));
-    if (line->record.value)
-        text_printf(out, "  %" PRId64, line->record.value);
-    text_puts(out, "\n");
+    const struct trace_record *record = &line->record;
+    struct result *result = call_item(watcher->call, line_page);
+    result_number(result, "at", (double)record->at / 1e9);
+    result_string(result, "context", ripc_context_text(line->context, context));
+    result_string(result, "event", trace_event_name(record->event));
+    result_uint(result, "service", record->service);
+    result_uint(result, "peer", record->peer);
+    result_number(result, "value", (double)record->value);
+    result_number(result_hide(result), "since", (double)(record->at - watcher->begun) / 1e9);
+    result_string(result_hide(result), "service_id", ripc_id_text(record->service, service));
+    result_string(result_hide(result), "peer_id", ripc_id_text(record->peer, peer));
+    call_item_end(watcher->call);
 }
 
 /* Takes one batch of every context; how many lines that made, or -ENOMEM. */
@@ -214,10 +208,8 @@ static enum err lines_print(struct watcher *watcher, size_t count, struct why *w
 {
     struct call *call = watcher->call;
     for (size_t i = 0; i < count && (!watcher->limit || watcher->shown < watcher->limit); i++) {
-        if (!call->json)
-            line_text(&call->out, &watcher->lines[i], watcher->begun);
-        else if (watcher->shown < LISTED_MAX)
-            line_put(&call->result, &watcher->lines[i]);
+        if (!call->json || watcher->shown < LISTED_MAX)
+            line_put(watcher, &watcher->lines[i]);
         watcher->shown++;
     }
     return call->json ? OK : call_flush(call, why);

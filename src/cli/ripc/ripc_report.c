@@ -1,11 +1,13 @@
 #include "cli/ripc/ripc_report.h"
 
-#include <inttypes.h>
-
 #include "cli/ripc/ripc_call.h"
 #include "cli/show/bytes_text.h"
 
 #define LINE_BYTES_MAX 256 /* of a message on one line */
+
+static const char message_page[] =
+    "from {sender}{?group} to group {group}{/}, {size|byte|bytes}"
+    "{#long_items}, long item of {size} bytes ({way}){/}{?size}: {line}{/}\n";
 
 void ripc_report_begin(struct ripc_report *report, struct call *call, const char *page, ripc_id id)
 {
@@ -15,10 +17,12 @@ void ripc_report_begin(struct ripc_report *report, struct call *call, const char
     result_array(result, "messages");
 }
 
-static void message_put(struct result *result, const struct ripc_inbox *inbox)
+static void message_put(struct call *call, const struct ripc_inbox *inbox)
 {
     const struct ripc_message *message = &inbox->message;
-    result_object(result, NULL);
+    char from[RIPC_ID_TEXT], to[RIPC_ID_TEXT];
+    bool grouped = message->to != ripc_service_id(inbox->service);
+    struct result *result = call_item(call, message_page);
     result_uint(result, "from", message->from);
     result_uint(result, "to", message->to);
     result_uint(result, "size", message->size);
@@ -32,27 +36,11 @@ static void message_put(struct result *result, const struct ripc_inbox *inbox)
         result_end(result);
     }
     result_end(result);
-    result_end(result);
-}
-
-static void message_text(struct text *out, const struct ripc_inbox *inbox)
-{
-    char id[RIPC_ID_TEXT];
-    const struct ripc_message *message = &inbox->message;
-    text_printf(out, "from %s", ripc_id_text(message->from, id));
-    if (message->to != ripc_service_id(inbox->service))
-        text_printf(out, " to group %s", ripc_id_text(message->to, id));
-    text_puts(out, ", ");
-    text_count(out, message->size, "byte", "bytes");
-    for (unsigned i = 0; i < message->long_count; i++) {
-        const struct ripc_inbox_item *item = &inbox->items[i];
-        text_printf(out, ", long item of %" PRIu64 " bytes (%s)", item->size, item->way);
-    }
-    if (message->size) {
-        text_puts(out, ": ");
-        bytes_text(out, message->data, message->size, LINE_BYTES_MAX);
-    }
-    text_puts(out, "\n");
+    result_string(result_hide(result), "sender", ripc_id_text(message->from, from));
+    result_string(result_hide(result), "group", grouped ? ripc_id_text(message->to, to) : NULL);
+    bytes_text(result_words(result_hide(result), "line"), message->data, message->size,
+               LINE_BYTES_MAX);
+    call_item_end(call);
 }
 
 enum err ripc_report_message(struct ripc_report *report, const struct ripc_inbox *inbox, bool quiet,
@@ -68,13 +56,9 @@ enum err ripc_report_message(struct ripc_report *report, const struct ripc_inbox
     }
     if (quiet)
         return OK;
-    if (call->json) {
-        if (report->messages <= RIPC_REPORT_MAX)
-            message_put(&call->result, inbox);
-        return OK;
-    }
-    message_text(&call->out, inbox);
-    return call_flush(call, why);
+    if (!call->json || report->messages <= RIPC_REPORT_MAX)
+        message_put(call, inbox);
+    return call->json ? OK : call_flush(call, why);
 }
 
 void ripc_report_totals(struct ripc_report *report)
