@@ -83,16 +83,12 @@ static int group_check(void *argument)
     return group->settled;
 }
 
-static int group_join(struct ripc_service *service, ripc_id id)
+/* Claims membership, and waits until the name services have answered. */
+static int group_claim(struct ripc_service *service, struct group *group)
 {
     struct ripc *ripc = service->ripc;
-    struct group *group = group_get(service, id);
-    if (!group)
-        return -ENOMEM;
-    if (group->joined)
-        return -EALREADY;
     struct claim claim = {
-        .id = id,
+        .id = group->id,
         .member = service->id,
         .group = true,
         .incarnation = (uint64_t)clock_wall(),
@@ -106,9 +102,26 @@ static int group_join(struct ripc_service *service, ripc_id id)
     result = service_wait(service, group_check, group, clock_after(GROUP_PATIENCE_NSEC));
     if (result == 1)
         result = group->status;
-    group->joined = result == 0;
     if (result)
-        names_withdraw(ripc->names, id, service->id);
+        names_withdraw(ripc->names, group->id, service->id);
+    return result;
+}
+
+static int group_join(struct ripc_service *service, ripc_id id)
+{
+    struct group *group = group_get(service, id);
+    if (!group)
+        return -ENOMEM;
+    if (group->joined || group->joining)
+        return -EALREADY;
+    group->joining = true;
+    int result = group_claim(service, group);
+    group->joining = false;
+    group->joined = result == 0;
+    if (result && !group->sent_to) { /* the id may be a service's, to which this one sends */
+        id_map_take(&service->groups, id);
+        free(group);
+    }
     return result;
 }
 
@@ -126,8 +139,6 @@ void groups_leave(struct ripc_service *service)
 
 int ripc_join(struct ripc_service *service, ripc_id id)
 {
-    if (id == 0 || id == service->id)
-        return -EINVAL;
     lock_take(&service->ripc->lock);
     int result = group_join(service, id);
     lock_drop(&service->ripc->lock);

@@ -10,6 +10,7 @@
 struct group {
     ripc_id id;
     bool joined;    /* this service is a member */
+    bool joining;   /* ... or is about to be: a thread waits for the answer */
     bool settled;   /* the name services have answered the claim ... */
     int status;     /* ... with this */
     bool sent_to;   /* the list below is kept */

@@ -83,6 +83,26 @@ static void an_empty_group_is_nobody(void **state)
     scene_close(ripc);
 }
 
+/* A join that failed changes nothing about the id: it is a service's, or nobody's. */
+static void an_id_that_could_not_be_joined_is_sent_to_as_before(void **state)
+{
+    struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(here, 1), *server = scene_bind(there, 2);
+    assert_int_equal(ripc_join(sender, 2), -EADDRINUSE);
+    assert_int_equal(ripc_join(sender, 1), -EINVAL); /* itself */
+    assert_int_equal(ripc_leave(sender, 2), -ENOENT);
+    assert_int_equal(ripc_send(sender, 2, "one", 4, scene_deadline()), 0);
+    assert_int_equal(ripc_send(sender, 1, "self", 5, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(server);
+    assert_string_equal(message.data, "one");
+    ripc_release(&message);
+    message = scene_receive(sender);
+    assert_string_equal(message.data, "self");
+    ripc_release(&message);
+    scene_close(here);
+    scene_close(there);
+}
+
 static void a_group_is_found_after_a_send_that_found_nobody(void **state)
 {
     struct ripc *here = scene_open(NULL), *there = scene_open(NULL);
@@ -98,4 +118,6 @@ static void a_group_is_found_after_a_send_that_found_nobody(void **state)
 }
 
 TEST_MAIN(SCENE(all_members_get_it_but_the_sender), SCENE(a_long_item_completes_when_all_have_it),
-          SCENE(an_empty_group_is_nobody), SCENE(a_group_is_found_after_a_send_that_found_nobody))
+          SCENE(an_empty_group_is_nobody),
+          SCENE(an_id_that_could_not_be_joined_is_sent_to_as_before),
+          SCENE(a_group_is_found_after_a_send_that_found_nobody))
