@@ -199,8 +199,9 @@ bool domain_file_named(const char *folder, const char *name, int fd)
     return named;
 }
 
-int domain_file_alive(const char *folder, const char *name)
+int domain_file_read(const char *folder, const char *name, void *out, size_t size, size_t *got)
 {
+    *got = 0;
     if (!name_is_plain(name, DOMAIN_FILE_MAX - 1))
         return -EINVAL;
     int folder_fd = folder_reopen(folder);
@@ -211,8 +212,17 @@ int domain_file_alive(const char *folder, const char *name)
     if (fd < 0)
         return fd == -ENOENT ? 0 : fd;
     int result = file_owner(fd);
+    ssize_t count = pread(fd, out, size, 0);
+    if (count > 0)
+        *got = (size_t)count;
     close(fd);
     return result;
+}
+
+int domain_file_alive(const char *folder, const char *name)
+{
+    size_t none;
+    return domain_file_read(folder, name, NULL, 0, &none);
 }
 
 /* The socket that belongs to a context's file, or the other way round. */

@@ -43,3 +43,6 @@ bool domain_file_named(const char *folder, const char *name, int fd);
 
 /* Is FOLDER/NAME locked by somebody alive? Negative if that cannot be told. */
 int domain_file_alive(const char *folder, const char *name);
+
+/* The same, and reads the beginning of that very file: of `got` bytes, 0 if it cannot be read. */
+int domain_file_read(const char *folder, const char *name, void *out, size_t size, size_t *got);

@@ -82,25 +82,19 @@ static int file_path(const struct host_names *host, char out[DOMAIN_PATH_MAX + D
 
 enum claimant { CLAIMANT_DEAD = -1, CLAIMANT_UNSURE = 0, CLAIMANT_LIVES = 1 };
 
-/* Is the lock held, and by whom? The lock is tested first: what is read
- * afterwards is of its holder or of a newer one. Unsure: locked, but there is
- * no record that we believe (yet). */
+/* Is the lock held, and by whom? What is read of the file is its holder's.
+ * Unsure: locked, but there is no record that we believe (yet). */
 static enum claimant file_claimant(struct host_names *host, uint64_t id, uint64_t member,
                                    struct claim *claim)
 {
-    char name[CLAIM_NAME_SIZE], path[DOMAIN_PATH_MAX + DOMAIN_FILE_MAX];
+    char name[CLAIM_NAME_SIZE];
     uint8_t record[CLAIM_RECORD_SIZE + 1];
+    size_t size;
     claim_name_write(name, id, member);
-    int alive = domain_file_alive(host->folder, name);
+    int alive = domain_file_read(host->folder, name, record, sizeof record, &size);
     if (alive <= 0)
         return alive == 0 ? CLAIMANT_DEAD : CLAIMANT_UNSURE;
-    file_path(host, path, id, member);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return errno == ENOENT ? CLAIMANT_DEAD : CLAIMANT_UNSURE;
-    ssize_t size = pread(fd, record, sizeof record, 0);
-    close(fd);
-    int result = claim_record_read(claim, &host->seal, record, size > 0 ? (size_t)size : 0);
+    int result = claim_record_read(claim, &host->seal, record, size);
     if (result == -EKEYREJECTED)
         names_counts(host->names)->forged++;
     if (result < 0 || claim->id != id || claim->member != member)
@@ -200,10 +194,13 @@ static void recheck_fired(void *owner)
     struct recheck rechecks[RECHECK_MAX];
     unsigned count = host->recheck_count;
     host->recheck_wait *= 2;
-    if (host->recheck_wait > RECHECK_LAST_NSEC)
+    if (host->recheck_wait > RECHECK_LAST_NSEC) {
         host->recheck_count = 0;
-    else if (poller_set(host->poller, &host->recheck_timer, clock_after(host->recheck_wait)) < 0)
-        host->recheck_count = 0;
+    } else {
+        int result =
+            poller_set(host->poller, &host->recheck_timer, clock_after(host->recheck_wait));
+        assert(result == 0); /* its slot is still free */
+    }
     if (count > RECHECK_MAX) {
         names_each_wanted(host->names, id_tell, host);
         return;
