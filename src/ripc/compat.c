@@ -28,7 +28,8 @@
 #define COMPAT_EVENTS      16
 
 static struct {
-    pthread_mutex_t mutex;          /* of all that follows; never held while a call waits */
+    pthread_mutex_t mutex;          /* of all that follows; never held while a call waits. It
+                                       knows its owner: compat_leave asserts that it is us */
     struct ripc *ripc;              /* NULL until opened; then for good */
     pid_t pid;                      /* that opened it: a child has no part in it */
     struct ripc_service **services; /* by id; bound ones stay for good */
@@ -38,7 +39,7 @@ static struct {
     size_t unfreed_count, unfreed_capacity;
     unsigned waiters; /* threads that wait in a call */
     bool ended;       /* the process is about to exit: nobody gets in any more */
-} compat = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} compat = {.mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP};
 
 static uint8_t status_of(int64_t result)
 {
@@ -48,6 +49,12 @@ static uint8_t status_of(int64_t result)
 }
 
 /* ---- opening and the end ---- */
+
+static void compat_leave(void)
+{
+    int result = pthread_mutex_unlock(&compat.mutex);
+    assert(result == 0); /* else some call left that had not entered */
+}
 
 /* The program ends: whoever is still reading what we sent may go on for a
  * while. Other threads may be waiting in a call; then the context is left alone. */
@@ -63,7 +70,7 @@ static void compat_end(void)
     compat.ended = true;
     if (!compat.waiters)
         ripc_close(compat.ripc, deadline);
-    pthread_mutex_unlock(&compat.mutex);
+    compat_leave();
 }
 
 /* With the mutex. */
@@ -94,7 +101,7 @@ uint8_t ripc_compat_init(void)
     pthread_mutex_lock(&compat.mutex);
     bool was_open = compat.ripc != NULL;
     int result = compat_open();
-    pthread_mutex_unlock(&compat.mutex);
+    compat_leave();
     return result < 0 ? status_of(result) : was_open;
 }
 
@@ -104,13 +111,8 @@ static int compat_enter(void)
     pthread_mutex_lock(&compat.mutex);
     int result = compat_open();
     if (result < 0)
-        pthread_mutex_unlock(&compat.mutex);
+        compat_leave();
     return result;
-}
-
-static void compat_leave(void)
-{
-    pthread_mutex_unlock(&compat.mutex);
 }
 
 /* ---- services ---- */
@@ -309,13 +311,20 @@ static struct ripc_service *compat_begin(uint16_t id)
     return service;
 }
 
+/* Once more, by a thread that is counted in `waiters`: the context stays open for that one. */
+static void compat_enter_again(void)
+{
+    assert(compat.ripc);
+    pthread_mutex_lock(&compat.mutex);
+}
+
 static void compat_done(void)
 {
-    pthread_mutex_lock(&compat.mutex);
+    compat_enter_again();
     compat_reap();
     compat_free_unfreed(); /* a window may have been taken: nothing reports that */
     compat.waiters--;
-    pthread_mutex_unlock(&compat.mutex);
+    compat_leave();
 }
 
 /* ---- sending ---- */
@@ -347,9 +356,8 @@ static int pieces_make(struct pieces *pieces, void **items, const uint32_t *leng
  * `copied` gets a bit for each item that is a buffer of ours now. */
 static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copied)
 {
-    int result = compat_enter();
-    if (result < 0)
-        return result;
+    int result = 0;
+    compat_enter_again();
     for (uint16_t i = 0; i < pieces->return_count && result >= 0; i++) {
         const struct iovec *piece = &pieces->returns[i];
         if (piece->iov_base)
@@ -379,8 +387,7 @@ static int pieces_adopt(struct pieces *pieces, bool longs, uint64_t *copied)
 /* Copies that a send has are freed when it is done with them. */
 static void pieces_free_copies(const struct pieces *pieces, uint64_t copied)
 {
-    if (!copied || compat_enter() < 0)
-        return;
+    compat_enter_again();
     for (uint16_t i = 0; i < pieces->item_count; i++)
         if (copied >> i & 1)
             compat_free(pieces->items[i].iov_base);

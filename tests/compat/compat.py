@@ -99,6 +99,9 @@ class Compat(unittest.TestCase):
     def test_corners(self):
         self.ends_well(self.start("corners"), "all so\n")
 
+    def test_without_a_context(self):
+        self.ends_well(self.start("shut"), "all so\n")
+
 
 if __name__ == "__main__":
     tap.main()

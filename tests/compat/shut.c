@@ -1,0 +1,36 @@
+/* What the calls say when there is no context: here because its folder cannot be made. */
+#include "common.h"
+#include <errno.h>
+
+#define check(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            panic("not so: %s", #condition);                                                       \
+    } while (0)
+
+int main(void)
+{
+    static char data[100];
+    void *item = data, **items;
+    uint32_t size = sizeof data, *sizes;
+    uint16_t from, count;
+    setenv("WEFT_FOLDER", "/dev/null/folder", 1);
+    uint8_t status = init();
+    check(status != 0 && status != 1);
+    check(init() == status); /* it is tried again */
+    check(ripc_register_service_id(11) == 0);
+    check(ripc_register_multicast_service_id(11) == 0);
+    check(ripc_register_random_service_id() == 0);
+    check(ripc_buf_alloc(100) == NULL);
+    check(ripc_buf_realloc(NULL, 100) == NULL);
+    ripc_buf_free(data);
+    check(ripc_buf_register(data, sizeof data) == status);
+    check(ripc_buf_unregister(data) == status);
+    check(ripc_reg_recv_window(data, sizeof data) == status);
+    check(ripc_reg_recv_window_for_service(data, sizeof data, 11) == status);
+    check(ripc_send_short(11, 12, &item, &size, 1, NULL, NULL, 0) == ENOENT);
+    check(ripc_send_long(11, 12, &item, &size, 1, NULL, NULL, 0) == ENOENT);
+    check(ripc_receive(11, &from, &items, &sizes, &count, &items, &sizes, &count) == ENOENT);
+    printf("all so\n");
+    return EXIT_SUCCESS;
+}
