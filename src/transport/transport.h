@@ -178,7 +178,7 @@ struct memory_ops {
     int (*share)(struct transport_link *link, struct region *region, void *piece, size_t size,
                  uint32_t rights, struct remote_memory *out);
     /* Moves bytes between remote memory and ours (in `region`). Returns 1 when
-     * done at once (done is not called), 0 when done() will be called, or an
+     * done at once (done is not called), as no bytes are, 0 when done() will be called, or an
      * error (done is not called): -EACCES, -ERANGE, -EPIPE, -EAGAIN. */
     int (*read)(struct transport_link *link, const struct remote_memory *from, uint64_t offset,
                 void *to, size_t size, struct region *region, struct transfer *transfer);

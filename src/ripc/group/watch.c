@@ -49,10 +49,7 @@ static int watch_add(struct ripc_service *service, ripc_id id)
         return -ENOMEM;
     }
     watch->id = id;
-    names_ask(service->ripc->names, id); /* who is known is news, too */
-    struct claim claim;
-    if (names_known(service->ripc->names, id, &claim, 1) > 0)
-        watch_found(service, &claim);
+    names_ask(service->ripc->names, id); /* tells watch_found of what is known, too */
     return 0;
 }
 

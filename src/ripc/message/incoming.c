@@ -111,8 +111,6 @@ static int item_read(struct incoming_item *item, struct transport_link *link, st
 {
     struct arrival *arrival = item->incoming->arrival;
     size_t size = item_public(item)->size;
-    if (size == 0)
-        return 1;
     if (!(link->ops->abilities & TRANSPORT_LOCAL))
         return link->ops->memory->read(link, &item->memory, 0, item->to, size, region,
                                        &item->transfer);

@@ -124,14 +124,17 @@ static int entry_read(struct names_file_entry *entry, struct names_file_line *li
     return result;
 }
 
+static int u64_compare(uint64_t one, uint64_t other)
+{
+    return (one > other) - (one < other);
+}
+
 static int entry_compare(const void *left, const void *right)
 {
     const struct names_file_entry *one = left, *other = right;
-    if (one->claim.id != other->claim.id)
-        return one->claim.id < other->claim.id ? -1 : 1;
-    if (one->claim.member != other->claim.member)
-        return one->claim.member < other->claim.member ? -1 : 1;
-    return one->line < other->line ? -1 : one->line > other->line;
+    int by_id = u64_compare(one->claim.id, other->claim.id);
+    int by_member = u64_compare(one->claim.member, other->claim.member);
+    return by_id ? by_id : by_member ? by_member : u64_compare(one->line, other->line);
 }
 
 /* Sorted: whoever contradicts another stands beside it, or beside one that does. */
