@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ripc/core/peer.h"
 #include "ripc/scene/scene.h"
 
 /* A client of its own comes, asks, is answered, and goes. */
@@ -103,5 +104,86 @@ static void a_list_tells_who_has_a_name(void **state)
     scene_close(there);
 }
 
-TEST_MAIN(SCENE(those_who_left_are_forgotten), SCENE(a_list_waits_for_answers_over_the_network),
+/* The client believes that this binding of 42 has just refused it. */
+static int send_refused_by(struct ripc_service *client, const struct claim *binding, nsec until)
+{
+    lock_take(&client->ripc->lock);
+    struct remote *remote = id_map_get(&client->remotes, 42);
+    remote->refused = *binding;
+    remote->refused_until = until;
+    lock_drop(&client->ripc->lock);
+    return ripc_send(client, 42, "again", 5, scene_deadline());
+}
+
+/* The way to 42, which must be open, is closed at this end. Returns whose it was. */
+static struct claim leave(struct ripc_service *client)
+{
+    lock_take(&client->ripc->lock);
+    struct remote *remote = id_map_get(&client->remotes, 42);
+    assert_int_equal(remote->state, REMOTE_OPEN);
+    remote_lost(remote, -EPIPE);
+    struct claim claim = remote->claim;
+    lock_drop(&client->ripc->lock);
+    return claim;
+}
+
+/* A refusal is of one binding, and for a while: the next one of that name in that context is asked,
+ * and so is another context that has a binding of the same number. */
+static void a_binding_that_refused_is_not_asked_for_a_while(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *client = scene_bind(here, 41);
+    struct ripc_service *server = scene_bind(there, 42);
+    assert_int_equal(ripc_send(client, 42, "hello", 5, scene_deadline()), 0);
+    struct claim other, binding = leave(client);
+    assert_int_equal(send_refused_by(client, &binding, NSEC_NEVER), -ENOENT);
+    other = binding;
+    other.incarnation++;
+    assert_int_equal(send_refused_by(client, &other, NSEC_NEVER), 0);
+    leave(client);
+    other = binding;
+    other.address.context++;
+    assert_int_equal(send_refused_by(client, &other, NSEC_NEVER), 0);
+    leave(client);
+    assert_int_equal(send_refused_by(client, &binding, ripc_now() - 1), 0); /* it was a while ago */
+    for (unsigned i = 0; i < 4; i++) {
+        struct ripc_message message = scene_receive(server);
+        ripc_release(&message);
+    }
+    scene_close(here);
+    scene_close(there);
+}
+
+/* What a peer does not describe is not tried with it, though it describes something of that size.
+ */
+static void a_way_that_the_peer_lacks_is_not_opened(void **state)
+{
+    struct ripc_config all = {.transports = "shm,udp", .address = "127.0.0.1"};
+    struct ripc_config one = {.transports = "udp", .address = "127.0.0.1"};
+    struct ripc *here = scene_open(&all), *there = scene_open(&one);
+    struct ripc_service *client = scene_bind(here, 41), *server = scene_bind(there, 42);
+    assert_int_equal(ripc_send(client, 42, "hello", 5, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(server);
+    ripc_release(&message);
+    assert_string_equal(ripc_transport(client, 42), "udp");
+    static const uint8_t card[] = {3, 'x', 'y', 'z', 4, 's', 'h', 'm', 1};
+    struct transport_link *link;
+    lock_take(&here->lock);
+    struct peer *peer = ((struct remote *)id_map_get(&client->remotes, 42))->peer;
+    assert_string_equal(here->transports[0]->ops->name, "shm");
+    assert_int_equal(peer_link(peer, 0, &link), -EHOSTUNREACH);
+    memcpy(peer->card, card, sizeof card);
+    peer->card_size = sizeof card;
+    assert_int_equal(peer_link(peer, 0, &link), -EHOSTUNREACH);
+    peer->card[1] = 's', peer->card[2] = 'h', peer->card[3] = 'm'; /* now it is described */
+    assert_int_equal(peer_link(peer, 0, &link), 0);
+    lock_drop(&here->lock);
+    scene_close(here);
+    scene_close(there);
+}
+
+TEST_MAIN(SCENE(a_way_that_the_peer_lacks_is_not_opened),
+          SCENE(a_binding_that_refused_is_not_asked_for_a_while),
+          SCENE(those_who_left_are_forgotten), SCENE(a_list_waits_for_answers_over_the_network),
           SCENE(a_list_tells_who_has_a_name))

@@ -1,5 +1,6 @@
 /* News: notifications, watches, event loops. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "ripc/group/watch.h"
 #include "ripc/message/poll.h"
 #include "ripc/scene/scene.h"
+#include "transport/wake/sleeper_scene.h"
 
 struct seen {
     _Atomic uint64_t count; /* written by the library's thread; release carries value */
@@ -74,6 +76,90 @@ static void a_handle_counts_and_its_descriptor_shows_it(void **state)
     scene_close(there);
 }
 
+/* Programs send to services that programs bound. A message to the hidden one of the notices is
+ * dropped, and its sender told so. */
+static void a_message_to_the_service_of_notices_is_dropped(void **state)
+{
+    struct ripc *here = scene_open(NULL);
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(here, 0);
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    assert_int_equal(ripc_notice_open(there, NULL, NULL, &notice, &handle), 0);
+    struct iovec item = {ripc_alloc(here, 1000), 1000};
+    struct ripc_send send = {
+        .to = handle.service, .longs = &item, .long_count = 1, .deadline = scene_deadline()};
+    int64_t operation = ripc_send_message(sender, &send);
+    assert_true(operation > 0);
+    assert_int_equal(ripc_wait(sender, operation, scene_deadline()), -ENOBUFS);
+    assert_int_equal(ripc_notice_wait(notice, NULL, RIPC_NOW), -EAGAIN);
+    scene_close(here);
+    scene_close(there);
+}
+
+static void wait_for_notice(void *argument)
+{
+    struct ripc_notice *notice = argument;
+    (void)ripc_notice_wait(notice, NULL, RIPC_FOREVER);
+}
+
+static void a_notice_that_a_thread_waits_for_stays_open(void **state)
+{
+    static struct sleeper sleeper;
+    struct ripc *ripc = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(ripc, 0);
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    assert_int_equal(ripc_notice_open(ripc, NULL, NULL, &notice, &handle), 0);
+    sleeper_start(&sleeper, wait_for_notice, notice);
+    assert_int_equal(ripc_notice_close(notice), -EBUSY);
+    assert_int_equal(ripc_notify(sender, &handle, 1, scene_deadline()), 0);
+    sleeper_assert_woken(&sleeper);
+    assert_int_equal(ripc_notice_close(notice), 0);
+    scene_close(ripc);
+}
+
+/* A callback that a test keeps inside, until it lets it go. */
+struct gate {
+    _Atomic bool inside; /* the callback stores it with release */
+    _Atomic bool open;   /* the test stores it with release */
+};
+
+static void on_notice_at_a_gate(void *argument, uint64_t count, uint64_t value)
+{
+    struct gate *gate = argument;
+    atomic_store_explicit(&gate->inside, true, memory_order_release);
+    while (!atomic_load_explicit(&gate->open, memory_order_acquire))
+        clock_nap(100 * 1000);
+}
+
+static void close_notice(void *argument)
+{
+    struct ripc_notice *notice = argument;
+    (void)ripc_notice_close(notice);
+}
+
+/* Closing waits for a callback that runs; meanwhile another thread cannot close it, too. */
+static void a_notice_is_closed_once(void **state)
+{
+    static struct sleeper sleeper;
+    static struct gate gate;
+    struct ripc *ripc = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(ripc, 0);
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    assert_int_equal(ripc_notice_open(ripc, on_notice_at_a_gate, &gate, &notice, &handle), 0);
+    assert_int_equal(ripc_notify(sender, &handle, 1, scene_deadline()), 0);
+    for (int64_t end = scene_deadline(); !gate.inside;)
+        assert_true(ripc_now() < end);
+    sleeper_start(&sleeper, close_notice, notice);
+    assert_int_equal(ripc_notice_close(notice), -EBUSY);
+    assert_false(sleeper_is_done(&sleeper));
+    atomic_store_explicit(&gate.open, true, memory_order_release);
+    sleeper_assert_woken(&sleeper);
+    scene_close(ripc);
+}
+
 static void notifications_come_without_threads_too(void **state)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL};
@@ -136,6 +222,25 @@ static void an_id_that_is_known_already_is_news_too(void **state)
     next_event_is(first, RIPC_DOWN, 42);
     next_event_is(second, RIPC_DOWN, 42);
     scene_close(here);
+}
+
+/* A daemon may run without standard input: 0 is a descriptor as any other. */
+static void descriptor_0_shows_news_too(void **state)
+{
+    const struct ripc_config manual = {.flags = RIPC_MANUAL};
+    struct ripc *ripc = scene_open(&manual);
+    struct ripc_service *service = scene_bind(ripc, 42);
+    int input = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    assert_int_equal(ripc_fd(service), 0);
+    assert_int_equal(ripc_fd(service), 0); /* and not another each time */
+    assert_int_equal(ripc_unbind(service), 0);
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    if (input >= 0) {
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+        close(input);
+    }
+    scene_close(ripc);
 }
 
 /* Nobody else takes the connection. */
@@ -221,6 +326,8 @@ static void one_wait_sees_messages_events_and_a_word_from_a_thread(void **state)
 
 TEST_MAIN(SCENE(notifications_call_back_and_none_is_lost),
           SCENE(a_handle_counts_and_its_descriptor_shows_it),
+          SCENE(a_notice_that_a_thread_waits_for_stays_open), SCENE(a_notice_is_closed_once),
+          SCENE(a_message_to_the_service_of_notices_is_dropped), SCENE(descriptor_0_shows_news_too),
           SCENE(notifications_come_without_threads_too), SCENE(a_watched_id_comes_and_goes),
           SCENE(an_id_that_is_known_already_is_news_too),
           SCENE(an_event_loop_is_woken_by_a_newcomer), SCENE(an_event_loop_is_woken_by_a_message),

@@ -16,9 +16,10 @@
 
 struct world {
     struct pool *pool;
-    int open;       /* extents */
-    int refuse;     /* what extent_open says */
-    void *last_own; /* base of the last slab that appeared */
+    int open;         /* extents */
+    int refuse;       /* what extent_open says */
+    void *last_own;   /* base of the last slab that appeared ... */
+    size_t last_size; /* ... and its size */
 };
 
 static int count_open(void *owner, struct extent *extent)
@@ -28,8 +29,10 @@ static int count_open(void *owner, struct extent *extent)
     if (world->refuse)
         return world->refuse;
     world->open++;
-    if (extent->file)
+    if (extent->file) {
         world->last_own = extent->base;
+        world->last_size = extent->size;
+    }
     extent->regions[0] = world;
     return 0;
 }
@@ -218,6 +221,22 @@ static void resizing_keeps_data_and_moves_only_when_it_must(void **state)
     struct pool_counts counts;
     pool_count(world.pool, &counts);
     assert_int_equal(counts.bytes, 0);
+    world_close(&world);
+}
+
+static void a_buffer_grows_where_it_is_up_to_the_end_of_its_slab(void **state)
+{
+    struct world world;
+    world_open(&world);
+    char *data = pool_alloc(world.pool, 128 * KIB);
+    size_t all = world.last_size;
+    assert_ptr_equal(data, world.last_own);
+    assert_true(all > 128 * KIB && all < MIB);
+    assert_ptr_equal(pool_resize(world.pool, data, all), data);
+    assert_int_equal(pool_buffer_size(world.pool, data), all);
+    char *moved = pool_resize(world.pool, data, all + 1);
+    assert_ptr_not_equal(moved, data);
+    assert_int_equal(pool_free(world.pool, moved), 0);
     world_close(&world);
 }
 
@@ -548,7 +567,8 @@ static void an_adopted_file_is_found_and_never_lent(void **state)
     memfile_close(&file);
 }
 
-TEST_MAIN(TEST(a_small_process_has_one_small_slab), TEST(buffers_are_aligned_and_as_large_as_asked),
+TEST_MAIN(TEST(a_buffer_grows_where_it_is_up_to_the_end_of_its_slab),
+          TEST(a_small_process_has_one_small_slab), TEST(buffers_are_aligned_and_as_large_as_asked),
           TEST(wrong_frees_are_told_apart), TEST(what_was_never_lent_is_not_a_buffer),
           TEST(freed_memory_is_lent_again), TEST(what_is_kept_is_bounded),
           TEST(resizing_keeps_data_and_moves_only_when_it_must),

@@ -146,8 +146,7 @@ bool run_grow(struct run *run, size_t size)
     uint32_t end = run->unit + run->unit_count;
     if (run->chunk_count != 1 || run->unit + wanted > slab->unit_count)
         return false;
-    if (wanted <= run->unit_count)
-        return size <= run->chunk_size;
+    assert(wanted > run->unit_count); /* the chunk fills its units, and is too small */
     uint64_t mask = units_mask(end, wanted - run->unit_count);
     if ((slab->free_units & mask) != mask)
         return false;

@@ -59,7 +59,7 @@ bool slab_has_room(const struct slab *slab, size_t size);
 struct run *slab_carve(struct slab *slab, size_t size, bool *again);
 void run_dissolve(struct run *run); /* none of it is lent */
 
-/* Makes a run of a single chunk longer, in place. */
+/* Makes a run of a single chunk longer, in place, if it can: to more than its units hold. */
 bool run_grow(struct run *run, size_t size);
 
 bool run_is_full(const struct run *run);
