@@ -18,10 +18,9 @@
 #include "transport/wake/doorbell.h"
 
 enum {
-    BELL_SPACE = 128, /* two lines: who rings does not disturb who is rung by the other bell */
-    SLOTS = 512,
-    BYTES = 512 * 1024,     /* a window of frames for one peer, and another on its way */
-    SLOTS_MAX = 1024,       /* that a node gives room to ... */
+    BELL_SPACE = 128,   /* two lines: who rings does not disturb who is rung by the other bell */
+    BYTES = 512 * 1024, /* a window of frames for one peer, and another on its way */
+    SLOTS_MAX = 1024,   /* that a node gives room to ... */
     BYTES_MAX = 1024 * 1024 /* ... for one program */
 };
 static_assert(CHANNEL_MESSAGE_MAX == FRAME_BODY_MAX, "a message is a frame");
@@ -81,7 +80,7 @@ int channel_open(struct channel **out, int socket)
     struct channel *channel = channel_new(socket, false);
     if (!channel)
         return -ENOMEM;
-    channel->shape = ring_shape_make(SLOTS, BYTES);
+    channel->shape = ring_shape_make(CHANNEL_SLOTS, BYTES);
     int result = memfile_open(&channel->file, "weft-channel", channel_size(&channel->shape));
     if (!result)
         result = channel_begin(channel);

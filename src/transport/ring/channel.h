@@ -19,6 +19,7 @@
 #include "wire/attach.h"
 
 #define CHANNEL_MESSAGE_MAX 8940 /* FRAME_BODY_MAX */
+#define CHANNEL_SLOTS       512  /* messages in one direction, at most, as a program opens it */
 
 struct channel;
 

@@ -28,8 +28,6 @@
 #include "base/check.h"
 #include "transport/routed/attachment_impl.h"
 
-enum { MESSAGES_MAX = 512 /* taken at once: a channel full of them */ };
-
 /* ---- in ---- */
 
 static void message_handle(struct attachment *attachment, const uint8_t *bytes, size_t size)
@@ -79,16 +77,18 @@ static int memory_take(struct attachment *attachment, unsigned most)
 static void attachment_call_again(struct attachment *attachment)
 {
     attachment_hang_up(attachment);
-    int result =
-        poller_set(attachment->poller, &attachment->retry, node_again(&attachment->retry_wait));
+    int result = poller_set(attachment->poller, &attachment->again, NSEC_FAR);
     assert(result == 0); /* it is set, or is being called */
+    result =
+        poller_set(attachment->poller, &attachment->retry, node_again(&attachment->retry_wait));
+    assert(result == 0); /* likewise */
 }
 
 /* The node is gone, and with it every way to others until it is back. */
 static void attachment_lose(struct attachment *attachment)
 {
     if (attachment->channel && !attachment->broken)
-        (void)memory_take(attachment, MESSAGES_MAX); /* what it said before */
+        (void)memory_take(attachment, CHANNEL_SLOTS); /* what it said before */
     attachment->lost = true;
     attachment_call_again(attachment);
     lines_lost(attachment);
@@ -96,10 +96,11 @@ static void attachment_lose(struct attachment *attachment)
         attachment->turned(attachment->turned_owner, false);
 }
 
-/* Nobody rings for what is here already: while the poller has the channel, all is taken. */
+/* Nobody rings for what is here already: while the poller has the channel, a channel full is taken.
+ * What is left then came after the bell was armed, and has rung it. */
 static int memory_receive(struct attachment *attachment)
 {
-    unsigned most = attachment->watched ? MESSAGES_MAX : ATTACHMENT_BATCH;
+    unsigned most = attachment->watched ? CHANNEL_SLOTS : ATTACHMENT_BATCH;
     int count = attachment->broken ? -EPROTO : memory_take(attachment, most);
     if (count < 0) {
         attachment->broken = true;
@@ -107,8 +108,6 @@ static int memory_receive(struct attachment *attachment)
         attachment_lose(attachment);
         return 0;
     }
-    if (attachment->watched && count == MESSAGES_MAX)
-        attachment_poll_soon(attachment);
     return count;
 }
 
@@ -149,19 +148,13 @@ int attachment_receive(struct attachment *attachment)
     return attachment->channel ? memory_receive(attachment) : socket_receive(attachment);
 }
 
-static void memory_arm(struct attachment *attachment)
-{
-    channel_arm(attachment->channel);
-    channel_fence(attachment->channel);
-}
-
 static void memory_watch(struct attachment *attachment, bool on)
 {
     if (!on) {
         channel_disarm(attachment->channel);
         return;
     }
-    memory_arm(attachment);
+    attachment_arm(attachment);
     if (channel_waiting(attachment->channel))
         attachment_poll_soon(attachment);
 }
@@ -227,7 +220,7 @@ static void attachment_ready(void *owner, uint32_t events)
     if (attachment->lost || !attachment->channel)
         return;
     if (attachment->watched)
-        memory_arm(attachment); /* behind the ring that was taken, before the look */
+        attachment_arm(attachment); /* behind the ring that was taken, before the look */
     memory_receive(attachment);
 }
 
@@ -236,8 +229,8 @@ static void attachment_again(void *owner)
     struct attachment *attachment = owner;
     int result = poller_set(attachment->poller, &attachment->again, NSEC_FAR);
     assert(result == 0); /* its slot is still free */
-    if (!attachment->lost && attachment->channel)
-        memory_receive(attachment);
+    assert(!attachment->lost && attachment->channel);
+    memory_receive(attachment);
 }
 
 /* ---- beginning and end ---- */
@@ -278,7 +271,7 @@ int attachment_open(struct attachment **out, struct poller *poller, const char *
     attachment->buffers = array_new(ATTACHMENT_BATCH, RELAY_SIZE_MAX);
     bool room = attachment->path && attachment->buffers;
     int result = room ? attachment_begin(attachment) : -ENOMEM;
-    if (result < 0) {
+    if (result != 1) {
         attachment_close(attachment);
         return why_fail(why, result, "cannot attach to the node at %s: %s", path,
                         result == -EUSERS ? "too many programs" : strerror(-result));

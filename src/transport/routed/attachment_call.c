@@ -78,8 +78,7 @@ static int address_ask(struct attachment *attachment)
     attachment->stage = ATTACHMENT_ASKING;
     if (!attachment->channel)
         return send(attachment->fd, request, sizeof request, MSG_NOSIGNAL) < 0 ? -errno : 0;
-    channel_arm(attachment->channel); /* first, so that the answer rings */
-    channel_fence(attachment->channel);
+    attachment_arm(attachment); /* first, so that the answer rings */
     return channel_say(attachment->channel, RELAY_SERVICE, &piece, 1);
 }
 
@@ -125,15 +124,13 @@ static int memory_refused(struct attachment *attachment)
 /* The next message by the socket: its size, -EAGAIN there is none, or why there will be none. */
 static ssize_t socket_next(struct attachment *attachment, uint8_t bytes[CHANNEL_MESSAGE_MAX])
 {
-    for (;;) {
-        ssize_t size = recv(attachment->fd, bytes, CHANNEL_MESSAGE_MAX, MSG_DONTWAIT);
-        if (size > 1)
-            return size;
-        if (size == 0)
-            return -ECONNREFUSED;
-        if (size < 0 && errno != EINTR)
-            return -errno; /* else a ring */
-    }
+    ssize_t size;
+    do
+        size = recv(attachment->fd, bytes, CHANNEL_MESSAGE_MAX, MSG_DONTWAIT);
+    while (size == 1); /* a ring */
+    if (size < 0)
+        return -errno;
+    return size ? size : -ECONNREFUSED;
 }
 
 static int offer_step(struct attachment *attachment)
@@ -158,8 +155,7 @@ static ssize_t message_next(struct attachment *attachment, uint8_t bytes[CHANNEL
     ssize_t size = socket_next(attachment, bytes);
     if (size != -EAGAIN || !attachment->channel)
         return size;
-    channel_arm(attachment->channel); /* behind the rings that were taken, before the look */
-    channel_fence(attachment->channel);
+    attachment_arm(attachment); /* behind the rings that were taken, before the look */
     int result = channel_take(attachment->channel, &message, bytes);
     return result <= 0 ? (result ? result : -EAGAIN) : (ssize_t)message.size;
 }

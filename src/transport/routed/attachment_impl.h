@@ -31,7 +31,7 @@ struct attachment {
     bool lost;               /* the node hung up, and is not back yet */
     bool broken;             /* the node wrote nonsense into the channel */
     bool watched;
-    struct poller_timer again; /* there may be more in the channel; always set */
+    struct poller_timer again; /* look at the channel; always set, and far while there is none */
     struct poller_watch *watch;
     poller_ready *ready; /* what the watch calls */
     struct relay_address address;
@@ -50,6 +50,8 @@ struct attachment {
 /* Sends; false: the node has no room for it now. */
 bool attachment_say(struct attachment *attachment, const struct relay_address *to, uint8_t kind,
                     const struct iovec *pieces, unsigned count);
+/* What comes through the channel from now on rings: look at it after that. */
+void attachment_arm(struct attachment *attachment);
 void attachment_poll_soon(struct attachment *attachment); /* the channel, from the poller */
 
 /* attachment_call.c: 0 under way, 1 done, or why not. */

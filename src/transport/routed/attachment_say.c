@@ -19,6 +19,12 @@ void attachment_poll_soon(struct attachment *attachment)
     assert(result == 0); /* it is always set */
 }
 
+void attachment_arm(struct attachment *attachment)
+{
+    channel_arm(attachment->channel);
+    channel_fence(attachment->channel);
+}
+
 static bool memory_say(struct attachment *attachment, const struct iovec *pieces, unsigned count)
 {
     int result = channel_say(attachment->channel, RELAY_SERVICE, pieces, count);

@@ -1,0 +1,471 @@
+/* attachment: a program and its node, which is the test. Each scene is one way in which a node
+ * behaves; routed_test.c is about programs that talk to each other. */
+#include "transport/routed/attachment.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "transport/routed/node_scene.h"
+
+static struct scripted_node node;
+static struct attached_program program;
+static struct why why;
+
+#define OPENS_WITH_MEMORY NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_GRANTS
+#define OPENS_BY_SOCKET   NODE_ACCEPTS, NODE_ASKED, NODE_GRANTS
+
+static bool has_memory(void)
+{
+    struct attachment_counts counts;
+    attachment_count(program.attachment, &counts);
+    return counts.memory;
+}
+
+static void open_with_memory(void)
+{
+    node_listen(&node);
+    NODE_PLAY(&node, OPENS_WITH_MEMORY);
+    assert_int_equal(program_open(&program, &node, &why), 0);
+    assert_true(has_memory());
+}
+
+static void open_by_socket(void)
+{
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, OPENS_BY_SOCKET);
+    assert_int_equal(program_open(&program, &node, &why), 0);
+    assert_false(has_memory());
+}
+
+static void both_close(void)
+{
+    program_close(&program);
+    node_fini(&node);
+}
+
+/* Both ways work, and the poller is woken each time. */
+static void assert_in_touch(void)
+{
+    struct relay_address other = {.server = 9, .program = 8, .life = 77};
+    struct relay_address own = attachment_address(program.attachment);
+    assert_true(relay_address_equal(&own, &node.address));
+    assert_true(attachment_is_up(program.attachment));
+    while (!program_rests(&program))
+        ;
+    for (uint8_t i = 1; i <= 3; i++) {
+        unsigned before = program.frames;
+        node_say_frame(&node, i);
+        assert_int_equal(program_step(&program), 1);
+        assert_int_equal(program.frames, before + 1);
+        assert_int_equal(program.last, i);
+        attachment_send(program.attachment, &other, (struct iovec[]){{"on", 2}, {"ly", 2}}, 2);
+        struct relay_message heard = node_hear(&node);
+        assert_int_equal(heard.operation, RELAY_DATA);
+        assert_int_equal(heard.kind, RELAY_KIND_FRAME);
+        assert_true(relay_address_equal(&heard.to, &other));
+        assert_int_equal(heard.size, 4);
+        assert_memory_equal(heard.body, "only", 4);
+    }
+    assert_true(program_rests(&program));
+    struct attachment_counts counts;
+    attachment_count(program.attachment, &counts);
+    assert_int_equal(counts.garbage, 0); /* a ring is no message */
+    assert_int_equal(counts.received, program.frames);
+}
+
+/* ---- how it begins ---- */
+
+static void memory_is_shared_with_a_node_that_takes_it(void **state)
+{
+    open_with_memory();
+    assert_in_touch();
+    both_close();
+    attachment_close(NULL);
+}
+
+static void without_memory_all_goes_by_the_socket(void **state)
+{
+    open_by_socket();
+    assert_in_touch();
+    both_close();
+}
+
+static void a_node_that_does_not_know_of_memory_is_called_once_more(void **state)
+{
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_BABBLES, OPENS_BY_SOCKET);
+    assert_int_equal(program_open(&program, &node, &why), 0);
+    assert_false(has_memory());
+    assert_in_touch();
+    both_close();
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_IS_CALLED, NODE_HANGS_UP, OPENS_BY_SOCKET);
+    assert_int_equal(program_open(&program, &node, &why), 0);
+    assert_false(has_memory());
+    assert_in_touch();
+    both_close();
+}
+
+static void rings_and_news_before_the_address_are_no_answer(void **state)
+{
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_RINGS, NODE_TAKES, NODE_ASKED, NODE_RINGS, NODE_CHATS,
+              NODE_GRANTS);
+    errno = 0; /* a ring is no error: whatever the last error was must not matter */
+    assert_int_equal(program_open(&program, &node, &why), 0);
+    assert_true(has_memory());
+    assert_in_touch();
+    both_close();
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, NODE_ACCEPTS, NODE_ASKED, NODE_CHATS, NODE_GRANTS);
+    assert_int_equal(program_open(&program, &node, &why), 0);
+    assert_in_touch();
+    both_close();
+}
+
+static void assert_refused(int expected, const char *reason)
+{
+    unsigned descriptors = scratch_descriptors();
+    assert_int_equal(program_open(&program, &node, &why), expected);
+    assert_non_null(strstr(why.text, node.path));
+    assert_non_null(strstr(why.text, reason));
+    program_poller_close(&program);
+    node_fini(&node);
+    assert_true(scratch_descriptors() < descriptors); /* the listener's is gone */
+}
+
+static void who_gets_no_address_is_told_why(void **state)
+{
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_IS_FULL);
+    assert_refused(-EUSERS, "too many programs");
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_MUMBLES);
+    assert_refused(-EPROTO, strerror(EPROTO));
+    node_listen(&node); /* at once, not after the seconds that an answer may take */
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_HANGS_UP);
+    assert_refused(-ECONNREFUSED, strerror(ECONNREFUSED));
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, NODE_ACCEPTS, NODE_ASKED, NODE_HANGS_UP);
+    assert_refused(-ECONNREFUSED, strerror(ECONNREFUSED));
+}
+
+/* A daemon may run without standard input: 0 is a descriptor as any other. */
+static int input_close(void)
+{
+    int input = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    return input;
+}
+
+/* What had descriptor 0 meanwhile must have closed it. */
+static void input_reopen(int input)
+{
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    if (input < 0)
+        return;
+    assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+    close(input);
+}
+
+static void descriptor_0_leads_to_a_node_too(void **state)
+{
+    node_listen(&node);
+    NODE_PLAY(&node, NODE_ACCEPTS, NODE_REFUSES, OPENS_BY_SOCKET);
+    program = (struct attached_program){.line = -1};
+    assert_int_equal(poller_open(&program.poller, &program.lock), 0);
+    int input = input_close();
+    int result = attachment_open(&program.attachment, program.poller, node.path, &why);
+    thread_join(&node.thread);
+    assert_int_equal(result, 0);
+    assert_int_equal(program.attachment->fd, 0);
+    attachment_close(program.attachment);
+    assert_int_equal(node_connect("/nowhere/node.socket", true), -ENOENT);
+    input_reopen(input);
+    program_poller_close(&program);
+    node_fini(&node);
+}
+
+/* A path that an address has no room for is reached by way of its folder. */
+static void a_long_path_leads_to_a_node_too(void **state)
+{
+    char folder[DOMAIN_PATH_MAX + 128], path[sizeof folder + 16], name[101];
+    node_listen(&node);
+    memset(name, 'n', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    snprintf(folder, sizeof folder, "%s/%s", node.scratch.folder, name);
+    snprintf(path, sizeof path, "%s/node.socket", folder);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    unsigned descriptors = scratch_descriptors();
+    assert_int_equal(node_connect(path, true), -ENOENT);
+    assert_int_equal(link(node.path, path), 0);
+    assert_int_equal(scratch_descriptors(), descriptors);
+    int input = input_close();
+    int fd = node_connect(path, true); /* the folder has descriptor 0 meanwhile */
+    input_reopen(input);
+    assert_true(fd >= 0);
+    assert_int_equal(scratch_descriptors(), descriptors + 1);
+    close(fd);
+    assert_int_equal(node_connect(name, true), -ENOENT);
+    memset(path, 'p', sizeof path - 1); /* without a folder */
+    path[sizeof path - 1] = '\0';
+    assert_int_equal(node_connect(path, true), -ENAMETOOLONG);
+    snprintf(path, sizeof path, "%s/node.socket", folder);
+    unlink(path);
+    rmdir(folder);
+    node_fini(&node);
+}
+
+/* ---- what comes ---- */
+
+static void what_is_no_message_is_counted(void **state)
+{
+    static const uint8_t nonsense[RELAY_SIZE_MAX + 1];
+    struct attachment_counts counts;
+    open_by_socket();
+    node_say_bytes(&node, nonsense, 1); /* no ring without memory */
+    node_say_bytes(&node, nonsense, RELAY_HEAD_SIZE);
+    node_say_bytes(&node, nonsense, sizeof nonsense);
+    node_say(&node, &(struct relay_message){.operation = RELAY_ATTACHED});
+    node_say(&node, &(struct relay_message){.operation = RELAY_ATTACH});
+    node_say(&node, &(struct relay_message){.operation = RELAY_DATA, .kind = 77});
+    node_say_frame(&node, 5);
+    PROGRAM_AWAIT(&program, program.frames == 1);
+    attachment_count(program.attachment, &counts);
+    assert_int_equal(counts.garbage, 5);
+    assert_int_equal(counts.received, 6); /* the one that was cut off is no message */
+    attachment_on_frame(program.attachment, NULL, NULL);
+    node_say_frame(&node, 5); /* nobody takes it */
+    assert_int_equal(program_step(&program), 1);
+    assert_int_equal(program.frames, 1);
+    both_close();
+}
+
+/* Threads that look themselves are not rung for, and the poller sleeps. */
+static void assert_takes_over(void)
+{
+    attachment_watch(program.attachment, false);
+    attachment_watch(program.attachment, false);
+    unsigned before = program.frames;
+    for (uint8_t i = 1; i <= 20; i++)
+        node_say_frame(&node, i);
+    assert_true(program_rests(&program));
+    assert_int_equal(program.frames, before);
+    assert_int_equal(attachment_receive(program.attachment), ATTACHMENT_BATCH);
+    assert_int_equal(program.frames, before + ATTACHMENT_BATCH);
+    attachment_watch(program.attachment, true); /* four are left, for which nothing rings */
+    assert_int_equal(program_step(&program), 1);
+    assert_int_equal(program.frames, before + 20);
+    assert_int_equal(program.last, 20);
+    assert_int_equal(attachment_receive(program.attachment), 0);
+    attachment_watch(program.attachment, false);
+    attachment_watch(program.attachment, true);
+    assert_true(program_rests(&program)); /* there is nothing to look at */
+    assert_in_touch();
+}
+
+static void threads_that_look_take_over_from_the_poller(void **state)
+{
+    open_with_memory();
+    assert_takes_over();
+    both_close();
+    open_by_socket();
+    assert_takes_over();
+    both_close();
+}
+
+/* More than is taken at once: the rest follows, and then the program rests. */
+static void a_node_that_goes_on_talking_is_heard(void **state)
+{
+    open_with_memory();
+    program.refilling = &node;
+    program.refills = 3000;
+    node_say_frame(&node, 1);
+    node_say_frame(&node, 1);
+    PROGRAM_AWAIT(&program, program.frames == 3002);
+    while (!program_rests(&program))
+        ;
+    assert_in_touch();
+    both_close();
+}
+
+static void what_the_node_has_no_room_for_is_counted(void **state)
+{
+    static uint8_t large[8000];
+    struct relay_address other = {.server = 9, .program = 8, .life = 77};
+    struct attachment_counts counts = {0};
+    for (unsigned memory = 0; memory < 2; memory++) {
+        memory ? open_with_memory() : open_by_socket();
+        unsigned sent = 0;
+        for (counts.refused = 0; !counts.refused; sent++) {
+            attachment_send(program.attachment, &other, &(struct iovec){large, sizeof large}, 1);
+            attachment_count(program.attachment, &counts);
+        }
+        assert_int_equal(counts.refused, 1);
+        assert_true(sent > 20);
+        assert_true(attachment_is_up(program.attachment));
+        for (unsigned i = 1; i < sent; i++)
+            assert_int_equal(node_hear(&node).size, sizeof large);
+        assert_in_touch();
+        both_close();
+    }
+}
+
+/* ---- how it ends, and begins again ---- */
+
+static void call_back(const enum node_act *acts)
+{
+    unsigned back = program.back;
+    node_play(&node, acts);
+    PROGRAM_AWAIT(&program, program.back == back + 1);
+    thread_join(&node.thread);
+}
+
+static void assert_gone(unsigned times)
+{
+    assert_int_equal(program.gone, times);
+    assert_false(attachment_is_up(program.attachment));
+    assert_false(has_memory());
+    assert_int_equal(attachment_receive(program.attachment), 0);
+    int fd;
+    assert_int_equal(attachment_connect(program.attachment, &node.address, &fd), -EPIPE);
+}
+
+static void a_node_that_hangs_up_is_called_until_it_is_back(void **state)
+{
+    open_with_memory();
+    node_say_frame(&node, 6); /* what it said before is heard */
+    node_say_frame(&node, 7);
+    node_hang_up(&node);
+    assert_int_equal(program_step(&program), 1);
+    assert_int_equal(program.frames, 2);
+    assert_int_equal(program.last, 7);
+    assert_gone(1);
+    call_back((enum node_act[]){NODE_ACCEPTS, NODE_TAKES, NODE_ASKED, NODE_HANGS_UP, NODE_ACCEPTS,
+                                NODE_TAKES, NODE_ASKED, NODE_MUMBLES, OPENS_WITH_MEMORY, NODE_END});
+    assert_true(has_memory());
+    assert_in_touch();
+
+    node_hang_up(&node);
+    assert_int_equal(program_step(&program), 1);
+    assert_gone(2);
+    call_back((enum node_act[]){NODE_ACCEPTS, NODE_REFUSES, OPENS_BY_SOCKET, NODE_END});
+    assert_false(has_memory());
+    assert_in_touch();
+    node_hang_up(&node);
+    assert_int_equal(program_step(&program), 1);
+    assert_gone(3);
+    attachment_watch(program.attachment, false); /* it holds for the next descriptor, too */
+    call_back((enum node_act[]){OPENS_WITH_MEMORY, NODE_END});
+    node_say_frame(&node, 8);
+    assert_true(program_rests(&program));
+    assert_int_equal(attachment_receive(program.attachment), 1);
+    both_close();
+}
+
+/* It hung up with words of ours unread, which the system says by an error, and once. */
+static void a_node_that_dies_is_noticed_at_the_first_look(void **state)
+{
+    struct relay_address other = {.server = 9, .program = 8, .life = 77};
+    open_by_socket();
+    attachment_send(program.attachment, &other, &(struct iovec){"unread", 6}, 1);
+    node_hang_up(&node);
+    assert_int_equal(attachment_receive(program.attachment), 0);
+    assert_gone(1);
+    both_close();
+}
+
+/* The retry timer says when; here it is told that the time has come. */
+static void a_silent_node_is_given_up(void **state)
+{
+    open_with_memory();
+    node_hang_up(&node);
+    assert_int_equal(program_step(&program), 1);
+    node_play(&node, (enum node_act[]){NODE_ACCEPTS, NODE_IS_SILENT, NODE_ACCEPTS, NODE_IS_SILENT,
+                                       OPENS_WITH_MEMORY, NODE_END});
+    PROGRAM_AWAIT(&program, program.attachment->stage == ATTACHMENT_OFFERING);
+    nsec answer = program.attachment->retry.at - clock_now();
+    assert_true(answer > 0 && answer <= 5 * NSEC_PER_SEC);
+    assert_int_equal(poller_set(program.poller, &program.attachment->retry, 0), 0);
+    /* It does not take memory: perhaps it is of another age. */
+    PROGRAM_AWAIT(&program, program.attachment->stage == ATTACHMENT_ASKING);
+    assert_int_equal(poller_set(program.poller, &program.attachment->retry, 0), 0);
+    PROGRAM_AWAIT(&program, program.back == 1);
+    thread_join(&node.thread);
+    assert_true(has_memory());
+    assert_in_touch();
+    both_close();
+}
+
+static void the_wait_between_calls_doubles_up_to_a_second(void **state)
+{
+    nsec wait = 0, last = 0;
+    for (unsigned i = 0; i < 10; i++, last = wait) {
+        nsec before = clock_now(), at = node_again(&wait);
+        assert_true(at >= before + wait && at <= clock_now() + wait);
+        assert_int_equal(wait, i == 0                    ? NSEC_PER_SEC / 20
+                               : 2 * last < NSEC_PER_SEC ? 2 * last
+                                                         : NSEC_PER_SEC);
+    }
+}
+
+/* ---- nonsense in the memory ---- */
+
+/* The ring from the node, behind the bells and the ring to it; channel.c lays it out. */
+static void nonsense_for_the_reader(void)
+{
+    const struct ring_shape shape = ring_shape_make(512, 512 * 1024);
+    uint8_t *ring = node.memory + 256 + ring_size(&shape);
+    uint64_t stamp = UINT64_C(60000) << 32; /* of that size no frame is */
+    for (unsigned slot = 0; slot < shape.slots; slot++) {
+        uint64_t at = stamp | (slot + 1);
+        memcpy(ring + ring_size(&shape) - shape.bytes - (shape.slots - slot) * 128, &at, sizeof at);
+    }
+}
+
+static void a_node_that_writes_nonsense_is_left(void **state)
+{
+    uint8_t byte;
+    open_with_memory();
+    node_say_frame(&node, 1);
+    assert_int_equal(program_step(&program), 1);
+    nonsense_for_the_reader();
+    node_act(&node, NODE_RINGS);
+    assert_int_equal(program_step(&program), 1);
+    assert_int_equal(program.frames, 1);
+    assert_gone(1);
+    assert_int_equal(recv(node.fd, &byte, 1, MSG_DONTWAIT), 0); /* it was told, too */
+    node_hang_up(&node);
+    call_back((enum node_act[]){OPENS_WITH_MEMORY, NODE_END});
+    assert_in_touch();
+    both_close();
+}
+
+/* Saying something is when the program sees it; the poller ends the attachment. */
+static void a_node_that_takes_what_was_not_said_is_left(void **state)
+{
+    struct relay_address other = {.server = 9, .program = 8, .life = 77};
+    struct attachment_counts counts;
+    open_with_memory();
+    memset(node.memory + 256, 0x7f, 8); /* how far the node has read */
+    for (counts.refused = 0; !counts.refused;) {
+        attachment_send(program.attachment, &other, &(struct iovec){"said", 4}, 1);
+        attachment_count(program.attachment, &counts);
+    }
+    assert_int_equal(program.gone, 0);
+    assert_int_equal(program_step(&program), 1);
+    assert_gone(1);
+    both_close();
+}
+
+TEST_MAIN(
+    TEST(memory_is_shared_with_a_node_that_takes_it), TEST(without_memory_all_goes_by_the_socket),
+    TEST(a_node_that_does_not_know_of_memory_is_called_once_more),
+    TEST(rings_and_news_before_the_address_are_no_answer), TEST(who_gets_no_address_is_told_why),
+    TEST(descriptor_0_leads_to_a_node_too), TEST(a_long_path_leads_to_a_node_too),
+    TEST(what_is_no_message_is_counted), TEST(threads_that_look_take_over_from_the_poller),
+    TEST(a_node_that_goes_on_talking_is_heard), TEST(what_the_node_has_no_room_for_is_counted),
+    TEST(a_node_that_hangs_up_is_called_until_it_is_back),
+    TEST(a_node_that_dies_is_noticed_at_the_first_look), TEST(a_silent_node_is_given_up),
+    TEST(the_wait_between_calls_doubles_up_to_a_second), TEST(a_node_that_writes_nonsense_is_left),
+    TEST(a_node_that_takes_what_was_not_said_is_left))

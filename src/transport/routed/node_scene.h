@@ -1,0 +1,382 @@
+#pragma once
+/* node_scene: a node for tests whose every word the test says itself. relay_scene.h is one that
+ * behaves by itself and has no shared memory; this one takes it, refuses it, writes nonsense into
+ * it, or hangs up, as a test likes.
+ *
+ * A program waits inside attachment_open, and while the poller calls its node anew. Meanwhile a
+ * thread plays the node, from a list of acts (node_play); then the test itself does. The thread
+ * asserts with base/check.h: a failure ends the test program. */
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "transport/ring/channel.h"
+#include "transport/ring/ring.h"
+#include "transport/routed/attachment_impl.h"
+#include "transport/scratch.h"
+#include "transport/wake/thread.h"
+
+#define NODE_PATIENCE_MSEC 20000 /* of a test that would fail */
+#define NODE_SERVER        3
+#define NODE_PROGRAM       7
+
+enum node_act {
+    NODE_END,       /* of the list */
+    NODE_ACCEPTS,   /* a program connects */
+    NODE_TAKES,     /* the memory that the program offers */
+    NODE_REFUSES,   /* that memory */
+    NODE_BABBLES,   /* in place of an answer about memory */
+    NODE_ASKED,     /* the program asks for an address ... */
+    NODE_CHATS,     /* ... and hears of something else first */
+    NODE_RINGS,     /* the bell is rung, and there is nothing */
+    NODE_GRANTS,    /* ... and gets one */
+    NODE_IS_FULL,   /* ... and does not get one */
+    NODE_MUMBLES,   /* ... and gets something that is no message */
+    NODE_IS_CALLED, /* the program says something, which is not read */
+    NODE_HANGS_UP,  /* without a word */
+    NODE_IS_SILENT, /* until the program hangs up */
+};
+
+struct scripted_node {
+    struct scratch scratch;
+    char path[DOMAIN_PATH_MAX + 16];
+    int listener;
+    int fd; /* to the program; -1: none */
+    struct channel *channel;
+    uint8_t *memory; /* of the channel, mapped once more to write nonsense into it */
+    size_t memory_size;
+    struct relay_address address; /* of the program; each has a life of its own */
+    const enum node_act *acts;
+    struct thread thread;
+};
+
+static inline void node_listen(struct scripted_node *node)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    scratch_open(&node->scratch);
+    snprintf(node->path, sizeof node->path, "%s/node.socket", node->scratch.folder);
+    assert_true(strlen(node->path) < sizeof address.sun_path);
+    strcpy(address.sun_path, node->path);
+    node->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_true(node->listener >= 0);
+    assert_int_equal(bind(node->listener, (struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(node->listener, 8), 0);
+    node->address = (struct relay_address){.server = NODE_SERVER, .program = NODE_PROGRAM};
+    node->fd = -1;
+}
+
+static inline void node_hang_up(struct scripted_node *node)
+{
+    channel_close(node->channel);
+    node->channel = NULL;
+    if (node->memory)
+        munmap(node->memory, node->memory_size);
+    node->memory = NULL;
+    if (node->fd >= 0)
+        close(node->fd);
+    node->fd = -1;
+}
+
+/* Both ends have given the channel's memory back. */
+static inline void node_assert_no_memory(void)
+{
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "re");
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps))
+        assert_null(strstr(line, "weft-channel"));
+    fclose(maps);
+}
+
+/* After the program has closed its end. */
+static inline void node_fini(struct scripted_node *node)
+{
+    node_hang_up(node);
+    node_assert_no_memory();
+    close(node->listener);
+    unlink(node->path);
+    scratch_close(&node->scratch);
+}
+
+static inline void node_await(int fd)
+{
+    struct pollfd ready = {.fd = fd, .events = POLLIN};
+    int count = poll(&ready, 1, NODE_PATIENCE_MSEC);
+    assert(count == 1);
+}
+
+/* The next packet of the socket that is no ring; 0: the program hung up. */
+static inline size_t node_packet(struct scripted_node *node, uint8_t *bytes, size_t most, int *file)
+{
+    ssize_t size;
+    do {
+        node_await(node->fd);
+        size = channel_recv(node->fd, bytes, most, file);
+    } while (size == 1);
+    assert(size >= 0 || errno == ECONNRESET);
+    return size > 0 ? (size_t)size : 0;
+}
+
+static inline void node_take_memory(struct scripted_node *node)
+{
+    uint8_t bytes[64];
+    struct attach_ask ask;
+    int file;
+    size_t size = node_packet(node, bytes, sizeof bytes, &file);
+    int result = attach_ask_read(&ask, bytes, size);
+    assert(result == 0 && file >= 0);
+    node->memory_size = 256 + 2 * ring_size(&(struct ring_shape){ask.slots, ask.bytes});
+    node->memory = mmap(NULL, node->memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    assert(node->memory != MAP_FAILED);
+    result = channel_map(&node->channel, file, &ask, node->fd);
+    assert(result == 0);
+    attach_answer_write(0, bytes);
+    assert(send(node->fd, bytes, ATTACH_ANSWER_SIZE, MSG_NOSIGNAL) == ATTACH_ANSWER_SIZE);
+}
+
+static inline void node_refuse_memory(struct scripted_node *node, bool babble)
+{
+    uint8_t bytes[64];
+    int file;
+    size_t size = node_packet(node, bytes, sizeof bytes, &file);
+    assert(size == ATTACH_ASK_SIZE && file >= 0);
+    close(file);
+    attach_answer_write(babble ? 0 : EPERM, bytes);
+    size = ATTACH_ANSWER_SIZE + babble; /* a byte too many is nonsense */
+    assert(send(node->fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
+}
+
+/* What the program says next, by the way that was agreed on. The body is valid until the next. */
+static inline struct relay_message node_hear(struct scripted_node *node)
+{
+    static uint8_t bytes[CHANNEL_MESSAGE_MAX];
+    struct relay_message message;
+    struct channel_message head;
+    int file, result;
+    if (!node->channel) {
+        size_t size = node_packet(node, bytes, sizeof bytes, &file);
+        assert(size > 2 && (bytes[0] << 8 | bytes[1]) == RELAY_SERVICE && file < 0);
+        result = relay_read(&message, bytes + 2, size - 2);
+        assert(result == 0);
+        return message;
+    }
+    for (nsec end = clock_after(NODE_PATIENCE_MSEC * 1000000LL);;) {
+        result = channel_take(node->channel, &head, bytes);
+        if (result)
+            break;
+        assert(clock_now() < end);
+        clock_nap(100 * 1000);
+    }
+    assert(result == 1 && head.kind == RELAY_SERVICE);
+    result = relay_read(&message, bytes, head.size);
+    assert(result == 0);
+    return message;
+}
+
+/* Any bytes, by the way that was agreed on. */
+static inline void node_say_bytes(struct scripted_node *node, const void *bytes, size_t size)
+{
+    const struct iovec piece = {(void *)(uintptr_t)bytes, size};
+    if (!node->channel) {
+        assert(send(node->fd, bytes, size, MSG_NOSIGNAL) == (ssize_t)size);
+        return;
+    }
+    int result = channel_say(node->channel, RELAY_SERVICE, &piece, 1);
+    assert(result == 0);
+}
+
+static inline void node_say(struct scripted_node *node, const struct relay_message *message)
+{
+    uint8_t bytes[RELAY_SIZE_MAX];
+    relay_write(message, bytes);
+    if (message->size)
+        memcpy(bytes + RELAY_HEAD_SIZE, message->body, message->size);
+    node_say_bytes(node, bytes, RELAY_HEAD_SIZE + message->size);
+}
+
+static inline void node_act(struct scripted_node *node, enum node_act act)
+{
+    uint8_t bytes[8] = {0};
+    struct relay_message word = {.operation = RELAY_ATTACHED};
+    switch (act) {
+    case NODE_END:
+        return;
+    case NODE_ACCEPTS:
+        node_await(node->listener);
+        node_hang_up(node); /* the program has left the last one */
+        node->fd = accept4(node->listener, NULL, NULL, SOCK_CLOEXEC);
+        assert(node->fd >= 0);
+        return;
+    case NODE_TAKES:
+        node_take_memory(node);
+        return;
+    case NODE_REFUSES:
+    case NODE_BABBLES:
+        node_refuse_memory(node, act == NODE_BABBLES);
+        node_hang_up(node);
+        return;
+    case NODE_ASKED:
+        word = node_hear(node);
+        assert(word.operation == RELAY_ATTACH);
+        return;
+    case NODE_CHATS:
+        word = (struct relay_message){.operation = RELAY_UP, .from.server = 1};
+        break;
+    case NODE_RINGS:
+        assert(send(node->fd, bytes, 1, MSG_NOSIGNAL) == 1);
+        return;
+    case NODE_GRANTS:
+        node->address.life++;
+        word.to = node->address;
+        break;
+    case NODE_IS_FULL:
+        break;
+    case NODE_MUMBLES:
+        node_say_bytes(node, bytes, sizeof bytes);
+        return;
+    case NODE_IS_CALLED:
+        node_await(node->fd);
+        return;
+    case NODE_HANGS_UP:
+        node_hang_up(node);
+        return;
+    case NODE_IS_SILENT:
+        while (node_packet(node, bytes, sizeof bytes, &(int){0}))
+            ;
+        node_hang_up(node);
+        return;
+    }
+    node_say(node, &word);
+}
+
+static inline void *node_run(void *argument)
+{
+    struct scripted_node *node = argument;
+    for (const enum node_act *act = node->acts; *act != NODE_END; act++)
+        node_act(node, *act);
+    return NULL;
+}
+
+/* A thread plays these, until thread_join. */
+static inline void node_play(struct scripted_node *node, const enum node_act *acts)
+{
+    node->acts = acts;
+    assert_int_equal(thread_start(&node->thread, "node", node_run, node), 0);
+}
+#define NODE_PLAY(node, ...) node_play(node, (const enum node_act[]){__VA_ARGS__, NODE_END})
+
+/* ---- a program ---- */
+
+struct attached_program {
+    struct lock lock;
+    struct poller *poller;
+    struct attachment *attachment;
+    unsigned frames;
+    uint8_t last;                    /* byte of the last frame */
+    unsigned gone, back;             /* how often the node was */
+    unsigned lines;                  /* accepted */
+    int line;                        /* the last of them; the next closes it */
+    struct scripted_node *refilling; /* says another frame for each that is heard ... */
+    unsigned refills;                /* ... so often */
+};
+
+static inline void node_say_frame(struct scripted_node *node, uint8_t byte)
+{
+    node_say(node, &(struct relay_message){.operation = RELAY_DATA,
+                                           .kind = RELAY_KIND_FRAME,
+                                           .to = node->address,
+                                           .body = &byte,
+                                           .size = 1});
+}
+
+static inline void program_frame(void *owner, const struct relay_address *from,
+                                 const uint8_t *bytes, size_t size)
+{
+    struct attached_program *program = owner;
+    program->frames++;
+    program->last = size == 1 ? bytes[0] : 0;
+    if (program->refills) {
+        program->refills--;
+        node_say_frame(program->refilling, 1);
+    }
+}
+
+static inline void program_line(void *owner, int fd)
+{
+    struct attached_program *program = owner;
+    if (program->line >= 0)
+        close(program->line);
+    program->line = fd;
+    program->lines++;
+}
+
+static inline void program_turned(void *owner, bool up)
+{
+    struct attached_program *program = owner;
+    program->gone += !up;
+    program->back += up;
+}
+
+/* 0, or why there is no attachment. */
+static inline int program_open(struct attached_program *program, struct scripted_node *node,
+                               struct why *why)
+{
+    *program = (struct attached_program){.line = -1};
+    assert_int_equal(poller_open(&program->poller, &program->lock), 0);
+    int result = attachment_open(&program->attachment, program->poller, node->path, why);
+    thread_join(&node->thread);
+    if (result)
+        return result;
+    attachment_on_frame(program->attachment, program_frame, program);
+    attachment_on_line(program->attachment, program_line, program);
+    attachment_on_turn(program->attachment, program_turned, program);
+    return 0;
+}
+
+static inline void program_nothing(void *owner)
+{
+}
+
+/* Of the poller nothing is used any more: neither a watch, which it asserts itself, nor a timer. */
+static inline void program_poller_close(struct attached_program *program)
+{
+    struct poller_timer first = {.fired = program_nothing};
+    assert_int_equal(poller_set(program->poller, &first, NSEC_FAR), 0);
+    assert_int_equal(first.slot, 1); /* of the timers it is the only one */
+    poller_close(program->poller);
+}
+
+static inline void program_close(struct attached_program *program)
+{
+    attachment_close(program->attachment);
+    program_poller_close(program);
+    if (program->line >= 0)
+        close(program->line);
+}
+
+/* One step, which something must end: a wake-up that is missing is a step without a callback. */
+static inline int program_step(struct attached_program *program)
+{
+    return poller_step(program->poller, clock_after(NODE_PATIENCE_MSEC * 1000000LL));
+}
+
+/* Nothing is due, and nothing comes. */
+static inline bool program_rests(struct attached_program *program)
+{
+    return poller_step(program->poller, clock_after(5 * 1000 * 1000)) == 0;
+}
+
+#define PROGRAM_AWAIT(program, condition)                                                          \
+    do {                                                                                           \
+        nsec end_ = clock_after(NODE_PATIENCE_MSEC * 1000000LL);                                   \
+        while (!(condition) && clock_now() < end_)                                                 \
+            poller_step((program)->poller, end_);                                                  \
+        assert_true(condition);                                                                    \
+    } while (0)
