@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "measured/crowd.h"
 #include "measured/sides.h"
 #include "peers.h"
 #include "ripc_waits.h"
@@ -239,7 +240,7 @@ int main(int count, char **words)
                                       {"only", NULL, &only},
                                       {0}};
     bench_start_with(&bench, count, words, more);
-    if (pair_cores() < 2)
+    if (crowd_cores() < 2)
         fprintf(stderr, "bench: fewer than two cores: nothing is pinned, and times mean little\n");
     if (waits) {
         waits_run(&bench);

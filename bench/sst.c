@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "measured/crowd.h"
 #include "measured/sides.h"
 #include "peers.h"
 #include "sst_sides.h"
@@ -345,7 +346,7 @@ int main(int count, char **words)
     const char *only = "";
     const struct bench_word more[] = {{"alone", &alone, NULL}, {"only", NULL, &only}, {0}};
     bench_start_with(&bench, count, words, more);
-    if (pair_cores() < 2)
+    if (crowd_cores() < 2)
         fprintf(stderr, "bench: fewer than two cores: nothing is pinned, and times mean little\n");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strstr(rows[i].what, only) && !(bench.quick && rows[i].full))

@@ -182,7 +182,7 @@ static void servers_await(struct hosts *hosts)
         }
         if (clock_now() > deadline)
             crowd_fail(hosts->crowd, "server %u has not found all the others", server);
-        nanosleep(&(struct timespec){.tv_nsec = POLL_NSEC}, NULL);
+        clock_nap(POLL_NSEC);
     }
 }
 

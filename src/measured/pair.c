@@ -2,17 +2,16 @@
  * role that fails or hangs takes its partner with it. */
 #include "measured/pair.h"
 
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/check.h"
+#include "measured/crowd.h"
 #include "measured/payload.h"
 #include "measured/sample.h"
 #include "process/child.h"
@@ -33,25 +32,12 @@ struct pair_shared {
     char reason[PAIR_REASON_SIZE];
 };
 
-int pair_cores(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) ? 1 : CPU_COUNT(&set);
-}
-
 /* Role 0 on the first core we may use, role 1 on the last. */
 static void pair_pin(int role)
 {
-    cpu_set_t set, one;
-    int chosen = -1;
-    if (sched_getaffinity(0, sizeof set, &set) || CPU_COUNT(&set) < 2)
-        return;
-    for (int core = 0; core < CPU_SETSIZE; core++)
-        if (CPU_ISSET(core, &set) && (role == 1 || chosen < 0))
-            chosen = core;
-    CPU_ZERO(&one);
-    CPU_SET(chosen, &one);
-    (void)sched_setaffinity(0, sizeof one, &one); /* unpinned it is slower, not wrong */
+    uint32_t cores = (uint32_t)crowd_cores();
+    if (cores >= 2)
+        crowd_pin(role ? cores - 1 : 0);
 }
 
 static double seconds_now(void)
@@ -236,14 +222,6 @@ static void result_fill(struct pair_result *result, struct pair_shared *shared,
     memcpy(result->reason, shared->reason, sizeof result->reason);
 }
 
-static void *memory_share(size_t size)
-{
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-    return memory;
-}
-
 enum err pair_run(const struct side *side, const struct job *job, struct pair_result *result,
                   struct why *why)
 {
@@ -254,8 +232,8 @@ enum err pair_run(const struct side *side, const struct job *job, struct pair_re
     enum err err = OK;
     assert(job->batches <= PAIR_BATCH_MAX && job->count > 0);
     *result = (struct pair_result){0};
-    pair.shared = memory_share(sizeof *pair.shared);
-    pair.memory = memory_share(size);
+    pair.shared = crowd_memory(sizeof *pair.shared);
+    pair.memory = crowd_memory(size);
     if (!pair.shared || !pair.memory) {
         err = why_memory(why);
         goto unmap;
@@ -274,9 +252,7 @@ enum err pair_run(const struct side *side, const struct job *job, struct pair_re
                        result->reason[0] ? result->reason : "the measurement did not end well");
     child_folder_remove(&folder);
 unmap:
-    if (pair.memory)
-        munmap(pair.memory, size);
-    if (pair.shared)
-        munmap(pair.shared, sizeof *pair.shared);
+    crowd_memory_free(pair.memory, size);
+    crowd_memory_free(pair.shared, sizeof *pair.shared);
     return err;
 }

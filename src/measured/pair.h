@@ -73,11 +73,8 @@ struct side {
     void (*run)(struct pair *pair);
 };
 
-/* How many cores this process may use. With fewer than two nothing is pinned
- * and times mean little. */
-int pair_cores(void);
-
-/* Runs the side; fails if the system refuses or the side did. A side whose
+/* Runs the side, each role on a core of its own; with fewer than two cores (crowd_cores) nothing
+ * is pinned and times mean little. Fails if the system refuses or the side did. A side whose
  * needs are missing is no failure. */
 MUST_CHECK enum err pair_run(const struct side *side, const struct job *job,
                              struct pair_result *result, struct why *why);

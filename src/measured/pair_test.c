@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/test.h"
+#include "measured/crowd.h"
 #include "measured/figures.h"
 #include "measured/sides.h"
 
@@ -28,7 +29,7 @@ static void bare_memory_carries_every_job(void **state)
     static const struct job stream = {.kind = JOB_STREAM, .size = 64, .count = 500, .batches = 5};
     static const struct job large = {.kind = JOB_LONG, .size = 10000, .count = 5, .batches = 5};
     static const struct job odd = {.kind = JOB_PING, .size = 1501, .count = 50, .batches = 5};
-    if (pair_cores() < 2) {
+    if (crowd_cores() < 2) {
         print_message("# left out: fewer than two cores\n");
         return;
     }

@@ -32,7 +32,10 @@ static void stream_read(struct pair *pair, int handle, void *data, size_t size)
     }
 }
 
-static void stream_ping(struct pair *pair, int handle)
+typedef void socket_send(struct pair *pair, int handle, const void *data, size_t size);
+typedef void socket_take(struct pair *pair, int handle, void *data, size_t size);
+
+static void ping_run(struct pair *pair, int handle, socket_send *send_all, socket_take *take_all)
 {
     uint64_t total = pair_total(pair);
     size_t size = pair->job->size;
@@ -41,11 +44,11 @@ static void stream_ping(struct pair *pair, int handle)
     for (uint64_t i = 0; i < total; i++) {
         payload_number(out, i);
         if (pair->role == 0)
-            stream_write(pair, handle, out, size);
-        stream_read(pair, handle, in, size);
+            send_all(pair, handle, out, size);
+        take_all(pair, handle, in, size);
         pair_check(pair, in, size, i);
         if (pair->role == 1)
-            stream_write(pair, handle, out, size);
+            send_all(pair, handle, out, size);
         else if ((i + 1) % pair->job->count == 0)
             pair_lap(pair);
     }
@@ -85,7 +88,7 @@ static void stream_long(struct pair *pair, int handle)
 static void stream_run(struct pair *pair, int handle)
 {
     if (pair->job->kind == JOB_PING)
-        stream_ping(pair, handle);
+        ping_run(pair, handle, stream_write, stream_read);
     else if (pair->job->kind == JOB_LONG)
         stream_long(pair, handle);
     else
@@ -119,10 +122,14 @@ static int stream_open(struct pair *pair, int family, struct sockaddr *address, 
     return peer;
 }
 
+static struct sockaddr_in loopback(void)
+{
+    return (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+}
+
 static void tcp_run(struct pair *pair)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    struct sockaddr_in address = loopback();
     int yes = 1;
     int handle = stream_open(pair, AF_INET, (struct sockaddr *)&address, sizeof address);
     setsockopt(handle, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -137,11 +144,6 @@ static void unix_run(struct pair *pair)
 }
 
 /* ---- datagrams, and connections that last for one ping ---- */
-
-static struct sockaddr_in loopback(void)
-{
-    return (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-}
 
 static void udp_take(struct pair *pair, int handle, void *data, size_t size)
 {
@@ -175,27 +177,11 @@ static int udp_open(struct pair *pair)
 
 static void udp_run(struct pair *pair)
 {
-    uint64_t total = pair_total(pair);
-    size_t size = pair->job->size;
-    unsigned char *out = pair->own, *in = pair->own + size;
     if (pair->job->kind != JOB_PING)
         pair_missing(pair, "datagrams are not measured for this");
     int handle = udp_open(pair);
     pair_meet(pair); /* both are connected: nothing is refused */
-    pair_start(pair);
-    for (uint64_t i = 0; i < total; i++) {
-        payload_number(out, i);
-        if (pair->role == 0)
-            udp_send(pair, handle, out, size);
-        udp_take(pair, handle, in, size);
-        pair_check(pair, in, size, i);
-        if (pair->role == 1)
-            udp_send(pair, handle, out, size);
-        else if ((i + 1) % pair->job->count == 0)
-            pair_lap(pair);
-    }
-    if (pair->role == 1)
-        pair_stop(pair);
+    ping_run(pair, handle, udp_send, udp_take);
     close(handle);
 }
 

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "measured/sides.h"
 #include "process/child.h"
 #include "process/program.h"
+#include "transport/clock.h"
 
 #define NUMBER_SIZE  24
 #define EXIT_MISSING 127
@@ -108,7 +108,7 @@ static void tool_talk(struct pair *pair, int port, const char *const *server,
     for (int tries = 0; pair->role == 0 && !port_listens(port); tries++) {
         if (tries == LISTEN_TRIES)
             pair_fail(pair, "%s does not listen", server[0]);
-        nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+        clock_nap(10 * 1000 * 1000);
     }
     tool_run(pair, pair->role == 1 ? server : client, false, output);
 }

@@ -9,11 +9,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/check.h"
+#include "measured/camcube/camcube_network.h"
 #include "measured/figures.h"
 #include "sim/chaos/churn.h"
+#include "transport/clock.h"
 
 #define POINT_MAX  16
 #define THREAD_MAX 8
@@ -23,10 +24,15 @@
 #define PAYLOAD    100       /* bytes: the paper does not say; links are nearly idle */
 #define LOOK_NSEC  100000000 /* between two looks at how far the threads are */
 
-struct point {
+/* What a point simulates. */
+struct point_plan {
     const char *network, *spec;
     double failures; /* a second */
     double seconds;  /* simulated */
+};
+
+struct point {
+    struct point_plan plan;
     uint32_t servers;
     struct churn_result result;
     enum err err;
@@ -35,30 +41,24 @@ struct point {
 };
 
 /* The paper's ten minutes where it prints a number; else a minute. */
-static const struct point full[] = {
-    {.network = "torus", .spec = "torus:8x8x8", .failures = 2, .seconds = 600},
-    {.network = "torus", .spec = "torus:8x8x8", .failures = 15, .seconds = 600},
-    {.network = "torus", .spec = "torus:8x8x8", .failures = 0.5, .seconds = 60},
-    {.network = "torus", .spec = "torus:8x8x8", .failures = 1, .seconds = 60},
-    {.network = "torus", .spec = "torus:8x8x8", .failures = 5, .seconds = 60},
-    {.network = "torus", .spec = "torus:8x8x8", .failures = 10, .seconds = 60},
-    {.network = "novacube", .spec = "novacube:8x8x8", .failures = 2, .seconds = 60},
-    {.network = "novacube", .spec = "novacube:8x8x8", .failures = 15, .seconds = 60},
-    {.network = "jellyfish",
-     .spec = "jellyfish:n=512,degree=6,seed=1",
-     .failures = 2,
-     .seconds = 60},
-    {.network = "jellyfish",
-     .spec = "jellyfish:n=512,degree=6,seed=1",
-     .failures = 15,
-     .seconds = 60},
+static const struct point_plan full[] = {
+    {"torus", "torus:8x8x8", 2, 600},
+    {"torus", "torus:8x8x8", 15, 600},
+    {"torus", "torus:8x8x8", 0.5, 60},
+    {"torus", "torus:8x8x8", 1, 60},
+    {"torus", "torus:8x8x8", 5, 60},
+    {"torus", "torus:8x8x8", 10, 60},
+    {"novacube", "novacube:8x8x8", 2, 60},
+    {"novacube", "novacube:8x8x8", 15, 60},
+    {"jellyfish", "jellyfish:n=512,degree=6,seed=1", 2, 60},
+    {"jellyfish", "jellyfish:n=512,degree=6,seed=1", 15, 60},
 };
 
-static const struct point quick[] = {
-    {.network = "torus", .spec = "torus:3x3x3", .failures = 0.5, .seconds = 5},
-    {.network = "torus", .spec = "torus:3x3x3", .failures = 2, .seconds = 5},
-    {.network = "novacube", .spec = "novacube:3x3x3", .failures = 2, .seconds = 5},
-    {.network = "jellyfish", .spec = "jellyfish:n=27,degree=6,seed=1", .failures = 2, .seconds = 5},
+static const struct point_plan quick[] = {
+    {"torus", "torus:3x3x3", 0.5, 5},
+    {"torus", "torus:3x3x3", 2, 5},
+    {"novacube", "novacube:3x3x3", 2, 5},
+    {"jellyfish", "jellyfish:n=27,degree=6,seed=1", 2, 5},
 };
 
 /* ---- running them ---- */
@@ -79,30 +79,25 @@ static void on_progress(void *context, double seconds)
 
 static enum err point_run(struct point *point, uint64_t seed, struct why *why)
 {
-    struct topology topology;
-    struct plan plan;
-    enum err err = topology_build(&topology, point->spec, why);
+    struct camcube_network network;
+    enum err err = camcube_network_open(&network, point->plan.spec, why);
     if (err)
         return err;
-    err = plan_init(&plan, &topology, why);
-    if (!err) {
-        point->servers = plan.server_count;
-        const struct churn_settings settings = {
-            .plan = &plan,
-            .failures = (uint64_t)(point->failures * CHURN_MILLIONTHS),
-            .down = DOWN,
-            .packets = PACKETS * 1000,
-            .payload = PAYLOAD,
-            .length = (psec)point->seconds * PSEC_PER_SECOND,
-            .hello_nsec = HELLO_NSEC,
-            .seed = seed,
-            .progress = on_progress,
-            .context = point,
-        };
-        err = churn_run(&settings, &point->result, why);
-        plan_fini(&plan);
-    }
-    topology_fini(&topology);
+    point->servers = network.plan.server_count;
+    const struct churn_settings settings = {
+        .plan = &network.plan,
+        .failures = (uint64_t)(point->plan.failures * CHURN_MILLIONTHS),
+        .down = DOWN,
+        .packets = PACKETS * 1000,
+        .payload = PAYLOAD,
+        .length = (psec)point->plan.seconds * PSEC_PER_SECOND,
+        .hello_nsec = HELLO_NSEC,
+        .seed = seed,
+        .progress = on_progress,
+        .context = point,
+    };
+    err = churn_run(&settings, &point->result, why);
+    camcube_network_close(&network);
     return err;
 }
 
@@ -126,10 +121,10 @@ static void points_watch(struct points *points, const struct figure_call *call)
         for (uint32_t i = 0; i < points->count; i++) {
             struct point *point = &points->points[i];
             done += (double)atomic_load_explicit(&point->done, memory_order_relaxed);
-            total += 1000 * point->seconds;
+            total += 1000 * point->plan.seconds;
         }
         figure_progress(call, (uint64_t)done, (uint64_t)total);
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_NSEC}, NULL);
+        clock_nap(LOOK_NSEC);
     }
 }
 
@@ -169,14 +164,14 @@ static void point_row(struct figure_table *table, const struct point *point, boo
 {
     const struct churn_result *found = &point->result;
     const uint64_t *dropped = found->dropped;
-    bool printed = !is_quick && point->network[0] == 't';
-    double paper = printed && point->failures == 15  ? 27.41
-                   : printed && point->failures == 2 ? 1
-                                                     : NAN;
-    figure_row_named(table, point->network,
-                     (double[]){point->servers, 2 * point->failures, point->failures,
-                                point->seconds, found->failures, 100 * found->down, found->sent,
-                                found->misdelivered, dropped_share(point),
+    bool printed = !is_quick && point->plan.network[0] == 't';
+    double paper = printed && point->plan.failures == 15  ? 27.41
+                   : printed && point->plan.failures == 2 ? 1
+                                                          : NAN;
+    figure_row_named(table, point->plan.network,
+                     (double[]){point->servers, 2 * point->plan.failures, point->plan.failures,
+                                point->plan.seconds, found->failures, 100 * found->down,
+                                found->sent, found->misdelivered, dropped_share(point),
                                 share(found->lost, found),
                                 share(dropped[DROP_UNREACHABLE] + dropped[DROP_PORT_DOWN] +
                                           dropped[DROP_HOPS] + dropped[DROP_STRAY],
@@ -191,11 +186,11 @@ static void churn_claims(struct figure_result *result, const struct points *poin
     for (uint32_t i = 0; i < points->count; i++) {
         const struct point *point = &points->points[i];
         wrong += (double)point->result.misdelivered;
-        if (is_quick || point->network[0] != 't')
+        if (is_quick || point->plan.network[0] != 't')
             continue;
-        if (point->failures == 2)
+        if (point->plan.failures == 2)
             two = dropped_share(point);
-        if (point->failures == 15)
+        if (point->plan.failures == 15)
             fifteen = dropped_share(point);
     }
     const char *small = "512 servers are in the full size only";
@@ -215,7 +210,7 @@ static enum err fig5c_run(struct figure_result *result, const struct figure_call
                          "network, servers, churn (1/s), failures (1/s), seconds (s), failed, "
                          "down (%), sent, misdelivered, dropped (%), lost_on_way (%), "
                          "no_way (%), limbo (%), stopped (%), paper (%)");
-    const struct point *list = call->quick ? quick : full;
+    const struct point_plan *list = call->quick ? quick : full;
     struct points *points = calloc(1, sizeof *points);
     if (!points)
         return why_memory(why);
@@ -223,13 +218,8 @@ static enum err fig5c_run(struct figure_result *result, const struct figure_call
     points->count =
         (uint32_t)(call->quick ? sizeof quick / sizeof quick[0] : sizeof full / sizeof full[0]);
     assert(points->count <= POINT_MAX);
-    for (uint32_t i = 0; i < points->count; i++) {
-        struct point *point = &points->points[i];
-        point->network = list[i].network;
-        point->spec = list[i].spec;
-        point->failures = list[i].failures;
-        point->seconds = list[i].seconds;
-    }
+    for (uint32_t i = 0; i < points->count; i++)
+        points->points[i].plan = list[i];
     enum err err = points_run(points, call, why);
     for (uint32_t i = 0; i < points->count && !err; i++)
         point_row(table, &points->points[i], call->quick);

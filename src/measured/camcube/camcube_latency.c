@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "measured/camcube/camcube_trip.h"
+#include "measured/crowd.h"
 #include "measured/figures.h"
 #include "measured/sample.h"
 #include "measured/sides.h"
@@ -88,7 +89,7 @@ static enum err way_measure(enum way way, uint32_t count, double usec[TRIP_SIZES
 /* Two that poll on one core measure the scheduler. */
 static bool is_possible(enum way way)
 {
-    return !ways[way].polling || pair_cores() >= 2;
+    return !ways[way].polling || crowd_cores() >= 2;
 }
 
 static enum err ways_measure(struct ask *ask, const struct figure_call *call, struct why *why)
@@ -130,7 +131,7 @@ static void trip_claims(struct figure_result *result, double usec[WAYS][TRIP_SIZ
                          figure_text(result, "%s: %s", trip_size_words[size], ratios[i].what),
                          ratios[i].more ? says_above(2, NULL) : says_at_most(2, NULL),
                          usec[ratios[i].over][size] / usec[ratios[i].under][size],
-                         pair_cores() < 2 ? "it takes two cores, and there is one" : NULL);
+                         crowd_cores() < 2 ? "it takes two cores, and there is one" : NULL);
 }
 
 static enum err fig4c_run(struct figure_result *result, const struct figure_call *call,
@@ -237,7 +238,7 @@ static void hop_claims(struct figure_result *result, double usec[SETTINGS][TRIP_
             result, "section 4.2.2",
             figure_text(result, "%s: a process each, to TCP over one hop", trip_size_words[size]),
             says_equal(paper_ratio[size], 0.05, NULL), usec[THIRTY][size] / usec[RING_TCP][size],
-            pair_cores() < 2 ? "it takes two cores, and there is one" : NULL);
+            crowd_cores() < 2 ? "it takes two cores, and there is one" : NULL);
     }
 }
 

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/check.h"
+#include "measured/camcube/camcube_network.h"
 #include "measured/hosts.h"
 #include "measured/sample.h"
 #include "services/bench/bench_wire.h"
@@ -122,12 +122,9 @@ static void servers_ask(struct hosts *hosts, const struct bench_request *request
 
 static void rest(double seconds)
 {
-    nsec until = clock_after((nsec)(seconds * 1e9));
-    while (clock_now() < until) {
-        nsec left = until - clock_now();
-        if (left > 0)
-            nanosleep(&(struct timespec){left / NSEC_PER_SEC, left % NSEC_PER_SEC}, NULL);
-    }
+    nsec until = clock_after((nsec)(seconds * 1e9)), left;
+    while ((left = until - clock_now()) > 0)
+        clock_nap(left);
 }
 
 static void kind_measure(struct hosts *hosts, const struct measurement *measurement,
@@ -251,21 +248,15 @@ free_readings:
 
 enum err load_simulate(struct load_found *found, const struct load_job *job, struct why *why)
 {
-    struct topology topology;
-    struct plan plan;
+    struct camcube_network network;
     *found = (struct load_found){0};
-    enum err err = topology_build(&topology, job->spec, why);
+    enum err err = camcube_network_open(&network, job->spec, why);
     if (err)
         return err;
-    err = plan_init(&plan, &topology, why);
-    if (err)
-        goto free_topology;
     for (int kind = 0; kind < LOAD_KINDS && !err; kind++)
         for (unsigned links = 1; links <= CAMCUBE_LINKS_MAX && !err; links++)
             if (job->links >> links & 1)
-                err = kind_simulate(found, job, &plan, (enum load_kind)kind, links, why);
-    plan_fini(&plan);
-free_topology:
-    topology_fini(&topology);
+                err = kind_simulate(found, job, &network.plan, (enum load_kind)kind, links, why);
+    camcube_network_close(&network);
     return err;
 }

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "base/rng.h"
+#include "measured/camcube/camcube_network.h"
 #include "measured/camcube/camcube_traffic.h"
 #include "measured/figures.h"
 #include "measured/sample.h"
@@ -22,39 +23,16 @@ enum network { TORUS, NOVACUBE, JELLYFISH, NETWORKS };
 
 static const char *const network_words[NETWORKS] = {"torus", "novacube", "jellyfish"};
 
-static void network_spec(char spec[SPEC_SIZE], enum network network, uint32_t side, uint64_t seed)
+static enum err network_open(struct camcube_network *cluster, enum network network, uint32_t side,
+                             uint64_t seed, struct why *why)
 {
+    char spec[SPEC_SIZE];
     if (network == JELLYFISH)
         snprintf(spec, SPEC_SIZE, "jellyfish:n=%u,degree=6,seed=%u", side * side * side,
                  (uint32_t)(seed % 1000000));
     else
         figure_cube_spec(spec, network_words[network], side, 3);
-}
-
-/* A network that is ready to be simulated. */
-struct cluster {
-    struct topology topology;
-    struct plan plan;
-};
-
-static enum err cluster_init(struct cluster *cluster, enum network network, uint32_t side,
-                             uint64_t seed, struct why *why)
-{
-    char spec[SPEC_SIZE];
-    network_spec(spec, network, side, seed);
-    enum err err = topology_build(&cluster->topology, spec, why);
-    if (err)
-        return err;
-    err = plan_init(&cluster->plan, &cluster->topology, why);
-    if (err)
-        topology_fini(&cluster->topology);
-    return err;
-}
-
-static void cluster_fini(struct cluster *cluster)
-{
-    plan_fini(&cluster->plan);
-    topology_fini(&cluster->topology);
+    return camcube_network_open(cluster, spec, why);
 }
 
 static struct traffic_job job_make(const struct figure_call *call, const struct plan *plan)
@@ -86,10 +64,10 @@ static double scale_paper(enum network network, uint32_t side)
 static enum err scale_point(struct figure_table *table, const struct figure_call *call,
                             enum network network, uint32_t side, double *achieved, struct why *why)
 {
-    struct cluster cluster;
+    struct camcube_network cluster;
     struct traffic_wiring wiring;
     struct traffic_found found;
-    enum err err = cluster_init(&cluster, network, side, call->seed, why);
+    enum err err = network_open(&cluster, network, side, call->seed, why);
     if (err)
         return err;
     struct traffic_job job = job_make(call, &cluster.plan);
@@ -97,7 +75,7 @@ static enum err scale_point(struct figure_table *table, const struct figure_call
     job.rate = wiring.expected;
     if (!err)
         err = traffic_simulate(&found, &job, why);
-    cluster_fini(&cluster);
+    camcube_network_close(&cluster);
     if (err)
         return err;
     *achieved = found.median * GIGA;
@@ -225,8 +203,8 @@ static bool *failed_draw(uint32_t servers, uint32_t count, uint64_t seed)
 }
 
 static enum err failed_point(struct figure_table *table, const struct figure_call *call,
-                             const struct cluster *cluster, enum network network, double share,
-                             struct failed_found *found, struct why *why)
+                             const struct camcube_network *cluster, enum network network,
+                             double share, struct failed_found *found, struct why *why)
 {
     uint32_t servers = cluster->plan.server_count, at = found->count;
     uint32_t count = (uint32_t)lround(servers * share / 100);
@@ -287,8 +265,8 @@ static enum err fig5b_run(struct figure_result *result, const struct figure_call
     uint32_t side = call->quick ? 3 : 8, step = call->quick ? 4 : 1;
     uint32_t points = (FAILED_STEPS - 1) / step + 1;
     for (int network = 0; network < NETWORKS; network++) {
-        struct cluster cluster;
-        enum err err = cluster_init(&cluster, (enum network)network, side, call->seed, why);
+        struct camcube_network cluster;
+        enum err err = network_open(&cluster, (enum network)network, side, call->seed, why);
         if (err)
             return err;
         for (uint32_t i = 0; i < FAILED_STEPS && !err; i += step) {
@@ -297,7 +275,7 @@ static enum err fig5b_run(struct figure_result *result, const struct figure_call
             figure_progress(call, (uint64_t)network * points + found[network].count,
                             NETWORKS * points);
         }
-        cluster_fini(&cluster);
+        camcube_network_close(&cluster);
         if (err)
             return err;
     }

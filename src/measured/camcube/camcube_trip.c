@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "measured/camcube/camcube_network.h"
 #include "services/ping/ping_wire.h"
 #include "services/services.h"
 #include "sim/world/world.h"
@@ -155,16 +156,11 @@ static enum err plan_simulate(const struct plan *plan, const struct trip_job *jo
 
 enum err trip_simulate(const struct trip_job *job, double usec[TRIP_SIZES], struct why *why)
 {
-    struct topology topology;
-    struct plan plan;
-    enum err err = topology_build(&topology, job->spec, why);
+    struct camcube_network network;
+    enum err err = camcube_network_open(&network, job->spec, why);
     if (err)
         return err;
-    err = plan_init(&plan, &topology, why);
-    if (!err) {
-        err = plan_simulate(&plan, job, usec, why);
-        plan_fini(&plan);
-    }
-    topology_fini(&topology);
+    err = plan_simulate(&network.plan, job, usec, why);
+    camcube_network_close(&network);
     return err;
 }

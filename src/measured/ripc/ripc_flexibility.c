@@ -15,12 +15,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #include <weft/ripc.h>
 
 #include "base/check.h"
+#include "measured/crowd.h"
 #include "measured/figures.h"
 #include "process/child.h"
 #include "transport/clock.h"
@@ -73,11 +72,6 @@ struct part {
     uint32_t index; /* of the client, or the term */
 };
 
-static void pause_nsec(nsec length)
-{
-    nanosleep(&(struct timespec){length / NSEC_PER_SEC, length % NSEC_PER_SEC}, NULL);
-}
-
 static struct ripc *context_open(const struct stage *stage)
 {
     struct ripc *ripc;
@@ -95,7 +89,7 @@ static int service_bind(struct ripc *ripc, struct ripc_service **service)
     nsec limit = clock_after(PATIENCE_NSEC);
     int error;
     while ((error = ripc_bind(ripc, SERVICE_ID, 0, service)) == -EADDRINUSE && clock_now() < limit)
-        pause_nsec(BIND_WAIT_NSEC);
+        clock_nap(BIND_WAIT_NSEC);
     return error;
 }
 
@@ -126,7 +120,7 @@ static void term_run(void *argument)
     struct ripc *ripc = context_open(stage);
     struct ripc_service *service;
     while (atomic_load_explicit(&stage->called, memory_order_acquire) < term)
-        pause_nsec(PAUSE_NSEC / 10);
+        clock_nap(PAUSE_NSEC / 10);
     int error = service_bind(ripc, &service);
     atomic_store_explicit(&stage->bound[term], error < 0 ? error : clock_now(),
                           memory_order_release);
@@ -136,7 +130,7 @@ static void term_run(void *argument)
     ripc_unbind(service);
     atomic_store_explicit(&stage->left[term], clock_now(), memory_order_release);
     for (;;)
-        pause_nsec(NSEC_PER_SEC); /* until we are killed */
+        clock_nap(NSEC_PER_SEC); /* until we are killed */
 }
 
 /* --- the clients --- */
@@ -175,7 +169,7 @@ static void client_run(void *argument)
             ripc_send(service, SERVICE_ID, &request, sizeof request, ripc_after(ANSWER_NSEC));
         if (error < 0) {
             atomic_fetch_add_explicit(&client->failed, 1, memory_order_relaxed);
-            pause_nsec(PAUSE_NSEC);
+            clock_nap(PAUSE_NSEC);
             continue;
         }
         bool heard = client_hear(service, number, &term);
@@ -237,7 +231,7 @@ static bool moment_wait(const _Atomic int64_t *moment, nsec *when)
 {
     nsec limit = clock_after(PATIENCE_NSEC);
     while (!(*when = atomic_load_explicit(moment, memory_order_acquire)) && clock_now() < limit)
-        pause_nsec(PAUSE_NSEC / 10);
+        clock_nap(PAUSE_NSEC / 10);
     return *when > 0;
 }
 
@@ -248,7 +242,7 @@ static enum err service_replace(struct play *play, enum event event, nsec *ended
     enum err err = OK;
     if (event == MOVED || event == MOVED_KILLED) {
         err = term_start(play, why);
-        pause_nsec(TALK_NSEC); /* it is running before the service comes to it */
+        clock_nap(TALK_NSEC); /* it is running before the service comes to it */
     }
     *ended = clock_now();
     if (event == STOPPED || event == MOVED) {
@@ -286,7 +280,7 @@ static enum err event_play(struct play *play, enum event event, struct outcome *
             last = when > last ? when : last;
         }
     }
-    pause_nsec(TALK_NSEC); /* so that what comes late is counted here */
+    clock_nap(TALK_NSEC); /* so that what comes late is counted here */
     sums_read(play->stage, outcome);
     outcome->asked -= before.asked;
     outcome->failed -= before.failed;
@@ -300,12 +294,9 @@ static enum err event_play(struct play *play, enum event event, struct outcome *
 static enum err play_open(struct play *play, struct why *why)
 {
     *play = (struct play){0};
-    play->stage =
-        mmap(NULL, sizeof *play->stage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (play->stage == MAP_FAILED) {
-        play->stage = NULL;
+    play->stage = crowd_memory(sizeof *play->stage);
+    if (!play->stage)
         return why_memory(why);
-    }
     int error = child_folder_make(&play->stage->folder);
     if (error < 0)
         return why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(-error));
@@ -316,7 +307,7 @@ static enum err play_open(struct play *play, struct why *why)
         if (play->clients[i] < 0)
             return why_fail(why, ERR_SYSTEM, "a process: %s", strerror(-play->clients[i]));
     }
-    pause_nsec(TALK_NSEC);
+    clock_nap(TALK_NSEC);
     return OK;
 }
 
@@ -330,7 +321,7 @@ static void play_close(struct play *play)
         return;
     if (play->has_folder)
         child_folder_remove(&play->stage->folder);
-    munmap(play->stage, sizeof *play->stage);
+    crowd_memory_free(play->stage, sizeof *play->stage);
 }
 
 /* --- the figure --- */

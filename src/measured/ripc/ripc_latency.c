@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "base/check.h"
+#include "measured/crowd.h"
 #include "measured/figures.h"
 #include "measured/sides.h"
 
@@ -187,7 +188,7 @@ static enum err fig5_5_run(struct figure_result *result, const struct figure_cal
     struct measured measured = {0};
     int rounds = quick ? 1 : ROUND_MAX;
     measured.size_count = quick ? 3 : SIZE_MAX_COUNT;
-    if (pair_cores() < 2)
+    if (crowd_cores() < 2)
         rounds = 0; /* two that poll on one core measure the scheduler */
     for (size_t i = 0; i < measured.size_count; i++) {
         measured.sizes[i] = 100 + (quick ? 900 : 200) * (uint32_t)i;
