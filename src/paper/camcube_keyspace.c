@@ -192,14 +192,10 @@ static void split_row(struct figure_table *table, const struct space *space,
                       const struct split *split)
 {
     double all = space->keyspace.sequence_count;
-    figure_row(table,
-               (struct figure_cell[]){
-                   figure_word(space->network), figure_word(space->topology.spec),
-                   figure_number(space->count), figure_number(split->sequences),
-                   figure_number(split->heirs_min), figure_number(split->heirs_max),
-                   figure_number(100 * split->groups_min / all),
-                   figure_number(100 * split->groups_max / all), figure_number(split->hops_max),
-                   figure_number(100 * split->next_max / all)});
+    figure_row_words(table, space->network, space->topology.spec,
+                     (double[]){space->count, split->sequences, split->heirs_min, split->heirs_max,
+                                100 * split->groups_min / all, 100 * split->groups_max / all,
+                                split->hops_max, 100 * split->next_max / all});
 }
 
 /* --- many fail --- */
@@ -231,12 +227,10 @@ static void failures_measure(struct space *space, struct figure_table *table, ui
             }
         }
         double mean = (double)space->count * sequences / (space->count - failed);
-        figure_row(table,
-                   (struct figure_cell[]){
-                       figure_word(space->network), figure_word(space->topology.spec),
-                       figure_number(100.0 * failed / space->count), figure_number(load_max / mean),
-                       figure_number(moved ? (double)hops / (double)moved : NAN),
-                       figure_number(moved ? hops_max : NAN)});
+        figure_row_words(table, space->network, space->topology.spec,
+                         (double[]){100.0 * failed / space->count, load_max / mean,
+                                    moved ? (double)hops / (double)moved : NAN,
+                                    moved ? hops_max : NAN});
     }
 }
 

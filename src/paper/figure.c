@@ -1,5 +1,6 @@
 #include "paper/figure.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,6 +121,15 @@ void figure_row_named(struct figure_table *table, const char *word, const double
     figure_row(table, cells);
 }
 
+void figure_row_words(struct figure_table *table, const char *word, const char *second,
+                      const double *numbers)
+{
+    struct figure_cell cells[FIGURE_COLUMN_MAX] = {figure_word(word), figure_word(second)};
+    for (size_t i = 2; i < table->column_count; i++)
+        cells[i] = figure_number(numbers[i - 2]);
+    figure_row(table, cells);
+}
+
 struct figure_cell figure_number(double number)
 {
     return (struct figure_cell){.number = number};
@@ -219,4 +229,19 @@ void figure_cube_spec(char spec[SPEC_SIZE], const char *kind, uint32_t k, uint32
     int used = snprintf(spec, SPEC_SIZE, "%s:%u", kind, k);
     for (uint32_t axis = 1; axis < n; axis++)
         used += snprintf(spec + used, SPEC_SIZE - (size_t)used, "x%u", k);
+}
+
+void figure_jellyfish_words(char words[SPEC_SIZE], uint64_t servers, uint64_t switches,
+                            uint32_t ports)
+{
+    snprintf(words, SPEC_SIZE, "jellyfish:servers=%" PRIu64 ",switches=%" PRIu64 ",ports=%u",
+             servers, switches, ports);
+}
+
+void figure_jellyfish_spec(char spec[SPEC_SIZE], uint64_t servers, uint64_t switches,
+                           uint32_t ports, uint64_t seed)
+{
+    figure_jellyfish_words(spec, servers, switches, ports);
+    size_t used = strlen(spec);
+    snprintf(spec + used, SPEC_SIZE - used, ",seed=%" PRIu64, seed);
 }

@@ -141,9 +141,11 @@ struct figure_table *figure_table_add(struct figure_result *result, const char *
 
 /* Appends a row of as many cells as the table has columns. */
 void figure_row(struct figure_table *table, const struct figure_cell *cells);
-/* The same of numbers only, and of a word followed by numbers. */
+/* The same of numbers only, and of a word or two followed by numbers. */
 void figure_row_numbers(struct figure_table *table, const double *numbers);
 void figure_row_named(struct figure_table *table, const char *word, const double *numbers);
+void figure_row_words(struct figure_table *table, const char *word, const char *second,
+                      const double *numbers);
 struct figure_cell figure_number(double number);
 struct figure_cell figure_word(const char *word);
 
@@ -185,3 +187,9 @@ MUST_CHECK enum err figure_measure_spec(const struct figure_call *call, const ch
 
 /* The words of a cube of n axes of size k: "novacube:4x4x4". */
 void figure_cube_spec(char spec[SPEC_SIZE], const char *kind, uint32_t k, uint32_t n);
+
+/* Those of a random graph of switches; without the seed, and with it. */
+void figure_jellyfish_words(char words[SPEC_SIZE], uint64_t servers, uint64_t switches,
+                            uint32_t ports);
+void figure_jellyfish_spec(char spec[SPEC_SIZE], uint64_t servers, uint64_t switches,
+                           uint32_t ports, uint64_t seed);

@@ -10,13 +10,6 @@
 #include "topology/cabling/cable_count.h"
 #include "topology/change/grow.h"
 
-static void rrg_spec(char spec[SPEC_SIZE], uint32_t servers, uint32_t switches, uint32_t ports,
-                     uint64_t seed)
-{
-    snprintf(spec, SPEC_SIZE, "jellyfish:servers=%u,switches=%u,ports=%u,seed=%llu", servers,
-             switches, ports, (unsigned long long)seed);
-}
-
 /* --- jelly-fig1c --- */
 
 #define HOP_LAST 6
@@ -41,7 +34,7 @@ static enum err shares_measure(const struct figure_call *call, uint32_t k, uint3
     snprintf(spec, sizeof spec, "fattree:k=%u", k);
     enum err err = figure_measure_spec(call, spec, &tree, why);
     for (uint32_t i = 0; i < graphs && !err; i++) {
-        rrg_spec(spec, shares->servers, (uint32_t)equipment.switches, k, call->seed + i);
+        figure_jellyfish_spec(spec, equipment.servers, equipment.switches, k, call->seed + i);
         err = figure_measure_spec(call, spec, &jelly, why);
         for (uint32_t hops = 0; hops <= HOP_LAST && !err; hops++)
             shares->jelly[hops] += 100 * jelly.server_share[hops] / graphs;
@@ -169,7 +162,7 @@ static enum err fig5_size(struct figure_table *table, const struct figure_call *
 {
     char spec[SPEC_SIZE];
     struct figure_distances fresh, old;
-    rrg_spec(spec, switches * FIG5_SERVERS, switches, FIG5_PORTS, call->seed);
+    figure_jellyfish_spec(spec, switches * FIG5_SERVERS, switches, FIG5_PORTS, call->seed);
     enum err err = figure_measure_spec(call, spec, &fresh, why);
     if (!err && switches > grown->graph.node_count)
         err = fig5_grow(grown, switches, call->seed, why);
@@ -215,7 +208,7 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
     struct topology grown;
     char spec[SPEC_SIZE];
     /* another graph than the first built from scratch: its seed is the next */
-    rrg_spec(spec, sizes[0] * FIG5_SERVERS, sizes[0], FIG5_PORTS, call->seed + 1);
+    figure_jellyfish_spec(spec, sizes[0] * FIG5_SERVERS, sizes[0], FIG5_PORTS, call->seed + 1);
     enum err err = topology_build(&grown, spec, why);
     if (err)
         return err;

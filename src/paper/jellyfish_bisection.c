@@ -79,8 +79,7 @@ static enum err fig2a_measured(struct figure_result *result, const struct figure
     char spec[SPEC_SIZE];
     struct topology topology;
     struct bisection bisection;
-    snprintf(spec, sizeof spec, "jellyfish:servers=%llu,switches=%u,ports=%u,seed=%llu",
-             (unsigned long long)servers, switches, ports, (unsigned long long)call->seed);
+    figure_jellyfish_spec(spec, servers, switches, ports, call->seed);
     enum err err = topology_build(&topology, spec, why);
     if (err)
         return err;

@@ -6,7 +6,6 @@
  * permutation. Every step of a search has a certificate, and those at the
  * largest size are all listed. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/check.h"
 #include "flow/concurrent/full_capacity.h"
@@ -105,10 +104,8 @@ static enum err capacity_run(struct capacity_figure *figure, struct capacity *ca
         .gap = FULL_CAPACITY_TOLERANCE,
         .phase_max = PHASE_MAX,
     };
-    snprintf(spec, sizeof spec, "jellyfish:servers=%llu,switches=%llu,ports=%u,seed=%llu",
-             (unsigned long long)capacity->tree.servers,
-             (unsigned long long)capacity->tree.switches, capacity->ports,
-             (unsigned long long)seed + run);
+    figure_jellyfish_spec(spec, capacity->tree.servers, capacity->tree.switches, capacity->ports,
+                          seed + run);
     enum err err = full_capacity_find(&found, spec, &options, why);
     if (err)
         return err;

@@ -71,8 +71,7 @@ static enum err first_build(struct topology *topology, uint32_t ports, uint64_t 
                             struct why *why)
 {
     char spec[SPEC_SIZE];
-    snprintf(spec, sizeof spec, "jellyfish:servers=%d,switches=%d,ports=%u,seed=%llu",
-             SERVERS_FIRST, SWITCHES_FIRST, ports, (unsigned long long)seed);
+    figure_jellyfish_spec(spec, SERVERS_FIRST, SWITCHES_FIRST, ports, seed);
     return topology_build(topology, spec, why);
 }
 

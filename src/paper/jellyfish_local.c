@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
-#include "base/check.h"
 #include "paper/figures.h"
 #include "paper/score.h"
 #include "paper/throughput.h"
@@ -33,34 +33,18 @@ static uint32_t local_servers(uint32_t k)
 }
 
 /* What the servers of one kind of network get. */
-struct capacity {
-    struct throughput_bracket mean, at_once;
-};
-
-static enum err capacity_measure(struct capacity *capacity, const struct figure_call *call,
+static enum err capacity_measure(struct throughput_both *capacity, const struct figure_call *call,
                                  const char *words, uint32_t graphs, struct why *why)
 {
-    *capacity = (struct capacity){0};
+    *capacity = (struct throughput_both){0};
     enum err err = OK;
-    for (uint32_t i = 0; i < graphs && !err; i++) {
-        char spec[SPEC_SIZE];
-        struct topology topology;
-        uint32_t apart = 0;
-        uint64_t seed = call->seed + i;
-        snprintf(spec, sizeof spec, "%s,seed=%llu", words, (unsigned long long)seed);
-        err = topology_build(&topology, spec, why);
-        if (err)
-            return err;
-        err = throughput_add_mean(&capacity->mean, &topology, seed, gap, &apart, why);
-        if (!err)
-            err = throughput_add_permutation(&capacity->at_once, &topology, seed, gap, why);
-        topology_fini(&topology);
-    }
+    for (uint32_t i = 0; i < graphs && !err; i++)
+        err = throughput_add_spec(capacity, words, call->seed + i, gap, why);
     return err;
 }
 
 static void local_row(struct figure_table *table, uint32_t k, double local,
-                      const struct capacity *found, const struct capacity *free)
+                      const struct throughput_both *found, const struct throughput_both *free)
 {
     struct throughput_bracket ratio = throughput_ratio(&found->mean, &free->mean);
     figure_row_numbers(table,
@@ -76,18 +60,15 @@ static enum err local_curve(struct figure_table *table, const struct figure_call
                             struct why *why)
 {
     char words[SPEC_SIZE];
-    struct capacity free, bound;
-    uint32_t switches = (uint32_t)cable_count_fattree(k).switches;
-    int length = snprintf(words, sizeof words, "jellyfish:servers=%u,switches=%u,ports=%u",
-                          local_servers(k), switches, k);
-    assert(length > 0 && (size_t)length < sizeof words);
+    struct throughput_both free, bound;
+    figure_jellyfish_words(words, local_servers(k), cable_count_fattree(k).switches, k);
+    size_t length = strlen(words);
     enum err err = capacity_measure(&free, call, words, graphs, why);
     if (err)
         return err;
     local_row(table, k, NAN, &free, &free);
     for (uint32_t tenth = 0; tenth <= TENTH_MAX; tenth++) {
-        snprintf(words + length, sizeof words - (size_t)length, ",containers=%u,local=0.%u", k,
-                 tenth);
+        snprintf(words + length, sizeof words - length, ",containers=%u,local=0.%u", k, tenth);
         err = capacity_measure(&bound, call, words, graphs, why);
         if (err)
             return err;

@@ -5,7 +5,6 @@
  * are. Here a random draw decides; how much hangs on that is seen beside it,
  * with the paths in the order of their switches' numbers. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -205,8 +204,7 @@ static enum err fig9_graph(struct fig9 *fig9, uint64_t seed, struct why *why)
     char spec[SPEC_SIZE];
     struct topology topology;
     struct traffic traffic = {0};
-    snprintf(spec, sizeof spec, "jellyfish:servers=686,switches=245,ports=14,seed=%llu",
-             (unsigned long long)seed);
+    figure_jellyfish_spec(spec, 686, 245, 14, seed);
     enum err err = topology_build(&topology, spec, why);
     if (err)
         return err;

@@ -1,7 +1,6 @@
 /* jellyfish_resilience: the figure of the Jellyfish paper (jellyfish.c names it)
  * on what is left of the throughput when links fail, in Jellyfish and in a
  * fat-tree of the same equipment and fewer servers. */
-#include <math.h>
 #include <stdio.h>
 
 #include "paper/figures.h"

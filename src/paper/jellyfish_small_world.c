@@ -7,7 +7,6 @@
  * already, which on a ring, where near nodes are likely, happens often. So the
  * ring is built that way, too. Run i draws its graphs and its permutation from
  * the seed plus i. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -140,8 +139,7 @@ static enum err fig4_measure(const struct figure_call *call, uint32_t which, uin
     if (network->words)
         snprintf(words, sizeof words, "%s,servers=%u", network->words, servers);
     else
-        snprintf(words, sizeof words, "jellyfish:servers=%u,switches=%u,ports=%u", size * servers,
-                 size, FIG4_DEGREE + servers);
+        figure_jellyfish_words(words, size * servers, size, FIG4_DEGREE + servers);
     *both = (struct throughput_both){0};
     for (uint32_t i = 0; i < runs && !err; i++)
         err = which == FIG4_DOUBLED ? add_doubled(both, size, servers, call->seed + i, gap, why)

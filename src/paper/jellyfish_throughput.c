@@ -17,8 +17,7 @@
 
 static void rrg_words(char words[SPEC_SIZE], uint32_t switches, uint32_t degree, uint32_t servers)
 {
-    snprintf(words, SPEC_SIZE, "jellyfish:servers=%u,switches=%u,ports=%u", switches * servers,
-             switches, degree + servers);
+    figure_jellyfish_words(words, switches * servers, switches, degree + servers);
 }
 
 /* --- jelly-fig3 --- */
@@ -78,44 +77,20 @@ static void fig3_row(struct figure_table *table, const struct fig3_graph *graph,
         throughput_ratio(&bars->jelly.at_once, &bars->benchmark.at_once);
     snprintf(name, sizeof name, "%u,%u,%u", graph->size.nodes, graph->size.degree,
              graph->size.diameter);
-    figure_row(table, (struct figure_cell[]){
-                          figure_word(name),
-                          figure_word(graph->printed ? "yes" : "no"),
-                          figure_number(graph->size.nodes),
-                          figure_number(graph->size.degree),
-                          figure_number(bars->servers),
-                          figure_number(benchmark->lower),
-                          figure_number(benchmark->upper),
-                          figure_number(jelly->lower),
-                          figure_number(jelly->upper),
-                          figure_number(100 * ratio.lower),
-                          figure_number(100 * ratio.upper),
-                          figure_number(100 * at_once.lower),
-                      });
+    figure_row_words(table, name, graph->printed ? "yes" : "no",
+                     (double[]){graph->size.nodes, graph->size.degree, bars->servers,
+                                benchmark->lower, benchmark->upper, jelly->lower, jelly->upper,
+                                100 * ratio.lower, 100 * ratio.upper, 100 * at_once.lower});
 }
 
-static void fig3_claim(struct figure_result *result, const struct fig3_graph *graph,
-                       const struct fig3_bars *bars)
+/* Jellyfish's share of a graph of the figure. */
+static void fig3_claim(struct figure_result *result, struct degree_diameter size, struct says says,
+                       double share, const char *reason)
 {
-    struct throughput_bracket ratio = throughput_ratio(&bars->jelly.mean, &bars->benchmark.mean);
     figure_claim(result, "fig 3",
                  figure_text(result, "share of %u switches of degree %u, diameter %u: at least",
-                             graph->size.nodes, graph->size.degree, graph->size.diameter),
-                 says_about(says_above(91, "%"), 0.5), 100 * ratio.lower,
-                 figure_text(result, "the brackets of the means allow %.1f to %.1f %%",
-                             100 * ratio.lower, 100 * ratio.upper));
-}
-
-/* Graphs that the figure does not have: the worst of them decides. */
-static void fig3_claim_others(struct figure_result *result, const struct fig3_graph *worst,
-                              const struct fig3_bars *bars, uint32_t count)
-{
-    figure_claim(result, "section 4.1",
-                 figure_text(result, "share of the worst of %u other graphs: at least", count),
-                 says_about(says_above(91, "%"), 0.5),
-                 100 * throughput_ratio(&bars->jelly.mean, &bars->benchmark.mean).lower,
-                 figure_text(result, "it has %u switches of degree %u", worst->size.nodes,
-                             worst->size.degree));
+                             size.nodes, size.degree, size.diameter),
+                 says, share, reason);
 }
 
 /* Those of the figure that nothing here can build. */
@@ -126,12 +101,9 @@ static void fig3_missing(struct figure_result *result)
         {212, 5, 4}, {132, 3, 6}, {104, 11, 2}, {198, 16, 2},
     };
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
-        figure_claim(result, "fig 3",
-                     figure_text(result, "share of %u switches of degree %u, diameter %u: at least",
-                                 missing[i].nodes, missing[i].degree, missing[i].diameter),
-                     says_above(91, "%"), NAN,
-                     "the graph is missing: it was found by computer search, has no short "
-                     "construction, and the list of its edges is not at hand");
+        fig3_claim(result, missing[i], says_above(91, "%"), NAN,
+                   "the graph is missing: it was found by computer search, has no short "
+                   "construction, and the list of its edges is not at hand");
 }
 
 static const struct fig3_graph fig3_graphs[] = {
@@ -150,26 +122,32 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
                          "graph, in_paper, switches, degree, servers, benchmark_lower, "
                          "benchmark_upper, jellyfish_lower, jellyfish_upper, ratio_lower (%), "
                          "ratio_upper (%), ratio_at_once_lower (%)");
-    const struct fig3_graph *worst = NULL;
-    struct fig3_bars bars, worst_bars = {0};
+    const struct says says = says_about(says_above(91, "%"), 0.5);
+    const struct fig3_graph *worst = NULL; /* of those that the figure does not have */
     for (uint32_t i = 0; i < count; i++) {
         const struct fig3_graph *graph = &fig3_graphs[i];
+        struct fig3_bars bars;
         enum err err = fig3_measure(call, graph->size, runs, gap, &bars, why);
         if (err)
             return err;
         fig3_row(table, graph, &bars);
-        double share = throughput_ratio(&bars.jelly.mean, &bars.benchmark.mean).lower;
+        struct throughput_bracket share = throughput_ratio(&bars.jelly.mean, &bars.benchmark.mean);
         if (graph->printed) {
-            fig3_claim(result, graph, &bars);
-        } else if (others++ == 0 || share < least) {
-            least = share;
+            fig3_claim(result, graph->size, says, 100 * share.lower,
+                       figure_text(result, "the brackets of the means allow %.1f to %.1f %%",
+                                   100 * share.lower, 100 * share.upper));
+        } else if (others++ == 0 || share.lower < least) {
+            least = share.lower;
             worst = graph;
-            worst_bars = bars;
         }
         figure_progress(call, i + 1, count);
     }
     assert(worst);
-    fig3_claim_others(result, worst, &worst_bars, others);
+    figure_claim(result, "section 4.1",
+                 figure_text(result, "share of the worst of %u other graphs: at least", others),
+                 says, 100 * least,
+                 figure_text(result, "it has %u switches of degree %u", worst->size.nodes,
+                             worst->size.degree));
     fig3_missing(result);
     return OK;
 }
@@ -227,10 +205,9 @@ static enum err fig6_arc(uint64_t seed, uint64_t grown_seed, uint32_t steps, dou
                          struct fig6_size *sizes, struct why *why)
 {
     struct topology grown;
-    char words[SPEC_SIZE], spec[SPEC_SIZE + 32];
-    rrg_words(words, FIG6_STEP, FIG6_PORTS - FIG6_SERVERS, FIG6_SERVERS);
-    snprintf(spec, sizeof spec, "%s,seed=%llu", words, (unsigned long long)grown_seed);
-    enum err err = topology_build(&grown, spec, why);
+    char words[SPEC_SIZE];
+    figure_jellyfish_spec(words, FIG6_STEP * FIG6_SERVERS, FIG6_STEP, FIG6_PORTS, grown_seed);
+    enum err err = topology_build(&grown, words, why);
     if (err)
         return err;
     for (uint32_t i = 0; i < steps && !err; i++) {

@@ -4,7 +4,6 @@
  * Every way runs once in each round, in turn; the median round is shown. */
 #include <math.h>
 
-#include "base/check.h"
 #include "measured/camcube/camcube_trip.h"
 #include "measured/crowd.h"
 #include "measured/figures.h"

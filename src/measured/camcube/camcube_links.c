@@ -2,9 +2,7 @@
  * Network Stack for 3D Torus Cluster Topologies" (HPDC 2013): throughput and processor load of
  * servers that saturate 1 to 6 of their links. */
 #include <math.h>
-#include <stdio.h>
 
-#include "base/check.h"
 #include "measured/camcube/camcube_load.h"
 #include "measured/crowd.h"
 #include "measured/figures.h"

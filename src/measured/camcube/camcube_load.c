@@ -1,7 +1,6 @@
 #include "measured/camcube/camcube_load.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/array.h"

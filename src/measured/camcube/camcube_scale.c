@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/check.h"
 #include "base/rng.h"
 #include "measured/camcube/camcube_network.h"
 #include "measured/camcube/camcube_traffic.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/check.h"
 #include "measured/camcube/camcube_network.h"
 #include "services/ping/ping_wire.h"
 #include "services/services.h"

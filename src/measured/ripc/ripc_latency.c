@@ -9,7 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/check.h"
 #include "measured/crowd.h"
 #include "measured/figures.h"
 #include "measured/sides.h"

@@ -7,10 +7,8 @@
  * number at which everybody stops; that all rows end with exactly this number is checked. */
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "measured/figures.h"
 #include "measured/sample.h"
 #include "measured/sst/sst_node.h"

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/check.h"
 #include "measured/figures.h"
 #include "measured/sample.h"
 #include "measured/sst/sst_detect.h"
@@ -143,11 +142,8 @@ static void rows_fill(struct figure_result *result, const struct setting *settin
                 uint32_t rows = act_rows(found->nodes[i], act);
                 if (act > 0 && rows == act_rows(found->nodes[i], act - 1))
                     continue; /* of few nodes */
-                figure_row(table,
-                           (struct figure_cell[]){
-                               figure_word(figure_text(result, "%s %u", name, found->nodes[i])),
-                               figure_word(name), figure_number(found->nodes[i]),
-                               figure_number(rows), figure_number(found->times[design][i][act])});
+                figure_row_words(table, figure_text(result, "%s %u", name, found->nodes[i]), name,
+                                 (double[]){found->nodes[i], rows, found->times[design][i][act]});
             }
 }
 

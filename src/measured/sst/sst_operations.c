@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/check.h"
 #include "measured/crowd.h"
 #include "measured/figures.h"
 #include "measured/sample.h"

@@ -9,9 +9,7 @@
  *
  * Then a router of the ring changes the cost of a link that is on no shortest path, and nobody
  * is to compute. That what is computed is right is checked by another algorithm. */
-#include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"

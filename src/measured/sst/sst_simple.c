@@ -111,16 +111,15 @@ static void cells_fill(struct figure_result *result, struct cells *cells)
     struct figure_table *shares =
         figure_table_add(result, "distribution", "curve, latency (us), share (%)");
     for (int at = 0; at < BARE_MEDIUM_COUNT * BARE_WAY_COUNT; at++) {
-        int medium = at / BARE_WAY_COUNT, way = at % BARE_WAY_COUNT, used = 2;
-        struct figure_cell row[14] = {figure_word(bare_medium_names[medium]),
-                                      figure_word(bare_way_names[way])};
+        int medium = at / BARE_WAY_COUNT, way = at % BARE_WAY_COUNT, used = 0;
+        double row[6 * MAKE_COUNT];
         for (int make = 0; make < MAKE_COUNT; make++) {
             struct cell *cell = &cells->cells[medium][way][make];
             cell->sample = sample_of(cell->values, cell->count);
-            row[used++] = figure_number(cell->sample.mean);
-            row[used++] = figure_number(cell->sample.deviation);
-            row[used++] = figure_number(cell->sample.median);
-            row[used++] = figure_number(cell->sample.high);
+            row[used++] = cell->sample.mean;
+            row[used++] = cell->sample.deviation;
+            row[used++] = cell->sample.median;
+            row[used++] = cell->sample.high;
             for (size_t i = 1; i < QUANTILES && cell->count; i++)
                 figure_row_named(shares,
                                  figure_text(result, "%s %s%s", make_names[make],
@@ -130,8 +129,8 @@ static void cells_fill(struct figure_result *result, struct cells *cells)
         }
         for (int make = 0; make < MAKE_COUNT; make++)
             for (int k = 0; k < 2; k++)
-                row[used++] = figure_number(medium == BARE_MEMORY ? printed[way][make][k] : NAN);
-        figure_row(table, row);
+                row[used++] = medium == BARE_MEMORY ? printed[way][make][k] : NAN;
+        figure_row_words(table, bare_medium_names[medium], bare_way_names[way], row);
     }
 }
 
@@ -273,11 +272,9 @@ static enum err complex_row(struct figure_table *table, const struct figure_call
     if (err)
         return err;
     *found = trips[COMPLEX] - trips[SIMPLE] / 2;
-    figure_row(table, (struct figure_cell[]){
-                          figure_word(sst_node_waiting_names[waiting]),
-                          figure_word(bare_way_names[way]), figure_number(nodes),
-                          figure_number(trips[SIMPLE] / 2), figure_number(nodes > 2 ? *found : NAN),
-                          figure_number(nodes == COMPLEX_NODES ? complex_printed(way) : NAN)});
+    figure_row_words(table, sst_node_waiting_names[waiting], bare_way_names[way],
+                     (double[]){nodes, trips[SIMPLE] / 2, nodes > 2 ? *found : NAN,
+                                nodes == COMPLEX_NODES ? complex_printed(way) : NAN});
     *found = nodes > 2 ? *found : trips[SIMPLE] / 2;
     return OK;
 }

@@ -6,7 +6,6 @@
  * names no columns, so that it is evaluated on every pass of the detector, as the paper's is. */
 #include <math.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
