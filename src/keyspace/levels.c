@@ -52,9 +52,9 @@ node_id levels_home(uint32_t server_count, uint64_t route)
     /* Uniform among 2 * base servers until it is one that is there. Such draws never depend on how
      * many there are: one more server is found by those keys that came past it, and by no other. */
     uint32_t at = coins & base ? base | (half_place(route, half, 0) & (base - 1)) : 0;
-    for (uint32_t try = 1; at >= server_count && try < DRAW_MAX; try++)
-        at = half_place(route, half, try) & (2 * base - 1);
-    if (at >= base && at < server_count)
+    for (uint32_t try = 1; at >= server_count; try++)
+        at = try == DRAW_MAX ? 0 : half_place(route, half, try) & (2 * base - 1);
+    if (at >= base)
         return at;
     return home_below(route, coins, half);
 }

@@ -48,6 +48,12 @@ static void a_plan_has_at_most_65535_servers(void **state)
     refused("torus:255x257", "servers are 255 hops apart; a packet lives for 255");
 }
 
-TEST_MAIN(TEST(a_server_has_at_most_32_ports),
+static void a_network_with_switches_is_refused(void **state)
+{
+    refused("fattree:k=4", "fattree:k=4 has switches: a cluster without switches is a torus, a "
+                           "novacube or jellyfish:n=N,degree=D");
+}
+
+TEST_MAIN(TEST(a_network_with_switches_is_refused), TEST(a_server_has_at_most_32_ports),
           TEST(servers_are_at_most_as_far_apart_as_a_packet_lives),
           TEST(a_plan_has_at_most_65535_servers))

@@ -320,15 +320,13 @@ static enum err tries_run(struct try *try, node_id *vertices, struct why *why)
     for (uint32_t i = 0; i < origins.count && tries && (first || best < wiring->end_count); i++) {
         const struct placement_origin *origin = &origins.items[i];
         node_id vertex = placement_origin_vertex(&origins, origin, 0);
-        for (; vertex != NODE_NONE && tries; tries--) {
+        for (; vertex != NODE_NONE && tries && (first || best < wiring->end_count); tries--) {
             uint32_t agree = try_run(try, origin->rank, vertex);
             if (first || agree > best) {
                 memcpy(vertices, try->vertex_of, wiring->count * sizeof *vertices);
                 best = agree;
             }
             first = false;
-            if (best == wiring->end_count)
-                break;
             vertex = placement_origin_vertex(&origins, origin, vertex + 1);
         }
     }

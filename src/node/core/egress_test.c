@@ -456,7 +456,39 @@ static void test_the_asked_sleep(void **state)
     free(egress);
 }
 
-TEST_MAIN(TEST(test_shares_are_as_of_a_fluid), TEST(test_a_round_that_skips_is_found_out),
+/* Likewise of who is asked: the next packet is the other's. */
+static void test_a_share_asked_for_up_to_the_byte_is_used_up(void **state)
+{
+    (void)state;
+    struct sleeper sleeper = {.waiting = 3};
+    struct packet *out[EGRESS_FRAME_MAX], other = {.size = 64, .ports = 1};
+    for (unsigned i = 0; i < 3; i++)
+        sleeper.packets[i] = (struct packet){.size = i ? PACKET_SIZE_MAX / 2 : 64};
+    static_assert(PACKET_SIZE_MAX % 2 == 0, "two halves are a share");
+    struct egress *egress = egress_init(aligned_alloc(8, egress_size(1, 2)), 1, 2, true);
+    struct queue_limits limits = {QUEUE_FIFO, 8, UINT32_MAX, 1};
+    struct queue *queues[2];
+    for (unsigned i = 0; i < 2; i++) {
+        queues[i] = queue_init(aligned_alloc(64, queue_size(&limits)), &limits);
+        struct egress_source source = {
+            .queue = queues[i], .poll = sleeper_poll, .service = &sleeper, .weight = 1};
+        egress_add(egress, &source);
+    }
+    egress_wake(egress, 0, 1);
+    assert_null(egress_push(egress, 1, &other));
+    assert_int_equal(egress_frame(egress, 0, 3 * PACKET_SIZE_MAX, out), 4);
+    assert_ptr_equal(out[0], &sleeper.packets[2]);
+    assert_ptr_equal(out[1], &sleeper.packets[1]);
+    assert_ptr_equal(out[2], &other);
+    assert_ptr_equal(out[3], &sleeper.packets[0]);
+    egress_check(egress);
+    for (unsigned i = 0; i < 2; i++)
+        free(queues[i]);
+    free(egress);
+}
+
+TEST_MAIN(TEST(test_a_share_asked_for_up_to_the_byte_is_used_up),
+          TEST(test_shares_are_as_of_a_fluid), TEST(test_a_round_that_skips_is_found_out),
           TEST(test_a_frame_gathers_services_in_order), TEST(test_a_frame_has_its_bounds),
           TEST(test_a_share_used_up_to_the_byte_does_not_end_the_frame),
           TEST(test_what_does_not_fit_comes_next), TEST(test_what_is_left_is_lost_when_idle),

@@ -120,7 +120,8 @@ static void services_that_cannot_run_are_refused(void **state)
     refused(list, "service other: another service has its name or its id");
 }
 
-static void more_services_than_there_are_places_for_are_refused(void **state)
+/* A service more than a node takes. */
+static const struct weft_service **many_make(void)
 {
     static struct weft_service many[NODE_SERVICES_MAX];
     static char names[NODE_SERVICES_MAX][8];
@@ -133,10 +134,34 @@ static void more_services_than_there_are_places_for_are_refused(void **state)
         many[i].id = (uint16_t)(255 + i); /* small ids end there */
         list[i] = &many[i];
     }
+    return list;
+}
+
+static void more_services_than_there_are_places_for_are_refused(void **state)
+{
+    const struct weft_service **list = many_make();
     refused(list, "33 services are more than 32");
     struct why why;
     list[NODE_SERVICES_MAX - 1] = NULL;
     assert_int_equal(opened(list, NULL, &why), OK);
+}
+
+/* No place is left between the last service and what stands for none. */
+static void a_node_full_of_services_drops_what_is_for_none(void **state)
+{
+    const struct weft_service **list = many_make();
+    list[NODE_SERVICES_MAX - 1] = NULL;
+    struct world *world = world_open_settled("torus:3", list, 0);
+    for (uint16_t service = 254; service < 255 + NODE_SERVICES_MAX; service += NODE_SERVICES_MAX) {
+        struct packet *packet = world_forge(world, service, NULL, 0);
+        packet->kind = PACKET_TO_NEIGHBOUR;
+        world_arrive(world, 1, 0, packet);
+        world_run(world, 1);
+    }
+    struct node_snapshot snapshot;
+    node_snapshot(world->nodes[0].node, &snapshot);
+    assert_int_equal(snapshot.drops[DROP_NO_SERVICE], 2);
+    world_close(world);
 }
 
 /* Memory that refuses one block after so many. */
@@ -270,6 +295,90 @@ static void a_service_that_takes_nothing_refuses_packets(void **state)
     world_close(world);
 }
 
+/* ---- a service that keeps its own queue ---- */
+
+static struct weft_packet *queued[3];
+static unsigned queued_arrived[4]; /* by kind */
+
+static struct weft_packet *queued_poll(struct weft_self *self, unsigned port, uint32_t room)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        struct weft_packet *packet = queued[i];
+        if (!packet || ((struct packet *)packet)->size > room)
+            continue;
+        queued[i] = NULL;
+        return packet;
+    }
+    return NULL;
+}
+
+/* All to server 1, which is a neighbour: to the server, to a key of its, and over the link. */
+static void queued_request(struct weft_self *self, uint64_t client, const void *bytes,
+                           uint32_t size)
+{
+    struct weft_key key;
+    assert_int_equal(size, sizeof key);
+    memcpy(&key, bytes, sizeof key);
+    unsigned port = 0;
+    while (weft_neighbour(self, port) != 1)
+        port++;
+    for (unsigned i = 0; i < 3; i++)
+        queued[i] = weft_packet(self, 10 + i);
+    assert_int_equal(weft_address_server(self, queued[0], 1), 1u << port);
+    assert_int_equal(weft_address_key(self, queued[1], &key), 1u << port);
+    assert_int_equal(weft_address_port(self, queued[2], port), 1u << port);
+    weft_wake(self, 1u << port);
+}
+
+static void queued_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    const struct packet *in = (const struct packet *)packet;
+    assert_int_equal(weft_here(self), 1);
+    assert_int_equal(in->source, 0);
+    queued_arrived[in->kind]++;
+    weft_done(packet);
+}
+
+static const struct weft_service_ops queued_ops = {
+    .request = queued_request, .poll = queued_poll, .deliver = queued_deliver};
+static const struct weft_service queued_service = {.version = WEFT_SERVICE_VERSION,
+                                                   .name = "queued",
+                                                   .id = 301,
+                                                   .queue = WEFT_QUEUE_OWN,
+                                                   .ops = &queued_ops};
+static const struct weft_service *const queued_list[] = {&queued_service, NULL};
+
+static unsigned queued_sent;
+
+static void on_sent(struct node_watcher *watcher, node_id at, const struct packet *packet)
+{
+    queued_sent += packet->service == queued_service.id;
+}
+
+static void what_a_service_is_asked_for_arrives(void **state)
+{
+    struct node_watcher watcher = {.sent = on_sent};
+    const struct node_config config = {.seed = 1, .services = queued_list, .watcher = &watcher};
+    struct world *world = world_open("torus:3", &config);
+    world_run(world, WORLD_SETTLED);
+    uint64_t route = 0;
+    while (keyspace_group(&world->plan.keyspace, route).home != 1)
+        route += UINT64_C(1) << 56;
+    struct key key = key_make(route);
+    struct node_snapshot before, after;
+    node_snapshot(world->nodes[0].node, &before);
+    world_ask(world, 0, queued_service.id, 1, key.bytes, sizeof key.bytes);
+    world_run(world, 2 * WORLD_DELAY);
+    assert_int_equal(queued_arrived[PACKET_TO_SERVER], 1);
+    assert_int_equal(queued_arrived[PACKET_TO_KEY], 1);
+    assert_int_equal(queued_arrived[PACKET_TO_NEIGHBOUR], 1);
+    node_snapshot(world->nodes[0].node, &after);
+    assert_int_equal(after.sent - before.sent, 3);
+    assert_int_equal(world_number(world, 0, "queued", "sent"), 3);
+    assert_int_equal(queued_sent, 3);
+    world_close(world);
+}
+
 static unsigned checks;
 
 /* Of the packet that had the buffer before nothing is left. */
@@ -342,8 +451,9 @@ static void servers_beyond_the_plan_are_out_of_reach(void **state)
 
 TEST_MAIN(TEST(services_that_cannot_run_are_refused),
           TEST(more_services_than_there_are_places_for_are_refused),
+          TEST(a_node_full_of_services_drops_what_is_for_none),
           TEST(a_node_without_memory_says_so_and_gives_back_what_it_had),
-          TEST(services_are_kept_to_their_limits),
+          TEST(what_a_service_is_asked_for_arrives), TEST(services_are_kept_to_their_limits),
           TEST(ports_that_are_not_there_or_down_take_nothing),
           TEST(a_service_that_takes_nothing_refuses_packets), TEST(a_new_packet_is_all_zeroes),
           TEST(a_server_with_all_ports_has_no_port_beyond_them),

@@ -6,6 +6,7 @@
 #include "base/bitset.h"
 #include "base/rng.h"
 #include "base/test.h"
+#include "node/arena_cases.h"
 #include "node/links/flood.h"
 #include "node/links/hello.h"
 #include "node/test_plan.h"
@@ -381,6 +382,8 @@ static void links_that_come_wait_for_the_end_of_a_batch(void **state)
     assert_false(is_to_be_told(&stage, 1, 4));
     assert_true(is_to_be_told(&stage, 1, 5));
     assert_int_equal(flood_owed(&stage.flood), NODE_NONE);
+    link_state_put(&stage.state, true); /* no link of ours comes: that is told at once */
+    assert_true(is_to_be_told(&stage, 1, 0));
     link_state_near(&stage.state, 1, true);
     link_state_put(&stage.state, false);
     assert_false(is_to_be_told(&stage, 1, 0));
@@ -425,8 +428,39 @@ static void messages_of_another_number_change_nothing(void **state)
     stage_close(&stage);
 }
 
-TEST_MAIN(TEST(routes_are_never_stale), TEST(links_that_come_wait_for_the_end_of_a_batch),
-          TEST(the_newest_row_wins), TEST(a_neighbour_is_told_what_is_newer_than_it_says),
+static bool memory_suffices(const struct plan *plan, struct arena *arena)
+{
+    struct flood flood = {0};
+    struct link_state links;
+    struct why why = {""};
+    enum err err = link_state_init(&links, plan, 0, 5, &flood.spread, arena, &why);
+    if (err) {
+        assert_int_equal(err, ERR_MEMORY);
+        assert_string_equal(why.text, "not enough memory");
+        return false;
+    }
+    bool worked = flood_init(&flood, &links, arena);
+    link_state_fini(&links);
+    return worked;
+}
+
+static void each_piece_of_memory_may_be_refused(void **state)
+{
+    struct test_plan test;
+    test_plan_open(&test, "torus:3");
+    bool worked = false;
+    for (unsigned pieces = 0; !worked; pieces++) {
+        struct scant scant;
+        scant_open(&scant, pieces);
+        worked = scant_close(&scant, memory_suffices(&test.plan, &scant.arena));
+        assert_true(pieces < 64); /* it is enough some time */
+    }
+    test_plan_close(&test);
+}
+
+TEST_MAIN(TEST(each_piece_of_memory_may_be_refused), TEST(routes_are_never_stale),
+          TEST(links_that_come_wait_for_the_end_of_a_batch), TEST(the_newest_row_wins),
+          TEST(a_neighbour_is_told_what_is_newer_than_it_says),
           TEST(a_row_that_did_not_change_is_put_only_again),
           TEST(a_link_is_up_when_all_have_seen_it_near),
           TEST(the_dead_and_the_reborn_have_not_seen_it),

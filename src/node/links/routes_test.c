@@ -7,6 +7,7 @@
 #include "base/bitset.h"
 #include "base/rng.h"
 #include "base/test.h"
+#include "node/arena_cases.h"
 #include "node/test_plan.h"
 
 /* Distances by relaxing every link until nothing changes: slow, and nothing like a search. */
@@ -122,4 +123,19 @@ static void ways_are_the_shortest_and_all_of_them(void **state)
     }
 }
 
-TEST_MAIN(TEST(ways_are_the_shortest_and_all_of_them))
+static void each_piece_of_memory_may_be_refused(void **state)
+{
+    struct test_plan test;
+    test_plan_open(&test, "torus:3");
+    bool worked = false;
+    for (unsigned pieces = 0; !worked; pieces++) {
+        struct scant scant;
+        struct routes routes;
+        scant_open(&scant, pieces);
+        worked = scant_close(&scant, routes_init(&routes, &test.plan, 0, &scant.arena));
+        assert_true(!worked || pieces == 6);
+    }
+    test_plan_close(&test);
+}
+
+TEST_MAIN(TEST(each_piece_of_memory_may_be_refused), TEST(ways_are_the_shortest_and_all_of_them))

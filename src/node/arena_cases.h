@@ -1,0 +1,45 @@
+#pragma once
+/* arena_cases: an arena with room for so many pieces of a cache line, and then for none. For tests
+ * only: of what is taken from it each piece is refused in turn. */
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/test.h"
+
+struct scant {
+    struct arena_source source;
+    struct arena arena;
+    bool given;   /* its only block */
+    bool refused; /* another was asked for */
+};
+
+static inline void *scant_take(struct arena_source *source, size_t size)
+{
+    struct scant *scant = container_of(source, struct scant, source);
+    scant->refused = scant->given;
+    scant->given = true;
+    return scant->refused ? NULL : aligned_alloc(ARENA_ALIGN, size);
+}
+
+static inline void scant_give(struct arena_source *source, void *block, size_t size)
+{
+    free(block);
+}
+
+static inline void scant_open(struct scant *scant, unsigned pieces)
+{
+    enum { BLOCK = 64 * 1024 - ARENA_ALIGN }; /* what the first block has room for */
+    *scant = (struct scant){.source = {scant_take, scant_give}};
+    scant->arena.source = &scant->source;
+    assert_non_null(arena_take(&scant->arena, BLOCK - (size_t)pieces * ARENA_ALIGN));
+}
+
+/* It worked if nothing was refused, and only then; says which. */
+static inline bool scant_close(struct scant *scant, bool worked)
+{
+    assert_true(worked == !scant->refused);
+    arena_fini(&scant->arena);
+    return worked;
+}
