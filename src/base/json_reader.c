@@ -290,6 +290,13 @@ enum err json_reader_next(struct json_reader *reader)
     return object ? key_read(reader) : value_read(reader);
 }
 
+bool json_reader_more(struct json_reader *reader, enum err *err)
+{
+    if (!*err)
+        *err = json_reader_next(reader);
+    return !*err && reader->event != JSON_OBJECT_END && reader->event != JSON_ARRAY_END;
+}
+
 enum err json_reader_skip(struct json_reader *reader)
 {
     if (reader->event != JSON_OBJECT && reader->event != JSON_ARRAY)

@@ -56,6 +56,14 @@ void json_reader_fini(struct json_reader *reader);
 /* Reads on: fills event, line and text. */
 MUST_CHECK enum err json_reader_next(struct json_reader *reader);
 
+/* Reads on within an object or array, which has begun: to the next key or item. False at its end,
+ * or if `*err` is set, before or by this call:
+ *
+ *   while (json_reader_more(reader, &err))
+ *       err = item_read(reader);
+ */
+bool json_reader_more(struct json_reader *reader, enum err *err);
+
 /* Passes over the value whose first event was just read. */
 MUST_CHECK enum err json_reader_skip(struct json_reader *reader);
 

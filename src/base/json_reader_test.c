@@ -85,6 +85,44 @@ static void what_is_not_json_is_refused_with_its_line(void **state)
     }
 }
 
+static void items_are_read_until_their_container_ends(void **state)
+{
+    struct why why;
+    struct json_reader reader;
+    const char *data = "{\"a\": [1, [], {}], \"b\": 2}";
+    unsigned keys = 0, items = 0;
+    json_reader_init(&reader, "test", data, strlen(data), &why);
+    enum err err = json_reader_expect(&reader, JSON_OBJECT, "the file");
+    for (; json_reader_more(&reader, &err); keys++) {
+        err = json_reader_next(&reader);
+        while (keys == 0 && json_reader_more(&reader, &err)) {
+            items++;
+            err = json_reader_skip(&reader);
+        }
+    }
+    assert_int_equal(err, OK);
+    assert_int_equal(keys, 2);
+    assert_int_equal(items, 3);
+    assert_int_equal(reader.event, JSON_OBJECT_END);
+    assert_int_equal(json_reader_next(&reader), OK);
+    err = ERR_USAGE; /* of the caller: nothing more is read */
+    assert_false(json_reader_more(&reader, &err));
+    assert_int_equal(err, ERR_USAGE);
+    json_reader_fini(&reader);
+}
+
+static void an_error_ends_the_items(void **state)
+{
+    struct why why;
+    struct json_reader reader;
+    json_reader_init(&reader, "test", "[1, }", 5, &why);
+    enum err err = json_reader_expect(&reader, JSON_ARRAY, "the file");
+    assert_true(json_reader_more(&reader, &err));
+    assert_false(json_reader_more(&reader, &err));
+    assert_int_equal(err, ERR_INPUT);
+    json_reader_fini(&reader);
+}
+
 static void depth_is_bounded(void **state)
 {
     char deep[2 * JSON_READER_DEPTH_MAX + 2];
@@ -126,4 +164,5 @@ static void typed_values_are_checked(void **state)
 }
 
 TEST_MAIN(TEST(events_follow_the_document), TEST(what_is_not_json_is_refused_with_its_line),
+          TEST(items_are_read_until_their_container_ends), TEST(an_error_ends_the_items),
           TEST(depth_is_bounded), TEST(typed_values_are_checked))

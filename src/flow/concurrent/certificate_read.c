@@ -138,12 +138,8 @@ static enum err object_read(struct input *input, const char *what, const struct 
     struct json_reader *reader = &input->reader;
     unsigned long line = reader->line;
     bool seen[KEY_MAX] = {false};
-    for (;;) {
-        enum err err = json_reader_next(reader);
-        if (err)
-            return err;
-        if (reader->event == JSON_OBJECT_END)
-            break;
+    enum err err = OK;
+    while (json_reader_more(reader, &err)) {
         size_t at = 0;
         while (fields[at].key && !json_reader_is(reader, fields[at].key))
             at++;
@@ -158,14 +154,12 @@ static enum err object_read(struct input *input, const char *what, const struct 
             seen[at] = true;
             err = fields[at].read(input, target);
         }
-        if (err)
-            return err;
     }
-    for (size_t at = 0; fields[at].key; at++)
+    for (size_t at = 0; fields[at].key && !err; at++)
         if (!seen[at])
-            return why_fail_line(reader->why, reader->name, line, "%s without \"%s\"", what,
-                                 fields[at].key);
-    return OK;
+            err = why_fail_line(reader->why, reader->name, line, "%s without \"%s\"", what,
+                                fields[at].key);
+    return err;
 }
 
 /* An array, item by item, each of whose first events has just been read. */
@@ -174,13 +168,8 @@ static enum err array_read(struct input *input, const char *what,
 {
     struct json_reader *reader = &input->reader;
     enum err err = json_reader_expect(reader, JSON_ARRAY, what);
-    while (!err) {
-        err = json_reader_next(reader);
-        if (!err && reader->event == JSON_ARRAY_END)
-            return OK;
-        if (!err)
-            err = item(input);
-    }
+    while (json_reader_more(reader, &err))
+        err = item(input);
     return err;
 }
 
@@ -276,13 +265,9 @@ static enum err hops_read(struct input *input, void *target)
     struct json_reader *reader = &input->reader;
     struct path_draft *path = target;
     enum err err = json_reader_expect(reader, JSON_ARRAY, "the links of a path");
-    while (!err) {
+    while (json_reader_more(reader, &err)) {
         uint64_t link;
-        err = json_reader_next(reader);
-        if (!err && reader->event == JSON_ARRAY_END)
-            return OK;
-        if (!err)
-            err = uint_take(input, "a link", GRAPH_LINK_MAX, &link);
+        err = uint_take(input, "a link", GRAPH_LINK_MAX, &link);
         if (!err &&
             !array_reserve(&input->hops, &input->hop_capacity, path->hops + 1, sizeof *input->hops))
             err = why_memory(reader->why);

@@ -178,10 +178,7 @@ static enum err parse_services(struct parse *parse)
 {
     struct cluster_file *file = parse->file;
     enum err err = json_reader_expect(&parse->reader, JSON_ARRAY, "services");
-    while (!err) {
-        err = json_reader_next(&parse->reader);
-        if (err || parse->reader.event == JSON_ARRAY_END)
-            break;
+    while (json_reader_more(&parse->reader, &err)) {
         if (parse->reader.event != JSON_STRING || !parse->reader.text.size ||
             parse->reader.text.data[0] != '/')
             return json_reader_fail(&parse->reader, "services: expected absolute paths");
@@ -200,8 +197,8 @@ static enum err parse_process(struct parse *parse, uint32_t *dealt)
 {
     struct cluster_file *file = parse->file;
     uint32_t before = *dealt;
-    enum err err = json_reader_next(&parse->reader);
-    for (; !err && parse->reader.event != JSON_ARRAY_END; err = json_reader_next(&parse->reader)) {
+    enum err err = OK;
+    while (json_reader_more(&parse->reader, &err)) {
         char *end;
         unsigned long id;
         if (parse->reader.event != JSON_NUMBER)
@@ -233,10 +230,7 @@ static enum err parse_processes(struct parse *parse)
         return why_memory(parse->reader.why);
     memset(file->process_of, 0xff, file->server_count * sizeof *file->process_of);
     enum err err = json_reader_expect(&parse->reader, JSON_ARRAY, "processes");
-    while (!err) {
-        err = json_reader_next(&parse->reader);
-        if (err || parse->reader.event == JSON_ARRAY_END)
-            break;
+    while (json_reader_more(&parse->reader, &err)) {
         if (parse->reader.event != JSON_ARRAY)
             return json_reader_fail(&parse->reader, "processes: expected a list of lists");
         err = parse_process(parse, &dealt);
@@ -289,12 +283,8 @@ static enum err parse_all(struct parse *parse)
 {
     struct json_reader *reader = &parse->reader;
     enum err err = json_reader_expect(reader, JSON_OBJECT, "a cluster");
-    while (!err) {
-        err = json_reader_next(reader);
-        if (err || reader->event == JSON_OBJECT_END)
-            break;
+    while (json_reader_more(reader, &err))
         err = parse_field(parse);
-    }
     if (!err)
         err = json_reader_next(reader); /* the end */
     if (!err && parse->version != FILE_VERSION)

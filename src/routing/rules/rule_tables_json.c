@@ -66,21 +66,19 @@ static enum err rules_read(struct table_reader *reader, struct json_reader *json
                            enum table_kind kind)
 {
     enum err err = json_reader_expect(json, JSON_ARRAY, "the rules");
-    while (!err && !(err = json_reader_next(json)) && json->event != JSON_ARRAY_END) {
+    while (json_reader_more(json, &err)) {
         uint64_t values[MEMBER_COUNT] = {0};
         unsigned seen = 0;
         reader->line = json->line;
         if (json->event != JSON_OBJECT)
             return json_reader_fail(json, "expected an object: a rule");
-        while (!(err = json_reader_next(json)) && json->event == JSON_KEY) {
+        while (json_reader_more(json, &err)) {
             int member = 0;
             while (member < MEMBER_COUNT && !json_reader_is(json, member_keys[member]))
                 member++;
             if (member == MEMBER_COUNT || seen & 1u << member)
                 return json_reader_fail(json, "unexpected key '%.60s'", json->text.data);
             err = member_read(json, member, values);
-            if (err)
-                return err;
             seen |= 1u << member;
         }
         if (!err)
@@ -92,9 +90,9 @@ static enum err rules_read(struct table_reader *reader, struct json_reader *json
 static enum err switch_read(struct table_reader *reader, struct json_reader *json)
 {
     uint64_t node = UINT64_MAX;
-    enum err err;
+    enum err err = OK;
     reader->at = NODE_NONE;
-    while (!(err = json_reader_next(json)) && json->event == JSON_KEY) {
+    while (json_reader_more(json, &err)) {
         reader->line = json->line;
         if (json_reader_is(json, "switch")) {
             err = number_read(json, "switch", &node);
@@ -113,8 +111,6 @@ static enum err switch_read(struct table_reader *reader, struct json_reader *jso
         } else {
             err = json_reader_fail(json, "unexpected key '%.60s'", json->text.data);
         }
-        if (err)
-            return err;
     }
     return err;
 }
@@ -122,7 +118,7 @@ static enum err switch_read(struct table_reader *reader, struct json_reader *jso
 static enum err switches_read(struct table_reader *reader, struct json_reader *json)
 {
     enum err err = json_reader_expect(json, JSON_ARRAY, "switches");
-    while (!err && !(err = json_reader_next(json)) && json->event != JSON_ARRAY_END) {
+    while (json_reader_more(json, &err)) {
         if (json->event != JSON_OBJECT)
             return json_reader_fail(json, "expected an object: a switch");
         err = switch_read(reader, json);
@@ -134,7 +130,7 @@ static enum err document_read(struct table_reader *reader, struct json_reader *j
 {
     bool ours = false;
     enum err err = json_reader_expect(json, JSON_OBJECT, "the file");
-    while (!err && !(err = json_reader_next(json)) && json->event == JSON_KEY) {
+    while (json_reader_more(json, &err)) {
         reader->line = json->line;
         if (json_reader_is(json, "weft_rules")) {
             err = json_reader_expect(json, JSON_STRING, "weft_rules");

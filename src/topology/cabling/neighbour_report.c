@@ -212,8 +212,8 @@ static enum err object_read(struct reader *reader, struct json_reader *json)
 {
     uint32_t line = (uint32_t)json->line;
     unsigned seen = 0;
-    enum err err;
-    while (!(err = json_reader_next(json)) && json->event == JSON_KEY) {
+    enum err err = OK;
+    while (json_reader_more(json, &err)) {
         int field = 0;
         while (field < FIELD_COUNT && !json_reader_is(json, field_keys[field]))
             field++;
@@ -222,8 +222,6 @@ static enum err object_read(struct reader *reader, struct json_reader *json)
             return err;
         if (field == FIELD_COUNT) {
             err = json_reader_skip(json);
-            if (err)
-                return err;
             continue;
         }
         if (json->event != JSON_STRING && json->event != JSON_NUMBER)
@@ -244,7 +242,7 @@ static enum err json_read(struct reader *reader, const char *data, size_t size)
     struct json_reader json;
     json_reader_init(&json, reader->name, data, size, reader->why);
     enum err err = json_reader_expect(&json, JSON_ARRAY, "the file");
-    while (!err && !(err = json_reader_next(&json)) && json.event != JSON_ARRAY_END) {
+    while (json_reader_more(&json, &err)) {
         if (json.event == JSON_OBJECT)
             err = object_read(reader, &json);
         else

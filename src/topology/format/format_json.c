@@ -54,16 +54,11 @@ static void python_string(struct text *out, const struct text *value)
 static enum err tuple_read(struct json_input *input, struct text *name)
 {
     struct json_reader *reader = &input->reader;
+    uint32_t count = 0;
+    enum err err = OK;
     text_puts(name, "(");
-    for (uint32_t count = 0;; count++) {
-        enum err err = json_reader_next(reader);
-        if (err)
-            return err;
-        if (reader->event == JSON_ARRAY_END) {
-            text_puts(name, count == 1 ? ",)" : ")");
-            return OK;
-        }
-        if (count)
+    while (json_reader_more(reader, &err)) {
+        if (count++)
             text_puts(name, ", ");
         if (reader->event == JSON_ARRAY)
             err = tuple_read(input, name);
@@ -77,9 +72,9 @@ static enum err tuple_read(struct json_input *input, struct text *name)
             text_puts(name, "None");
         else
             err = json_reader_fail(reader, "a node's name holds something that cannot be a name");
-        if (err)
-            return err;
     }
+    text_puts(name, count == 1 ? ",)" : ")");
+    return err;
 }
 
 /* The value of "id", "source" or "target". */
@@ -140,23 +135,19 @@ static enum err node_read(struct json_input *input)
     struct draft_site site = DRAFT_SITE_NEW;
     uint32_t line = line_of(input), node;
     bool named = false;
+    enum err err = OK;
     if (reader->event != JSON_OBJECT)
         return json_reader_fail(reader, "a node should be an object");
-    for (;;) {
-        enum err err = json_reader_next(reader);
-        if (err)
-            return err;
-        if (reader->event == JSON_OBJECT_END)
-            break;
+    while (json_reader_more(reader, &err)) {
         bool id = json_reader_is(reader, "id");
         err = id ? name_read(input, "id", &input->name) : attribute_read(input, keys, &site, NULL);
         named |= id;
-        if (err)
-            return err;
     }
+    if (err)
+        return err;
     if (!named)
         return draft_fail(input->draft, line, "a node without an id");
-    enum err err = draft_declare(input->draft, input->name.data, input->name.size, line, &node);
+    err = draft_declare(input->draft, input->name.data, input->name.size, line, &node);
     if (!err)
         input->draft->nodes[node].site = site;
     return err;
@@ -170,14 +161,10 @@ static enum err link_read(struct json_input *input)
     struct link link = DRAFT_LINK_NEW;
     uint32_t line = line_of(input);
     bool source = false, target = false;
+    enum err err = OK;
     if (reader->event != JSON_OBJECT)
         return json_reader_fail(reader, "a link should be an object");
-    for (;;) {
-        enum err err = json_reader_next(reader);
-        if (err)
-            return err;
-        if (reader->event == JSON_OBJECT_END)
-            break;
+    while (json_reader_more(reader, &err)) {
         if (json_reader_is(reader, "source")) {
             err = name_read(input, "source", &input->name);
             source = true;
@@ -187,12 +174,12 @@ static enum err link_read(struct json_input *input)
         } else {
             err = attribute_read(input, keys, NULL, &link);
         }
-        if (err)
-            return err;
     }
+    if (err)
+        return err;
     if (!source || !target)
         return draft_fail(draft, line, "a link without a %s", source ? "target" : "source");
-    enum err err = draft_mention(draft, input->name.data, input->name.size, line, &link.a);
+    err = draft_mention(draft, input->name.data, input->name.size, line, &link.a);
     if (!err)
         err = draft_mention(draft, input->other.data, input->other.size, line, &link.b);
     return err ? err : draft_add_link(draft, &link, line);
@@ -206,13 +193,8 @@ static enum err list_read(struct json_input *input, const char *what, bool *seen
         return json_reader_fail(reader, "%s a second time", what);
     *seen = true;
     enum err err = json_reader_expect(reader, JSON_ARRAY, what);
-    while (!err) {
-        err = json_reader_next(reader);
-        if (!err && reader->event == JSON_ARRAY_END)
-            return OK;
-        if (!err)
-            err = item_read(input);
-    }
+    while (json_reader_more(reader, &err))
+        err = item_read(input);
     return err;
 }
 
@@ -221,10 +203,7 @@ static enum err axes_read(struct json_input *input)
     struct draft *draft = input->draft;
     draft->axis_count = 0;
     enum err err = json_reader_expect(&input->reader, JSON_ARRAY, "axes");
-    while (!err) {
-        err = json_reader_next(&input->reader);
-        if (err || input->reader.event == JSON_ARRAY_END)
-            break;
+    while (json_reader_more(&input->reader, &err)) {
         struct draft one = {.name = draft->name, .why = draft->why};
         if (input->reader.event != JSON_NUMBER || draft->axis_count == AXIS_MAX)
             return json_reader_fail(&input->reader, "axes should be 1 to %d sizes", AXIS_MAX);
@@ -241,10 +220,7 @@ static enum err graph_read(struct json_input *input)
     enum err err = json_reader_next(reader);
     if (err || reader->event != JSON_OBJECT)
         return err ? err : json_reader_skip(reader);
-    for (;;) {
-        err = json_reader_next(reader);
-        if (err || reader->event == JSON_OBJECT_END)
-            return err;
+    while (json_reader_more(reader, &err)) {
         if (json_reader_is(reader, "axes")) {
             err = axes_read(input);
         } else if (json_reader_is(reader, "direct")) {
@@ -261,9 +237,8 @@ static enum err graph_read(struct json_input *input)
         } else {
             err = value_skip(reader);
         }
-        if (err)
-            return err;
     }
+    return err;
 }
 
 static enum err top_read(struct json_input *input)
@@ -271,10 +246,7 @@ static enum err top_read(struct json_input *input)
     struct json_reader *reader = &input->reader;
     bool multigraph = true;
     enum err err = json_reader_expect(reader, JSON_OBJECT, "the file");
-    while (!err) {
-        err = json_reader_next(reader);
-        if (err || reader->event == JSON_OBJECT_END)
-            break;
+    while (json_reader_more(reader, &err)) {
         if (json_reader_is(reader, "directed"))
             err = json_reader_bool(reader, "directed", &input->draft->directed);
         else if (json_reader_is(reader, "multigraph"))
