@@ -399,16 +399,20 @@ static void who_was_about_to_go_is_gone_when_its_leader_dies(void **state)
     assert_int_equal(parties[2].view.left[0], 2);
 }
 
+static enum council_kind post_kind(const struct post *post)
+{
+    struct council_message message;
+    assert_int_equal(council_read(&message, post->bytes, post->size), 0);
+    return message.kind;
+}
+
 /* Takes the one message of that kind between the two off the way; all others are lost. */
 static struct post post_keep(enum council_kind kind, unsigned from, unsigned to)
 {
     struct post kept = {0};
-    for (unsigned i = 0; i < post_count; i++) {
-        struct council_message message;
-        assert_int_equal(council_read(&message, posts[i].bytes, posts[i].size), 0);
-        if (message.kind == kind && posts[i].from == from && posts[i].to == to)
+    for (unsigned i = 0; i < post_count; i++)
+        if (post_kind(&posts[i]) == kind && posts[i].from == from && posts[i].to == to)
             kept = posts[i];
-    }
     assert_true(kept.size > 0);
     post_count = 0;
     return kept;
@@ -470,21 +474,29 @@ static void a_promise_never_goes_back_to_an_older_leader(void **state)
     assert_int_equal(parties[1].view.rows[0].id, 0);
 }
 
-static void another_row_is_another_meeting(void **state)
+/* The second joins a table of one, and this is the founder's proposal: it gets row 2. */
+static struct council *joining(struct council_message *prepare)
 {
     begin(1);
     struct council *council = party_open(1, NULL);
     council_join(council);
     post_count = 0;
-    struct council_message prepare = {.kind = COUNCIL_PREPARE,
-                                      .table = TABLE,
-                                      .sender = 100,
-                                      .ballot = {.since = 1, .round = 1},
-                                      .base = 1,
-                                      .view = parties[0].view};
-    prepare.view.epoch = 2;
-    prepare.view.row_count = 3;
-    prepare.view.rows[2] = (struct view_member){2, 101, 2};
+    *prepare = (struct council_message){.kind = COUNCIL_PREPARE,
+                                        .table = TABLE,
+                                        .sender = 100,
+                                        .ballot = {.since = 1, .round = 1},
+                                        .base = 1,
+                                        .view = parties[0].view};
+    prepare->view.epoch = 2;
+    prepare->view.row_count = 3;
+    prepare->view.rows[2] = (struct view_member){2, 101, 2};
+    return council;
+}
+
+static void another_row_is_another_meeting(void **state)
+{
+    struct council_message prepare;
+    struct council *council = joining(&prepare);
     uint8_t bytes[COUNCIL_WIRE_MAX];
     council_receive(council, 1, bytes, council_write(&prepare, bytes));
     assert_int_equal(council_row(council), 2);
@@ -507,20 +519,9 @@ static void another_row_is_another_meeting(void **state)
 /* The view that comes has its row empty, and has members in later rows. */
 static void whoever_is_not_in_the_view_that_comes_is_met_no_more(void **state)
 {
-    begin(1);
-    struct council *council = party_open(1, NULL);
-    council_join(council);
-    post_count = 0;
-    struct council_message message = {.kind = COUNCIL_PREPARE,
-                                      .table = TABLE,
-                                      .sender = 100,
-                                      .ballot = {.since = 1, .round = 1},
-                                      .base = 1,
-                                      .view = parties[0].view};
-    message.view.epoch = 2;
-    message.view.row_count = 3;
+    struct council_message message;
+    struct council *council = joining(&message);
     message.view.rows[1] = (struct view_member){3, 102, 2};
-    message.view.rows[2] = (struct view_member){2, 101, 2};
     uint8_t bytes[COUNCIL_WIRE_MAX];
     council_receive(council, 1, bytes, council_write(&message, bytes));
     assert_int_equal(parties[1].meets[1], 102);
@@ -531,6 +532,43 @@ static void whoever_is_not_in_the_view_that_comes_is_met_no_more(void **state)
     council_receive(council, 1, bytes, council_write(&message, bytes));
     assert_int_equal(parties[1].installs, 1);
     assert_int_equal(parties[1].parts, 1);
+}
+
+/* A younger one asks, or proposes, and dies: does what the elder says of its view still count? */
+static unsigned installs_after(bool proposes)
+{
+    struct council_message message;
+    struct council *council = joining(&message);
+    message.view.rows[1] = (struct view_member){3, 102, 2};
+    struct council_message commit = message, younger = message;
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    council_receive(council, 1, bytes, council_write(&message, bytes));
+    council_met(council, 0, 100, 0);
+    council_met(council, 1, 102, 0);
+    younger.kind = proposes ? COUNCIL_PREPARE : COUNCIL_ASK;
+    younger.sender = 102;
+    younger.ballot = (struct ballot){.since = 2, .row = 1, .round = 1};
+    council_receive(council, 3, bytes, council_write(&younger, bytes));
+    assert_int_equal(council->promised_to, 102);
+    council_failed(council, 3, 102);
+    commit.kind = COUNCIL_COMMIT;
+    council_receive(council, 1, bytes, council_write(&commit, bytes));
+    return parties[1].installs;
+}
+
+static void a_promise_to_one_who_died_binds_only_if_it_proposed_something(void **state)
+{
+    assert_int_equal(installs_after(false), 1);
+    assert_int_equal(installs_after(true), 0);
+}
+
+static void who_wants_to_go_stays_while_others_die(void **state)
+{
+    begin(3);
+    council_leave(&parties[1].council);
+    post_count = 0;
+    council_failed(&parties[1].council, 3, 102);
+    assert_false(parties[1].left);
 }
 
 static void the_dead_stay_until_somebody_comes_or_goes(void **state)
@@ -548,6 +586,12 @@ static void the_dead_stay_until_somebody_comes_or_goes(void **state)
     }
     council_failed(&parties[1].council, 1, 100); /* the leader */
     council_failed(&parties[2].council, 1, 100);
+    struct post ask = post_keep(COUNCIL_ASK, 1, 2);
+    post_deliver(&ask);
+    struct post answer = post_keep(COUNCIL_STATE, 2, 1);
+    post_deliver(&answer); /* it has what we have: there is no view to be told */
+    for (unsigned i = 0; i < post_count; i++)
+        assert_int_not_equal(post_kind(&posts[i]), COUNCIL_COMMIT);
     settle_without(0);
     assert_int_equal(parties[1].view.epoch, 3);
     assert_int_equal(parties[1].council.lead, LEAD_RESTS);
@@ -717,6 +761,8 @@ TEST_MAIN(TEST(a_founder_is_alone_in_row_0),
           TEST(who_was_about_to_go_is_gone_when_its_leader_dies),
           TEST(a_promise_never_goes_back_to_an_older_leader), TEST(another_row_is_another_meeting),
           TEST(whoever_is_not_in_the_view_that_comes_is_met_no_more),
+          TEST(a_promise_to_one_who_died_binds_only_if_it_proposed_something),
+          TEST(who_wants_to_go_stays_while_others_die),
           TEST(the_dead_stay_until_somebody_comes_or_goes),
           TEST(a_newcomer_that_dies_leaves_no_trace),
           TEST(who_cannot_be_met_is_refused_and_the_others_go_on),

@@ -66,9 +66,8 @@ static int post_try(struct members *members, ripc_id to, const uint8_t *bytes, s
 
 int post_send(struct members *members, ripc_id to, const uint8_t *bytes, size_t size)
 {
-    int result = members->letter_count && letters_for(&members->letters, to)
-                     ? -EAGAIN
-                     : post_try(members, to, bytes, size);
+    int result = letters_for(&members->letters, to) ? -EAGAIN /* an earlier one goes first */
+                                                    : post_try(members, to, bytes, size);
     return result == -EAGAIN ? letter_keep(members, to, bytes, size) : result;
 }
 

@@ -203,8 +203,6 @@ bool share_is_due(struct share *share)
 {
     bool due = false;
     bool reads = share->design == SST_READS;
-    if (!reads && !atomic_load_explicit(&share->carries, memory_order_relaxed))
-        return false;
     lock_take(&share->put_lock);
     for (uint32_t i = 0; reads && i < share->mapped_count; i++)
         due = due || target_is_due(share->mapped[i]);
