@@ -1,5 +1,6 @@
 #pragma once
-/* compare: which of two numbers comes first, as qsort and bsearch ask for it. */
+/* compare: which of two numbers comes first, as qsort and bsearch ask for it; the least and the
+ * most of two. */
 
 #include <stdint.h>
 
@@ -13,4 +14,34 @@ static inline int compare_u64(uint64_t a, uint64_t b)
 static inline int compare_u64_items(const void *left, const void *right)
 {
     return compare_u64(*(const uint64_t *)left, *(const uint64_t *)right);
+}
+
+static inline uint32_t least_u32(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint32_t most_u32(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline uint64_t least_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t most_u64(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t least_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t most_i64(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }

@@ -14,6 +14,18 @@ static void the_lower_number_comes_first(void **state)
     assert_true(compare_u64(UINT64_C(1) << 32, 0) > 0);
 }
 
+static void the_least_and_the_most_are_found(void **state)
+{
+    assert_int_equal(least_u32(3, UINT32_MAX), 3);
+    assert_int_equal(least_u32(4, 3), 3);
+    assert_int_equal(most_u32(3, UINT32_MAX), UINT32_MAX);
+    assert_int_equal(most_u32(4, 3), 4);
+    assert_true(least_u64(UINT64_MAX, 1) == 1 && least_u64(1, 2) == 1);
+    assert_true(most_u64(UINT64_MAX, 1) == UINT64_MAX && most_u64(1, 2) == 2);
+    assert_true(least_i64(-1, 1) == -1 && least_i64(INT64_MAX, 1) == 1);
+    assert_true(most_i64(-1, 1) == 1 && most_i64(INT64_MAX, 1) == INT64_MAX);
+}
+
 static void numbers_are_sorted_and_found(void **state)
 {
     uint64_t numbers[] = {7, UINT64_MAX, 0, 7, UINT64_C(1) << 63, 3}, wanted = UINT64_C(1) << 63;
@@ -23,4 +35,5 @@ static void numbers_are_sorted_and_found(void **state)
     assert_ptr_equal(bsearch(&wanted, numbers, 6, sizeof wanted, compare_u64_items), &numbers[4]);
 }
 
-TEST_MAIN(TEST(the_lower_number_comes_first), TEST(numbers_are_sorted_and_found))
+TEST_MAIN(TEST(the_lower_number_comes_first), TEST(the_least_and_the_most_are_found),
+          TEST(numbers_are_sorted_and_found))

@@ -9,6 +9,7 @@
  * seen, and then the last look finds it, or after, and then it is told of. */
 #include <errno.h>
 
+#include "base/compare.h"
 #include "sst/core/sst_impl.h"
 #include "transport/wake/wait.h"
 
@@ -95,7 +96,7 @@ static nsec sleep_end(struct sst *sst, bool carries, nsec until)
         nap = clock_after(sst->config.refresh_nsec);
     else if (sst->config.flags & SST_MANUAL)
         nap = clock_after(MANUAL_NAP_NSEC);
-    return nap < until ? nap : until;
+    return least_i64(nap, until);
 }
 
 void detector_sleep(struct sst *sst, nsec until)
@@ -112,8 +113,7 @@ void detector_sleep(struct sst *sst, nsec until)
     } else {
         counter_add(&sst->blocks, 1);
         nsec untold = told ? NSEC_NEVER : clock_after(UNTOLD_NAP_NSEC);
-        doorbell_wait(&sst->share.bell.door,
-                      sleep_end(sst, carries, untold < until ? untold : until));
+        doorbell_wait(&sst->share.bell.door, sleep_end(sst, carries, least_i64(untold, until)));
     }
     if (unseen)
         asleep_say(sst, false);

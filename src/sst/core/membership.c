@@ -14,13 +14,13 @@
 
 static void event_tell(struct sst *sst, struct membership_event *event)
 {
-    pthread_mutex_lock(&sst->events_lock);
+    monitor_take(&sst->events_lock);
     struct membership_event **end = &sst->events;
     while (*end)
         end = &(*end)->next;
     *end = event;
     atomic_store_explicit(&sst->events_wait, true, memory_order_relaxed);
-    pthread_mutex_unlock(&sst->events_lock);
+    monitor_drop(&sst->events_lock);
     bell_ring(&sst->share.bell);
 }
 
@@ -165,13 +165,13 @@ static void table_expel(struct sst *sst)
 
 static struct membership_event *event_take(struct sst *sst)
 {
-    pthread_mutex_lock(&sst->events_lock);
+    monitor_take(&sst->events_lock);
     struct membership_event *event = sst->events;
     if (event)
         sst->events = event->next;
     else
         atomic_store_explicit(&sst->events_wait, false, memory_order_release);
-    pthread_mutex_unlock(&sst->events_lock);
+    monitor_drop(&sst->events_lock);
     return event;
 }
 
@@ -203,5 +203,4 @@ void membership_fini(struct sst *sst)
     struct membership_event *event;
     while ((event = event_take(sst)))
         free(event);
-    pthread_mutex_destroy(&sst->events_lock);
 }

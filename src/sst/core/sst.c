@@ -179,7 +179,7 @@ static int table_open(struct ripc *ripc, const struct sst_config *config, struct
     sst->ripc = ripc;
     sst->config = *config;
     config_fill(&sst->config);
-    sst->events_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    sst->events_lock = (struct monitor)MONITOR_INIT;
     result = table_begin(sst, schema, why);
     free(schema);
     if (result) {

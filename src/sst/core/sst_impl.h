@@ -16,7 +16,6 @@
  *   ripc's   inside of whatever calls ripc
  * The membership events have one of their own, held for a moment and around nothing. */
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "sst/members/members.h"
@@ -25,6 +24,7 @@
 #include "sst/table/predicate.h"
 #include "sst/table/table.h"
 #include "transport/wake/lock.h"
+#include "transport/wake/monitor.h"
 #include "transport/wake/thread.h"
 
 /* What the detector is told of the members, in order. */
@@ -51,7 +51,7 @@ struct sst {
     struct observer_server *observers; /* answers observers, who are no members */
     bool barrier_open;                 /* counted, and not everybody came yet; under the put lock */
 
-    pthread_mutex_t events_lock;
+    struct monitor events_lock;      /* nobody waits with it */
     struct membership_event *events; /* under its lock */
     /* Set under the lock, relaxed, when something was added: the lock carries that to the
      * detector. Cleared by the detector with release when it has taken all of it over: the

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/compare.h"
 #include "sst/core/sst_impl.h"
 #include "transport/wake/wait.h"
 
@@ -10,49 +11,27 @@
 
 /* A thread that waits for a predicate. Its lock is held around nothing. */
 struct waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t condition;
+    struct monitor lock;
     bool done;
 };
 
 static void waiter_done(struct sst *sst, void *argument)
 {
     struct waiter *waiter = argument;
-    pthread_mutex_lock(&waiter->lock);
+    monitor_take(&waiter->lock);
     waiter->done = true;
-    pthread_cond_signal(&waiter->condition);
-    pthread_mutex_unlock(&waiter->lock);
-}
-
-static void waiter_init(struct waiter *waiter)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&waiter->lock, NULL);
-    pthread_cond_init(&waiter->condition, &attributes);
-    pthread_condattr_destroy(&attributes);
-    waiter->done = false;
-}
-
-static void waiter_fini(struct waiter *waiter)
-{
-    pthread_cond_destroy(&waiter->condition);
-    pthread_mutex_destroy(&waiter->lock);
+    monitor_wake(&waiter->lock);
+    monitor_drop(&waiter->lock);
 }
 
 static bool waiter_sleep(struct waiter *waiter, nsec deadline)
 {
-    struct timespec moment = {.tv_sec = deadline / NSEC_PER_SEC,
-                              .tv_nsec = deadline % NSEC_PER_SEC};
     int result = 0;
-    pthread_mutex_lock(&waiter->lock);
-    while (!waiter->done && result != ETIMEDOUT)
-        result = deadline == NSEC_NEVER
-                     ? pthread_cond_wait(&waiter->condition, &waiter->lock)
-                     : pthread_cond_timedwait(&waiter->condition, &waiter->lock, &moment);
+    monitor_take(&waiter->lock);
+    while (!waiter->done && result != -ETIMEDOUT)
+        result = monitor_wait(&waiter->lock, deadline);
     bool done = waiter->done;
-    pthread_mutex_unlock(&waiter->lock);
+    monitor_drop(&waiter->lock);
     return done;
 }
 
@@ -75,9 +54,8 @@ static int predicate_begin(struct sst *sst, const struct sst_predicate *predicat
 static int wait_by_predicate(struct sst *sst, const struct sst_predicate *predicate,
                              int64_t deadline)
 {
-    struct waiter waiter;
+    struct waiter waiter = {.lock = MONITOR_INIT};
     uint64_t handle;
-    waiter_init(&waiter);
     int result = predicate_begin(sst, predicate, waiter_done, &waiter, &handle);
     if (result == 0) {
         bell_ring(&sst->share.bell);
@@ -87,7 +65,6 @@ static int wait_by_predicate(struct sst *sst, const struct sst_predicate *predic
             result = -ETIMEDOUT; /* else it fired just now */
         detector_leave(sst);
     }
-    waiter_fini(&waiter);
     return result;
 }
 
@@ -176,7 +153,7 @@ static uint64_t barrier_next(const struct sst *sst)
     next++;
     for (uint32_t row = 0; table_next_live(&sst->table, &row); row++) {
         uint64_t its = table_cell(&sst->table, row, ROW_BARRIER);
-        next = its > next ? its : next;
+        next = most_u64(its, next);
     }
     return next;
 }

@@ -264,8 +264,7 @@ static bool lead_build(const struct council *council, struct view *next)
     bool died = false;
     *next = council->installed;
     memset(next->left, 0, sizeof next->left);
-    next->epoch =
-        1 + (council->epoch_max > next->epoch ? council->epoch_max : council->installed.epoch);
+    next->epoch = 1 + most_u64(council->epoch_max, council->installed.epoch);
     lead_build_gone(council, next, &changed, &died);
     for (uint32_t i = 0; i < council->joiner_count; i++) {
         const struct council_joiner *joiner = &council->joiners[i];
@@ -471,8 +470,7 @@ void lead_state(struct council *council, uint32_t row, const struct council_mess
     if (!council->awaited[row] || ballot_compare(&message->ballot, &council->ballot) != 0)
         return;
     council->awaited[row] = false;
-    if (message->epoch > council->epoch_max)
-        council->epoch_max = message->epoch;
+    council->epoch_max = most_u64(council->epoch_max, message->epoch);
     if (view->epoch != council->proposal.epoch && council->proposal.rows[row].id)
         council->uneven = true;
     if (view->epoch > council->proposal.epoch) {
@@ -492,8 +490,8 @@ static void lead_ask(struct council *council)
     council->proposal = council->installed;
     council->uneven = false;
     council->joiner_count = 0;
-    if (council->prepared_is && council->prepared.epoch > council->epoch_max)
-        council->epoch_max = council->prepared.epoch;
+    if (council->prepared_is)
+        council->epoch_max = most_u64(council->epoch_max, council->prepared.epoch);
     lead_await(council);
     council->awaited[own] = false;
     lead_say(council);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compare.h"
 #include "sst/members/members_impl.h"
 
 #define STEP_MESSAGES 64 /* taken in one step at most */
@@ -209,20 +210,15 @@ static int members_work(struct members *members)
     return count + met + post_flush(members) + (event_count > 0 ? event_count : 0);
 }
 
-static int64_t earlier(int64_t one, int64_t other)
-{
-    return one < other ? one : other;
-}
-
 int members_step(struct members *members, int64_t deadline)
 {
     for (;;) {
         int count = members_work(members);
         if (count > 0)
             return count;
-        int64_t due = earlier(members->tick_at, acquaintances_due(members));
-        due = earlier(due, post_due(members));
-        int result = service_await(members->service, &members->woken, earlier(deadline, due));
+        int64_t due = least_i64(members->tick_at, acquaintances_due(members));
+        due = least_i64(due, post_due(members));
+        int result = service_await(members->service, &members->woken, least_i64(deadline, due));
         if (result == SERVICE_WOKEN)
             return 0;
         if (result < 0 && !(result == -ETIMEDOUT && due < deadline))
@@ -260,7 +256,7 @@ static void members_ask(struct members *members)
  * is somebody by now. */
 static int members_found_seated(struct members *members, int64_t deadline)
 {
-    int64_t until = earlier(deadline, ripc_after(SEAT_WAIT_NSEC));
+    int64_t until = least_i64(deadline, ripc_after(SEAT_WAIT_NSEC));
     int result = 0;
     members_ask(members);
     while (!members->nobody && members->letter_count && result >= 0 && ripc_now() < until)
@@ -279,7 +275,7 @@ static int members_found(struct members *members, int64_t deadline)
     struct ripc_service *seat;
     int result = ripc_bind(members->ripc, members->seat, 0, &seat);
     if (result == -EADDRINUSE) {
-        result = members_rest(members, earlier(deadline, ripc_after(SEAT_BUSY_NSEC)));
+        result = members_rest(members, least_i64(deadline, ripc_after(SEAT_BUSY_NSEC)));
         if (!council_is_member(&members->council))
             members_ask(members);
         return result;
@@ -295,9 +291,9 @@ static int members_found(struct members *members, int64_t deadline)
 static bool members_may_ask_again(struct members *members, int64_t began, int64_t deadline)
 {
     int64_t now = ripc_now();
-    if (members->refused != -EADDRINUSE || now >= earlier(deadline, began + NAME_GRACE_NSEC))
+    if (members->refused != -EADDRINUSE || now >= least_i64(deadline, began + NAME_GRACE_NSEC))
         return false;
-    members_rest(members, earlier(deadline, now + NAME_BUSY_NSEC));
+    members_rest(members, least_i64(deadline, now + NAME_BUSY_NSEC));
     members_ask(members);
     return true;
 }
@@ -342,7 +338,7 @@ int members_leave(struct members *members, int64_t deadline)
     members_regroup(members);
     if (council_is_member(&members->council))
         return result;
-    int64_t until = earlier(deadline, ripc_after(LAST_WORDS_NSEC));
+    int64_t until = least_i64(deadline, ripc_after(LAST_WORDS_NSEC));
     for (result = 0; members->letter_count && result >= 0;)
         result = members_step(members, until);
     return 0;

@@ -66,22 +66,16 @@ static int multicast_wait(struct sst_multicast *multicast, int64_t deadline)
         (uintptr_t)pthread_self())
         return -EDEADLK;
     if (multicast->manual) {
-        pthread_mutex_unlock(&multicast->lock);
+        monitor_drop(&multicast->lock);
         int result = sst_step(multicast->table, deadline);
-        pthread_mutex_lock(&multicast->lock);
+        monitor_take(&multicast->lock);
         if (result != -EBUSY)
             return result < 0 && result != -EAGAIN ? result : 0;
     }
-    struct timespec time = {
-        .tv_sec = (time_t)(deadline / 1000000000),
-        .tv_nsec = (long)(deadline % 1000000000),
-    };
     multicast->waiters++;
-    int error = deadline == RIPC_FOREVER
-                    ? pthread_cond_wait(&multicast->moved, &multicast->lock)
-                    : pthread_cond_timedwait(&multicast->moved, &multicast->lock, &time);
+    int result = monitor_wait(&multicast->lock, deadline);
     multicast->waiters--;
-    return -error;
+    return result;
 }
 
 /* ---- calls ---- */
@@ -96,7 +90,7 @@ int sst_multicast_send_many(struct sst_multicast *multicast, const struct iovec 
         return -EINVAL;
     unsigned sent = 0;
     int result = 0;
-    pthread_mutex_lock(&multicast->lock);
+    monitor_take(&multicast->lock);
     while (sent < message_count) {
         result = slots_send(multicast, messages + sent, message_count - sent);
         if (result < 0)
@@ -109,7 +103,7 @@ int sst_multicast_send_many(struct sst_multicast *multicast, const struct iovec 
         if (result < 0)
             break;
     }
-    pthread_mutex_unlock(&multicast->lock);
+    monitor_drop(&multicast->lock);
     return sent ? (int)sent : result;
 }
 
@@ -153,8 +147,6 @@ static void multicast_free(struct sst_multicast *multicast)
     order_fini(&multicast->order);
     free(multicast->last);
     free(multicast->heads);
-    pthread_cond_destroy(&multicast->moved);
-    pthread_mutex_destroy(&multicast->lock);
     free(multicast);
 }
 
@@ -172,12 +164,7 @@ static struct sst_multicast *multicast_make(const struct sst_multicast_config *c
     multicast->stride = slot_stride(config->slot_size);
     multicast->members_wanted = config->members_wanted;
     multicast->manual = config->flags & SST_MANUAL;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&multicast->moved, &attributes);
-    pthread_condattr_destroy(&attributes);
-    pthread_mutex_init(&multicast->lock, NULL);
+    multicast->lock = (struct monitor)MONITOR_INIT;
     multicast->last = calloc(config->slot_count, sizeof *multicast->last);
     multicast->heads = calloc(config->slot_count, sizeof *multicast->heads);
     int result =
@@ -277,11 +264,11 @@ int sst_multicast_open(struct ripc *ripc, const struct sst_multicast_config *giv
         goto free;
     *out = multicast;
     result = predicates_start(multicast);
-    pthread_mutex_lock(&multicast->lock);
+    monitor_take(&multicast->lock);
     while (result == 0 && !multicast->reached)
         result = multicast->phase == PHASE_EXPELLED ? -ESTALE
                                                     : multicast_wait(multicast, config.deadline);
-    pthread_mutex_unlock(&multicast->lock);
+    monitor_drop(&multicast->lock);
     if (result == 0)
         return 0;
     sst_close(multicast->table, ripc_after(1000000000));
@@ -294,7 +281,7 @@ free:
 int sst_multicast_close(struct sst_multicast *multicast, int64_t deadline)
 {
     int result = 0;
-    pthread_mutex_lock(&multicast->lock);
+    monitor_take(&multicast->lock);
     for (;;) {
         bool all_free = multicast->phase == PHASE_RUNNING &&
                         slots_free(multicast, multicast->slot_count) == multicast->slot_count;
@@ -304,7 +291,7 @@ int sst_multicast_close(struct sst_multicast *multicast, int64_t deadline)
         if (result)
             break;
     }
-    pthread_mutex_unlock(&multicast->lock);
+    monitor_drop(&multicast->lock);
     if (result == -EDEADLK)
         return result;
     int closed = sst_close(multicast->table, deadline);

@@ -10,12 +10,12 @@
  * protects is written by the detector only, but for the slots and their counters; so the
  * detector reads the rest without it. */
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include <weft/sst_multicast.h>
 
 #include "sst/multicast/order.h"
+#include "transport/wake/monitor.h"
 
 struct multicast_row {
     uint64_t sent;     /* turns filled or passed, ever */
@@ -55,8 +55,7 @@ struct sst_multicast {
     _Atomic uintptr_t calling; /* the thread inside a callback, or 0; compared with oneself only */
     struct counters counters;
 
-    pthread_mutex_t lock;
-    pthread_cond_t moved; /* slots became free, or the phase is another */
+    struct monitor lock; /* woken when slots became free, or the phase is another */
     unsigned waiters;
     enum phase phase;
     bool reached;   /* so many members as were wanted ran a view */

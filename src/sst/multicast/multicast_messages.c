@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "sst/multicast/multicast_impl.h"
 
 /* All members of the view have what is below. Rows that are gone, or a newcomer's already,
@@ -13,7 +14,7 @@ static uint64_t view_stable(const struct sst_multicast *multicast)
     uint64_t stable = UINT64_MAX;
     for (uint32_t i = 0; i < multicast->row_count; i++) {
         uint64_t received = sst_get_u64(multicast->table, multicast->rows[i], RECEIVED);
-        stable = received < stable ? received : stable;
+        stable = least_u64(received, stable);
     }
     return stable;
 }
@@ -62,7 +63,7 @@ static int slots_publish(struct sst_multicast *multicast, uint32_t slots, uint64
     uint32_t stride = multicast->stride;
     uint32_t first = (uint32_t)(multicast->head % multicast->slot_count);
     uint32_t to_end = multicast->slot_count - first;
-    uint32_t behind = slots < to_end ? slots : to_end;
+    uint32_t behind = least_u32(slots, to_end);
     struct sst_range ranges[] = {
         {SLOTS, first * stride, behind * stride},
         {SLOTS, 0, (slots - behind) * stride},
@@ -85,9 +86,8 @@ int slots_send(struct sst_multicast *multicast, const struct iovec *messages,
         return -ESTALE;
     if (multicast->phase != PHASE_RUNNING)
         return 0;
-    uint32_t room = slots_free(
-        multicast, message_count < multicast->slot_count ? message_count : multicast->slot_count);
-    uint32_t slots = message_count < room ? message_count : room;
+    uint32_t room = slots_free(multicast, least_u32(message_count, multicast->slot_count));
+    uint32_t slots = least_u32(message_count, room);
     if (slots == 0)
         return 0;
     for (uint32_t i = 0; i < slots; i++)
@@ -106,15 +106,15 @@ int slots_send(struct sst_multicast *multicast, const struct iovec *messages,
 static bool turns_pass(struct sst_multicast *multicast, uint64_t needed)
 {
     bool passed = false;
-    pthread_mutex_lock(&multicast->lock);
+    monitor_take(&multicast->lock);
     uint64_t filled = multicast->sent - multicast->start;
     if (filled < needed && slots_free(multicast, 1)) {
-        uint64_t turns = needed - filled < UINT32_MAX ? needed - filled : UINT32_MAX;
+        uint64_t turns = least_u64(needed - filled, UINT32_MAX);
         slot_fill(multicast, multicast->head, (struct slot_head){SLOT_PASSED, (uint32_t)turns},
                   NULL);
         passed = slots_publish(multicast, 1, turns) == 0;
     }
-    pthread_mutex_unlock(&multicast->lock);
+    monitor_drop(&multicast->lock);
     count(&multicast->counters.nulls, passed);
     return passed;
 }
@@ -137,10 +137,10 @@ void multicast_deliver(struct sst_multicast *multicast, uint64_t below)
 
 static void waiters_wake(struct sst_multicast *multicast)
 {
-    pthread_mutex_lock(&multicast->lock);
+    monitor_take(&multicast->lock);
     if (multicast->waiters)
-        pthread_cond_broadcast(&multicast->moved);
-    pthread_mutex_unlock(&multicast->lock);
+        monitor_wake(&multicast->lock);
+    monitor_drop(&multicast->lock);
 }
 
 /* How many turns of the view it has filled, as its row says now. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compare.h"
 #include "sst/multicast/ballot.h"
 
 struct poll {
@@ -50,10 +51,10 @@ static void poll_take(const struct sst_multicast *multicast, struct poll *poll)
 
 static void phase_set(struct sst_multicast *multicast, enum phase phase)
 {
-    pthread_mutex_lock(&multicast->lock);
+    monitor_take(&multicast->lock);
     multicast->phase = phase;
-    pthread_cond_broadcast(&multicast->moved);
-    pthread_mutex_unlock(&multicast->lock);
+    monitor_wake(&multicast->lock);
+    monitor_drop(&multicast->lock);
 }
 
 static void view_promise(struct sst_multicast *multicast, const struct poll *poll)
@@ -80,16 +81,15 @@ static void view_start(struct sst_multicast *multicast, const struct vote *vote)
 {
     struct sst *table = multicast->table;
     if (multicast->is_open) {
-        multicast_deliver(multicast,
-                          vote->cut < multicast->received ? vote->cut : multicast->received);
+        multicast_deliver(multicast, least_u64(vote->cut, multicast->received));
         struct order_origin first = order_cut(&multicast->order, multicast->own);
-        pthread_mutex_lock(&multicast->lock);
+        monitor_take(&multicast->lock);
         multicast->start_slot = multicast->tail = first.slot;
         multicast->start += first.round;
         for (uint64_t slot = first.slot; slot < multicast->head; slot++)
             count(&multicast->counters.again,
                   multicast->heads[slot % multicast->slot_count].size != SLOT_PASSED);
-        pthread_mutex_unlock(&multicast->lock);
+        monitor_drop(&multicast->lock);
         multicast->is_open = false;
     }
     multicast->received = vote->base;
@@ -119,7 +119,7 @@ static void view_run(struct sst_multicast *multicast, const struct poll *poll)
     }
     multicast->stable = base;
     multicast->is_open = true;
-    pthread_mutex_lock(&multicast->lock);
+    monitor_take(&multicast->lock);
     multicast->epoch = poll->epoch;
     multicast->base = base;
     multicast->row_count = poll->count;
@@ -127,7 +127,7 @@ static void view_run(struct sst_multicast *multicast, const struct poll *poll)
     memcpy(multicast->rows, poll->rows, sizeof multicast->rows);
     slots_number(multicast, multicast->tail, multicast->head, 0);
     multicast->reached |= poll->count >= multicast->members_wanted;
-    pthread_mutex_unlock(&multicast->lock);
+    monitor_drop(&multicast->lock);
     count(&multicast->counters.views, 1);
     if (multicast->change) {
         struct sst_multicast_view view = {poll->epoch, base, poll->rows, poll->count};

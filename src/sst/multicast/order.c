@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compare.h"
 
 int order_init(struct order *order, uint32_t slot_size, uint32_t slot_count, uint32_t ring_count)
 {
@@ -48,10 +49,10 @@ static void sender_advance(const struct order *order, struct order_sender *sende
         if (head.size == SLOT_PASSED) {
             uint64_t left = sender->sent - sender->round;
             uint64_t rounds = head.rounds ? head.rounds : 1;
-            sender->round += rounds < left ? rounds : left;
+            sender->round += least_u64(rounds, left);
             sender->slot++;
         } else {
-            sender->size = head.size < order->slot_size ? head.size : order->slot_size;
+            sender->size = least_u32(head.size, order->slot_size);
             sender->waiting = true;
         }
     }
@@ -80,7 +81,7 @@ static uint64_t turns_filled(const struct order *order)
     uint64_t filled = UINT64_MAX;
     for (uint32_t i = 0; i < order->sender_count; i++) {
         uint64_t missing = order->senders[i].sent * order->sender_count + i;
-        filled = missing < filled ? missing : filled;
+        filled = least_u64(missing, filled);
     }
     return filled;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compare.h"
 #include "sst/members/members.h"
 #include "sst/observe/observer_wire.h"
 #include "sst/table/row.h"
@@ -113,8 +114,7 @@ static void seen_replace(struct table_observer *observer, struct observed_row *s
 static void view_adopt(struct table_observer *observer, const struct observer_answer *answer)
 {
     bool same = answer->epoch == observer->epoch;
-    uint32_t count =
-        answer->row_count > observer->row_count ? answer->row_count : observer->row_count;
+    uint32_t count = most_u32(answer->row_count, observer->row_count);
     for (uint32_t row = 0; row < count; row++) {
         struct observed_row *seen = &observer->rows[row];
         bool live = answer->live[row];
@@ -385,7 +385,7 @@ static int meet(struct table_observer *observer, int64_t deadline, struct why *w
         if (error < 0 && error != -ECONNREFUSED)
             return why_fail(why, error, "%s", ripc_strerror(error));
         int64_t pause = now + RETRY_NSEC;
-        error = answers_take(observer, pause < until ? pause : until);
+        error = answers_take(observer, least_i64(pause, until));
         if (error < 0)
             return why_fail(why, error, "%s", ripc_strerror(error));
         news_take(observer);

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compare.h"
 #include "base/list.h"
 #include "sst/spread/spread_impl.h"
 
@@ -129,7 +130,7 @@ static void words_send(struct courier *courier, uint32_t offset, uint32_t size)
 {
     const uint8_t *row = courier->share->own.row;
     for (uint32_t at = 0; at < size; at += REACH_WRITE_MAX) {
-        uint32_t part = size - at < REACH_WRITE_MAX ? size - at : REACH_WRITE_MAX;
+        uint32_t part = least_u32(size - at, REACH_WRITE_MAX);
         struct courier_flight *flight = flight_take(courier, part);
         for (uint32_t word = 0; word < part; word += 8) {
             uint64_t value = row_load(row, offset + at + word);
@@ -248,7 +249,7 @@ static void whole_pieces(struct courier *courier, uint32_t begin, uint32_t end)
 {
     for (uint32_t at = begin; at < end; at += REACH_WRITE_MAX)
         flight_start(whole_flight(courier), false, at, courier->row + at,
-                     end - at < REACH_WRITE_MAX ? end - at : REACH_WRITE_MAX);
+                     least_u32(end - at, REACH_WRITE_MAX));
 }
 
 static void whole_sequences(struct courier *courier, bool odd)

@@ -9,6 +9,7 @@
 
 #include "base/bitset.h"
 #include "base/check.h"
+#include "base/compare.h"
 #include "base/wide.h"
 #include "sst/table/row.h"
 
@@ -130,7 +131,7 @@ static uint64_t order_mask(const struct schema_column *column)
 static inline bool step_least(struct aggregate_tally *tally, uint64_t cell)
 {
     uint64_t masked = cell ^ tally->mask;
-    tally->cell = masked < tally->cell ? masked : tally->cell;
+    tally->cell = least_u64(masked, tally->cell);
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compare.h"
 
 int own_init(struct own *own, const struct schema *schema, uint8_t *row, struct row_spread *spread)
 {
@@ -93,9 +94,9 @@ static void range_store(struct own *own, const struct sst_range *range)
     uint8_t *cells = own->row + column->cell;
     while (at < end) {
         uint32_t in_word = at % 8, left = end - at;
-        uint32_t part = in_word ? 8 - in_word : left & ~7u; /* all whole words at once */
-        if (in_word || left < 8) {
-            part = part && part < left ? part : left;
+        uint32_t part = left & ~7u; /* all whole words at once */
+        if (in_word || !part) {
+            part = least_u32(8 - in_word, left);
             uint64_t word = row_load(cells, at - in_word);
             memcpy((uint8_t *)&word + in_word, field + at, part);
             row_store(cells, at - in_word, word);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/check.h"
+#include "base/compare.h"
 
 static void words_copy(uint8_t *to, const uint8_t *from, uint32_t offset, uint32_t size)
 {
@@ -75,9 +76,9 @@ static void bytes_load(uint8_t *to, const uint8_t *row, uint32_t offset, uint32_
 {
     while (size) {
         uint32_t in_word = offset % 8;
-        uint32_t part = in_word ? 8 - in_word : size & ~7u; /* all whole words at once */
-        if (in_word || size < 8) {
-            part = part && part < size ? part : size;
+        uint32_t part = size & ~7u; /* all whole words at once */
+        if (in_word || !part) {
+            part = least_u32(8 - in_word, size);
             uint64_t word = row_load(row, offset - in_word);
             memcpy(to, (const uint8_t *)&word + in_word, part);
         } else {

@@ -6,13 +6,14 @@
 
 #include "base/bitset.h"
 #include "base/check.h"
+#include "base/compare.h"
 
 /* All that rows_max sizes. Where a row has no member, a name and a bit of live are zero. */
 static bool arrays_make(struct table *table, uint32_t rows_max)
 {
     table->rows_max = rows_max;
     table->live_words = bitset_words(rows_max);
-    uint32_t room = rows_max > SST_ROWS_MAX ? rows_max : SST_ROWS_MAX;
+    uint32_t room = most_u32(rows_max, SST_ROWS_MAX);
     uint32_t words = bitset_words(room);
     size_t size =
         room * sizeof *table->rows + words * sizeof *table->live + room * sizeof *table->members;
