@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -202,7 +203,43 @@ static void reserved_pages_are_there(void **state)
     memfile_close(&file);
 }
 
-TEST_MAIN(TEST(both_sides_see_the_same_memory),
+/* Has the system been asked for huge pages there? */
+static bool is_advised(const struct memfile *file)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[512];
+    bool ours = false, advised = false;
+    assert_non_null(maps);
+    while (fgets(line, sizeof line, maps)) {
+        unsigned long start;
+        char dash;
+        if (sscanf(line, "%lx%c", &start, &dash) == 2 && dash == '-')
+            ours = start == (uintptr_t)file->base;
+        if (ours && strncmp(line, "VmFlags:", 8) == 0)
+            advised = strstr(line, " hg") != NULL;
+    }
+    fclose(maps);
+    return advised;
+}
+
+static void only_large_files_ask_for_huge_pages(void **state)
+{
+    enum { HUGE = 2 << 20 };
+    if (access("/sys/kernel/mm/transparent_hugepage", F_OK))
+        skip(); /* a kernel without them */
+    static const struct {
+        size_t size;
+        bool advised;
+    } cases[] = {{HUGE / 2, false}, {HUGE - 4096, false}, {HUGE, true}, {2 * HUGE, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct memfile file;
+        assert_int_equal(memfile_open(&file, "test", cases[i].size), 0);
+        assert_int_equal(is_advised(&file), cases[i].advised);
+        memfile_close(&file);
+    }
+}
+
+TEST_MAIN(TEST(only_large_files_ask_for_huge_pages), TEST(both_sides_see_the_same_memory),
           TEST(a_read_only_share_cannot_be_mapped_for_writing), TEST(nobody_can_resize_it),
           TEST(what_a_peer_should_not_send_is_refused), TEST(no_memory_is_an_error),
           TEST(replaced_memory_is_out_of_reach_of_whoever_mapped_it),

@@ -673,6 +673,30 @@ static void addresses_are_written_as_a_person_reads_them(void **state)
     assert_string_equal(text, "server 3/4");
 }
 
+static void what_cannot_be_opened_leaves_nothing(void **state)
+{
+    struct hub *hub = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    unsigned before = scratch_descriptors();
+    struct lifelines *lines = NULL;
+    struct context_address address;
+    struct why why = {""};
+    struct lifelines_config config = {
+        .poller = hub->poller,
+        .folder = here.folder,
+        .address = "192.0.2.1", /* of no host */
+        .context = entropy_u64(),
+        .events = &events,
+    };
+    assert_true(lifelines_open(&lines, &config, &address, &why) < 0);
+    assert_non_null(strstr(why.text, "192.0.2.1"));
+    assert_int_equal(scratch_descriptors(), before);
+    char path[256];
+    snprintf(path, sizeof path, "%s/socket.%016llx", here.folder,
+             (unsigned long long)config.context);
+    assert_int_equal(access(path, F_OK), -1);
+    hub_close(hub);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(addresses_are_written_as_a_person_reads_them),
@@ -690,6 +714,7 @@ int main(void)
                                        TEST(surplus_descriptors_are_closed),
                                        TEST(silence_and_half_messages_time_out),
                                        TEST(a_flood_of_hellos_is_bounded),
+                                       TEST(what_cannot_be_opened_leaves_nothing),
                                        TEST(a_full_backlog_is_tried_again)};
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -47,8 +47,8 @@
 #define RING_TRIES       64 /* honest contention ends sooner; a peer's scribbling never does */
 
 struct doorbell_page {
-    /* Written by sleepers (owner) and ringers (all). Its accesses are acq_rel;
-     * the order to the rings' contents comes from the barriers above. */
+    /* Written by sleepers (owner) and ringers (all). Its accesses are relaxed: it says nothing
+     * but itself, and the order to the rings' contents comes from the barriers above. */
     _Atomic uint64_t word;
     /* Written once by the owner before the page is shared: it pays for the barrier. */
     _Atomic uint32_t owner_has_membarrier;
@@ -166,8 +166,8 @@ void doorbell_prepare(struct doorbell *bell, enum doorbell_sleep how)
     assert(how == DOORBELL_FUTEX || (how == DOORBELL_FD && bell->event_fd >= 0));
     _Atomic uint64_t *word = &bell->page->word;
     uint64_t before = how == DOORBELL_FUTEX
-                          ? atomic_fetch_add_explicit(word, WORD_THREAD, memory_order_acq_rel)
-                          : atomic_fetch_or_explicit(word, WORD_EVENT, memory_order_acq_rel);
+                          ? atomic_fetch_add_explicit(word, WORD_THREAD, memory_order_relaxed)
+                          : atomic_fetch_or_explicit(word, WORD_EVENT, memory_order_relaxed);
     nap.rings = WORD_RINGS(before);
     nap.how = how;
     nap.bell = bell;
@@ -183,24 +183,24 @@ void doorbell_fence(const struct doorbell *bell)
 
 void doorbell_arm(struct doorbell *bell)
 {
-    atomic_fetch_or_explicit(&bell->page->word, WORD_EVENT, memory_order_acq_rel);
+    atomic_fetch_or_explicit(&bell->page->word, WORD_EVENT, memory_order_relaxed);
 }
 
 void doorbell_disarm(struct doorbell *bell)
 {
-    atomic_fetch_and_explicit(&bell->page->word, ~WORD_EVENT, memory_order_acq_rel);
+    atomic_fetch_and_explicit(&bell->page->word, ~WORD_EVENT, memory_order_relaxed);
 }
 
 /* Takes this thread out of the word, unless a ringer has done so. */
 void doorbell_cancel(struct doorbell *bell)
 {
     _Atomic uint64_t *word = &bell->page->word;
-    uint64_t seen = atomic_load_explicit(word, memory_order_acquire);
+    uint64_t seen = atomic_load_explicit(word, memory_order_relaxed);
     nap.bell = NULL;
     for (unsigned i = 0; i < RING_TRIES && WORD_RINGS(seen) == nap.rings; i++) {
         uint64_t less = nap.how == DOORBELL_FUTEX ? seen - WORD_THREAD : seen & ~WORD_EVENT;
-        if (atomic_compare_exchange_weak_explicit(word, &seen, less, memory_order_acq_rel,
-                                                  memory_order_acquire))
+        if (atomic_compare_exchange_weak_explicit(word, &seen, less, memory_order_relaxed,
+                                                  memory_order_relaxed))
             return;
     }
 }
@@ -249,7 +249,7 @@ static uint64_t page_take_sleepers(struct doorbell_page *page)
     uint64_t seen = atomic_load_explicit(&page->word, memory_order_relaxed);
     for (unsigned i = 0; i < RING_TRIES && (seen & WORD_SLEEPERS); i++) {
         uint64_t rung = WORD_RINGS(seen + 1);
-        if (atomic_compare_exchange_weak_explicit(&page->word, &seen, rung, memory_order_acq_rel,
+        if (atomic_compare_exchange_weak_explicit(&page->word, &seen, rung, memory_order_relaxed,
                                                   memory_order_relaxed))
             break;
     }

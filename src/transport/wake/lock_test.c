@@ -92,6 +92,85 @@ static void a_rare_visitor_does_not_end_the_favour(void **state)
     lock_drop(&shared.lock);
 }
 
+/* What one thread does inside and the other must see, with nothing but the lock between them. */
+struct handover {
+    struct lock lock;
+    uint64_t there,
+        back; /* plain, under the lock: ThreadSanitizer sees a lock that does not carry them */
+    _Atomic unsigned turn; /* of whom it is; each writes the other's, relaxed, to carry nothing */
+};
+
+static void turn_wait(struct handover *handover, unsigned turn)
+{
+    while (atomic_load_explicit(&handover->turn, memory_order_relaxed) != turn)
+        sched_yield();
+}
+
+static void *hand_back(void *argument)
+{
+    struct handover *handover = argument;
+    for (unsigned i = 0; i < 100; i++) {
+        turn_wait(handover, 2 * i + 1);
+        lock_take(&handover->lock);
+        lock_rare(&handover->lock);
+        handover->back = handover->there;
+        lock_drop(&handover->lock);
+        atomic_store_explicit(&handover->turn, 2 * i + 2, memory_order_relaxed);
+    }
+    return NULL;
+}
+
+static void the_gate_carries_what_was_done_inside(void **state)
+{
+    struct handover handover = {0};
+    struct thread thread = {0};
+    lock_take(&handover.lock);
+    lock_favour(&handover.lock);
+    bool favoured = handover.lock.favoured != 0;
+    lock_drop(&handover.lock);
+    assert_int_equal(thread_start(&thread, "back", hand_back, &handover), 0);
+    for (unsigned i = 0; i < 100; i++) {
+        lock_take(&handover.lock);
+        assert_int_equal(handover.lock.fast, favoured);
+        handover.there = i;
+        lock_drop(&handover.lock);
+        atomic_store_explicit(&handover.turn, 2 * i + 1, memory_order_relaxed);
+        turn_wait(&handover, 2 * i + 2);
+        lock_take(&handover.lock);
+        assert_int_equal(handover.lock.fast, favoured);
+        assert_int_equal(handover.back, i);
+        lock_drop(&handover.lock);
+    }
+    thread_join(&thread);
+}
+
+static void *ask_for_favour(void *argument)
+{
+    struct lock *lock = argument;
+    lock_take(lock);
+    lock_favour(lock);
+    lock_drop(lock);
+    return NULL;
+}
+
+static void the_first_favoured_thread_stays_the_one(void **state)
+{
+    struct lock lock = {0};
+    struct thread thread = {0};
+    ask_for_favour(&lock);
+    uintptr_t first = lock.favoured;
+    assert_int_equal(thread_start(&thread, "ask", ask_for_favour, &lock), 0);
+    thread_join(&thread);
+    assert_int_equal(lock.favoured, first);
+}
+
+static void nor_is_a_thread_favoured_once_strangers_came(void **state)
+{
+    struct lock lock = {.strangers = 1};
+    ask_for_favour(&lock);
+    assert_int_equal(lock.favoured, 0);
+}
+
 static void *try_it(void *argument)
 {
     struct shared *shared = argument;
@@ -241,7 +320,9 @@ static void the_favoured_thread_is_kept_out_too(void **state)
 
 TEST_MAIN(TEST(the_favoured_thread_is_kept_out_too), TEST(threads_do_not_lose_each_others_counts),
           TEST(the_favoured_thread_shares_with_others),
-          TEST(a_rare_visitor_does_not_end_the_favour),
+          TEST(a_rare_visitor_does_not_end_the_favour), TEST(the_gate_carries_what_was_done_inside),
+          TEST(the_first_favoured_thread_stays_the_one),
+          TEST(nor_is_a_thread_favoured_once_strangers_came),
           TEST(trying_does_not_wait_and_excludes_all_the_same),
           TEST(dropping_the_lock_wakes_all_sleepers_in_turn),
           TEST(the_favoured_thread_wakes_the_closer_on_its_way_out),
