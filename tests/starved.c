@@ -249,6 +249,7 @@ static void without_memory_nothing_is_lost_but_the_call(void **state)
 {
     talk_with(-1); /* what libraries allocate once */
     long before = live;
+    unsigned descriptors = scratch_descriptors();
     unsigned all = talk_with(-1);
     assert_int_equal(all, 6);
     assert_int_equal(live, before);
@@ -259,6 +260,7 @@ static void without_memory_nothing_is_lost_but_the_call(void **state)
         if (live != before)
             print_message("# allocation %ld refused: %ld are left\n", at, live - before);
         assert_int_equal(live, before);
+        assert_int_equal(scratch_descriptors(), descriptors);
         at++;
     } while (refused && at < 1000);
     assert_true(at > 20 && at < 1000);

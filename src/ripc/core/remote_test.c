@@ -56,6 +56,56 @@ static void those_who_left_are_forgotten(void **state)
     scene_close(there);
 }
 
+/* ---- a peer that cannot be told of a pipe ---- */
+
+static struct peer *deaf;
+static unsigned closed;
+
+static void outlet_count_closed(struct outlet *outlet)
+{
+    closed++;
+}
+
+static int outlet_of_the_deaf(struct transport_link *link, struct doorbell *bell,
+                              struct parcel *offer, struct outlet **out)
+{
+    static const struct pipe_ops ops = {.outlet_close = outlet_count_closed};
+    static struct outlet outlet = {.ops = &ops};
+    *out = &outlet;
+    deaf->state = PEER_CONNECTING; /* as if its line had ended just now */
+    return 0;
+}
+
+static void a_pipe_that_the_peer_is_not_told_of_is_closed(void **state)
+{
+    struct ripc_config config = {.transports = "shm"};
+    struct ripc *here = scene_open(&config), *there = scene_open(&config);
+    struct ripc_service *client = scene_bind(here, 0);
+    struct remote *remote = NULL;
+    scene_bind(there, 42);
+    scene_bind(there, 43);
+    assert_int_equal(ripc_send(client, 42, "x", 1, scene_deadline()), 0);
+    lock_take(&here->lock);
+    list_each(&here->peers, node) deaf = container_of(node, struct peer, node);
+    struct transport_link *link = deaf->links[0];
+    const struct transport_ops *usual = link->ops;
+    struct pipe_ops pipes = *usual->pipes;
+    struct transport_ops ops = *usual;
+    pipes.outlet_open = outlet_of_the_deaf;
+    ops.pipes = &pipes;
+    link->ops = &ops;
+    assert_int_equal(remote_get(client, 43, &remote), 0);
+    assert_int_equal(remote_advance(remote), -EPIPE);
+    assert_int_equal(closed, 1);
+    assert_null(remote->outlet);
+    link->ops = usual;
+    deaf->state = PEER_UP;
+    lock_drop(&here->lock);
+    assert_int_equal(ripc_send(client, 43, "x", 1, scene_deadline()), 0);
+    scene_close(here);
+    scene_close(there);
+}
+
 struct seen {
     ripc_id id;
     unsigned count;
@@ -185,5 +235,5 @@ static void a_way_that_the_peer_lacks_is_not_opened(void **state)
 
 TEST_MAIN(SCENE(a_way_that_the_peer_lacks_is_not_opened),
           SCENE(a_binding_that_refused_is_not_asked_for_a_while),
-          SCENE(those_who_left_are_forgotten), SCENE(a_list_waits_for_answers_over_the_network),
-          SCENE(a_list_tells_who_has_a_name))
+          SCENE(a_pipe_that_the_peer_is_not_told_of_is_closed), SCENE(those_who_left_are_forgotten),
+          SCENE(a_list_waits_for_answers_over_the_network), SCENE(a_list_tells_who_has_a_name))

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ripc/core/peer.h"
 #include "ripc/memory/reach_pair.h"
 #include "transport/wake/sleeper_scene.h"
 #include "transport/wake/thread.h"
@@ -132,6 +133,26 @@ static void the_dead_can_still_be_read(void **state)
     assert_int_equal(mapped[ROW - 1], 42);
     reach_close(reach);
     scene_close(pair.there);
+}
+
+/* Nothing was revoked: the peer is just gone. */
+static void a_lost_peer_is_not_written_to(void **state)
+{
+    struct reach_pair pair;
+    pair_open(&pair, NULL, RIPC_READ | RIPC_WRITE);
+    struct reach *reach = pair_reach(&pair);
+    struct transfer transfer = {0};
+    uint8_t byte = 1;
+    lock_take(&pair.there->lock);
+    list_each(&pair.there->peers, node)
+        lifeline_cut(container_of(node, struct peer, node)->line, -ETIMEDOUT);
+    lock_drop(&pair.there->lock);
+    wait_until_lost(pair.there, reach);
+    assert_int_equal(reach_write(reach, 0, &byte, 1, &transfer), -EPIPE);
+    assert_int_equal(reach_read(reach, 0, &byte, 1, &transfer), -EPIPE);
+    assert_int_equal(pair.own.base[0], 0);
+    reach_close(reach);
+    pair_close(&pair);
 }
 
 static void revoking_waits_until_the_reach_is_closed(void **state)
@@ -302,7 +323,7 @@ static void contexts_without_a_keeper_work_too(void **state)
 
 TEST_MAIN(SCENE(what_is_written_there_is_seen_here), SCENE(only_the_granted_memory_is_shared),
           SCENE(a_right_that_was_not_given_is_refused), SCENE(the_dead_can_still_be_read),
-          SCENE(revoking_waits_until_the_reach_is_closed),
+          SCENE(a_lost_peer_is_not_written_to), SCENE(revoking_waits_until_the_reach_is_closed),
           SCENE(renewed_memory_is_out_of_reach_of_whoever_had_it),
           SCENE(renewing_ends_a_revoke_that_waits), SCENE(what_does_not_fit_is_refused),
           SCENE(everything_may_end_in_any_order), SCENE(contexts_without_a_keeper_work_too))

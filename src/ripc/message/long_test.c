@@ -1,6 +1,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ripc/core/peer.h"
+#include "ripc/core/waiting.h"
 #include "ripc/scene/scene.h"
 
 struct pair {
@@ -278,10 +280,71 @@ static void what_is_in_flight_to_the_dead_completes_with_an_error(void **state)
     scene_close(pair.here);
 }
 
+/* ---- the receiver of a reply dies while it is written ---- */
+
+static struct peer *dying;                    /* whom the reply goes to */
+static const struct transport_ops *dying_ops; /* of its link, before it was replaced */
+
+static int write_to_the_dying(struct transport_link *link, const struct remote_memory *to,
+                              uint64_t offset, const void *from, size_t size, struct region *region,
+                              struct transfer *transfer)
+{
+    link->ops = dying_ops;
+    lifeline_cut(dying->line, -ETIMEDOUT);
+    while (dying->state != PEER_DEAD)
+        waiting_pause(dying->ripc);
+    return -EPIPE;
+}
+
+static unsigned dead_peers(struct ripc *ripc)
+{
+    unsigned count = 0;
+    lock_take(&ripc->lock);
+    list_each(&ripc->peers, node) count +=
+        container_of(node, struct peer, node)->state == PEER_DEAD;
+    lock_drop(&ripc->lock);
+    return count;
+}
+
+static void a_reply_to_a_peer_that_dies_meanwhile_fails(void **state)
+{
+    struct pair pair = pair_open();
+    struct iovec returns = {NULL, 100};
+    struct ripc_send send = {
+        .to = 42, .returns = &returns, .return_count = 1, .deadline = scene_deadline()};
+    assert_int_equal(ripc_send_message(pair.client, &send), 0);
+    struct ripc_message message = scene_receive(pair.server);
+    ripc_id from = message.from;
+    ripc_release(&message);
+    assert_int_equal(ripc_send(pair.server, from, "x", 1, scene_deadline()), 0);
+
+    lock_take(&pair.there->lock);
+    list_each(&pair.there->peers, node) dying = container_of(node, struct peer, node);
+    struct transport_link *link = dying->links[0];
+    dying_ops = link->ops;
+    struct memory_ops memory = *dying_ops->memory;
+    struct transport_ops ops = *dying_ops;
+    memory.write = write_to_the_dying;
+    ops.memory = &memory;
+    link->ops = &ops;
+    lock_drop(&pair.there->lock);
+
+    uint8_t *data = ripc_alloc(pair.there, 100);
+    struct iovec item = {data, 100};
+    struct ripc_send reply = {
+        .to = from, .longs = &item, .long_count = 1, .deadline = scene_deadline()};
+    assert_int_equal(ripc_send_message(pair.server, &reply), -EPIPE);
+    assert_int_equal(dead_peers(pair.there), 0);
+    assert_int_equal(ripc_free(pair.there, data), 0);
+    pair_close(&pair);
+}
+
 TEST_MAIN(SCENE(an_item_lands_in_the_smallest_window_that_holds_it),
           SCENE(the_memory_of_a_window_is_used_until_it_is_filled_or_removed),
           SCENE(foreign_memory_is_read_where_it_lies),
           SCENE(without_a_window_an_item_waits_to_be_fetched_or_rejected),
-          SCENE(a_reply_is_written_into_the_return_buffer), SCENE(a_return_buffer_can_be_withdrawn),
+          SCENE(a_reply_is_written_into_the_return_buffer),
+          SCENE(a_reply_to_a_peer_that_dies_meanwhile_fails),
+          SCENE(a_return_buffer_can_be_withdrawn),
           SCENE(a_canceled_send_completes_once_and_frees_its_memory),
           SCENE(what_is_in_flight_to_the_dead_completes_with_an_error))

@@ -297,6 +297,32 @@ static void whoever_sleeps_is_woken_and_that_is_counted(void **state)
     scene_close(there);
 }
 
+/* As many as a service keeps; of more, the oldest go. */
+static void messages_of_many_dead_clients_are_kept(void **state)
+{
+    enum { KEPT = 64 };
+    struct ripc_config config = {.flags = RIPC_MANUAL};
+    struct ripc *there = scene_open(NULL);
+    struct ripc_service *server = scene_bind(there, 42);
+    struct ripc_stats stats = {0};
+    for (unsigned i = 0; i <= KEPT; i++) {
+        struct ripc *here = scene_open(&config);
+        assert_int_equal(ripc_send(scene_bind(here, 0), 42, &i, sizeof i, scene_deadline()), 0);
+        scene_close(here);
+        for (int64_t end = scene_deadline(); stats.peers_lost <= i;) {
+            assert_true(ripc_now() < end);
+            assert_int_equal(ripc_stats(there, &stats), 0);
+        }
+        assert_int_equal(stats.dropped_unknown, i == KEPT);
+    }
+    for (unsigned i = 1; i <= KEPT; i++) {
+        struct ripc_message message = scene_receive(server);
+        assert_memory_equal(message.data, &i, sizeof i);
+        ripc_release(&message);
+    }
+    scene_close(there);
+}
+
 static void a_context_without_threads_works_alike(void **state)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL};
@@ -330,4 +356,5 @@ TEST_MAIN(SCENE(whoever_sleeps_is_woken_and_that_is_counted),
           SCENE(contexts_without_a_common_transport_do_not_reach_each_other),
           SCENE(a_service_that_comes_again_is_found_again),
           SCENE(what_was_sent_before_the_end_still_arrives),
+          SCENE(messages_of_many_dead_clients_are_kept),
           SCENE(a_context_without_threads_works_alike))

@@ -13,7 +13,7 @@ static void lines_are_claims(void **state)
                                "  7\t[fd00::1]:65535 # with a comment\r\n"
                                "18446744073709551615 127.0.0.1:1\n"
                                "0x50 10.0.0.2:5 0xB\n"
-                               "80 10.0.0.1:5 10";
+                               "80 10.0.0.1:5 010";
     struct names_file file;
     struct why why = {""};
     assert_int_equal(names_file_read(&file, text, sizeof text - 1, "names", &why), 0);
@@ -60,6 +60,7 @@ static void a_bad_line_is_named(void **state)
         {"0x 10.0.0.1:1\n", "line 1: bad id '0x'"},
         {"0x0x1 10.0.0.1:1\n", "line 1: bad id"},
         {"1f 10.0.0.1:1\n", "line 1: bad id '1f'"},
+        {"1x2 10.0.0.1:1\n", "line 1: bad id '1x2'"},
         {"18446744073709551616 10.0.0.1:1\n", "line 1: bad id"},
         {"\n\n1 10.0.0.1\n", "line 3: bad address '10.0.0.1'"},
         {"1 10.0.0.1:\n", "line 1: bad address"},

@@ -123,7 +123,9 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
 {
     struct group_world world;
     struct names_side one, other, late;
+    struct stranger listener;
     group_world_open(&world);
+    stranger_open(&listener, &world, NULL);
     member_open(&one, &world, world.services, NULL);
     member_open(&other, &world, world.services, NULL);
     assert_int_equal(side_claims(&one, 42, 42, 1000), 0);
@@ -131,6 +133,8 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
     assert_true(claim_equal(&side_await(&other, NOTE_FOUND, 42, 1)->claim, &expected));
     world_run(&world.world, NSEC_PER_SEC / 20);              /* it is said twice ... */
     assert_int_equal(side_count(&other, NOTE_FOUND, 42), 1); /* ... and told once */
+    assert_int_equal(stranger_hears(&listener, listener.sockets.hear_fd, DATAGRAM_CLAIM), 2);
+    stranger_close(&listener);
 
     member_open(&late, &world, world.services, NULL);
     assert_int_equal(names_ask(late.names, 42), 0);
@@ -154,6 +158,46 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
     side_close(&one);
     side_close(&late);
     side_close(&latest);
+    world_close(&world.world);
+}
+
+static struct context_address address_elsewhere(const struct names_side *side)
+{
+    struct context_address address = side_claim(side, 42, 42, 1).address;
+    address.port++;
+    return address;
+}
+
+static void a_claim_moves_with_our_address(void **state)
+{
+    struct group_world world;
+    struct names_side one, other;
+    struct stranger listener;
+    group_world_open(&world);
+    stranger_open(&listener, &world, NULL);
+    member_open(&one, &world, world.services, NULL);
+    member_open(&other, &world, world.services, NULL);
+    struct context_address elsewhere = address_elsewhere(&one);
+    assert_int_equal(side_claims(&one, 42, 42, 1), 0);
+    side_await(&other, NOTE_FOUND, 42, 1);
+    world_run(&world.world, NSEC_PER_SEC / 20);
+    stranger_hears(&listener, listener.sockets.hear_fd, 0);
+    names_move(one.names, &elsewhere);
+    assert_int_equal(side_await(&other, NOTE_FOUND, 42, 2)->claim.address.port, elsewhere.port);
+    world_run(&world.world, NSEC_PER_SEC / 20); /* it is said twice, too */
+    assert_int_equal(stranger_hears(&listener, listener.sockets.hear_fd, DATAGRAM_CLAIM), 2);
+    assert_int_equal(side_count(&one, NOTE_ANNOUNCED, 42), 1);
+
+    /* While it is still being asked for: it goes on as before. */
+    struct claim claim = side_claim(&one, 43, 43, 1);
+    assert_int_equal(names_announce(one.names, &claim), 0);
+    names_move(one.names, &elsewhere);
+    assert_int_equal(side_count(&one, NOTE_ANNOUNCED, 43), 0);
+    assert_int_equal(side_await(&one, NOTE_ANNOUNCED, 43, 1)->status, 0);
+    assert_int_equal(side_await(&other, NOTE_FOUND, 43, 1)->claim.address.port, elsewhere.port);
+    stranger_close(&listener);
+    side_close(&one);
+    side_close(&other);
     world_close(&world.world);
 }
 
@@ -726,7 +770,8 @@ static void a_bad_group_is_refused_with_a_reason(void **state)
     world_close(&world);
 }
 
-TEST_MAIN(TEST(a_claim_is_found_by_those_who_ask_or_listen), TEST(a_second_live_claim_is_refused),
+TEST_MAIN(TEST(a_claim_is_found_by_those_who_ask_or_listen), TEST(a_claim_moves_with_our_address),
+          TEST(a_second_live_claim_is_refused),
           TEST(of_two_who_claim_at_once_the_lower_context_wins),
           TEST(a_restarted_service_is_found_without_asking),
           TEST(a_forgotten_claim_can_be_asked_for_again), TEST(a_group_has_members_everywhere),

@@ -187,13 +187,12 @@ int names_file_read(struct names_file *file, const char *text, size_t size, cons
     struct names_file_line line = {.name = name};
     int result = 0;
     *file = (struct names_file){0};
-    while (at < end && result >= 0) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
+    for (const char *stop; at < end && result >= 0; at = stop + 1) {
+        stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop)
             stop = end;
         line.number++;
         result = line_split(&line, at, stop, why);
-        at = stop + 1;
         if (result < 0 || line.count == 0)
             continue;
         if (!array_reserve(&entries, &capacity, count + 1, sizeof *entries))

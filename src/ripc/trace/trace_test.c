@@ -197,6 +197,9 @@ static void nonsense_in_the_file_is_an_error(void **state)
     assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT + 1), -ENOENT);
     assert_int_equal(trace_open(&fixture.trace, fixture.folder, CONTEXT), -EBUSY);
 
+    assert_int_equal(truncate(fixture.path, sizeof(struct trace_file) + 1), 0);
+    assert_int_equal(trace_reader_open(&other, fixture.folder, CONTEXT), -EPROTO);
+
     /* Shortened under the reader. The writer is this user's too: no defence, no writes. */
     assert_int_equal(truncate(fixture.path, 100), 0);
     assert_int_equal(trace_reader_take(fixture.reader, &record, 1, &fixture.lost), -EPROTO);
