@@ -106,6 +106,16 @@ static void level_collect_rest(struct levels *levels, uint32_t server_count)
         levels->next[levels->words - 1] &= bitset_bit(server_count) - 1;
 }
 
+static void level_collect_next(struct levels *levels, const struct keyspace *keyspace)
+{
+    level_collect(levels, keyspace->graph);
+    bool more = false;
+    for (size_t word = 0; word < levels->words && !more; word++)
+        more = levels->next[word] != 0;
+    if (!more)
+        level_collect_rest(levels, keyspace->server_count);
+}
+
 static void level_shuffle(struct levels *levels, struct place_group group, uint32_t depth)
 {
     /* Sequences are fewer than 256: a seed belongs to one home, and 255 to all its sequences. */
@@ -129,26 +139,17 @@ unsigned levels_servers(const struct keyspace *keyspace, struct place_group grou
     memset(scratch, 0, 2 * levels.words * sizeof *levels.seen);
     bitset_add(levels.next, group.home);
     unsigned count = 0;
-    for (uint32_t depth = 0;; depth++) {
+    for (uint32_t depth = 0; count < most; depth++) {
+        if (depth)
+            level_collect_next(&levels, keyspace);
         level_take(&levels);
         if (levels.count == 0)
-            return count;
+            break;
         if (depth) /* the home is alone in its level */
             level_shuffle(&levels, group, depth);
-        for (uint32_t i = 0; i < levels.count; i++) {
-            if (alive && !alive(context, levels.level[i]))
-                continue;
-            if (count == most)
-                return count;
-            out[count++] = levels.level[i];
-        }
-        if (count == most)
-            return count;
-        level_collect(&levels, keyspace->graph);
-        bool more = false;
-        for (size_t word = 0; word < levels.words && !more; word++)
-            more = levels.next[word] != 0;
-        if (!more)
-            level_collect_rest(&levels, keyspace->server_count);
+        for (uint32_t i = 0; i < levels.count && count < most; i++)
+            if (!alive || alive(context, levels.level[i]))
+                out[count++] = levels.level[i];
     }
+    return count;
 }

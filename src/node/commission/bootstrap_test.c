@@ -486,6 +486,40 @@ static void who_waits_has_not_agreed(void **state)
     hall_close(&hall);
 }
 
+/* It may have to, to come past an older life of its own; what it hears is the same. */
+static void whoever_must_say_the_same_again_moves_nobody(void **state)
+{
+    struct hall hall;
+    struct placement truth;
+    hall_open(&hall, "torus:2", 1);
+    hall_start_all(&hall);
+    room_report(&hall.room);
+    hall_run(&hall, &truth);
+    const struct link *cable = &hall.room.cables[0];
+    uint8_t bytes[BOOTSTRAP_SIZE_MAX];
+    bootstrap_hello_write(/* to hear its row once more */
+                          &(struct bootstrap_hello){hall.room.serials[cable->a], cable->a_port, 0},
+                          bytes);
+    env_nsec later = hall.now + 4 * HELLO;
+    bootstrap_receive(hall.machines[cable->b], cable->b_port, bytes, BOOTSTRAP_HELLO_SIZE, later);
+    struct sent sent = {.serial = hall.room.serials[cable->b]};
+    bootstrap_step(hall.machines[cable->b], later, sent_keep, &sent);
+    assert_true(sent.row.version && sent.row.agreed);
+    sent.row.version++;
+    sent.row.agreed = 0;
+    bootstrap_receive(hall.machines[cable->a], cable->a_port, bytes,
+                      bootstrap_row_write(&sent.row, bytes), hall.now);
+    bootstrap_step(hall.machines[cable->a], hall.now + HELLO, sent_keep, &sent);
+    struct bootstrap_snapshot snapshot;
+    bootstrap_snapshot(hall.machines[cable->a], &snapshot);
+    assert_int_equal(snapshot.agreed, 1);
+    node_id vertex;
+    const struct placement *placement;
+    assert_true(bootstrap_done(hall.machines[cable->a], &vertex, &placement));
+    placement_fini(&truth);
+    hall_close(&hall);
+}
+
 /* Somebody with our serial number raises its version again and again: we stop to answer. */
 static void a_clash_ends(void **state)
 {
@@ -577,4 +611,5 @@ TEST_MAIN(TEST(everybody_finds_the_same), TEST(servers_that_know_the_same_send_o
           TEST(messages_are_read_as_written_and_not_otherwise), TEST(nonsense_is_counted),
           TEST(a_whole_cluster_does_not_wait_until_it_is_quiet),
           TEST(whoever_tells_old_news_is_told_better), TEST(news_is_told_with_the_next_hello),
-          TEST(who_waits_has_not_agreed), TEST(a_clash_ends), TEST(the_coordinate_is_kept))
+          TEST(who_waits_has_not_agreed), TEST(whoever_must_say_the_same_again_moves_nobody),
+          TEST(a_clash_ends), TEST(the_coordinate_is_kept))
