@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/bfs.h"
+
 static enum err ends_make(struct plan *plan, struct why *why)
 {
     const struct graph *graph = &plan->topology->graph;
@@ -30,21 +32,15 @@ static enum err ends_make(struct plan *plan, struct why *why)
 /* How far the farthest server is from server 0; everybody is at most twice that apart. */
 static enum err reach_find(const struct plan *plan, uint32_t *reach, struct why *why)
 {
-    uint32_t *hops = calloc(plan->server_count, sizeof *hops);
-    uint32_t *order = calloc(plan->server_count, sizeof *order);
-    uint32_t count = hops && order ? 1 : 0;
-    for (uint32_t i = 0; i < count; i++)
-        for (unsigned port = 0; port < plan->port_count; port++) {
-            node_id to = plan_end(plan, order[i], port)->server;
-            if (to == NODE_NONE || to == 0 || hops[to])
-                continue;
-            hops[to] = hops[order[i]] + 1;
-            order[count++] = to;
-        }
-    *reach = count ? hops[order[count - 1]] : 0;
-    free(hops);
-    free(order);
-    return count ? OK : why_memory(why);
+    struct bfs bfs;
+    bool good = bfs_init(&bfs, plan->server_count);
+    if (good) {
+        bfs_start(&bfs, 0);
+        graph_search(&plan->topology->graph, &bfs);
+        *reach = bfs.level[bfs.order[bfs.count - 1]];
+    }
+    bfs_fini(&bfs);
+    return good ? OK : why_memory(why);
 }
 
 static enum err hops_limit(struct plan *plan, struct why *why)

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/bfs.h"
 #include "routing/algorithms.h"
 #include "routing/route_start.h"
 #include "routing/torus/compass.h"
@@ -34,25 +35,6 @@ struct adaptive {
     uint16_t *distance;     /* owned; [to * node_count + from]; NULL: the formula holds */
 };
 
-static void search_from(const struct graph *graph, uint32_t to, uint16_t *distance, uint32_t *queue)
-{
-    uint32_t head = 0, tail = 0;
-    for (uint32_t node = 0; node < graph->node_count; node++)
-        distance[node] = UINT16_MAX;
-    distance[to] = 0;
-    queue[tail++] = to;
-    while (head < tail) {
-        uint32_t at = queue[head++];
-        for (uint32_t slot = graph->first[at]; slot < graph->first[at + 1]; slot++) {
-            uint32_t next = graph->to[slot];
-            if (distance[next] != UINT16_MAX)
-                continue;
-            distance[next] = (uint16_t)(distance[at] + 1);
-            queue[tail++] = next;
-        }
-    }
-}
-
 static enum err table_distances(struct adaptive *adaptive, const char *user, struct why *why)
 {
     const struct graph *graph = adaptive->compass.graph;
@@ -61,16 +43,19 @@ static enum err table_distances(struct adaptive *adaptive, const char *user, str
         return why_fail(why, ERR_USAGE,
                         "%s keeps all distances of a NovaCube with an odd axis, for up to %u nodes",
                         user, TABLE_NODES_MAX);
-    uint32_t *queue = array_new(nodes, sizeof *queue);
+    struct bfs bfs;
+    bool good = bfs_init(&bfs, nodes);
     adaptive->distance = array_new((size_t)nodes * nodes, sizeof *adaptive->distance);
-    if (!queue || !adaptive->distance) {
-        free(queue);
-        return why_memory(why);
+    good &= adaptive->distance != NULL;
+    for (uint32_t to = 0; good && to < nodes; to++) {
+        bfs_clear(&bfs);
+        bfs_start(&bfs, to);
+        graph_search(graph, &bfs);
+        for (uint32_t from = 0; from < nodes; from++)
+            adaptive->distance[(size_t)to * nodes + from] = (uint16_t)bfs.level[from];
     }
-    for (uint32_t to = 0; to < nodes; to++)
-        search_from(graph, to, adaptive->distance + (size_t)to * nodes, queue);
-    free(queue);
-    return OK;
+    bfs_fini(&bfs);
+    return good ? OK : why_memory(why);
 }
 
 static void adaptive_close(struct router *router)
