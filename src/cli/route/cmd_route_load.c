@@ -54,26 +54,12 @@ static enum err load_make(struct load_report *report, const struct call *call, s
     if (!err)
         err = load_find(&report->load, report->router, &traffic, progress_observer, why);
     traffic_fini(&traffic);
-    return err ? err : load_report_capacity(report, call, why);
+    return err;
 }
 
 static enum err load_run(struct call *call, struct why *why)
 {
-    struct route_call route;
-    enum err err = route_call_open(&route, call, why);
-    if (err)
-        return err;
-    struct load_report report = {
-        .name = call->arguments[0],
-        .router = &route.router,
-        .channels = call_has(call, "channels"),
-    };
-    err = load_make(&report, call, why);
-    if (!err)
-        err = load_report_print(call, &report, why);
-    load_fini(&report.load);
-    route_call_close(&route);
-    return err;
+    return load_report_run(call, load_make, why);
 }
 
 static const struct option load_options[] = {

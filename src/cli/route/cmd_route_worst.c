@@ -21,34 +21,18 @@ static enum err load_again(struct load_report *report, struct why *why)
 static enum err worst_make(struct load_report *report, const struct call *call, struct why *why)
 {
     struct why reason = {""};
+    report->traffic = "worst permutation";
+    report->is_worst = true;
+    report->permutation = call_has(call, "permutation");
     enum err err = worst_find(&report->worst, report->router, progress_observer, &reason);
     if (err)
         return load_refuse(report->name, err, &reason, why);
-    err = load_again(report, why);
-    return err ? err : load_report_capacity(report, call, why);
+    return load_again(report, why);
 }
 
 static enum err worst_run(struct call *call, struct why *why)
 {
-    struct route_call route;
-    enum err err = route_call_open(&route, call, why);
-    if (err)
-        return err;
-    struct load_report report = {
-        .name = call->arguments[0],
-        .router = &route.router,
-        .traffic = "worst permutation",
-        .channels = call_has(call, "channels"),
-        .is_worst = true,
-        .permutation = call_has(call, "permutation"),
-    };
-    err = worst_make(&report, call, why);
-    if (!err)
-        err = load_report_print(call, &report, why);
-    load_fini(&report.load);
-    worst_fini(&report.worst);
-    route_call_close(&route);
-    return err;
+    return load_report_run(call, worst_make, why);
 }
 
 static const struct option worst_options[] = {

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/check.h"
 #include "cli/core/progress.h"
+#include "cli/route/route_call.h"
 #include "cli/show/bracket_text.h"
 #include "topology/cabling/port_label.h"
 
@@ -24,7 +25,7 @@ static void show_capacity(void *context, double lower, double upper)
     progress_show(title, 0, 0);
 }
 
-enum err load_report_capacity(struct load_report *report, const struct call *call, struct why *why)
+static enum err capacity_find(struct load_report *report, const struct call *call, struct why *why)
 {
     const struct topology *topology = report->router->topology;
     double gap = 0.001;
@@ -216,7 +217,7 @@ static void channels_put(struct result *result, const struct load_report *report
     result_uint(result_hide(result), "alike", alike);
 }
 
-enum err load_report_print(struct call *call, const struct load_report *report, struct why *why)
+static enum err report_put(struct call *call, const struct load_report *report, struct why *why)
 {
     size_t count = graph_channel_count(&report->router->topology->graph);
     struct loaded *sorted = channels_sorted(report);
@@ -243,4 +244,26 @@ enum err load_report_print(struct call *call, const struct load_report *report, 
     channels_put(result, report, sorted, count);
     free(sorted);
     return OK;
+}
+
+enum err load_report_run(struct call *call, load_report_find *find, struct why *why)
+{
+    struct route_call route;
+    enum err err = route_call_open(&route, call, why);
+    if (err)
+        return err;
+    struct load_report report = {
+        .name = call->arguments[0],
+        .router = &route.router,
+        .channels = call_has(call, "channels"),
+    };
+    err = find(&report, call, why);
+    if (!err)
+        err = capacity_find(&report, call, why);
+    if (!err)
+        err = report_put(call, &report, why);
+    load_fini(&report.load);
+    worst_fini(&report.worst);
+    route_call_close(&route);
+    return err;
 }

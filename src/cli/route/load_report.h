@@ -25,17 +25,16 @@ struct load_report {
     struct worst worst;
 };
 
-/* The option row of load_report_capacity. */
+/* Finds what the report is about: load, traffic, and worst where it is one. */
+typedef enum err load_report_find(struct load_report *report, const struct call *call,
+                                  struct why *why);
+
+/* The option row of load_report_run. */
 #define LOAD_REPORT_OPTION                                                                         \
     {                                                                                              \
         "gap", "SHARE", "how closely to find a capacity that no formula gives (default 0.001)"     \
     }
 
-/* Finds the capacity to compare with, --gap closely. A network too large for
- * that has none unless --gap asks for it. */
-MUST_CHECK enum err load_report_capacity(struct load_report *report, const struct call *call,
-                                         struct why *why);
-
-/* As text, or as JSON where the call asks for it. */
-MUST_CHECK enum err load_report_print(struct call *call, const struct load_report *report,
-                                      struct why *why);
+/* The whole command: opens network and algorithm, finds, compares with the capacity, --gap closely,
+ * and makes the result. A network too large for a capacity has none unless --gap asks for it. */
+MUST_CHECK enum err load_report_run(struct call *call, load_report_find *find, struct why *why);
