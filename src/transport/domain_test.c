@@ -116,6 +116,37 @@ static void a_lock_lasts_as_long_as_its_descriptor(void **state)
     scratch_close(&scratch);
 }
 
+/* A daemon may run without standard input: 0 is a descriptor as any other. */
+static void descriptor_0_opens_folders_and_files_too(void **state)
+{
+    struct scratch scratch;
+    char folder[DOMAIN_PATH_MAX], bytes[8];
+    size_t got;
+    scratch_open(&scratch);
+    int input = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    assert_int_equal(domain_open(folder, SCRATCH_DOMAIN, NULL), 0);
+    int fd = domain_file_lock(scratch.folder, "claim.1");
+    assert_true(fd > 0); /* the folder had 0 meanwhile */
+    assert_int_equal(write(fd, "words", 5), 5);
+    assert_int_equal(domain_file_alive(scratch.folder, "claim.1"), 1);
+    assert_int_equal(domain_file_read(scratch.folder, "claim.1", bytes, sizeof bytes, &got), 1);
+    assert_int_equal(got, 5);
+    assert_memory_equal(bytes, "words", 5);
+    assert_true(domain_file_named(scratch.folder, "claim.1", fd));
+    assert_int_equal(domain_clean(scratch.folder), 0);
+    close(fd);
+    assert_int_equal(domain_clean(scratch.folder), 1);
+    assert_int_equal(domain_file_read(scratch.folder, "claim.1", bytes, sizeof bytes, &got), 0);
+    assert_int_equal(got, 0);
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1); /* all was closed */
+    if (input >= 0) {
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+        close(input);
+    }
+    scratch_close(&scratch);
+}
+
 static void what_a_killed_process_left_is_removed_and_the_rest_stays(void **state)
 {
     struct scratch scratch;
@@ -183,7 +214,7 @@ static void cleaning_does_not_disturb_those_who_come(void **state)
     scratch_close(&scratch);
 }
 
-TEST_MAIN(TEST(names_of_domains_are_checked), TEST(a_folder_open_to_others_is_refused),
-          TEST(a_lock_lasts_as_long_as_its_descriptor),
+TEST_MAIN(TEST(descriptor_0_opens_folders_and_files_too), TEST(names_of_domains_are_checked),
+          TEST(a_folder_open_to_others_is_refused), TEST(a_lock_lasts_as_long_as_its_descriptor),
           TEST(what_a_killed_process_left_is_removed_and_the_rest_stays),
           TEST(cleaning_does_not_disturb_those_who_come))

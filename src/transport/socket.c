@@ -82,7 +82,6 @@ bool socket_same(const struct socket_address *one, const struct socket_address *
 
 int socket_local(int fd, struct socket_address *out)
 {
-    memset(out, 0, sizeof *out);
     out->size = sizeof out->storage;
     return getsockname(fd, (struct sockaddr *)&out->storage, &out->size) ? -errno : 0;
 }

@@ -218,6 +218,201 @@ static void a_return_gives_no_more_than_was_taken(void **state)
     }
 }
 
+/* A bell for a sender that was refused, and for no other: it would look and find nothing new. */
+static void credit_rings_for_who_waits_for_it(void **state)
+{
+    struct bench bench;
+    struct frame_head head = {0};
+    bench_open(&bench);
+    const struct list *ringing = &bench.fabric->ringing;
+    assert_int_equal(bench.fabric->receive_count, bench.fabric->receive_goal); /* no more */
+    doorbell_arm(&bench.bell);
+    assert_int_equal(transport_fabric.pipes->push(bench.outlet, &head, NULL, 0), 0);
+    assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &bench.answer), 0);
+    assert_true(doorbell_is_slept_on(&bench.bell)); /* nobody was refused */
+    struct fabric_message message = return_wire(&bench, 1, 0);
+    receive_message(&bench, &message);
+    assert_true(list_is_empty(ringing));
+    bench.out->starved = true;
+    uint32_t credit = bench.out->credit;
+    bench.out->credit = 0;
+    message = return_wire(&bench, 0, 0);
+    message.sequence = 1;
+    receive_message(&bench, &message);
+    assert_true(list_is_empty(ringing));
+    assert_true(bench.out->starved);
+    message = return_wire(&bench, 1, 0);
+    message.sequence = 2;
+    receive_message(&bench, &message);
+    assert_false(is_broken(&bench));
+    assert_false(list_is_empty(ringing));
+    assert_false(bench.out->starved);
+    bench.out->credit = credit;
+    bench_close(&bench);
+}
+
+static void await_owing(struct bench *bench, size_t owed)
+{
+    nsec deadline = clock_after(20 * NSEC_PER_SEC);
+    while (transport_fabric.pipes->outlet_owes(bench->outlet) != owed) {
+        assert_true(clock_now() < deadline);
+        transport_fabric.progress(bench->transport);
+    }
+}
+
+/* The provider says when a message has gone; until then the buffer is its own. */
+static void what_was_sent_is_owed_until_it_has_gone(void **state)
+{
+    struct bench bench;
+    struct frame_head head = {.token = 5};
+    struct frame frame;
+    bench_open(&bench);
+    assert_int_equal(transport_fabric.pipes->outlet_answer(bench.outlet, &bench.answer), 0);
+    assert_int_equal(transport_fabric.pipes->outlet_owes(bench.outlet), 0);
+    assert_int_equal(transport_fabric.pipes->push(bench.outlet, &head, NULL, 0), 0);
+    assert_true(transport_fabric.pipes->outlet_owes(bench.outlet) > 0);
+    await_owing(&bench, 0);
+    nsec deadline = clock_after(20 * NSEC_PER_SEC);
+    while (transport_fabric.pipes->pull(bench.inlet, &frame, 1) == 0) {
+        assert_true(clock_now() < deadline);
+        transport_fabric.progress(bench.transport);
+    }
+    assert_int_equal(frame.head.token, 5);
+    transport_fabric.pipes->release(bench.inlet, &frame);
+    bench_close(&bench);
+}
+
+/* The other context ends while words are under way: the provider says so by an error. */
+static void a_peer_that_is_gone_breaks_the_link(void **state)
+{
+    struct bench bench, other;
+    struct transport_link *link;
+    struct outlet *outlet;
+    struct parcel offer = {0};
+    struct frame_head head = {0};
+    uint8_t card[160];
+    bench_open(&bench);
+    bench_open(&other);
+    int size = transport_fabric.describe(other.transport, card, sizeof card);
+    assert_int_equal(transport_fabric.link_open(bench.transport, NULL, &bench.address, card,
+                                                (size_t)size, &link),
+                     0);
+    assert_int_equal(transport_fabric.pipes->outlet_open(link, &bench.bell, &offer, &outlet), 0);
+    assert_int_equal(transport_fabric.pipes->outlet_answer(outlet, &bench.answer), 0);
+    nsec deadline = clock_after(20 * NSEC_PER_SEC);
+    assert_int_equal(transport_fabric.pipes->push(outlet, &head, NULL, 0), 0);
+    while (transport_fabric.pipes->outlet_owes(outlet)) {
+        assert_true(clock_now() < deadline);
+        transport_fabric.progress(bench.transport);
+        transport_fabric.progress(other.transport);
+    }
+    bench_close(&other);
+    while (!container_of(link, struct fabric_link, link)->broken) {
+        assert_true(clock_now() < deadline);
+        (void)!transport_fabric.pipes->push(outlet, &head, NULL, 0);
+        transport_fabric.progress(bench.transport);
+    }
+    assert_false(is_broken(&bench)); /* the other link is as it was */
+    transport_fabric.pipes->outlet_close(outlet);
+    transport_fabric.link_close(link);
+    bench_close(&bench);
+}
+
+static bool is_listed(const struct list *list, const struct list *wanted)
+{
+    list_each(list, node) if (node == wanted) return true;
+    return false;
+}
+
+/* Whoever is called from inside of a poll may close a link that the poll has in hand. */
+static void a_link_closed_during_a_poll_is_freed_after_it(void **state)
+{
+    struct bench bench, other;
+    struct transport_link *base;
+    uint8_t card[160];
+    bench_open(&bench);
+    bench_open(&other);
+    int size = transport_fabric.describe(other.transport, card, sizeof card);
+    assert_int_equal(transport_fabric.link_open(bench.transport, NULL, &bench.address, card,
+                                                (size_t)size, &base),
+                     0);
+    struct fabric_link *link = container_of(base, struct fabric_link, link);
+    bench.fabric->depth++;
+    transport_fabric.link_close(base);
+    fabric_links_reap(bench.fabric);
+    assert_true(is_listed(&bench.fabric->links, &link->node));
+    bench.fabric->depth--;
+    fabric_links_reap(bench.fabric);
+    assert_false(is_listed(&bench.fabric->links, &link->node));
+    bench_close(&other);
+    bench_close(&bench);
+}
+
+/* What the provider refused is tried again by a poll, but not while a link is being drained. */
+static void a_poll_that_drains_tries_nothing_again(void **state)
+{
+    struct bench bench;
+    bench_open(&bench);
+    bench.fabric->stalled = bench.fabric->draining = true;
+    fabric_poll(bench.fabric);
+    assert_true(bench.fabric->stalled);
+    bench.fabric->draining = false;
+    fabric_poll(bench.fabric);
+    assert_false(bench.fabric->stalled);
+    bench_close(&bench);
+}
+
+struct outcome {
+    struct transfer transfer;
+    unsigned told;
+    int status;
+};
+
+static void note_outcome(struct transfer *transfer, int status)
+{
+    struct outcome *outcome = container_of(transfer, struct outcome, transfer);
+    outcome->told++;
+    outcome->status = status;
+}
+
+/* Two pieces come back; the first failure is what the caller is told, when both are there. */
+static int outcome_of(int first, int second, bool *broken)
+{
+    struct bench bench;
+    struct outcome outcome = {.transfer.done = note_outcome};
+    bench_open(&bench);
+    struct fabric_link *link = container_of(bench.link, struct fabric_link, link);
+    struct fabric_job *job = calloc(1, sizeof *job); /* the context's from here on */
+    assert_non_null(job);
+    job->link = link;
+    job->transfer = &outcome.transfer;
+    job->under_way = 2;
+    job->pieces[0].job = job->pieces[1].job = job;
+    list_init(&job->node);
+    list_append(&link->jobs, &job->node);
+    fabric_transferred(&job->pieces[0], first);
+    assert_int_equal(outcome.told, 0);
+    fabric_transferred(&job->pieces[1], second);
+    assert_int_equal(outcome.told, 1);
+    *broken = is_broken(&bench);
+    bench_close(&bench);
+    return outcome.status;
+}
+
+static void a_transfer_fails_with_its_first_piece_that_does(void **state)
+{
+    bool broken;
+    assert_int_equal(outcome_of(0, 0, &broken), 0);
+    assert_false(broken);
+    assert_int_equal(outcome_of(-EACCES, 0, &broken), -EACCES);
+    assert_false(broken); /* that memory is not for us; the way is fine */
+    assert_int_equal(outcome_of(0, -EACCES, &broken), -EACCES);
+    assert_int_equal(outcome_of(-EACCES, -EIO, &broken), -EACCES);
+    assert_true(broken);
+    assert_int_equal(outcome_of(-EIO, -EACCES, &broken), -EIO);
+    assert_true(broken);
+}
+
 static void parcels_of_nonsense_are_refused(void **state)
 {
     struct bench bench;
@@ -497,9 +692,13 @@ static void a_provider_that_is_not_there_is_named(void **state)
 TEST_MAIN(TEST(only_exact_messages_are_read), TEST(nonsense_is_counted_and_changes_nothing),
           TEST(a_gap_in_the_sequence_breaks_the_link),
           TEST(more_frames_than_the_window_break_the_link),
-          TEST(a_return_gives_no_more_than_was_taken), TEST(parcels_of_nonsense_are_refused),
-          TEST(only_peers_of_the_same_kind_are_linked), TEST(regions_share_what_lies_in_them),
-          TEST(small_writes_are_placed_in_order), TEST(so_are_light_ones_between_others),
-          TEST(writes_that_wait_end_with_the_link),
+          TEST(a_return_gives_no_more_than_was_taken), TEST(credit_rings_for_who_waits_for_it),
+          TEST(what_was_sent_is_owed_until_it_has_gone), TEST(a_peer_that_is_gone_breaks_the_link),
+          TEST(a_link_closed_during_a_poll_is_freed_after_it),
+          TEST(a_poll_that_drains_tries_nothing_again),
+          TEST(a_transfer_fails_with_its_first_piece_that_does),
+          TEST(parcels_of_nonsense_are_refused), TEST(only_peers_of_the_same_kind_are_linked),
+          TEST(regions_share_what_lies_in_them), TEST(small_writes_are_placed_in_order),
+          TEST(so_are_light_ones_between_others), TEST(writes_that_wait_end_with_the_link),
           TEST(looks_of_others_wake_whoever_waits_for_writes),
           TEST(a_provider_that_is_not_there_is_named))

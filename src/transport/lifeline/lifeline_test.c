@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -441,6 +443,76 @@ static void nobody_there_is_told_as_such(void **state)
     hub_close(one);
 }
 
+static void what_is_wrong_with_an_address_is_told(void **state)
+{
+    struct hub *hub = hub_open(&(struct hub_wish){0});
+    struct lifelines *lines;
+    struct context_address address;
+    struct why why = {""};
+    struct lifelines_config config = {.poller = hub->poller,
+                                      .folder = here.folder,
+                                      .address = "10.0.0.300",
+                                      .context = 77,
+                                      .events = &events};
+    unsigned descriptors = scratch_descriptors();
+    assert_int_equal(lifelines_open(&lines, &config, &address, &why), -EINVAL);
+    assert_non_null(strstr(why.text, "'10.0.0.300' is not an IP address"));
+    config.address = "203.0.113.77";
+    assert_int_equal(lifelines_open(&lines, &config, &address, &why), -EADDRNOTAVAIL);
+    assert_non_null(strstr(why.text, "cannot listen on 203.0.113.77"));
+    config.address = NULL;
+    config.context = hub->address.context;
+    assert_int_equal(lifelines_open(&lines, &config, &address, &why), -EBUSY);
+    assert_non_null(strstr(why.text, "cannot lock"));
+    assert_int_equal(scratch_descriptors(), descriptors); /* and nothing is left */
+    hub_close(hub);
+}
+
+/* A line that cannot begin for want of descriptors says so, and so does one by TCP. */
+static void without_descriptors_no_line_begins(void **state)
+{
+    struct hub *one = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    struct hub *other = hub_open(&(struct hub_wish){.address = "127.0.0.1"});
+    struct context_address to = other->address;
+    struct rlimit before, none;
+    struct lifeline *line;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = (struct rlimit){.rlim_cur = 3, .rlim_max = before.rlim_max};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        assert_int_equal(lifeline_connect(one->lines, &to, &line), 0);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+        step_until(one, NULL, &one->downs, i + 1);
+        assert_int_equal(one->reason, -EMFILE);
+        memset(to.host, 0xee, sizeof to.host); /* "another host" */
+    }
+    hub_close(one);
+    hub_close(other);
+}
+
+/* Lines that were up, that began, and that ended leave no memory behind. */
+static void nothing_is_left_of_lines(void **state)
+{
+    size_t used = 0;
+    for (unsigned i = 0; i < 60; i++) {
+        if (i == 30) /* by now the heap has what it keeps for the next time */
+            used = mallinfo2().uordblks;
+        struct hub *one = hub_open(&(struct hub_wish){0});
+        struct hub *other = hub_open(&(struct hub_wish){0});
+        struct context_address nobody = other->address;
+        struct lifeline *line;
+        nobody.context++;
+        connect_both(one, other, false);
+        assert_int_equal(lifeline_connect(one->lines, &other->address, &line), 0);
+        assert_int_equal(lifeline_connect(one->lines, &nobody, &line), 0); /* doomed */
+        if (i % 2)
+            step_until(one, NULL, &one->downs, 1);
+        hub_close(one);
+        hub_close(other);
+    }
+    assert_int_equal(mallinfo2().uordblks, used);
+}
+
 /* On this host, but in another folder: by TCP. */
 static void without_a_common_folder_tcp_is_tried(void **state)
 {
@@ -709,6 +781,9 @@ int main(void)
                                        TEST(answers_may_be_sent_from_a_callback),
                                        TEST(only_who_knows_the_secret_comes_up),
                                        TEST(nobody_there_is_told_as_such),
+                                       TEST(what_is_wrong_with_an_address_is_told),
+                                       TEST(without_descriptors_no_line_begins),
+                                       TEST(nothing_is_left_of_lines),
                                        TEST(without_a_common_folder_tcp_is_tried),
                                        TEST(nonsense_is_cut_and_counted),
                                        TEST(surplus_descriptors_are_closed),

@@ -329,6 +329,11 @@ static void assert_gone(unsigned times)
     assert_int_equal(attachment_receive(program.attachment), 0);
     int fd;
     assert_int_equal(attachment_connect(program.attachment, &node.address, &fd), -EPIPE);
+    struct attachment_counts before, after;
+    attachment_count(program.attachment, &before);
+    attachment_send(program.attachment, &node.address, &(struct iovec){"lost", 4}, 1);
+    attachment_count(program.attachment, &after);
+    assert_int_equal(after.refused, before.refused); /* there is no node that lacks room */
 }
 
 static void a_node_that_hangs_up_is_called_until_it_is_back(void **state)

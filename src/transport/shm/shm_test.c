@@ -364,6 +364,11 @@ static void foreign_memory_is_copied_by_the_kernel(void **state)
                          0);
         munmap(memory + page, page);
         assert_int_equal(read_text(&name, 0, text, 7), -EFAULT);
+        /* At the very end of all addresses there is no memory; beyond it there is no address. */
+        name = (struct remote_memory){.address = UINTPTR_MAX - 7, .size = 7};
+        assert_int_equal(read_text(&name, 0, text, 7), -EFAULT);
+        name.address++;
+        assert_int_equal(read_text(&name, 0, text, 7), -ERANGE);
     }
     shm->memory->region_close(region);
     munmap(memory, 2 * page);
