@@ -106,19 +106,21 @@ void acquaintances_install(struct members *members, const struct view *view)
 
 /* ---- introductions ---- */
 
-static void meeting_begin(struct members *members, uint32_t row)
+/* False: the table has no memory for it, or the like; that was told. */
+static bool meeting_begin(struct members *members, uint32_t row)
 {
     struct acquaintance *peer = &members->rows[row];
     int result =
         members->config.meetings->offer(members->config.table, row, peer->id, &peer->introduction);
     if (result) {
         meeting_tell(members, row, result);
-        return;
+        return false;
     }
     peer->offered = true;
     peer->encounter = entropy_u64();
     peer->heard = 0;
     peer->done = false;
+    return true;
 }
 
 /* The peer began anew, and so do we. */
@@ -127,8 +129,7 @@ static bool meeting_begin_again(struct members *members, uint32_t row)
     struct acquaintance *peer = &members->rows[row];
     members->config.meetings->part(members->config.table, row);
     peer->offered = false;
-    meeting_begin(members, row);
-    return peer->offered;
+    return meeting_begin(members, row);
 }
 
 static void meeting_take(struct members *members, uint32_t row, const struct early *from)
@@ -214,9 +215,7 @@ static bool acquaintance_work(struct members *members, uint32_t row, int64_t now
     struct acquaintance *peer = &members->rows[row];
     if (peer->installed || peer->done || (peer->told && !peer->offered))
         return false;
-    if (!peer->offered)
-        meeting_begin(members, row);
-    if (!peer->offered)
+    if (!peer->offered && !meeting_begin(members, row))
         return true;
     bool took = early_take(members, row);
     if (!peer->id || peer->done || peer->told || now < peer->say_at)

@@ -128,6 +128,28 @@ static void one_alone_hears_itself(void **state)
     member_close(&member);
 }
 
+static uint64_t bytes_put(const struct member *member)
+{
+    struct sst_stats stats;
+    assert_int_equal(sst_stats(sst_multicast_table(member->multicast), &stats), 0);
+    return stats.put_bytes;
+}
+
+/* And no other: not the whole ring. */
+static void a_message_is_put_with_its_slot(void **state)
+{
+    struct member member = {0};
+    assert_int_equal(member_open(&member, 1, SST_MANUAL, 0), 0);
+    for (unsigned i = 0; i < 3 * SLOT_COUNT; i++) {
+        uint64_t before = bytes_put(&member);
+        assert_int_equal(sst_multicast_send(member.multicast, "a", 1, RIPC_NOW), 0);
+        assert_true(bytes_put(&member) - before < 3 * SLOT_SIZE);
+        while (strlen(member.heard) <= i)
+            sst_multicast_step(member.multicast, RIPC_NOW);
+    }
+    member_close(&member);
+}
+
 static void messages_that_are_too_large_are_refused(void **state)
 {
     struct member member = {0};
@@ -258,7 +280,8 @@ static void configs_are_checked(void **state)
     scene_close(ripc);
 }
 
-TEST_MAIN(SCENE(one_alone_hears_itself), SCENE(messages_that_are_too_large_are_refused),
-          SCENE(without_a_free_slot_a_send_waits), SCENE(who_does_not_take_stops_the_others),
-          SCENE(a_silent_member_passes_its_turns), SCENE(callbacks_send_but_do_not_wait),
-          SCENE(whoever_leaves_stops_nobody), SCENE(configs_are_checked))
+TEST_MAIN(SCENE(one_alone_hears_itself), SCENE(a_message_is_put_with_its_slot),
+          SCENE(messages_that_are_too_large_are_refused), SCENE(without_a_free_slot_a_send_waits),
+          SCENE(who_does_not_take_stops_the_others), SCENE(a_silent_member_passes_its_turns),
+          SCENE(callbacks_send_but_do_not_wait), SCENE(whoever_leaves_stops_nobody),
+          SCENE(configs_are_checked))

@@ -123,8 +123,7 @@ static int guard_check(const struct own *own, uint32_t guard, uint64_t cell)
 static void own_store(struct own *own, const struct sst_range *ranges, const struct change *change)
 {
     uint8_t *row = own->row;
-    row_fence_store();
-    row_store(row, ROW_SEQUENCE, change->sequence - 1);
+    row_store_behind(row, ROW_SEQUENCE, change->sequence - 1);
     for (unsigned i = 0; i < change->span_count; i++)
         if (change->spans[i].watch)
             row_store(row, change->spans[i].watch, row_load(row, change->spans[i].watch) | 1);
@@ -158,13 +157,11 @@ int64_t own_put(struct own *own, const struct sst_range *ranges, unsigned count,
     if (guard != OWN_NO_GUARD) {
         const struct schema_column *column = &own->schema->columns[guard];
         field_store(own, column, guard_cell);
-        row_fence_store();
-        row_store(own->row, column->cell, guard_cell);
+        row_store_behind(own->row, column->cell, guard_cell);
         change.guard = column->cell;
         bytes += 8;
     }
-    row_fence_store();
-    row_store(own->row, ROW_SEQUENCE, change.sequence);
+    row_store_behind(own->row, ROW_SEQUENCE, change.sequence);
     own->spread->ops->change(own->spread, &change, to);
     return bytes;
 }

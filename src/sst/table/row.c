@@ -23,8 +23,7 @@ static void sequences_copy(uint8_t *to, const uint8_t *from, const struct change
 
 void row_change(uint8_t *to, const uint8_t *from, const struct change *change)
 {
-    row_fence_store();
-    row_store(to, ROW_SEQUENCE, change->sequence - 1);
+    row_store_behind(to, ROW_SEQUENCE, change->sequence - 1);
     sequences_copy(to, from, change, true);
     row_fence_store();
     for (unsigned i = 0; i < change->span_count; i++)
@@ -32,11 +31,9 @@ void row_change(uint8_t *to, const uint8_t *from, const struct change *change)
     row_fence_store();
     sequences_copy(to, from, change, false);
     if (change->guard) {
-        row_fence_store();
-        row_store(to, change->guard, row_load(from, change->guard));
+        row_store_behind(to, change->guard, row_load(from, change->guard));
     }
-    row_fence_store();
-    row_store(to, ROW_SEQUENCE, change->sequence);
+    row_store_behind(to, ROW_SEQUENCE, change->sequence);
 }
 
 static void column_copy(uint8_t *to, const uint8_t *from, const struct schema_column *column)
@@ -48,15 +45,13 @@ static void column_copy(uint8_t *to, const uint8_t *from, const struct schema_co
     row_store(to, column->watch, row_load(from, column->watch) | 1);
     row_fence_store();
     words_copy(to, from, column->cell, (column->size + 7) & ~7u);
-    row_fence_store();
-    row_store(to, column->watch, row_load(from, column->watch));
+    row_store_behind(to, column->watch, row_load(from, column->watch));
 }
 
 void row_copy(uint8_t *to, const uint8_t *from, const struct schema *schema)
 {
     uint64_t sequence = row_load(from, ROW_SEQUENCE);
-    row_fence_store();
-    row_store(to, ROW_SEQUENCE, sequence | 1);
+    row_store_behind(to, ROW_SEQUENCE, sequence | 1);
     row_fence_store();
     for (uint32_t i = 0; i < schema->column_count; i++)
         if (!(schema->columns[i].flags & SST_GUARD))
@@ -67,8 +62,7 @@ void row_copy(uint8_t *to, const uint8_t *from, const struct schema *schema)
             column_copy(to, from, &schema->columns[i]);
     row_store(to, ROW_BARRIER, row_load(from, ROW_BARRIER));
     row_store(to, ROW_ASLEEP, row_load(from, ROW_ASLEEP));
-    row_fence_store();
-    row_store(to, ROW_SEQUENCE, sequence);
+    row_store_behind(to, ROW_SEQUENCE, sequence);
 }
 
 /* Bytes, of which the first and the last words may be wanted in part only. */

@@ -49,6 +49,13 @@ static inline void row_store(uint8_t *row, size_t offset, uint64_t word)
     atomic_store_explicit((_Atomic uint64_t *)(void *)(row + offset), word, ROW_STORE);
 }
 
+/* The same, behind all that was stored before. */
+static inline void row_store_behind(uint8_t *row, size_t offset, uint64_t word)
+{
+    row_fence_store();
+    row_store(row, offset, word);
+}
+
 /* Words between a row and memory of anybody's, one by one: their count times 8 is the size. */
 static inline void row_store_words(uint8_t *cells, const uint8_t *from, uint32_t size)
 {
@@ -89,10 +96,8 @@ struct change {
 /* Stores one number: the words of a lone column need no more than that. */
 static inline void row_set(uint8_t *row, uint32_t cell, uint64_t word, uint64_t sequence)
 {
-    row_fence_store();
-    row_store(row, cell, word);
-    row_fence_store();
-    row_store(row, ROW_SEQUENCE, sequence);
+    row_store_behind(row, cell, word);
+    row_store_behind(row, ROW_SEQUENCE, sequence);
 }
 
 /* Copies a change from one row to another of the same layout. */
