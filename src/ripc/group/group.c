@@ -52,10 +52,10 @@ struct group *group_find(struct ripc_service *service, ripc_id id)
         group->sent_to = true;
     }
     nsec now = clock_now();
-    if (!group->looked_at || now - group->looked_at > GROUP_OLD_NSEC) {
+    if (!group->checked_at || now - group->checked_at > GROUP_OLD_NSEC) {
         names_ask(service->ripc->names, id);
         group->count = group_list(service, id, group->members);
-        group->looked_at = now;
+        group->checked_at = now;
     }
     return group;
 }
@@ -64,7 +64,7 @@ void group_changed(struct ripc_service *service, const struct claim *claim)
 {
     struct group *group = id_map_get(&service->groups, claim->id);
     if (group)
-        group->looked_at = 0;
+        group->checked_at = 0;
 }
 
 void group_announced(struct ripc_service *service, ripc_id id, int status)

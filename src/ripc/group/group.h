@@ -9,12 +9,12 @@
 
 struct group {
     ripc_id id;
-    bool joined;    /* this service is a member */
-    bool joining;   /* ... or is about to be: a thread waits for the answer */
-    bool settled;   /* the name services have answered the claim ... */
-    int status;     /* ... with this */
-    bool sent_to;   /* the list below is kept */
-    nsec looked_at; /* 0: a claim came or went since */
+    bool joined;     /* this service is a member */
+    bool joining;    /* ... or is about to be: a thread waits for the answer */
+    bool settled;    /* the name services have answered the claim ... */
+    int status;      /* ... with this */
+    bool sent_to;    /* the list below is kept */
+    nsec checked_at; /* 0: a claim came or went since */
     unsigned count;
     ripc_id members[GROUP_MEMBERS_MAX];
 };

@@ -194,14 +194,14 @@ static void a_service_that_is_a_guest_survives(void **state)
 static void a_guest_that_only_looks_changes_nothing(void **state)
 {
     struct test_plan test;
-    struct chaos_result alone, looked_at;
+    struct chaos_result alone, checked_at;
     const struct chaos_guests guests = {NULL, beat_checkers};
     test_plan_open(&test, "torus:3x3");
     struct chaos_settings settings = {.plan = &test.plan, .seed = 3, .kinds = FAULT_ALL};
     assert_int_equal(run(&test, 3, &alone, NULL), OK);
-    assert_int_equal(chaos_run_with(&settings, &guests, &looked_at, NULL), OK);
-    assert_null(looked_at.checker);
-    assert_true(alone.hash == looked_at.hash);
+    assert_int_equal(chaos_run_with(&settings, &guests, &checked_at, NULL), OK);
+    assert_null(checked_at.checker);
+    assert_true(alone.hash == checked_at.hash);
     test_plan_close(&test);
 }
 
