@@ -3,8 +3,9 @@
  * A name (domain and id) hashes to a key. The key's root holds the claims on it, decides who has
  * it, and copies them to the two servers that take over next, so that a root that dies loses
  * nothing. What a program claims its own server claims again every second: a claim that nobody
- * repeats, because its owner's server is gone, is forgotten after a few; and a root that just
- * came, and so knows nothing, has heard of all before it says that nobody has a name.
+ * repeats, because its owner's server is gone, is forgotten after a few; and a root that has just
+ * started knows nothing, so it waits until it has heard every claim before it answers that a name
+ * is unclaimed.
  *
  *   program --CLAIM--> its server --CLAIM--> root --COPY--> the next two
  *                                 <-CLAIMED-
@@ -15,7 +16,7 @@
  * see what changed.
  *
  * In three tables of fixed size: `mines` of programs here, `wants` of programs here, and `held` for
- * keys whose root we are or may become. id 0 is nobody's: a free entry. */
+ * keys whose root we are or may become. id 0 marks a free entry. */
 #include "services/directory/directory.h"
 
 #include <errno.h>
@@ -33,13 +34,13 @@ enum {
 };
 
 #define MSEC        (1000 * 1000LL)
-#define TICK_NSEC   (100 * MSEC)   /* between two looks at what is due */
+#define TICK_NSEC   (100 * MSEC)   /* between two checks of what is due */
 #define AGAIN_NSEC  (1000 * MSEC)  /* between two claims of the same, or two questions */
 #define RETRY_NSEC  (200 * MSEC)   /* for an answer that did not come, or said: later */
-#define LIFE_NSEC   (3500 * MSEC)  /* of a claim that nobody repeats, while we run */
-#define FRESH_NSEC  (1500 * MSEC)  /* of one that may be answered on the way */
-#define YOUNG_NSEC  (1500 * MSEC)  /* after it joined a new server hears what there is ... */
-#define GROWN_NSEC  (5000 * MSEC)  /* ... and so long after its start it has heard */
+#define LIFE_NSEC   (3500 * MSEC)  /* of a claim that is not repeated, while we run */
+#define FRESH_NSEC  (1500 * MSEC)  /* of a claim that a server on the way may answer for */
+#define YOUNG_NSEC  (1500 * MSEC)  /* a new server hears all claims within this of joining ... */
+#define GROWN_NSEC  (5000 * MSEC)  /* ... and in any case within this of its start */
 #define WANTED_NSEC (30000 * MSEC) /* how long a question stands */
 
 struct name {
@@ -73,7 +74,7 @@ struct directory {
     struct mine *mines;
     struct want *wants;
     struct held *held;
-    uint32_t mine_count, want_count, held_count; /* places in use, from the first on */
+    uint32_t mine_count, want_count, held_count; /* entries in use, from the first on */
     int64_t started;
     int64_t joined; /* when others could be reached first, or asked something; 0: not yet */
     bool ticking;
@@ -106,7 +107,7 @@ static struct weft_key key_of(const struct name *name)
 
 /* ---- sending ---- */
 
-/* A packet of that; NULL: none left, and whoever waits for it tries again. */
+/* A packet with the message; NULL: there is no buffer, and the sender's timer tries again. */
 static struct weft_packet *packet_of(struct weft_self *self,
                                      const struct directory_message *message)
 {
@@ -173,7 +174,7 @@ static void client_tell(struct weft_self *self, const struct mine *mine, int sta
     weft_answer(self, mine->client, directory->bytes, size);
 }
 
-/* Those who hold it besides the root. */
+/* To the servers that hold the claim besides the root. */
 static void copies_tell(struct weft_self *self, enum directory_operation operation,
                         const struct name *name, const struct directory_claim *claim)
 {
@@ -230,7 +231,8 @@ static bool held_put(struct weft_self *self, const struct name *name,
     return true;
 }
 
-/* Who has it stands against a newcomer, unless that is itself, later, or nobody can reach it. */
+/* The holder wins, unless the claimant is its own newer incarnation or the holder is unreachable.
+ */
 static bool claim_conflicts(const struct weft_self *self, const struct directory_claim *has,
                             const struct directory_claim *wants)
 {
@@ -243,7 +245,7 @@ static bool claim_conflicts(const struct weft_self *self, const struct directory
     return has->server != wants->server || has->incarnation > wants->incarnation;
 }
 
-/* May there be claims that nobody has told us of yet, since we are new? */
+/* Are we so new that we may not have heard all claims yet? */
 static bool is_young(struct weft_self *self)
 {
     struct directory *directory = weft_memory(self);
@@ -253,7 +255,7 @@ static bool is_young(struct weft_self *self)
     return now - directory->started < GROWN_NSEC && now - directory->joined < YOUNG_NSEC;
 }
 
-/* It was not repeated for its life, but perhaps we slept and shall hear so: it keeps nobody out. */
+/* Expired by the clock, though perhaps only because we slept: it does not block new claims. */
 static bool held_is_stale(struct weft_self *self, const struct held *held)
 {
     return weft_now(self) - held->heard >= LIFE_NSEC;
@@ -274,7 +276,7 @@ static int claim_decide(struct weft_self *self, const struct name *name,
         known |= held->claim.member == claim->member;
     }
     if (young && !known)
-        return -EAGAIN; /* whoever has it may not have told us yet */
+        return -EAGAIN; /* its holder may not have told us yet */
     return held_put(self, name, claim) ? 0 : -ENOSPC;
 }
 
@@ -362,7 +364,7 @@ static void ask_heard(struct weft_self *self, weft_server from)
     answer_all(self, from, &name, is_young(self) ? -EAGAIN : 0);
 }
 
-/* Do we hold it, and all of it repeated lately? */
+/* Do we hold claims on the name, all of them repeated lately? */
 static bool held_is_fresh(struct weft_self *self, const struct name *name)
 {
     const struct directory *directory = weft_memory(self);
@@ -469,7 +471,7 @@ static void want_add(struct weft_self *self, uint64_t client)
             want = &directory->wants[i];
     if (!want && directory->want_count == WANTS_MAX) {
         directory->overflows++;
-        return; /* it asks again by and by */
+        return; /* the program asks again */
     }
     if (!want)
         want = &directory->wants[directory->want_count++];
@@ -478,7 +480,7 @@ static void want_add(struct weft_self *self, uint64_t client)
     want_ask(self, want);
 }
 
-/* To all programs that want to know, as it came. */
+/* To all programs that asked, as it came. */
 static void answer_heard(struct weft_self *self, const void *bytes, uint32_t size)
 {
     struct directory *directory = weft_memory(self);
@@ -593,8 +595,8 @@ static void directory_gone(struct weft_self *self, uint64_t client)
             directory->wants[i] = directory->wants[--directory->want_count];
 }
 
-/* A server that had no processor for a while has not heard what was said meanwhile, and may be
- * called before it has: such a while makes no claim older. */
+/* A server that had no processor for a while may run this timer before it takes the claims that
+ * arrived meanwhile: such a pause does not age claims. */
 static void held_age(struct directory *directory, int64_t now)
 {
     int64_t passed = now - directory->ticked;
@@ -623,7 +625,7 @@ static void directory_timer(struct weft_self *self, uint64_t cookie)
         tick_start(self);
 }
 
-/* It knows nothing and may be about to answer for keys of which we know. */
+/* The new server knows nothing and may be about to answer for keys whose claims we hold. */
 static void held_hand_over(struct weft_self *self, weft_server server)
 {
     const struct directory *directory = weft_memory(self);
@@ -638,7 +640,7 @@ static void held_hand_over(struct weft_self *self, weft_server server)
     }
 }
 
-/* Roots may be others now: what is ours is said again at the next tick. */
+/* Other servers may be roots now: our claims and questions are sent again at the next tick. */
 static void claims_repeat(struct weft_self *self)
 {
     struct directory *directory = weft_memory(self);
