@@ -70,12 +70,6 @@ static void flood_change(struct row_spread *spread, const struct change *change,
         row_spread(flood, flood->state->self, PORT_NONE);
 }
 
-static void flood_set(struct row_spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
-                      const struct sst_rows *to)
-{
-    flood_change(spread, NULL, to);
-}
-
 /* Rows come in packets, which the node hands to flood_take. */
 static int flood_move(struct row_spread *spread)
 {
@@ -91,9 +85,9 @@ static bool flood_is_flushed(struct row_spread *spread)
     return true;
 }
 
+/* The own row is put as a whole (link_state_put): nobody sets a number alone. */
 static const struct row_spread_ops flood_ops = {
     .name = "flood",
-    .set = flood_set,
     .change = flood_change,
     .move = flood_move,
     .is_flushed = flood_is_flushed,
@@ -125,15 +119,15 @@ void flood_unlink(struct flood *flood, unsigned port)
     struct flood_port *at = &flood->ports[port];
     at->linked = false;
     batch_end(flood, port);
-    memset(at->pending, 0, flood->words * sizeof *at->pending);
     memset(at->told, 0, flood->words * sizeof *at->told);
+    /* Nothing is to be told, is under way or is owed. */
     *at = (struct flood_port){.pending = at->pending, .told = at->told, .held = at->held};
 }
 
 void flood_link(struct flood *flood, unsigned port)
 {
-    flood_unlink(flood, port);
     struct flood_port *at = &flood->ports[port];
+    assert(!at->linked);
     at->linked = true;
     for (node_id server = 0; server < flood->state->plan->server_count; server++) {
         struct link_report report;
@@ -262,8 +256,6 @@ bool flood_next(struct flood *flood, unsigned port, env_nsec now, struct hello_r
                 struct link_report reports[HELLO_ROWS_MAX])
 {
     struct flood_port *at = &flood->ports[port];
-    if (!at->linked)
-        return false;
     if (at->is_under_way && now >= at->resend_at)
         take_back(flood, at);
     *rows = (struct hello_rows){.acknowledged = at->received};
@@ -290,7 +282,7 @@ bool flood_next(struct flood *flood, unsigned port, env_nsec now, struct hello_r
 env_nsec flood_due(const struct flood *flood, unsigned port)
 {
     const struct flood_port *at = &flood->ports[port];
-    return at->linked && at->is_under_way ? at->resend_at : ENV_NEVER;
+    return at->is_under_way ? at->resend_at : ENV_NEVER;
 }
 
 node_id flood_owed(struct flood *flood)

@@ -160,6 +160,7 @@ void link_state_fini(struct link_state *state)
 
 void link_state_row(const struct link_state *state, node_id server, struct link_row *row)
 {
+    assert(server < state->plan->server_count);
     *row = (struct link_row){
         .incarnation = cell_get(state, server, INCARNATION),
         .version = cell_get(state, server, VERSION),

@@ -387,6 +387,12 @@ static void links_that_come_wait_for_the_end_of_a_batch(void **state)
     link_state_near(&stage.state, 1, true);
     link_state_put(&stage.state, false);
     assert_false(is_to_be_told(&stage, 1, 0));
+    /* Nor when the message that had it is told again. */
+    assert_true(flood_next(&stage.flood, 1, flood_due(&stage.flood, 1), &rows, reports));
+    assert_true(rows.count == 1 && reports[0].server == 5);
+    flood_link(&stage.flood, 2); /* a link that is there meanwhile */
+    assert_true(is_to_be_told(&stage, 2, 5));
+    assert_false(is_to_be_told(&stage, 2, 0));
     batch_take(&stage, 3, false, &(struct link_report){6, 1, 1, 1, 1});
     assert_true(is_to_be_told(&stage, 1, 4) && is_to_be_told(&stage, 1, 6));
     assert_true(is_to_be_told(&stage, 1, 0) && is_to_be_told(&stage, 0, 0));
@@ -425,6 +431,54 @@ static void messages_of_another_number_change_nothing(void **state)
     assert_true(flood_next(&stage.flood, 0, 0, &rows, reports)); /* acknowledged all the same */
     assert_int_equal(rows.acknowledged, 5);
     batch_take(&stage, 6, false, &(struct link_report){0x40000000, 1, 1, 3, 3});
+    batch_take(&stage, 7, false, &(struct link_report){9, 1, 1, 3, 3});
+    stage_close(&stage);
+}
+
+/* So that whoever hears of a link that comes knows all that its ends knew. */
+static void links_that_come_are_told_last(void **state)
+{
+    struct stage stage;
+    struct hello_rows rows;
+    static struct link_report reports[HELLO_ROWS_MAX];
+    stage_open(&stage, "torus:3x3", 0);
+    assert_true(link_state_take(&stage.state, &(struct link_report){3, 1, 1, 3, 1}));
+    assert_true(link_state_take(&stage.state, &(struct link_report){5, 1, 1, 3, 3}));
+    flood_link(&stage.flood, 0);
+    assert_true(flood_next(&stage.flood, 0, 0, &rows, reports));
+    assert_int_equal(rows.count, 3);
+    static const node_id order[] = {0, 5, 3};
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(reports[i].server, order[i]);
+    stage_close(&stage);
+}
+
+/* What was under way when a link went is of no concern to the next meeting. */
+static void a_meeting_begins_with_nothing_under_way(void **state)
+{
+    struct stage stage;
+    struct hello_rows rows;
+    static struct link_report reports[HELLO_ROWS_MAX];
+    stage_open(&stage, "torus:3x3", 0);
+    assert_true(link_state_take(&stage.state, &(struct link_report){5, 1, 2, 1, 1}));
+    flood_link(&stage.flood, 0);
+    assert_true(flood_next(&stage.flood, 0, 0, &rows, reports));
+    assert_int_equal(rows.count, 2);
+    flood_unlink(&stage.flood, 0);
+    flood_link(&stage.flood, 0);
+    batch_take(&stage, 1, false, &(struct link_report){5, 1, 2, 1, 1});
+    assert_true(flood_next(&stage.flood, 0, 0, &rows, reports));
+    assert_int_equal(rows.count, 1);
+    assert_true(flood_next(&stage.flood, 0, flood_due(&stage.flood, 0), &rows, reports));
+    assert_int_equal(rows.count, 1);
+    stage_close(&stage);
+}
+
+static void a_port_without_a_cable_costs_no_memory(void **state)
+{
+    struct stage stage;
+    stage_open(&stage, "torus:1", 0);
+    assert_null(stage.flood.ports[0].pending);
     stage_close(&stage);
 }
 
@@ -458,9 +512,10 @@ static void each_piece_of_memory_may_be_refused(void **state)
     test_plan_close(&test);
 }
 
-TEST_MAIN(TEST(each_piece_of_memory_may_be_refused), TEST(routes_are_never_stale),
-          TEST(links_that_come_wait_for_the_end_of_a_batch), TEST(the_newest_row_wins),
-          TEST(a_neighbour_is_told_what_is_newer_than_it_says),
+TEST_MAIN(TEST(each_piece_of_memory_may_be_refused), TEST(a_meeting_begins_with_nothing_under_way),
+          TEST(links_that_come_are_told_last), TEST(a_port_without_a_cable_costs_no_memory),
+          TEST(routes_are_never_stale), TEST(links_that_come_wait_for_the_end_of_a_batch),
+          TEST(the_newest_row_wins), TEST(a_neighbour_is_told_what_is_newer_than_it_says),
           TEST(a_row_that_did_not_change_is_put_only_again),
           TEST(a_link_is_up_when_all_have_seen_it_near),
           TEST(the_dead_and_the_reborn_have_not_seen_it),
