@@ -458,6 +458,31 @@ static void places_are_kept(void **state)
     room_close(&room);
 }
 
+/* On a ring of 7 without its servers 1 and 5, a new one has a cable that speaks for each place. */
+static void nobody_moves_to_a_place_that_fits_only_as_well(void **state)
+{
+    static const node_id vertices[] = {0, 4, 3, 2, 6}; /* by their serial numbers */
+    struct test_plan test;
+    test_plan_open(&test, "torus:7");
+    struct placement_report reports[6];
+    for (uint32_t i = 0; i < 6; i++) {
+        reports[i] = (struct placement_report){.serial = i < 5 ? 100 + i : 200,
+                                               .known = i < 5 ? vertices[i] : NODE_NONE,
+                                               .port_count = 2};
+        for (uint32_t port = 0; port < PORT_MAX; port++)
+            reports[i].ears[port].port = PORT_NONE;
+    }
+    reports[5].ears[0] = (struct placement_end){103, 1}; /* server 2: we are 1 */
+    reports[3].ears[1] = (struct placement_end){200, 0};
+    reports[5].ears[1] = (struct placement_end){101, 0}; /* server 4: we are 5 */
+    reports[1].ears[0] = (struct placement_end){200, 1};
+    struct placement placement;
+    assert_int_equal(placement_make(&placement, &test.plan, reports, 6, NULL), OK);
+    assert_int_equal(placement_find(&placement, 200), 1);
+    placement_fini(&placement);
+    test_plan_close(&test);
+}
+
 static void the_order_of_the_reports_does_not_matter(void **state)
 {
     struct room room;
@@ -570,4 +595,5 @@ TEST_MAIN(TEST(the_best_origins_come_first),
           TEST(a_network_wired_in_a_hurry_is_told), TEST(nothing_fits_better),
           TEST(lines_say_where_to_look), TEST(deaf_ends_and_disputes_are_told),
           TEST(servers_that_are_missing_or_too_many_are_told), TEST(places_are_kept),
+          TEST(nobody_moves_to_a_place_that_fits_only_as_well),
           TEST(the_order_of_the_reports_does_not_matter), TEST(nobody_and_one_server_are_placed))

@@ -8,10 +8,11 @@
 #define COURIER_ID 300
 #define RUSH_ID    301
 #define NEWEST_ID  302
+#define MUTE_ID    303
 #define QUEUE_MOST 8
 #define LIMBO_MOST 16
 
-enum errand { ERRAND_PLAIN, ERRAND_CHANGE, ERRAND_NONSENSE };
+enum errand { ERRAND_PLAIN, ERRAND_CHANGE, ERRAND_NONSENSE, ERRAND_TAKE };
 
 /* What a program asks for, and what a packet carries. */
 struct letter {
@@ -67,6 +68,10 @@ static enum weft_verdict courier_intercept(struct weft_self *self, struct weft_p
 {
     struct letter *letter = weft_payload(packet);
     letter->touched++;
+    if (letter->errand == ERRAND_TAKE) {
+        weft_done(packet);
+        return WEFT_TAKEN;
+    }
     if (letter->errand == ERRAND_CHANGE && weft_size(packet) == sizeof *letter) {
         weft_set_size(packet, LETTER_CUT);
         weft_set_identity(packet, weft_identity(packet) + 100);
@@ -147,7 +152,19 @@ static const struct weft_service newest = {.version = WEFT_SERVICE_VERSION,
                                            .ops = &queue_ops,
                                            .queue = WEFT_QUEUE_NEWEST,
                                            .queue_packets = QUEUE_MOST};
-static const struct weft_service *const services[] = {&courier, &rush, &newest, NULL};
+
+/* One that does not look at what passes. */
+static void mute_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    seen.count++;
+    weft_done(packet);
+}
+
+static const struct weft_service_ops mute_ops = {.deliver = mute_deliver,
+                                                 .request = courier_request};
+static const struct weft_service mute = {
+    .version = WEFT_SERVICE_VERSION, .name = "mute", .id = MUTE_ID, .ops = &mute_ops};
+static const struct weft_service *const services[] = {&courier, &rush, &newest, &mute, NULL};
 
 static void on_dropped(struct node_watcher *watcher, node_id at, const struct packet *packet,
                        enum drop_reason reason)
@@ -212,6 +229,9 @@ static void what_a_service_changes_arrives_changed(void **state)
     assert_int_equal(seen.size, LETTER_CUT);
     assert_int_equal(seen.letter.touched, 2);
     assert_dropped(world, DROP_DAMAGED, 0);
+    post(world, 0, COURIER_ID, &(struct letter){.errand = ERRAND_TAKE, .to = 3});
+    world_run(world, MSEC);
+    assert_int_equal(seen.count, 20); /* taken up on its way */
     world_close(world);
 }
 
@@ -270,6 +290,31 @@ static void who_waited_for_a_root_is_seen_once_at_each_server(void **state)
     world_close(world);
 }
 
+/* Its neighbour hears a root again, and not everybody has seen that: a key of it waits. */
+static void a_key_waits_while_its_root_is_near_and_not_up(void **state)
+{
+    struct world *world = stage_open_settled("torus:9");
+    uint64_t route = 1;
+    while (keyspace_group(&world->plan.keyspace, route).home != 4)
+        route++;
+    world_crash(world, 4);
+    world_run(world, 1500 * MSEC);
+    world_start(world, 4);
+    struct node *node = world->nodes[3].node;
+    while (!node_counts_on(node, 4))
+        world_run(world, 1000);
+    assert_false(node_reaches(node, 4));
+    memset(&seen, 0, sizeof seen);
+    post(world, 3, COURIER_ID, &(struct letter){.by_key = 1, .route = route});
+    struct node_snapshot snapshot;
+    node_snapshot(node, &snapshot);
+    assert_int_equal(snapshot.limbo, 1);
+    world_run(world, WORLD_SETTLED);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(seen.at, 4);
+    world_close(world);
+}
+
 static void services_hear_who_goes_and_who_comes(void **state)
 {
     struct world *world = stage_open_settled("torus:3x3x3");
@@ -285,6 +330,84 @@ static void services_hear_who_goes_and_who_comes(void **state)
         assert_int_equal(seen.downs[id], id == 13 ? 26 : 0);
         assert_int_equal(seen.ups[id], id == 13 ? 26 : 1); /* and 13's hears of all */
     }
+    world_close(world);
+}
+
+/* ---- watched ---- */
+
+static struct {
+    unsigned sent, delivered, taken, transmitted, ups, downs;
+    node_id at;     /* the last to deliver or to take up */
+    uint64_t trail; /* of the last that was sent or taken up */
+} watched;
+
+static void on_sent(struct node_watcher *self, node_id at, const struct packet *packet)
+{
+    watched.sent += packet->service != 0;
+    watched.trail = packet->trail;
+    assert_int_equal(at, 0);
+}
+
+static void on_delivered(struct node_watcher *self, node_id at, const struct packet *packet)
+{
+    watched.delivered += packet->service != 0;
+    watched.at = at;
+}
+
+static void on_taken(struct node_watcher *self, node_id at, uint64_t trail)
+{
+    watched.taken++;
+    watched.at = at;
+    assert_true(trail == watched.trail);
+}
+
+static void on_port(struct node_watcher *self, node_id at, unsigned port, bool up)
+{
+    watched.ups += up;
+    watched.downs += !up;
+}
+
+static void on_transmitted(struct node_watcher *self, node_id at, unsigned port,
+                           const struct packet *packet)
+{
+    watched.transmitted += packet->service != 0;
+}
+
+static void a_watcher_is_told_of_everything(void **state)
+{
+    struct node_watcher all = {.sent = on_sent,
+                               .delivered = on_delivered,
+                               .taken = on_taken,
+                               .port = on_port,
+                               .transmitted = on_transmitted};
+    const struct node_config config = {.seed = 1, .services = services, .watcher = &all};
+    struct world *world = world_open("torus:7", &config);
+    hop_limit = world->plan.hop_limit;
+    world_run(world, WORLD_SETTLED);
+    assert_int_equal(watched.ups, 2 * 7);
+    memset(&seen, 0, sizeof seen);
+    post(world, 0, COURIER_ID, &(struct letter){.to = 3});
+    world_run(world, MSEC);
+    assert_true(watched.sent == 1 && watched.delivered == 1 && watched.at == 3);
+    assert_int_equal(watched.transmitted, 3);
+    post(world, 0, MUTE_ID, &(struct letter){.to = 3});
+    world_run(world, MSEC);
+    assert_true(watched.sent == 2 && watched.delivered == 2 && watched.at == 3);
+    assert_int_equal(watched.transmitted, 6);
+    assert_int_equal(seen.count, 2);
+    post(world, 0, COURIER_ID, &(struct letter){.errand = ERRAND_TAKE, .to = 3});
+    world_run(world, MSEC);
+    assert_true(watched.sent == 3 && watched.taken == 1 && watched.at == 1);
+    assert_int_equal(watched.transmitted, 7);
+    struct node_snapshot snapshot;
+    node_snapshot(world->nodes[1].node, &snapshot);
+    assert_int_equal(snapshot.intercepted, 1);
+    assert_int_equal(world_number(world, 1, "courier", "intercepted"), 1);
+    assert_int_equal(watched.downs, 0);
+    world_cut(world, 0, 1, true);
+    world_run(world, 1500 * MSEC);
+    assert_int_equal(watched.downs, 2);
+    assert_int_equal(watched.ups, 2 * 7);
     world_close(world);
 }
 
@@ -415,6 +538,17 @@ static void what_comes_and_is_of_no_use_is_counted(void **state)
     world_close(world);
 }
 
+/* 16 servers fill a cache line of ports: what lies behind it belongs to something else. */
+static void the_first_server_beyond_the_plan_is_unreachable(void **state)
+{
+    struct world *world = stage_open_settled("torus:4x4");
+    struct packet *packet = forge(world, COURIER_ID, 16);
+    packet_seal(packet);
+    arrive(world, packet);
+    assert_dropped(world, DROP_UNREACHABLE, 1);
+    world_close(world);
+}
+
 static void what_cannot_leave_is_counted(void **state)
 {
     static struct packet *taken[WORLD_PACKETS + 1]; /* the last is NULL */
@@ -462,7 +596,10 @@ static void too_many_for_a_key_without_a_root_are_counted(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(what_a_service_changes_arrives_changed), TEST(a_packet_goes_on_from_its_stop),
+TEST_MAIN(TEST(a_key_waits_while_its_root_is_near_and_not_up),
+          TEST(the_first_server_beyond_the_plan_is_unreachable),
+          TEST(a_watcher_is_told_of_everything), TEST(what_a_service_changes_arrives_changed),
+          TEST(a_packet_goes_on_from_its_stop),
           TEST(who_waited_for_a_root_is_seen_once_at_each_server),
           TEST(services_hear_who_goes_and_who_comes),
           TEST(ready_made_queues_choose_who_goes_first_and_who_not_at_all),

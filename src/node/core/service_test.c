@@ -2,6 +2,7 @@
 #include <weft/service.h>
 
 #include "base/list.h"
+#include "node/core/self.h"
 #include "node/node_world.h"
 #include "node/test_plan.h"
 
@@ -43,11 +44,13 @@ static void own_request(struct weft_self *self, uint64_t client, const void *byt
     weft_wake(self, UINT32_MAX);
 }
 
+static const int own_local; /* what it offers to others */
 static const struct weft_service_ops own_ops = {.request = own_request, .poll = own_poll};
 static const struct weft_service own = {.version = WEFT_SERVICE_VERSION,
                                         .name = "own",
                                         .id = 256, /* the first that is not among the small ids */
                                         .queue = WEFT_QUEUE_OWN,
+                                        .local = &own_local,
                                         .ops = &own_ops};
 static const struct weft_service *const probes[] = {&probe, &own, NULL};
 
@@ -404,6 +407,195 @@ static void a_new_packet_is_all_zeroes(void **state)
     world_close(world);
 }
 
+/* ---- what a service is answered ---- */
+
+static void others_check(struct weft_self *self)
+{
+    struct weft_self *other = NULL;
+    assert_ptr_equal(weft_local(self, "own", &other), &own_local);
+    assert_true(other && other != self);
+    assert_null(weft_local(self, "probe", &other)); /* it offers nothing */
+    assert_ptr_equal(other, self);
+    other = NULL;
+    assert_null(weft_local(self, "nobody", &other));
+    assert_null(other);
+    assert_ptr_equal(weft_local(self, "own", NULL), &own_local);
+    assert_int_equal(node_disk(self, NULL), -ENODEV);
+}
+
+static void where_check(struct weft_self *self)
+{
+    assert_int_equal(weft_server_count(self), 5);
+    for (weft_server server = 0; server < 5; server++) {
+        assert_true(weft_reaches(self, server));
+        assert_int_equal(weft_distance(self, server), server <= 2 ? server : 5 - server);
+    }
+    assert_false(weft_reaches(self, 5));
+    unsigned roots = 0;
+    for (uint32_t name = 0; name < 100; name++) {
+        struct weft_key key = weft_key_of(&name, sizeof name);
+        struct key hash = key_hash(&name, sizeof name);
+        assert_memory_equal(key.bytes, hash.bytes, sizeof key.bytes);
+        weft_server servers[6];
+        assert_int_equal(weft_servers(self, &key, servers, 6), 5);
+        assert_true(weft_is_root(self, &key) == (servers[0] == 0));
+        roots += servers[0] == 0;
+    }
+    assert_in_range(roots, 1, 99);
+}
+
+static void packets_check(struct weft_self *self)
+{
+    struct weft_packet *packet = weft_packet(self, WEFT_PAYLOAD_MAX);
+    assert_int_equal(weft_size(packet), WEFT_PAYLOAD_MAX);
+    assert_int_equal(weft_port_in(packet), UINT32_MAX);
+    assert_int_equal(weft_hops(packet), 0);
+    weft_set_priority(packet, PACKET_PRIORITY_MAX - 1);
+    assert_int_equal(((struct packet *)packet)->priority, PACKET_PRIORITY_MAX - 1);
+    weft_done(packet);
+    packet = weft_packet_hollow(self, 10, 10);
+    assert_int_equal(weft_size(packet), 10);
+    weft_done(packet);
+    packet = weft_packet_hollow(self, 10, 3);
+    assert_int_equal(weft_size(packet), 3);
+    assert_int_equal(weft_size_sent(packet), 10);
+    struct weft_key key = weft_key_of("name", 4), found;
+    (void)weft_address_key(self, packet, &key);
+    assert_true(weft_is_for_key(packet, &found));
+    assert_memory_equal(&key, &found, sizeof key);
+    weft_done(packet);
+}
+
+static void answers_check(struct weft_self *self)
+{
+    others_check(self);
+    where_check(self);
+    packets_check(self);
+    checks++;
+}
+
+static void a_service_is_answered(void **state)
+{
+    struct world *world = world_open_settled("torus:5", probes, 0);
+    asked = answers_check;
+    world_ask(world, 0, 300, 1, "", 0);
+    assert_int_equal(checks, 1);
+    checks = 0;
+    world_close(world);
+}
+
+static uint64_t gone_client;
+
+static void gone_note(struct weft_self *self, uint64_t client)
+{
+    gone_client = client;
+}
+
+static void programs_are_heard_by_who_listens(void **state)
+{
+    static const struct weft_service_ops ops = {.gone = gone_note};
+    static const struct weft_service deaf = {
+        .version = WEFT_SERVICE_VERSION, .name = "deaf", .id = 255, .ops = &ops};
+    static const struct weft_service *const list[] = {&probe, &deaf, NULL};
+    struct world *world = world_open_settled("torus:2", list, 0);
+    struct node *node = world->nodes[0].node;
+    static const uint16_t wrong[] = {255, 254, 301, 0};
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(node_local(node, wrong[i], 1, "", 0), -ENOENT);
+    node_local_gone(node, 77);
+    assert_int_equal(gone_client, 77);
+    world_close(world);
+}
+
+/* Its moment, neither before nor after; of several at one moment the first that was set. */
+static struct {
+    int64_t at;
+    uint64_t cookie;
+} fired[8];
+static unsigned fired_count;
+
+static void moments_timer(struct weft_self *self, uint64_t cookie)
+{
+    fired[fired_count].at = weft_now(self);
+    fired[fired_count++].cookie = cookie;
+}
+
+static void moments_request(struct weft_self *self, uint64_t client, const void *bytes,
+                            uint32_t size)
+{
+    static const int64_t delays[] = {700, 500, 500, -9, 0, 900};
+    for (uint64_t i = 0; i < 6; i++)
+        assert_int_equal(weft_timer(self, weft_now(self) + delays[i], i), 0);
+}
+
+static void timers_fire_at_their_moment(void **state)
+{
+    static const struct weft_service_ops ops = {.request = moments_request, .timer = moments_timer};
+    static const struct weft_service moments = {
+        .version = WEFT_SERVICE_VERSION, .name = "moments", .id = 300, .ops = &ops};
+    static const struct weft_service *const list[] = {&moments, NULL};
+    static const int64_t delays[] = {0, 0, 500, 500, 700, 900};
+    static const uint64_t cookies[] = {3, 4, 1, 2, 0, 5};
+    struct world *world = world_open_settled("torus:2", list, 0);
+    env_nsec now = world->now;
+    world_ask(world, 0, 300, 1, "", 0);
+    world_run(world, 2000);
+    assert_int_equal(fired_count, 6);
+    for (unsigned i = 0; i < 6; i++)
+        assert_true(fired[i].at == now + delays[i] && fired[i].cookie == cookies[i]);
+    world_close(world);
+}
+
+/* ---- steps ---- */
+
+static unsigned echoes;
+
+/* To itself, a few times. */
+static void echo_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    if (echoes++ < 3)
+        assert_int_equal(weft_send_server(self, packet, weft_here(self)), 0);
+    else
+        weft_done(packet);
+}
+
+static void echo_request(struct weft_self *self, uint64_t client, const void *bytes, uint32_t size)
+{
+    assert_int_equal(weft_send_server(self, weft_packet(self, 0), weft_here(self)), 0);
+}
+
+static void a_step_says_whether_there_is_more(void **state)
+{
+    static const struct weft_service_ops ops = {.request = echo_request, .deliver = echo_deliver};
+    static const struct weft_service echo = {
+        .version = WEFT_SERVICE_VERSION, .name = "echo", .id = 300, .ops = &ops};
+    static const struct weft_service *const list[] = {&echo, NULL};
+    struct world *world = world_open_settled("torus:3", list, 0);
+    struct world_node *at = &world->nodes[0];
+    at->env.now = world->now = world->now + 1;
+    while (node_step(at->node) <= world->now)
+        ;
+    /* Nobody is called while it is called itself: one a step. */
+    assert_int_equal(node_local(at->node, 300, 1, "", 0), 0);
+    assert_int_equal(echoes, 0);
+    for (unsigned step = 1; step <= 4; step++) {
+        assert_true((node_step(at->node) == world->now) == (step < 4));
+        assert_int_equal(echoes, step);
+    }
+    /* More than one burst comes: the rest at the next step, without another word. */
+    for (unsigned i = 0; i < 40; i++) {
+        struct packet *packet = world_forge(world, 300, NULL, 0);
+        packet->kind = PACKET_TO_NEIGHBOUR;
+        world_arrive(world, 1, 0, packet);
+    }
+    node_input(at->node, plan_port(&world->plan, 0, 1));
+    assert_true(node_step(at->node) == world->now);
+    assert_int_equal(echoes, 4 + 32);
+    assert_true(node_step(at->node) > world->now);
+    assert_int_equal(echoes, 4 + 40);
+    world_close(world);
+}
+
 static void full_check(struct weft_self *self)
 {
     assert_int_equal(weft_port_count(self), PORT_MAX);
@@ -453,7 +645,9 @@ TEST_MAIN(TEST(services_that_cannot_run_are_refused),
           TEST(more_services_than_there_are_places_for_are_refused),
           TEST(a_node_full_of_services_drops_what_is_for_none),
           TEST(a_node_without_memory_says_so_and_gives_back_what_it_had),
-          TEST(what_a_service_is_asked_for_arrives), TEST(services_are_kept_to_their_limits),
+          TEST(what_a_service_is_asked_for_arrives), TEST(a_service_is_answered),
+          TEST(programs_are_heard_by_who_listens), TEST(timers_fire_at_their_moment),
+          TEST(a_step_says_whether_there_is_more), TEST(services_are_kept_to_their_limits),
           TEST(ports_that_are_not_there_or_down_take_nothing),
           TEST(a_service_that_takes_nothing_refuses_packets), TEST(a_new_packet_is_all_zeroes),
           TEST(a_server_with_all_ports_has_no_port_beyond_them),
