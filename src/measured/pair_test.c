@@ -138,9 +138,9 @@ static void every_figure_is_whole(void **state)
 {
     for (int i = 0; measured_figures[i]; i++) {
         const struct figure *figure = measured_figures[i];
-        assert_true(*figure->name && *figure->paper && *figure->what && *figure->size);
-        assert_true(*figure->size_quick);
-        assert_true(figure->seconds > 0 && figure->seconds_quick > 0);
+        assert_true(*figure->name && *figure->paper && *figure->what && *figure->full.what);
+        assert_true(*figure->quick.what);
+        assert_true(figure->full.seconds > 0 && figure->quick.seconds > 0);
         assert_non_null(figure->plot.series[0].title);
         assert_non_null(figure->run);
     }

@@ -51,17 +51,15 @@ const struct figure figure_cam_hops = {
     .name = "cam-hops",
     .paper = "CamCubeOS",
     .what = "hops between two servers of a cube",
-    .size = "cubes of 2 to 12 servers a side",
-    .size_quick = "cubes of 2 to 10 servers a side",
-    .seconds = 0.1,
-    .seconds_quick = 0.1,
+    .full = {"cubes of 2 to 12 servers a side", .seconds = 0.1},
+    .quick = {"cubes of 2 to 10 servers a side", .seconds = 0.1},
     .plot.table = "hops",
-    .plot.x_label = "servers",
-    .plot.y_label = "hops",
+    .plot.x = {.column = "servers", .label = "servers"},
+    .plot.y = {.label = "hops"},
     .plot.series =
         {
-            {"maximum", "servers", "diameter", NULL, NULL, STYLE_BOTH},
-            {"mean", "servers", "mean_path", NULL, NULL, STYLE_BOTH},
+            {"maximum", "diameter", NULL, NULL, STYLE_BOTH},
+            {"mean", "mean_path", NULL, NULL, STYLE_BOTH},
         },
     .run = hops_run,
 };

@@ -351,22 +351,20 @@ const struct figure figure_cam_keyspace = {
     .name = "cam-keyspace",
     .paper = "CamCubeOS",
     .what = "who takes over the keys of a failed server",
-    .size = "4,096 servers; 0 to 45 % failed",
-    .size_quick = "512 servers; 0 to 45 % failed",
-    .seconds = 7,
-    .seconds_quick = 0.2,
+    .full = {"4,096 servers; 0 to 45 % failed", .seconds = 7},
+    .quick = {"512 servers; 0 to 45 % failed", .seconds = 0.2},
     .choice = "a NovaCube's jump cables play no part in who takes over, only in how far that is; "
               "hops are those of the wiring as planned; every server that has not failed counts as "
               "reachable",
     .plot.table = "failures",
-    .plot.x_label = "failed servers, %",
-    .plot.y_label = "keys of the server that has most, of the mean",
+    .plot.x = {.column = "failed", .label = "failed servers, %"},
+    .plot.y = {.label = "keys of the server that has most, of the mean"},
     .plot.series =
         {
-            {"torus 2D", "failed", "load_max", "network", "torus 2D", STYLE_BOTH},
-            {"torus 3D", "failed", "load_max", "network", "torus 3D", STYLE_BOTH},
-            {"Jellyfish, 4 cables", "failed", "load_max", "network", "Jellyfish of 4", STYLE_BOTH},
-            {"Jellyfish, 6 cables", "failed", "load_max", "network", "Jellyfish of 6", STYLE_BOTH},
+            {"torus 2D", "load_max", "network", "torus 2D", STYLE_BOTH},
+            {"torus 3D", "load_max", "network", "torus 3D", STYLE_BOTH},
+            {"Jellyfish, 4 cables", "load_max", "network", "Jellyfish of 4", STYLE_BOTH},
+            {"Jellyfish, 6 cables", "load_max", "network", "Jellyfish of 6", STYLE_BOTH},
         },
     .run = keyspace_run,
 };

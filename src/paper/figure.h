@@ -94,31 +94,39 @@ enum figure_style {
     STYLE_PAPER, /* what the paper prints: black, hollow marks */
 };
 
-/* A curve: two columns of a table, of all rows or of those where column `key`
+/* A curve: a column of a table, of all rows or of those where column `key`
  * holds the word or number `value`. */
 struct figure_series {
     const char *title; /* NULL ends a list */
-    const char *x, *y;
+    const char *y;
     const char *key, *value; /* NULL: all rows */
     enum figure_style style;
 };
 
+struct figure_axis {
+    const char *column; /* that all curves run along; of x only */
+    const char *label;
+    double step; /* between the numbers at the axis; 0: gnuplot's choice; of x only */
+    bool log;
+};
+
 struct figure_plot {
     const char *table; /* which one */
-    const char *x_label, *y_label;
-    bool log_x, log_y;
-    double x_step; /* between the numbers at the axis; 0: gnuplot's choice */
+    struct figure_axis x, y;
     struct figure_series series[FIGURE_SERIES_MAX + 1]; /* the last has no title */
+};
+
+/* What is computed, and about how long that takes on one core. */
+struct figure_size {
+    const char *what;
+    double seconds;
 };
 
 struct figure {
     const char *name;  /* "nova-eq3" */
     const char *paper; /* "NovaCube" */
     const char *what;  /* one line, no full stop */
-    const char *size;  /* what is computed ... */
-    const char *size_quick;
-    double seconds; /* ... and about how long that takes on one core */
-    double seconds_quick;
+    struct figure_size full, quick;
     bool measured;      /* by a clock, on this machine: no two runs are equal */
     const char *choice; /* what the paper leaves open, and how it is filled in; or NULL */
     struct figure_plot plot;

@@ -56,15 +56,15 @@ static const struct figure sample = {
     .name = "sample",
     .paper = "Paper",
     .what = "a sample",
-    .size = "all",
-    .size_quick = "some",
+    .full = {.what = "all"},
+    .quick = {.what = "some"},
     .plot.table = "sizes",
-    .plot.x_label = "x",
-    .plot.y_label = "y",
+    .plot.x = {.column = "size", .label = "x"},
+    .plot.y = {.label = "y"},
     .plot.series =
         {
-            {"plain \"ones\"", "size", "size", "name", "plain", STYLE_BOTH},
-            {"none", "size", "size", "name", "nobody", STYLE_POINTS},
+            {"plain \"ones\"", "size", "name", "plain", STYLE_BOTH},
+            {"none", "size", "name", "nobody", STYLE_POINTS},
         },
     .run = sample_run,
 };
@@ -135,9 +135,9 @@ static void every_figure_is_whole(void **state)
 {
     for (int i = 0; figures[i]; i++) {
         const struct figure *figure = figures[i];
-        assert_true(*figure->name && *figure->paper && *figure->what && *figure->size &&
-                    *figure->size_quick);
-        assert_true(figure->seconds > 0 && figure->seconds_quick > 0);
+        assert_true(*figure->name && *figure->paper && *figure->what && *figure->full.what &&
+                    *figure->quick.what);
+        assert_true(figure->full.seconds > 0 && figure->quick.seconds > 0);
         assert_non_null(figure->plot.series[0].title);
         assert_non_null(figure->run);
     }

@@ -104,23 +104,19 @@ const struct figure figure_jelly_cabling = {
     .name = "jelly-cabling",
     .paper = "Jellyfish",
     .what = "cables saved, and bundles between containers",
-    .size = "by formula for 16 to 64 ports; one network of 100,000 servers",
-    .size_quick = "by formula for 16 to 64 ports; one network of 100,000 servers",
-    .seconds = 0.1,
-    .seconds_quick = 0.1,
+    .full = {"by formula for 16 to 64 ports; one network of 100,000 servers", .seconds = 0.1},
+    .quick = {"by formula for 16 to 64 ports; one network of 100,000 servers", .seconds = 0.1},
     .choice = "The number of switches is the smallest at full bisection by Bollobas' bound, with "
               "switches of as many ports as the fat-tree's. The paper does not say which switches "
               "make up the 100,000 servers: they have 48 ports here, and no cable stays inside a "
               "container.",
     .plot.table = "cables",
-    .plot.x_label = "servers",
-    .plot.y_label = "fewer cables than the fat-tree (%)",
-    .plot.log_x = true,
+    .plot.x = {.column = "servers", .label = "servers", .log = true},
+    .plot.y = {.label = "fewer cables than the fat-tree (%)"},
     .plot.series =
         {
-            {"all cables", "servers", "fewer", NULL, NULL, STYLE_BOTH},
-            {"cables between switches", "servers", "fewer_between_switches", NULL, NULL,
-             STYLE_BOTH},
+            {"all cables", "fewer", NULL, NULL, STYLE_BOTH},
+            {"cables between switches", "fewer_between_switches", NULL, NULL, STYLE_BOTH},
         },
     .run = cabling_run,
 };

@@ -191,21 +191,18 @@ const struct figure figure_jelly_fig2c = {
     .name = "jelly-fig2c",
     .paper = "Jellyfish",
     .what = "servers at full capacity with a fat-tree's switches",
-    .size = "switches of fat-trees of 6, 8, 10, 12, 14 ports, 8 runs each",
-    .size_quick = "switches of fat-trees of 6 and 8 ports, 1 run each",
-    .seconds = 300,
-    .seconds_quick = 1,
+    .full = {"switches of fat-trees of 6, 8, 10, 12, 14 ports, 8 runs each", .seconds = 300},
+    .quick = {"switches of fat-trees of 6 and 8 ports, 1 run each", .seconds = 1},
     .choice = "If a number that the search found is not confirmed by the ten further "
               "permutations, one server fewer is tried, on all thirteen, until one stands. A flow "
               "of 1 is one to a millionth. The rows of the table \"steps\" are the certificates.",
     .plot.table = "capacity",
-    .plot.x_label = "ports of a switch",
-    .plot.x_step = 2,
-    .plot.y_label = "servers at full capacity",
+    .plot.x = {.column = "ports", .label = "ports of a switch", .step = 2},
+    .plot.y = {.label = "servers at full capacity"},
     .plot.series =
         {
-            {"Jellyfish", "ports", "servers", "network", "Jellyfish", STYLE_BOTH},
-            {"fat-tree", "ports", "servers", "network", "fat-tree", STYLE_BOTH},
+            {"Jellyfish", "servers", "network", "Jellyfish", STYLE_BOTH},
+            {"fat-tree", "servers", "network", "fat-tree", STYLE_BOTH},
         },
     .run = fig2c_run,
 };

@@ -166,10 +166,9 @@ const struct figure figure_jelly_fig14 = {
     .name = "jelly-fig14",
     .paper = "Jellyfish",
     .what = "share of links inside containers, against throughput",
-    .size = "80, 125, 180 and 245 switches in 8, 10, 12 and 14 containers, 5 graphs each",
-    .size_quick = "45 and 80 switches in 6 and 8 containers, a graph each",
-    .seconds = 80,
-    .seconds_quick = 1.7,
+    .full = {"80, 125, 180 and 245 switches in 8, 10, 12 and 14 containers, 5 graphs each",
+             .seconds = 80},
+    .quick = {"45 and 80 switches in 6 and 8 containers, a graph each", .seconds = 1.7},
     .choice = "The paper does not name its four sizes, nor how many servers make a network "
               "oversubscribed. Here they are the equipment of the fat-trees of 8- to 14-port "
               "switches, the last being the one whose local links the paper counts, and half as "
@@ -179,14 +178,14 @@ const struct figure figure_jelly_fig14 = {
               "beside it, falls by more. Both are brackets of 0.5 %, and a loss is taken from the "
               "side that makes it larger.",
     .plot.table = "local",
-    .plot.x_label = "share of links inside containers",
-    .plot.y_label = "throughput, of the unrestricted network's",
+    .plot.x = {.column = "local", .label = "share of links inside containers"},
+    .plot.y = {.label = "throughput, of the unrestricted network's"},
     .plot.series =
         {
-            {"80 switches", "local", "normalised_lower", "k", "8", STYLE_BOTH},
-            {"125 switches", "local", "normalised_lower", "k", "10", STYLE_BOTH},
-            {"180 switches", "local", "normalised_lower", "k", "12", STYLE_BOTH},
-            {"245 switches", "local", "normalised_lower", "k", "14", STYLE_BOTH},
+            {"80 switches", "normalised_lower", "k", "8", STYLE_BOTH},
+            {"125 switches", "normalised_lower", "k", "10", STYLE_BOTH},
+            {"180 switches", "normalised_lower", "k", "12", STYLE_BOTH},
+            {"245 switches", "normalised_lower", "k", "14", STYLE_BOTH},
         },
     .run = fig14_run,
 };

@@ -305,25 +305,25 @@ const struct figure figure_jelly_fig9 = {
     .name = "jelly-fig9",
     .paper = "Jellyfish",
     .what = "how many paths a link is on, ECMP and 8 shortest",
-    .size = "20 graphs of 245 switches and 686 servers, a permutation of servers on each",
-    .size_quick = "2 graphs of 245 switches and 686 servers, a permutation of servers on each",
-    .seconds = 4,
-    .seconds_quick = 0.5,
+    .full = {"20 graphs of 245 switches and 686 servers, a permutation of servers on each",
+             .seconds = 4},
+    .quick = {"2 graphs of 245 switches and 686 servers, a permutation of servers on each",
+              .seconds = 0.5},
     .choice =
         "A path is one between switches: servers of the same two switches share theirs, which "
         "are counted once (the column by_servers counts them for each). Among equally long "
         "paths the ones to take are drawn at random, but for the last curve. All numbers "
         "are means over the graphs, at each rank too.",
     .plot.table = "ranks",
-    .plot.x_label = "rank of the link",
-    .plot.y_label = "distinct paths the link is on",
+    .plot.x = {.column = "rank", .label = "rank of the link"},
+    .plot.y = {.label = "distinct paths the link is on"},
     .plot.series =
         {
-            {"8 shortest paths", "rank", "paths", "routing", "8 shortest paths", STYLE_LINE},
-            {"8 shortest paths, ties by number", "rank", "paths", "routing",
-             "8 shortest paths, by number", STYLE_LINE},
-            {"64-way ECMP", "rank", "paths", "routing", "64-way ECMP", STYLE_LINE},
-            {"8-way ECMP", "rank", "paths", "routing", "8-way ECMP", STYLE_LINE},
+            {"8 shortest paths", "paths", "routing", "8 shortest paths", STYLE_LINE},
+            {"8 shortest paths, ties by number", "paths", "routing", "8 shortest paths, by number",
+             STYLE_LINE},
+            {"64-way ECMP", "paths", "routing", "64-way ECMP", STYLE_LINE},
+            {"8-way ECMP", "paths", "routing", "8-way ECMP", STYLE_LINE},
         },
     .run = fig9_run,
 };

@@ -152,10 +152,10 @@ const struct figure figure_jelly_fig8 = {
     .name = "jelly-fig8",
     .paper = "Jellyfish",
     .what = "share of links failed, against throughput",
-    .size = "180 switches of 12 ports, 544 servers, and the fat-tree of k = 12; 10 runs each",
-    .size_quick = "45 switches of 6 ports, 60 servers, and the fat-tree of k = 6; 2 runs each",
-    .seconds = 60,
-    .seconds_quick = 0.7,
+    .full = {"180 switches of 12 ports, 544 servers, and the fat-tree of k = 12; 10 runs each",
+             .seconds = 60},
+    .quick = {"45 switches of 6 ports, 60 servers, and the fat-tree of k = 6; 2 runs each",
+              .seconds = 0.7},
     .choice =
         "Throughput is \"averaged over all flows\": each server sends to one other, drawn at "
         "random, and the routing makes the mean of what they get as large as it can be; a pair "
@@ -166,16 +166,14 @@ const struct figure figure_jelly_fig8 = {
         "servers), with 544 servers in Jellyfish, which still get the full rate. A run draws "
         "graph, permutation and failures; a higher share fails what a lower one does, and more.",
     .plot.table = "failures",
-    .plot.x_label = "links failed (%)",
-    .plot.x_step = STEP_PERCENT,
-    .plot.y_label = "throughput per server",
+    .plot.x = {.column = "failed", .label = "links failed (%)", .step = STEP_PERCENT},
+    .plot.y = {.label = "throughput per server"},
     .plot.series =
         {
-            {"Jellyfish", "failed", "mean_lower", "network", "Jellyfish", STYLE_BOTH},
-            {"fat-tree", "failed", "mean_lower", "network", "fat-tree", STYLE_BOTH},
-            {"Jellyfish, all at once", "failed", "at_once_lower", "network", "Jellyfish",
-             STYLE_LINE},
-            {"fat-tree, all at once", "failed", "at_once_lower", "network", "fat-tree", STYLE_LINE},
+            {"Jellyfish", "mean_lower", "network", "Jellyfish", STYLE_BOTH},
+            {"fat-tree", "mean_lower", "network", "fat-tree", STYLE_BOTH},
+            {"Jellyfish, all at once", "at_once_lower", "network", "Jellyfish", STYLE_LINE},
+            {"fat-tree, all at once", "at_once_lower", "network", "fat-tree", STYLE_LINE},
         },
     .run = fig8_run,
 };

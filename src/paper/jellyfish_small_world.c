@@ -230,10 +230,10 @@ const struct figure figure_jelly_fig4 = {
     .name = "jelly-fig4",
     .paper = "Jellyfish",
     .what = "throughput against small-world data centers",
-    .size = "484 switches of degree 6 (hex torus 450), 1 and 2 servers each; 10 runs, gap 0.5 %",
-    .size_quick = "100 switches of degree 6 (hex torus 90), 1 and 2 servers each; 2 runs, gap 2 %",
-    .seconds = 150,
-    .seconds_quick = 1,
+    .full = {"484 switches of degree 6 (hex torus 450), 1 and 2 servers each; 10 runs, gap 0.5 %",
+             .seconds = 150},
+    .quick = {"100 switches of degree 6 (hex torus 90), 1 and 2 servers each; 2 runs, gap 2 %",
+              .seconds = 1},
     .choice =
         "Each run has a graph and a permutation of its own. With 2 servers, throughput is the "
         "largest mean of what servers get, as in jelly-fig3. A share is the middle of what "
@@ -241,13 +241,15 @@ const struct figure figure_jelly_fig4 = {
         "paper does not say whether a small world may have parallel cables; the program "
         "that its authors published later does, so the ring is built both ways.",
     .plot.table = "throughput",
-    .plot.x_label = "1 Jellyfish, 2 ring, 3 2D torus, 4 3D hex torus, 5 ring with parallel cables",
-    .plot.x_step = 1,
-    .plot.y_label = "mean throughput, share of line rate",
+    .plot.x = {.column = "order",
+               .label =
+                   "1 Jellyfish, 2 ring, 3 2D torus, 4 3D hex torus, 5 ring with parallel cables",
+               .step = 1},
+    .plot.y = {.label = "mean throughput, share of line rate"},
     .plot.series =
         {
-            {"1 server on a switch", "order", "mean_lower", "servers", "1", STYLE_POINTS},
-            {"2 servers on a switch", "order", "mean_lower", "servers", "2", STYLE_POINTS},
+            {"1 server on a switch", "mean_lower", "servers", "1", STYLE_POINTS},
+            {"2 servers on a switch", "mean_lower", "servers", "2", STYLE_POINTS},
         },
     .run = fig4_run,
 };

@@ -156,21 +156,21 @@ const struct figure figure_jelly_fig3 = {
     .name = "jelly-fig3",
     .paper = "Jellyfish",
     .what = "throughput against the best known degree-diameter graphs",
-    .size = "2 graphs of the figure and 5 others, 24 to 364 switches; 10 runs each, gap 0.5 %",
-    .size_quick = "2 graphs of the figure and 2 others, 24 to 98 switches; 2 runs, gap 1 %",
-    .seconds = 45,
-    .seconds_quick = 0.7,
+    .full = {"2 graphs of the figure and 5 others, 24 to 364 switches; 10 runs each, gap 0.5 %",
+             .seconds = 45},
+    .quick = {"2 graphs of the figure and 2 others, 24 to 98 switches; 2 runs, gap 1 %",
+              .seconds = 0.7},
     .choice = "Servers are as few on a switch as leave the degree-diameter graph short of full "
               "throughput in every run. Throughput is the largest mean of what servers get, as in "
               "the paper, which averages over flows; the share where all get the same at once is "
               "given beside it. Judged is the low end of what the brackets of both means allow.",
     .plot.table = "throughput",
-    .plot.x_label = "switches",
-    .plot.y_label = "mean throughput, share of line rate",
+    .plot.x = {.column = "switches", .label = "switches"},
+    .plot.y = {.label = "mean throughput, share of line rate"},
     .plot.series =
         {
-            {"degree-diameter graph", "switches", "benchmark_lower", NULL, NULL, STYLE_POINTS},
-            {"Jellyfish", "switches", "jellyfish_lower", NULL, NULL, STYLE_POINTS},
+            {"degree-diameter graph", "benchmark_lower", NULL, NULL, STYLE_POINTS},
+            {"Jellyfish", "jellyfish_lower", NULL, NULL, STYLE_POINTS},
         },
     .run = fig3_run,
 };
@@ -280,22 +280,21 @@ const struct figure figure_jelly_fig6 = {
     .name = "jelly-fig6",
     .paper = "Jellyfish",
     .what = "throughput, grown and from scratch",
-    .size = "20 to 220 switches in steps of 20, 4 servers each; 10 runs, gap 0.5 %",
-    .size_quick = "20 to 60 switches in steps of 20, 4 servers each; 4 runs, gap 1 %",
-    .seconds = 60,
-    .seconds_quick = 0.8,
+    .full = {"20 to 220 switches in steps of 20, 4 servers each; 10 runs, gap 0.5 %",
+             .seconds = 60},
+    .quick = {"20 to 60 switches in steps of 20, 4 servers each; 4 runs, gap 1 %", .seconds = 0.8},
     .choice =
         "Throughput is the largest mean of what servers get, as in jelly-fig3. It ends at 880 "
         "servers, about the most the paper solves elsewhere. \"Close to "
         "identical\" is taken as at most 2 % at each size, brackets included, and 1 % in the "
         "mean over the sizes.",
     .plot.table = "throughput",
-    .plot.x_label = "servers",
-    .plot.y_label = "mean throughput, share of line rate",
+    .plot.x = {.column = "servers", .label = "servers"},
+    .plot.y = {.label = "mean throughput, share of line rate"},
     .plot.series =
         {
-            {"from scratch", "servers", "mean_lower", "built", "from scratch", STYLE_BOTH},
-            {"grown", "servers", "mean_lower", "built", "grown", STYLE_POINTS},
+            {"from scratch", "mean_lower", "built", "from scratch", STYLE_BOTH},
+            {"grown", "mean_lower", "built", "grown", STYLE_POINTS},
         },
     .run = fig6_run,
 };

@@ -185,26 +185,23 @@ const struct figure figure_nova_deadlock = {
     .name = "nova-deadlock",
     .paper = "NovaCube",
     .what = "whether PORA is free of deadlock with two virtual channels",
-    .size = "k from 3 to 12 for n = 2, to 8 for n = 3",
-    .size_quick = "k from 4 to 8 for n = 2, k = 4 for n = 3",
-    .seconds = 10,
-    .seconds_quick = 0.2,
+    .full = {"k from 3 to 12 for n = 2, to 8 for n = 3", .seconds = 10},
+    .quick = {"k from 4 to 8 for n = 2, k = 4 for n = 3", .seconds = 0.2},
     .choice = "PORA as `weft route` has it: pora, and two other readings of \"quadrant\". The two "
               "virtual channels cut each ring at its end. pora-raised gives the first step a "
               "third; pora-free allows the jump at the source only. Paths are means over all "
               "pairs by exact expectation; torus_path is that of dimension order without jumps.",
     .plot.table = "deadlock",
-    .plot.x_label = "k",
-    .plot.x_step = 1,
-    .plot.y_label = "mean path, hops",
+    .plot.x = {.column = "k", .label = "k", .step = 1},
+    .plot.y = {.label = "mean path, hops"},
     .plot.series =
         {
-            {"PORA, n = 2", "k", "pora_path", "n", "2", STYLE_BOTH},
-            {"pora-free, n = 2", "k", "variant_path", "n", "2", STYLE_BOTH},
-            {"optimum, n = 2", "k", "optimum", "n", "2", STYLE_POINTS},
-            {"PORA, n = 3", "k", "pora_path", "n", "3", STYLE_BOTH},
-            {"pora-free, n = 3", "k", "variant_path", "n", "3", STYLE_BOTH},
-            {"optimum, n = 3", "k", "optimum", "n", "3", STYLE_POINTS},
+            {"PORA, n = 2", "pora_path", "n", "2", STYLE_BOTH},
+            {"pora-free, n = 2", "variant_path", "n", "2", STYLE_BOTH},
+            {"optimum, n = 2", "optimum", "n", "2", STYLE_POINTS},
+            {"PORA, n = 3", "pora_path", "n", "3", STYLE_BOTH},
+            {"pora-free, n = 3", "variant_path", "n", "3", STYLE_BOTH},
+            {"optimum, n = 3", "optimum", "n", "3", STYLE_POINTS},
         },
     .run = deadlock_run,
 };

@@ -93,22 +93,19 @@ const struct figure figure_nova_eq7 = {
     .name = "nova-eq7",
     .paper = "NovaCube",
     .what = "uniform capacity against equation 7, even k",
-    .size = "even k to 16 for n = 2, to 8 for n = 3",
-    .size_quick = "even k to 10 for n = 2, k = 4 for n = 3",
-    .seconds = 2,
-    .seconds_quick = 0.2,
+    .full = {"even k to 16 for n = 2, to 8 for n = 3", .seconds = 2},
+    .quick = {"even k to 10 for n = 2, k = 4 for n = 3", .seconds = 0.2},
     .choice = "Uniform traffic goes to all nodes alike, the sender included, as in the textbook "
               "that the paper follows; under the best routing, to a gap of 0.2 %.",
     .plot.table = "capacity",
-    .plot.x_label = "k",
-    .plot.x_step = 2,
-    .plot.y_label = "link rates from every node",
+    .plot.x = {.column = "k", .label = "k", .step = 2},
+    .plot.y = {.label = "link rates from every node"},
     .plot.series =
         {
-            {"eq 7", "k", "printed", "n", "2", STYLE_PAPER},
-            {"NovaCube, n = 2", "k", "capacity_lower", "n", "2", STYLE_BOTH},
-            {"NovaCube, n = 3", "k", "capacity_lower", "n", "3", STYLE_BOTH},
-            {"torus, n = 2", "k", "torus_lower", "n", "2", STYLE_BOTH},
+            {"eq 7", "printed", "n", "2", STYLE_PAPER},
+            {"NovaCube, n = 2", "capacity_lower", "n", "2", STYLE_BOTH},
+            {"NovaCube, n = 3", "capacity_lower", "n", "3", STYLE_BOTH},
+            {"torus, n = 2", "torus_lower", "n", "2", STYLE_BOTH},
         },
     .run = eq7_run,
 };
@@ -269,10 +266,8 @@ const struct figure figure_nova_worst = {
     .name = "nova-worst",
     .paper = "NovaCube",
     .what = "throughput under the worst permutation, as a share of capacity",
-    .size = "even k to 12 for n = 2, to 6 for n = 3",
-    .size_quick = "even k to 8 for n = 2, k = 4 for n = 3",
-    .seconds = 5,
-    .seconds_quick = 0.5,
+    .full = {"even k to 12 for n = 2, to 6 for n = 3", .seconds = 5},
+    .quick = {"even k to 8 for n = 2, k = 4 for n = 3", .seconds = 0.5},
     .choice =
         "The paper multiplies Valiant's 50 % by the 25 % of eq 4, at k = 1: that is a share "
         "of the torus's capacity 8 / k. As a share of NovaCube's own capacity it is another "
@@ -280,14 +275,13 @@ const struct figure figure_nova_worst = {
         "below by Valiant's way, from above by permutations that no routing carries better; a "
         "bracket that holds the printed share decides nothing.",
     .plot.table = "worst",
-    .plot.x_label = "k",
-    .plot.x_step = 2,
-    .plot.y_label = "% of NovaCube's capacity",
+    .plot.x = {.column = "k", .label = "k", .step = 2},
+    .plot.y = {.label = "% of NovaCube's capacity"},
     .plot.series =
         {
-            {"best routing, at most, n = 2", "k", "own_upper", "n", "2", STYLE_BOTH},
-            {"Valiant on the torus cables, n = 2", "k", "valiant", "n", "2", STYLE_BOTH},
-            {"PORA, n = 2", "k", "pora", "n", "2", STYLE_BOTH},
+            {"best routing, at most, n = 2", "own_upper", "n", "2", STYLE_BOTH},
+            {"Valiant on the torus cables, n = 2", "valiant", "n", "2", STYLE_BOTH},
+            {"PORA, n = 2", "pora", "n", "2", STYLE_BOTH},
         },
     .run = worst_run,
 };

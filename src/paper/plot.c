@@ -46,9 +46,9 @@ static void quoted(struct text *out, const char *string)
 
 /* The rows of one curve as a block of data; returns how many there are. */
 static size_t series_data(struct text *out, const struct figure_table *table,
-                          const struct figure_series *series, int number)
+                          const struct figure_series *series, const char *across, int number)
 {
-    size_t x = column_find(table, series->x), y = column_find(table, series->y), rows = 0;
+    size_t x = column_find(table, across), y = column_find(table, series->y), rows = 0;
     size_t key = series->key ? column_find(table, series->key) : 0;
     char one[REPORT_CELL_SIZE], other[REPORT_CELL_SIZE];
     text_printf(out, "$curve%d << END\n", number);
@@ -100,15 +100,15 @@ static size_t claims_data(struct text *out, const struct figure_result *result)
 static void axes_print(struct text *out, const struct figure_plot *plot)
 {
     text_puts(out, "set xlabel ");
-    quoted(out, plot->x_label);
+    quoted(out, plot->x.label);
     text_puts(out, " noenhanced\nset ylabel ");
-    quoted(out, plot->y_label);
+    quoted(out, plot->y.label);
     text_puts(out, " noenhanced\n");
-    text_puts(out, plot->log_x ? "set logscale x\n"
+    text_puts(out, plot->x.log ? "set logscale x\n"
                                : "set autoscale xfix\nset offsets graph 0.03, graph 0.03, 0, 0\n");
-    text_puts(out, plot->log_y ? "set logscale y\n" : "set yrange [0:*]\n");
-    if (plot->x_step > 0)
-        text_printf(out, "set xtics %g\n", plot->x_step);
+    text_puts(out, plot->y.log ? "set logscale y\n" : "set yrange [0:*]\n");
+    if (plot->x.step > 0)
+        text_printf(out, "set xtics %g\n", plot->x.step);
 }
 
 void plot_script(struct text *out, const struct figure *figure, const struct figure_result *result)
@@ -129,7 +129,7 @@ void plot_script(struct text *out, const struct figure *figure, const struct fig
     int ours = 0, printed = 0;
     for (int i = 0; plot->series[i].title; i++) {
         const struct figure_series *series = &plot->series[i];
-        if (series_data(out, table, series, i) == 0)
+        if (series_data(out, table, series, plot->x.column, i) == 0)
             continue; /* gnuplot refuses an empty block */
         int mark = series->style == STYLE_PAPER ? marks_paper[printed++ % MARK_COUNT]
                                                 : marks_ours[ours++ % MARK_COUNT];

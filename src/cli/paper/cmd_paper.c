@@ -33,11 +33,11 @@ static enum err list_run(struct call *call, struct why *why)
         result_string(result, "name", figure->name);
         result_string(result, "paper", figure->paper);
         result_string(result, "what", figure->what);
-        result_string(result, "size", figure->size);
-        result_string(result, "size_quick", figure->size_quick);
-        result_number(result, "seconds", figure->seconds);
-        result_bool(result_hide(result), "under_a_second", figure->seconds < 1);
-        result_number(result, "seconds_quick", figure->seconds_quick);
+        result_string(result, "size", figure->full.what);
+        result_string(result, "size_quick", figure->quick.what);
+        result_number(result, "seconds", figure->full.seconds);
+        result_bool(result_hide(result), "under_a_second", figure->full.seconds < 1);
+        result_number(result, "seconds_quick", figure->quick.seconds);
         result_bool(result, "measured", figure->measured);
         result_end(result);
     }

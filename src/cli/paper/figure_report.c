@@ -172,7 +172,7 @@ void figure_report(struct result *result, const struct figure *figure,
     result_string(result, "name", figure->name);
     result_string(result, "paper", figure->paper);
     result_string(result, "what", figure->what);
-    result_string(result, "size", call->quick ? figure->size_quick : figure->size);
+    result_string(result, "size", (call->quick ? &figure->quick : &figure->full)->what);
     result_bool(result, "quick", call->quick);
     result_uint(result, "seed", call->seed);
     if (figure->choice) {

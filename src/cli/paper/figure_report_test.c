@@ -27,8 +27,8 @@ static const struct figure sample = {
     .name = "sample",
     .paper = "Paper",
     .what = "a sample",
-    .size = "all",
-    .size_quick = "some",
+    .full = {.what = "all"},
+    .quick = {.what = "some"},
     .choice = "one of two readings",
     .run = sample_run,
 };

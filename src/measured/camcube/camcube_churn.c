@@ -232,11 +232,10 @@ const struct figure figure_cam_fig5c = {
     .name = "cam-fig5c",
     .paper = "CamCubeOS",
     .what = "packets for keys that are misdelivered or dropped while servers fail and return",
-    .size = "512 servers; 10 simulated minutes at 2 and at 15 failures/s, a minute at others, a "
-            "minute each on NovaCube and Jellyfish",
-    .size_quick = "27 servers, 5 simulated seconds",
-    .seconds = 8000,
-    .seconds_quick = 2,
+    .full = {"512 servers; 10 simulated minutes at 2 and at 15 failures/s, a minute at others, a "
+             "minute each on NovaCube and Jellyfish",
+             .seconds = 8000},
+    .quick = {"27 servers, 5 simulated seconds", .seconds = 2},
     .choice =
         "churn rate: failures and returns a second; failures are half of it. Times between "
         "failures "
@@ -251,14 +250,14 @@ const struct figure figure_cam_fig5c = {
         "that were sent and not delivered, those on their way to a server that failed and those it "
         "held included. One point alone: weft sim churn",
     .plot.table = "churn",
-    .plot.x_label = "churn rate (failures and returns a second)",
-    .plot.y_label = "packets dropped (%)",
+    .plot.x = {.column = "churn", .label = "churn rate (failures and returns a second)"},
+    .plot.y = {.label = "packets dropped (%)"},
     .plot.series =
         {
-            {"torus", "churn", "dropped", "network", "torus", STYLE_POINTS},
-            {"NovaCube", "churn", "dropped", "network", "novacube", STYLE_POINTS},
-            {"Jellyfish", "churn", "dropped", "network", "jellyfish", STYLE_POINTS},
-            {"in the paper", "churn", "paper", "network", "torus", STYLE_PAPER},
+            {"torus", "dropped", "network", "torus", STYLE_POINTS},
+            {"NovaCube", "dropped", "network", "novacube", STYLE_POINTS},
+            {"Jellyfish", "dropped", "network", "jellyfish", STYLE_POINTS},
+            {"in the paper", "paper", "network", "torus", STYLE_PAPER},
         },
     .run = fig5c_run,
 };

@@ -156,10 +156,8 @@ const struct figure figure_cam_fig4c = {
     .name = "cam-fig4c",
     .paper = "CamCubeOS",
     .what = "round trip over one hop, beside UDP and TCP of this machine",
-    .size = "8 ways, 5 rounds of 10,000 round trips of each size",
-    .size_quick = "8 ways, 1 round of 200 round trips of each size",
-    .seconds = 60,
-    .seconds_quick = 4,
+    .full = {"8 ways, 5 rounds of 10,000 round trips of each size", .seconds = 60},
+    .quick = {"8 ways, 1 round of 200 round trips of each size", .seconds = 4},
     .measured = true,
     .choice =
         "two processes of this machine in place of two servers and a cable, so only ratios can be "
@@ -168,14 +166,12 @@ const struct figure figure_cam_fig4c = {
         "read as at most twice, TCP's \"much higher\" as more than twice. Simulated servers take "
         "no time: it is what a cable of 1 Gb/s costs",
     .plot.table = "round_trip",
-    .plot.x_label = "way, as numbered in the table",
-    .plot.y_label = "round trip (us)",
-    .plot.log_y = true,
-    .plot.x_step = 1,
+    .plot.x = {.column = "number", .label = "way, as numbered in the table", .step = 1},
+    .plot.y = {.label = "round trip (us)", .log = true},
     .plot.series =
         {
-            {"1,500 B", "number", "standard", NULL, NULL, STYLE_POINTS},
-            {"jumbo", "number", "jumbo", NULL, NULL, STYLE_POINTS},
+            {"1,500 B", "standard", NULL, NULL, STYLE_POINTS},
+            {"jumbo", "jumbo", NULL, NULL, STYLE_POINTS},
         },
     .run = fig4c_run,
 };
@@ -270,10 +266,8 @@ const struct figure figure_cam_15hop = {
     .name = "cam-15hop",
     .paper = "CamCubeOS",
     .what = "round trip over 15 hops, each of which touches the packet",
-    .size = "a ring of 30 servers, 10,000 round trips of each size",
-    .size_quick = "a ring of 30 servers, 20 round trips of each size",
-    .seconds = 60,
-    .seconds_quick = 6,
+    .full = {"a ring of 30 servers, 10,000 round trips of each size", .seconds = 60},
+    .quick = {"a ring of 30 servers, 20 round trips of each size", .seconds = 6},
     .measured = true,
     .choice =
         "a ring of 30 servers has 15 hops across; its servers are hosted in one process, in two "
@@ -285,17 +279,16 @@ const struct figure figure_cam_15hop = {
         "no "
         "way of 15 hops",
     .plot.table = "hops",
-    .plot.x_label = "packet (B)",
-    .plot.y_label = "round trip (ms)",
-    .plot.log_y = true,
+    .plot.x = {.column = "size", .label = "packet (B)"},
+    .plot.y = {.label = "round trip (ms)", .log = true},
     .plot.series =
         {
-            {"one process", "size", "round_trip", "way", "one process", STYLE_BOTH},
-            {"two processes", "size", "round_trip", "way", "two processes", STYLE_BOTH},
-            {"30 processes", "size", "round_trip", "way", "30 processes", STYLE_BOTH},
-            {"simulated 1 Gb/s", "size", "round_trip", "way", "simulated 1 Gb/s", STYLE_BOTH},
-            {"TCP, one hop", "size", "round_trip", "way", "TCP, new connection", STYLE_BOTH},
-            {"in the paper", "size", "paper", "way", "30 processes", STYLE_PAPER},
+            {"one process", "round_trip", "way", "one process", STYLE_BOTH},
+            {"two processes", "round_trip", "way", "two processes", STYLE_BOTH},
+            {"30 processes", "round_trip", "way", "30 processes", STYLE_BOTH},
+            {"simulated 1 Gb/s", "round_trip", "way", "simulated 1 Gb/s", STYLE_BOTH},
+            {"TCP, one hop", "round_trip", "way", "TCP, new connection", STYLE_BOTH},
+            {"in the paper", "paper", "way", "30 processes", STYLE_PAPER},
         },
     .run = hop15_run,
 };

@@ -132,12 +132,12 @@ const struct figure figure_cam_fig4a = {
     .name = "cam-fig4a",
     .paper = "CamCubeOS",
     .what = "throughput per server that saturates L links, share of what they can carry",
-    .size = "27 processes, links of 8 Mb/s, L = 1 to 6, 2 s each; simulated: 1 Gb/s, 0.1 s each, "
-            "also a NovaCube and a Jellyfish of 27 servers",
-    .size_quick = "27 processes, links of 8 Mb/s, L = 1 and 6, 0.3 s each; simulated: 20 ms each, "
-                  "also a NovaCube and a Jellyfish of 27 servers",
-    .seconds = 70,
-    .seconds_quick = 8,
+    .full = {"27 processes, links of 8 Mb/s, L = 1 to 6, 2 s each; simulated: 1 Gb/s, 0.1 s each, "
+             "also a NovaCube and a Jellyfish of 27 servers",
+             .seconds = 70},
+    .quick = {"27 processes, links of 8 Mb/s, L = 1 and 6, 0.3 s each; simulated: 20 ms each, "
+              "also a NovaCube and a Jellyfish of 27 servers",
+              .seconds = 8},
     .measured = true,
     .choice =
         "throughput is what a server received and what its neighbours received from it, over 2 L "
@@ -148,18 +148,17 @@ const struct figure figure_cam_fig4a = {
         "above 0.98. A server sends over its first L links, and receives over as many but in a "
         "Jellyfish, where links have no directions: there servers differ",
     .plot.table = "throughput",
-    .plot.x_label = "links that each server saturates",
-    .plot.y_label = "share of what they can carry",
-    .plot.x_step = 1,
+    .plot.x = {.column = "links", .label = "links that each server saturates", .step = 1},
+    .plot.y = {.label = "share of what they can carry"},
     .plot.series =
         {
-            {"jumbo", "links", "jumbo", "world", "real", STYLE_BOTH},
-            {"1,500 B", "links", "standard", "world", "real", STYLE_BOTH},
-            {"1,500 B aggregated", "links", "aggregated", "world", "real", STYLE_BOTH},
-            {"jumbo, simulated", "links", "jumbo", "world", "simulated", STYLE_POINTS},
-            {"1,500 B, simulated", "links", "standard", "world", "simulated", STYLE_POINTS},
-            {"aggregated, simulated", "links", "aggregated", "world", "simulated", STYLE_POINTS},
-            {"1,500 B, in the paper", "links", "paper_standard", "world", "real", STYLE_PAPER},
+            {"jumbo", "jumbo", "world", "real", STYLE_BOTH},
+            {"1,500 B", "standard", "world", "real", STYLE_BOTH},
+            {"1,500 B aggregated", "aggregated", "world", "real", STYLE_BOTH},
+            {"jumbo, simulated", "jumbo", "world", "simulated", STYLE_POINTS},
+            {"1,500 B, simulated", "standard", "world", "simulated", STYLE_POINTS},
+            {"aggregated, simulated", "aggregated", "world", "simulated", STYLE_POINTS},
+            {"1,500 B, in the paper", "paper_standard", "world", "real", STYLE_PAPER},
         },
     .run = fig4a_run,
 };
@@ -229,10 +228,8 @@ const struct figure figure_cam_fig4b = {
     .name = "cam-fig4b",
     .paper = "CamCubeOS",
     .what = "processor load of servers that saturate L links",
-    .size = "27 processes, links of 8 Mb/s, L = 0 to 6, 2 s each",
-    .size_quick = "27 processes, links of 8 Mb/s, L = 0, 1 and 6, 0.3 s each",
-    .seconds = 70,
-    .seconds_quick = 8,
+    .full = {"27 processes, links of 8 Mb/s, L = 0 to 6, 2 s each", .seconds = 70},
+    .quick = {"27 processes, links of 8 Mb/s, L = 0, 1 and 6, 0.3 s each", .seconds = 8},
     .measured = true,
     .choice =
         "processor time of all 27 processes, user and system, over that of all cores of this "
@@ -241,14 +238,13 @@ const struct figure figure_cam_fig4b = {
         "process into the memory of another. Only the order of the kinds can be compared with the "
         "paper; \"close to zero\" is read as below 1 %",
     .plot.table = "processor",
-    .plot.x_label = "links that each server saturates",
-    .plot.y_label = "processor time (% of the machine)",
-    .plot.x_step = 1,
+    .plot.x = {.column = "links", .label = "links that each server saturates", .step = 1},
+    .plot.y = {.label = "processor time (% of the machine)"},
     .plot.series =
         {
-            {"jumbo", "links", "jumbo", NULL, NULL, STYLE_BOTH},
-            {"1,500 B", "links", "standard", NULL, NULL, STYLE_BOTH},
-            {"1,500 B aggregated", "links", "aggregated", NULL, NULL, STYLE_BOTH},
+            {"jumbo", "jumbo", NULL, NULL, STYLE_BOTH},
+            {"1,500 B", "standard", NULL, NULL, STYLE_BOTH},
+            {"1,500 B aggregated", "aggregated", NULL, NULL, STYLE_BOTH},
         },
     .run = fig4b_run,
 };

@@ -145,11 +145,11 @@ const struct figure figure_cam_fig5a = {
     .name = "cam-fig5a",
     .paper = "CamCubeOS",
     .what = "throughput per server when all send to all, by number of servers",
-    .size =
-        "cubes of 3 to 16 servers a side, NovaCube and Jellyfish of the same; 50 ms after 50 ms",
-    .size_quick = "cubes of 3 and 4 servers a side, NovaCube and Jellyfish; 10 ms after 5 ms",
-    .seconds = 1200,
-    .seconds_quick = 3,
+    .full =
+        {"cubes of 3 to 16 servers a side, NovaCube and Jellyfish of the same; 50 ms after 50 ms",
+         1200},
+    .quick = {"cubes of 3 and 4 servers a side, NovaCube and Jellyfish; 10 ms after 5 ms",
+              .seconds = 3},
     .choice =
         "offered load: each server sends jumbo packets (8,940 bytes) at exactly the expected rate, "
         "each to any of the others at random, with no flow control; expected is a server's links "
@@ -159,17 +159,16 @@ const struct figure figure_cam_fig5a = {
         "holds 1,024 packets. \"Close\" is read as above 90 %. NovaCube's servers have 7 ports "
         "where the side is even, Jellyfish's 6",
     .plot.table = "throughput",
-    .plot.x_label = "servers",
-    .plot.y_label = "throughput per server (Gb/s)",
-    .plot.log_x = true,
+    .plot.x = {.column = "servers", .label = "servers", .log = true},
+    .plot.y = {.label = "throughput per server (Gb/s)"},
     .plot.series =
         {
-            {"torus, expected", "servers", "expected", "network", "torus", STYLE_LINE},
-            {"torus", "servers", "achieved", "network", "torus", STYLE_BOTH},
-            {"NovaCube, expected", "servers", "expected", "network", "novacube", STYLE_LINE},
-            {"NovaCube", "servers", "achieved", "network", "novacube", STYLE_BOTH},
-            {"Jellyfish, expected", "servers", "expected", "network", "jellyfish", STYLE_LINE},
-            {"Jellyfish", "servers", "achieved", "network", "jellyfish", STYLE_BOTH},
+            {"torus, expected", "expected", "network", "torus", STYLE_LINE},
+            {"torus", "achieved", "network", "torus", STYLE_BOTH},
+            {"NovaCube, expected", "expected", "network", "novacube", STYLE_LINE},
+            {"NovaCube", "achieved", "network", "novacube", STYLE_BOTH},
+            {"Jellyfish, expected", "expected", "network", "jellyfish", STYLE_LINE},
+            {"Jellyfish", "achieved", "network", "jellyfish", STYLE_BOTH},
         },
     .run = fig5a_run,
 };
@@ -286,11 +285,10 @@ const struct figure figure_cam_fig5b = {
     .name = "cam-fig5b",
     .paper = "CamCubeOS",
     .what = "throughput per server when all send to all and some have failed",
-    .size =
-        "8x8x8 torus, NovaCube and Jellyfish of 512 servers, 0 to 20 % failed, 50 ms after 50 ms",
-    .size_quick = "27 servers, 0, 10 and 20 % failed, 10 ms each",
-    .seconds = 400,
-    .seconds_quick = 3,
+    .full =
+        {"8x8x8 torus, NovaCube and Jellyfish of 512 servers, 0 to 20 % failed, 50 ms after 50 ms",
+         400},
+    .quick = {"27 servers, 0, 10 and 20 % failed, 10 ms each", .seconds = 3},
     .choice =
         "the paper does not say what the survivors offer: \"same\" is each survivor sending at the "
         "rate that fits the whole cluster (fig 5a), \"adapted\" at what the links that are left "
@@ -303,17 +301,17 @@ const struct figure figure_cam_fig5b = {
         "survivors; a drop within 2 points is read as the paper's, of another draw. \"Linear\" is "
         "read as a line that explains 95 % of the variance",
     .plot.table = "failures",
-    .plot.x_label = "failed servers (%)",
-    .plot.y_label = "throughput per server (Gb/s)",
+    .plot.x = {.column = "failed", .label = "failed servers (%)"},
+    .plot.y = {.label = "throughput per server (Gb/s)"},
     .plot.series =
         {
-            {"torus, same", "failed", "same", "network", "torus", STYLE_BOTH},
-            {"torus, adapted", "failed", "adapted", "network", "torus", STYLE_BOTH},
-            {"torus, expected", "failed", "expected", "network", "torus", STYLE_LINE},
-            {"NovaCube, same", "failed", "same", "network", "novacube", STYLE_BOTH},
-            {"NovaCube, adapted", "failed", "adapted", "network", "novacube", STYLE_BOTH},
-            {"Jellyfish, same", "failed", "same", "network", "jellyfish", STYLE_BOTH},
-            {"Jellyfish, adapted", "failed", "adapted", "network", "jellyfish", STYLE_BOTH},
+            {"torus, same", "same", "network", "torus", STYLE_BOTH},
+            {"torus, adapted", "adapted", "network", "torus", STYLE_BOTH},
+            {"torus, expected", "expected", "network", "torus", STYLE_LINE},
+            {"NovaCube, same", "same", "network", "novacube", STYLE_BOTH},
+            {"NovaCube, adapted", "adapted", "network", "novacube", STYLE_BOTH},
+            {"Jellyfish, same", "same", "network", "jellyfish", STYLE_BOTH},
+            {"Jellyfish, adapted", "adapted", "network", "jellyfish", STYLE_BOTH},
         },
     .run = fig5b_run,
 };

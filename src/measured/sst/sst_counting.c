@@ -303,23 +303,21 @@ const struct figure figure_sst_fig8 = {
     .name = "sst-fig8",
     .paper = "SST",
     .what = "nodes that count in step: time of a million counts",
-    .size = "2 to 28 processes, half a second each",
-    .size_quick = "2 to 6 processes, 20 ms each",
-    .seconds = 20,
-    .seconds_quick = 2,
+    .full = {"2 to 28 processes, half a second each", .seconds = 20},
+    .quick = {"2 to 6 processes, 20 ms each", .seconds = 2},
     .choice = "a process takes the place of a machine, and all of them share this one's cores: "
               "their detectors yield, but in the busy columns. Table 5 of the paper prints 3.23 s "
               "for two nodes, more than the 3.08 s of three nodes in its figure 8",
     .measured = true,
     .plot.table = "counting",
-    .plot.x_label = "nodes",
-    .plot.y_label = "time of a million counts (s)",
+    .plot.x = {.column = "nodes", .label = "nodes"},
+    .plot.y = {.label = "time of a million counts (s)"},
     .plot.series =
         {
-            {"writes, yielding", "nodes", "writes", NULL, NULL, STYLE_BOTH},
-            {"reads, yielding", "nodes", "reads", NULL, NULL, STYLE_BOTH},
-            {"writes, in the paper", "nodes", "paper_writes", NULL, NULL, STYLE_PAPER},
-            {"reads, in the paper", "nodes", "paper_reads", NULL, NULL, STYLE_PAPER},
+            {"writes, yielding", "writes", NULL, NULL, STYLE_BOTH},
+            {"reads, yielding", "reads", NULL, NULL, STYLE_BOTH},
+            {"writes, in the paper", "paper_writes", NULL, NULL, STYLE_PAPER},
+            {"reads, in the paper", "paper_reads", NULL, NULL, STYLE_PAPER},
         },
     .run = fig8_run,
 };
