@@ -4,6 +4,7 @@
 #include "ripc/core/peer.h"
 #include "ripc/core/waiting.h"
 #include "ripc/scene/scene.h"
+#include "transport/wake/sleeper_scene.h"
 
 struct pair {
     struct ripc *here, *there;
@@ -158,15 +159,96 @@ static void without_a_window_an_item_waits_to_be_fetched_or_rejected(void **stat
     assert_null(message.longs[0].data);
     assert_int_equal(ripc_wait(pair.client, operation, RIPC_NOW), -EAGAIN);
     assert_int_equal(ripc_fetch(&message, 0, to, 4999, scene_deadline()), -EMSGSIZE);
+    assert_int_equal(ripc_fetch(&message, 0, to, 5000, ripc_now() - 1), -ETIMEDOUT);
     assert_int_equal(ripc_fetch(&message, 0, to, 5000, scene_deadline()), 0);
     assert_memory_equal(to, data, 5000);
     assert_int_equal(ripc_fetch(&message, 0, to, 5000, scene_deadline()), -ESTALE);
     assert_int_equal(ripc_fetch(&message, 2, to, 5000, scene_deadline()), -EINVAL);
+    assert_int_equal(ripc_reject(&message, 2), -EINVAL);
     assert_int_equal(ripc_reject(&message, 1), 0);
     assert_int_equal(ripc_reject(&message, 1), -ESTALE);
     assert_int_equal(ripc_wait(pair.client, operation, scene_deadline()), -ENOBUFS);
     ripc_release(&message);
     assert_int_equal(ripc_free(pair.here, data), 0);
+    pair_close(&pair);
+}
+
+static void an_item_in_foreign_memory_keeps_nothing(void **state)
+{
+    struct pair pair = pair_open();
+    uint8_t *data = ripc_alloc(pair.here, 5000), foreign[10];
+    struct iovec items[2] = {{data, 5000}, {foreign, 10}};
+    struct ripc_send send = {
+        .to = 42, .longs = items, .long_count = 2, .deadline = scene_deadline()};
+    assert_int_equal(ripc_send_message(pair.client, &send), -EFAULT);
+    assert_int_equal(ripc_free(pair.here, data), 0);
+    pair_close(&pair);
+}
+
+static void an_item_of_a_sender_that_left_is_canceled(void **state)
+{
+    struct pair pair = pair_open();
+    uint8_t *data = ripc_alloc(pair.here, 5000), window[5000];
+    assert_int_equal(ripc_send(pair.client, 42, "x", 1, scene_deadline()), 0);
+    struct ripc_message message = scene_receive(pair.server);
+    ripc_release(&message);
+    assert_true(send_long(&pair, data, 5000) > 0);
+    assert_int_equal(ripc_window_add(pair.there, pair.server, window, 5000), 0);
+    assert_int_equal(ripc_unbind(pair.client), 0);
+    assert_int_equal(ripc_free(pair.here, data), 0);
+    struct ripc_service *second = scene_bind(pair.here, 0);
+    assert_int_equal(ripc_send(second, 42, "y", 1, scene_deadline()), 0);
+    unsigned canceled = 0;
+    do { /* what opens another pipe comes after the end of the first */
+        message = scene_receive(pair.server);
+        canceled += message.long_count && message.longs[0].status == -ECANCELED;
+        ripc_release(&message);
+    } while (message.from != ripc_service_id(second));
+    assert_int_equal(canceled, 1);
+    assert_int_equal(ripc_window_remove(pair.there, pair.server, window), 0); /* not used */
+    pair_close(&pair);
+}
+
+static void a_transport_without_memory_takes_no_long_items(void **state)
+{
+    struct ripc_config config = {.transports = "udp", .address = "127.0.0.1"};
+    struct pair pair = {.here = scene_open(&config), .there = scene_open(&config)};
+    pair.client = scene_bind(pair.here, 0);
+    pair.server = scene_bind(pair.there, 42);
+    uint8_t *data = ripc_alloc(pair.here, 5000);
+    assert_int_equal(send_long(&pair, data, 5000), -EOPNOTSUPP);
+    assert_int_equal(ripc_free(pair.here, data), 0);
+    assert_int_equal(ripc_send(pair.client, 42, "x", 1, scene_deadline()), 0);
+    pair_close(&pair);
+}
+
+struct waiter {
+    struct ripc_service *service;
+    int64_t operation;
+};
+
+static void wait_for_operation(void *argument)
+{
+    struct waiter *waiter = argument;
+    assert_int_equal(ripc_wait(waiter->service, waiter->operation, RIPC_FOREVER), -ENOBUFS);
+}
+
+static void an_operation_is_waited_for_by_one_thread(void **state)
+{
+    static struct sleeper sleeper;
+    static struct waiter waiter;
+    struct pair pair = pair_open();
+    struct ripc_event event;
+    uint8_t *data = ripc_alloc(pair.here, 5000);
+    waiter = (struct waiter){pair.client, send_long(&pair, data, 5000)};
+    assert_true(waiter.operation > 0);
+    sleeper_start(&sleeper, wait_for_operation, &waiter);
+    assert_int_equal(ripc_wait(pair.client, waiter.operation, RIPC_NOW), -EBUSY);
+    struct ripc_message message = scene_receive(pair.server);
+    ripc_release(&message);
+    sleeper_assert_woken(&sleeper);
+    assert_int_equal(ripc_poll(pair.client, &event, 1, RIPC_NOW), -EAGAIN);
+    assert_int_equal(ripc_poll(pair.client, &event, 0, RIPC_NOW), -EINVAL);
     pair_close(&pair);
 }
 
@@ -343,6 +425,10 @@ TEST_MAIN(SCENE(an_item_lands_in_the_smallest_window_that_holds_it),
           SCENE(the_memory_of_a_window_is_used_until_it_is_filled_or_removed),
           SCENE(foreign_memory_is_read_where_it_lies),
           SCENE(without_a_window_an_item_waits_to_be_fetched_or_rejected),
+          SCENE(an_item_in_foreign_memory_keeps_nothing),
+          SCENE(an_item_of_a_sender_that_left_is_canceled),
+          SCENE(a_transport_without_memory_takes_no_long_items),
+          SCENE(an_operation_is_waited_for_by_one_thread),
           SCENE(a_reply_is_written_into_the_return_buffer),
           SCENE(a_reply_to_a_peer_that_dies_meanwhile_fails),
           SCENE(a_return_buffer_can_be_withdrawn),

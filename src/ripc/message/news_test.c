@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "ripc/group/watch.h"
 #include "ripc/message/poll.h"
@@ -157,6 +158,74 @@ static void a_notice_is_closed_once(void **state)
     assert_false(sleeper_is_done(&sleeper));
     atomic_store_explicit(&gate.open, true, memory_order_release);
     sleeper_assert_woken(&sleeper);
+    scene_close(ripc);
+}
+
+static void close_itself(void *argument, uint64_t count, uint64_t value)
+{
+    struct ripc_notice **notice = argument;
+    assert_int_equal(ripc_notice_close(*notice), 0);
+}
+
+static void a_notice_is_closed_by_its_own_callback(void **state)
+{
+    static struct ripc_notice *notice;
+    struct ripc *ripc = scene_open(NULL);
+    struct ripc_service *sender = scene_bind(ripc, 0);
+    struct ripc_handle handle;
+    assert_int_equal(ripc_notice_open(ripc, close_itself, &notice, &notice, &handle), 0);
+    assert_int_equal(ripc_notice_wait(notice, NULL, RIPC_NOW), -EINVAL); /* it has a callback */
+    assert_int_equal(ripc_notify(sender, &handle, 1, scene_deadline()), 0);
+    size_t count = 1;
+    for (int64_t end = scene_deadline(); count;) {
+        assert_true(ripc_now() < end);
+        lock_take(&ripc->lock);
+        count = ripc->notice_map.count;
+        lock_drop(&ripc->lock);
+    }
+    scene_close(ripc);
+}
+
+static void wait_until_canceled(void *notice)
+{
+    assert_int_equal(ripc_notice_wait(notice, NULL, RIPC_FOREVER), -ECANCELED);
+}
+
+static void closing_the_context_ends_a_wait_for_a_notice(void **state)
+{
+    static struct sleeper sleeper;
+    struct ripc *ripc = scene_open(NULL);
+    struct ripc_notice *notice;
+    struct ripc_handle handle;
+    assert_int_equal(ripc_notice_open(ripc, NULL, NULL, &notice, &handle), 0);
+    atomic_store(&doorbell_nap, NSEC_NEVER);
+    sleeper_start(&sleeper, wait_until_canceled, notice);
+    scene_close(ripc);
+    sleeper_assert_woken(&sleeper);
+    atomic_store(&doorbell_nap, DOORBELL_NAP_NSEC);
+}
+
+static void a_loop_that_cannot_be_opened_leaves_nothing(void **state)
+{
+    const struct ripc_config manual = {.flags = RIPC_MANUAL};
+    struct ripc *ripc = scene_open(&manual);
+    struct ripc_service *service = scene_bind(ripc, 0);
+    unsigned before = scratch_descriptors();
+    int bell = service->bell.event_fd;
+    service->bell.event_fd = -1;
+    assert_int_equal(ripc_fd(service), -EBADF);
+    assert_int_equal(scratch_descriptors(), before);
+    service->bell.event_fd = bell;
+
+    struct rlimit limit, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int result = ripc_fd(service);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(result, -EMFILE);
+    assert_true(ripc_fd(service) > STDERR_FILENO);
     scene_close(ripc);
 }
 
@@ -328,6 +397,9 @@ TEST_MAIN(SCENE(notifications_call_back_and_none_is_lost),
           SCENE(a_handle_counts_and_its_descriptor_shows_it),
           SCENE(a_notice_that_a_thread_waits_for_stays_open), SCENE(a_notice_is_closed_once),
           SCENE(a_message_to_the_service_of_notices_is_dropped), SCENE(descriptor_0_shows_news_too),
+          SCENE(a_notice_is_closed_by_its_own_callback),
+          SCENE(closing_the_context_ends_a_wait_for_a_notice),
+          SCENE(a_loop_that_cannot_be_opened_leaves_nothing),
           SCENE(notifications_come_without_threads_too), SCENE(a_watched_id_comes_and_goes),
           SCENE(an_id_that_is_known_already_is_news_too),
           SCENE(an_event_loop_is_woken_by_a_newcomer), SCENE(an_event_loop_is_woken_by_a_message),

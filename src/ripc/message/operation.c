@@ -134,17 +134,6 @@ void flights_lost(struct remote *remote, int reason)
     list_each(&remote->flights, node) flight_land(container_of(node, struct flight, node), reason);
 }
 
-/* Completes it, now, with that status, whatever is still in flight. */
-static void operation_abort(struct operation *operation, int status)
-{
-    if (operation->complete)
-        return;
-    for (unsigned i = 0; i < operation->flight_count; i++)
-        list_remove(&operation->flights[i].node);
-    operation->waiting = 0;
-    operation_complete(operation, status);
-}
-
 void operation_free(struct operation *operation)
 {
     list_remove(&operation->event.node);
@@ -160,7 +149,7 @@ void operations_drop(struct ripc_service *service)
     size_t cursor = 0;
     struct operation *operation;
     while ((operation = id_map_next(&service->operations, &cursor))) {
-        operation_abort(operation, -ECANCELED);
+        assert(operation->complete); /* the pipes are closed: nothing is in flight any more */
         operation_free(operation);
         cursor = 0;
     }

@@ -305,6 +305,8 @@ static void messages_of_many_dead_clients_are_kept(void **state)
     struct ripc *there = scene_open(NULL);
     struct ripc_service *server = scene_bind(there, 42);
     struct ripc_stats stats = {0};
+    struct ripc *alive = scene_open(NULL);
+    assert_int_equal(ripc_send(scene_bind(alive, 0), 42, "alive", 6, scene_deadline()), 0);
     for (unsigned i = 0; i <= KEPT; i++) {
         struct ripc *here = scene_open(&config);
         assert_int_equal(ripc_send(scene_bind(here, 0), 42, &i, sizeof i, scene_deadline()), 0);
@@ -315,11 +317,15 @@ static void messages_of_many_dead_clients_are_kept(void **state)
         }
         assert_int_equal(stats.dropped_unknown, i == KEPT);
     }
+    struct ripc_message message = scene_receive(server);
+    assert_string_equal(message.data, "alive"); /* though it is older */
+    ripc_release(&message);
     for (unsigned i = 1; i <= KEPT; i++) {
-        struct ripc_message message = scene_receive(server);
+        message = scene_receive(server);
         assert_memory_equal(message.data, &i, sizeof i);
         ripc_release(&message);
     }
+    scene_close(alive);
     scene_close(there);
 }
 
