@@ -335,8 +335,7 @@ void ringer_open_on(struct ringer *ringer, void *page)
 
 void ringer_close(struct ringer *ringer)
 {
-    if (ringer->file.fd >= 0 || ringer->file.base)
-        memfile_close(&ringer->file);
+    memfile_close(&ringer->file);
     if (ringer->event_fd >= 0)
         close(ringer->event_fd);
     *ringer = (struct ringer){.file.fd = -1, .event_fd = -1};
