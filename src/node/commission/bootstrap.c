@@ -411,8 +411,9 @@ static bool rows_send(struct bootstrap *bootstrap, bootstrap_send *send, void *c
     const struct placement_report *own = &bootstrap->own;
     for (uint32_t i = 0; i < bootstrap->row_count; i++) {
         struct row *row = &bootstrap->rows[i];
-        if (!row->pending || row->row.version == 0)
+        if (!row->pending)
             continue;
+        assert(row->row.version > 0); /* nobody says less, nor do we */
         if (burst >= BURST)
             return false;
         size_t size = bootstrap_row_write(&row->row, bytes);

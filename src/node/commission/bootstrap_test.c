@@ -473,6 +473,29 @@ static void news_is_told_with_the_next_hello(void **state)
     hall_close(&hall);
 }
 
+/* 512 messages a step: who has sent all it had, and just as many, has no more. */
+static void a_step_sends_a_burst_and_says_whether_that_was_all(void **state)
+{
+    struct hall hall;
+    struct sent sent = {0};
+    struct bootstrap_snapshot before, after;
+    hall_open(&hall, "torus:25x25", 1);
+    hall_start(&hall, 0, NODE_NONE);
+    struct bootstrap *machine = hall.machines[0];
+    hello_give_to(machine, 1, 0); /* rows go there alone */
+    for (uint64_t i = 1; i <= 513; i++)
+        row_give(machine, 100000 + i, 1, 0);
+    assert_true(bootstrap_step(machine, 0, sent_keep, &sent) == 0);
+    assert_true(bootstrap_step(machine, 1, sent_keep, &sent) == HELLO);
+    for (uint64_t i = 1; i <= 512; i++)
+        row_give(machine, 100000 + i, 2, 2);
+    bootstrap_snapshot(machine, &before);
+    assert_true(bootstrap_step(machine, 2, sent_keep, &sent) == HELLO);
+    bootstrap_snapshot(machine, &after);
+    assert_int_equal(after.sent - before.sent, 512);
+    hall_close(&hall);
+}
+
 static void who_waits_has_not_agreed(void **state)
 {
     struct hall hall;
@@ -611,5 +634,6 @@ TEST_MAIN(TEST(everybody_finds_the_same), TEST(servers_that_know_the_same_send_o
           TEST(messages_are_read_as_written_and_not_otherwise), TEST(nonsense_is_counted),
           TEST(a_whole_cluster_does_not_wait_until_it_is_quiet),
           TEST(whoever_tells_old_news_is_told_better), TEST(news_is_told_with_the_next_hello),
-          TEST(who_waits_has_not_agreed), TEST(whoever_must_say_the_same_again_moves_nobody),
-          TEST(a_clash_ends), TEST(the_coordinate_is_kept))
+          TEST(who_waits_has_not_agreed), TEST(a_step_sends_a_burst_and_says_whether_that_was_all),
+          TEST(whoever_must_say_the_same_again_moves_nobody), TEST(a_clash_ends),
+          TEST(the_coordinate_is_kept))

@@ -507,7 +507,5 @@ void links_cut(struct node *node, unsigned port, bool cut)
     if (!(node->planned >> port & 1) || cut == (at->state == PORT_CUT))
         return;
     port_down(node, port, cut ? PORT_CUT : PORT_DOWN);
-    if (!cut)
-        port_become(node, port, PORT_DOWN);
     at->hello_now = !cut;
 }

@@ -233,7 +233,227 @@ static void a_seen_is_for_a_server(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(a_hello_counts_only_if_it_is_a_neighbours),
+/* ---- what the world and the operator say ---- */
+
+static bool carries(const struct world *world)
+{
+    return world->nodes[0].node->carriers >> port_of(world) & 1;
+}
+
+static void a_link_without_a_carrier_is_down_at_once(void **state)
+{
+    struct world *world = stage_open(WORLD_SETTLED);
+    struct node *node = world->nodes[0].node;
+    const struct node_port *at = &node->ports[port_of(world)];
+    uint32_t session = at->session;
+    node_carrier(node, port_of(world), true); /* as it was */
+    assert_int_equal(port_snapshot(world).state, PORT_UP);
+    assert_true(carries(world));
+    node_carrier(node, port_of(world), false);
+    assert_int_equal(port_snapshot(world).state, PORT_DOWN);
+    assert_false(carries(world));
+    assert_int_equal(at->session, session + 1);
+    uint64_t frames = at->frames_out;
+    world_cut(world, 0, 1, true);
+    world->nodes[0].next = world->now;
+    world_run(world, WORLD_SETTLED);
+    assert_int_equal(at->frames_out, frames); /* no hello is sent into it */
+    world_cut(world, 0, 1, false);
+    node_carrier(node, port_of(world), true);
+    assert_true(carries(world));
+    world->nodes[0].next = world->now;
+    world_run(world, 1);
+    assert_true(at->frames_out > frames); /* but at once now */
+    world_run(world, WORLD_SETTLED);
+    assert_int_equal(port_snapshot(world).state, PORT_UP);
+    world_close(world);
+}
+
+static void a_link_that_is_cut_stays_so_until_it_is_joined(void **state)
+{
+    struct world *world = stage_open(WORLD_SETTLED);
+    struct node *node = world->nodes[0].node;
+    const struct node_port *at = &node->ports[port_of(world)];
+    uint32_t session = at->session;
+    node_cut(node, port_of(world), false); /* as it was */
+    assert_int_equal(port_snapshot(world).state, PORT_UP);
+    node_cut(node, port_of(world), true);
+    node_cut(node, port_of(world), true);
+    assert_int_equal(at->session, session + 1);
+    assert_false(carries(world));
+    uint64_t frames = at->frames_out;
+    world->nodes[0].next = world->now;
+    world_run(world, WORLD_SETTLED); /* the other end says hello all the time */
+    assert_int_equal(port_snapshot(world).state, PORT_CUT);
+    assert_int_equal(at->frames_out, frames);
+    node_carrier(node, port_of(world), false);
+    assert_int_equal(port_snapshot(world).state, PORT_CUT);
+    node_cut(node, port_of(world), false);
+    assert_int_equal(port_snapshot(world).state, PORT_DOWN);
+    assert_false(carries(world)); /* there is none yet */
+    node_carrier(node, port_of(world), true);
+    assert_true(carries(world));
+    world->nodes[0].next = world->now;
+    world_run(world, WORLD_SETTLED);
+    assert_int_equal(port_snapshot(world).state, PORT_UP);
+    world_close(world);
+}
+
+static void ports_without_a_cable_are_neither_cut_nor_joined(void **state)
+{
+    const struct node_config config = {.seed = 1};
+    struct world *world = world_open("torus:2x3", &config);
+    struct node *node = world->nodes[0].node;
+    unsigned port = 0;
+    while (plan_end(&world->plan, 0, port)->server != NODE_NONE)
+        port++;
+    node_cut(node, port, true);
+    node_carrier(node, port, true);
+    struct port_snapshot snapshot;
+    node_snapshot_port(node, port, &snapshot);
+    assert_int_equal(snapshot.state, PORT_ABSENT);
+    assert_false(node->carriers >> port & 1);
+    world_close(world);
+}
+
+static void a_node_may_start_settled(void **state)
+{
+    static const uint64_t incarnations[] = {1, 1, 1, 1, 1};
+    const struct node_config config = {.seed = 1};
+    struct world *world = world_open(SPEC, &config);
+    for (node_id id = 0; id < 5; id++)
+        node_settle(world->nodes[id].node, incarnations);
+    env_nsec hello_at[5];
+    struct node_snapshot first, snapshot;
+    node_snapshot(world->nodes[0].node, &first);
+    for (node_id id = 0; id < 5; id++) {
+        struct node *node = world->nodes[id].node;
+        node_snapshot(node, &snapshot);
+        assert_true(snapshot.settled && snapshot.digest == first.digest);
+        assert_int_equal(snapshot.reachable, 5);
+        for (unsigned port = 0; port < 2; port++) {
+            struct port_snapshot end;
+            node_snapshot_port(node, port, &end);
+            assert_int_equal(end.state, PORT_UP);
+            assert_int_equal(end.found, end.peer);
+            assert_int_equal(end.found_port, end.peer_port);
+        }
+        node_check(node);
+        hello_at[id] = node->hello_at;
+        assert_true(hello_at[id] < HELLO_NSEC);
+        assert_true(id == 0 || hello_at[id] != hello_at[0]);
+    }
+    world_run(world, 3 * HELLOS_MISSED * HELLO_NSEC);
+    for (node_id id = 0; id < 5; id++) {
+        node_snapshot(world->nodes[id].node, &snapshot);
+        assert_int_equal(snapshot.reachable, 5);
+        assert_int_equal(snapshot.rows_taken, 4); /* nobody had news */
+        assert_int_equal(snapshot.drops[DROP_STRAY], 0);
+    }
+    world_close(world);
+}
+
+/* ---- moments ---- */
+
+static struct world *timed;
+static env_nsec down_at;
+
+static void on_port(struct node_watcher *self, node_id at, unsigned port, bool up)
+{
+    if (at == 0 && !up)
+        down_at = timed->now;
+}
+
+static void a_silent_link_is_down_at_its_moment(void **state)
+{
+    struct node_watcher watched = {.port = on_port};
+    const struct node_config config = {
+        .seed = 1, .watcher = &watched, .hello_nsec = 100000000, .silence_nsec = 333000000};
+    timed = world_open(SPEC, &config);
+    world_run(timed, WORLD_SETTLED);
+    assert_int_equal(port_snapshot(timed).state, PORT_UP);
+    world_cut(timed, 0, 1, true);
+    world_run(timed, 10 * WORLD_DELAY);
+    env_nsec heard_at = timed->nodes[0].node->ports[port_of(timed)].heard_at;
+    world_run(timed, 1000000000);
+    assert_true(down_at == heard_at + config.silence_nsec);
+    world_close(timed);
+}
+
+static void who_is_alone_settles_when_it_has_waited(void **state)
+{
+    const struct node_config config = {
+        .seed = 1, .hello_nsec = 1000000000, .silence_nsec = 333000000};
+    struct world *world = world_open(SPEC, &config);
+    for (node_id id = 1; id < 5; id++)
+        world_crash(world, id);
+    struct node_snapshot snapshot;
+    world_run(world, config.silence_nsec);
+    node_snapshot(world->nodes[0].node, &snapshot);
+    assert_false(snapshot.settled);
+    world_run(world, 1);
+    node_snapshot(world->nodes[0].node, &snapshot);
+    assert_true(snapshot.settled);
+    world_close(world);
+}
+
+/* What others say to have seen is lost. */
+static unsigned unseeing_receive(struct env *env, unsigned port, struct packet **out, unsigned most)
+{
+    struct packet *packet;
+    unsigned count = 0;
+    while (count < most && world_receive(env, port, &packet, 1)) {
+        if (packet->service == 0 &&
+            hello_type(packet_payload(packet), packet->size - PACKET_HEADER_SIZE) == HELLO_SEEN)
+            packet_done(packet);
+        else
+            out[count++] = packet;
+    }
+    return count;
+}
+
+/* A link that comes is announced a moment after it is near, then again and again until all have
+ * seen it: after 50 ms, and each time after twice as long, up to 400 ms; then from the start. */
+static void what_nobody_has_seen_is_said_again(void **state)
+{
+    static const env_nsec waits[] = {1, 2, 4, 8, 1, 2};
+    const env_nsec tick = 100000;
+    const struct node_config config = {.seed = 1};
+    struct world *world = world_open(SPEC, &config);
+    struct env_ops ops = world_ops;
+    ops.receive = unseeing_receive;
+    world->nodes[0].env.ops = &ops;
+    const struct node *node = world->nodes[0].node;
+    while (node->ports[0].state != PORT_COMING)
+        world_run(world, tick);
+    env_nsec near_at = world->now;
+    struct link_report own;
+    while (link_state_report(&node->state, 0, &own) && !own.near)
+        world_run(world, tick);
+    assert_in_range(world->now - near_at, COMING_HOLD_NSEC - tick, COMING_HOLD_NSEC);
+    while (node->ports[1].state != PORT_COMING)
+        world_run(world, tick);
+    while (link_state_report(&node->state, 0, &own) && own.near != 3)
+        world_run(world, tick);
+    env_nsec last = world->now;
+    for (unsigned i = 0; i < 6; i++) {
+        uint64_t version = own.version;
+        while (link_state_report(&node->state, 0, &own) && own.version == version)
+            world_run(world, tick);
+        assert_in_range(world->now - last, waits[i] * SEEN_AGAIN_NSEC - tick,
+                        waits[i] * SEEN_AGAIN_NSEC + tick);
+        last = world->now;
+    }
+    assert_int_equal(node->ports[0].state, PORT_COMING);
+    world->nodes[0].env.ops = &world_ops;
+    world_close(world);
+}
+
+TEST_MAIN(TEST(a_link_without_a_carrier_is_down_at_once),
+          TEST(a_link_that_is_cut_stays_so_until_it_is_joined),
+          TEST(ports_without_a_cable_are_neither_cut_nor_joined), TEST(a_node_may_start_settled),
+          TEST(a_silent_link_is_down_at_its_moment), TEST(who_is_alone_settles_when_it_has_waited),
+          TEST(what_nobody_has_seen_is_said_again), TEST(a_hello_counts_only_if_it_is_a_neighbours),
           TEST(another_end_than_planned_is_miswired),
           TEST(a_cable_where_none_is_planned_is_miswired),
           TEST(a_hello_that_just_fits_goes_out_at_once), TEST(old_hellos_change_nothing),
