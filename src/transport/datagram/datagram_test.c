@@ -25,7 +25,7 @@ static struct {
     struct transport_ops ops;
     struct doorbell bell;
     struct sent sent[SENT_MAX];
-    unsigned sent_count;
+    unsigned sent_count, batches;
     int arrivals; /* what the carrier says has come */
     unsigned watches, lates;
     bool watched;
@@ -33,6 +33,8 @@ static struct {
 
 static void scene_send(struct datagram_batch *batch)
 {
+    assert_true(batch->count <= DATAGRAM_BATCH);
+    scene.batches++;
     for (unsigned i = 0; i < batch->count; i++) {
         struct sent *sent = &scene.sent[scene.sent_count++];
         size_t size = 0;
@@ -45,6 +47,7 @@ static void scene_send(struct datagram_batch *batch)
         }
         assert_int_equal(pipe_datagram_read(&sent->datagram, sent->bytes, size), 0);
         assert_int_equal(sent->datagram.pipe, PEER);
+        assert_ptr_equal(batch->pipe->link, &scene.link);
     }
 }
 
@@ -91,11 +94,16 @@ static void hear(const struct pipe_datagram *datagram)
     pipe_only()->heard(pipe_only(), datagram);
 }
 
+static void late_at(nsec now)
+{
+    pipe_only()->due = NSEC_NEVER; /* as the timer does */
+    pipe_only()->late(pipe_only(), now);
+}
+
 /* So late that everything is due, also what the last late moment put off. */
 static void late(void)
 {
-    pipe_only()->due = NSEC_NEVER; /* as the timer does */
-    pipe_only()->late(pipe_only(), clock_after(++scene.lates * 60 * NSEC_PER_SEC));
+    late_at(clock_after(++scene.lates * 60 * NSEC_PER_SEC));
 }
 
 /* The last that was said, and forgets all of it. */
@@ -168,9 +176,19 @@ static void a_receiver_tells_which_frames_it_has(void **state)
 {
     struct inlet *inlet = inlet_open();
     struct frame frames[WINDOW];
-    assert_int_equal(asked().selected, 0);
+    hear_ask(0, true); /* nothing was told for long: it is answered at once */
+    assert_int_equal(said(DATAGRAM_RETURN)->back.selected, 0);
+    assert_int_equal(pipe_only()->due, NSEC_NEVER);
     hear_frame(0);
     assert_true(is_rung());
+    assert_int_equal(scene.sent_count, 0); /* it waits for company ... */
+    nsec due = pipe_only()->due;
+    assert_true(due < NSEC_NEVER);
+    late_at(due - 1); /* ... until then */
+    assert_int_equal(scene.sent_count, 0);
+    assert_int_equal(pipe_only()->due, due);
+    late_at(due);
+    assert_int_equal(said(DATAGRAM_RETURN)->back.received, 1);
     hear_frame(2);
     hear_frame(3);
     hear_frame(5);
@@ -203,6 +221,7 @@ static void a_receiver_tells_which_frames_it_has(void **state)
         assert_int_equal(frames[i].body[frames[i].size - 1], i);
     }
     scene.sent_count = 0;
+    clock_nap(DATAGRAM_DELAY_NSEC);
     datagram_release(inlet, &frames[2]);
     assert_int_equal(scene.sent_count, 0); /* it waits for company */
     assert_true(pipe_only()->due < NSEC_NEVER);
@@ -214,6 +233,31 @@ static void a_receiver_tells_which_frames_it_has(void **state)
     assert_int_equal(asked().selected, 0x15); /* 5, 7 and 9, behind 4 */
     datagram_release(inlet, &frames[1]);
     datagram_release(inlet, &frames[3]);
+    inlet_close(inlet);
+}
+
+/* Nobody pulls: what has come fills the window, and no more is taken for come. */
+static void a_receiver_is_full_after_a_window(void **state)
+{
+    struct inlet *inlet = inlet_open();
+    struct frame frame;
+    for (uint64_t i = 0; i < WINDOW; i++) {
+        hear_frame(i);
+        if (i % 2) /* a quarter of the window: told at once */
+            assert_int_equal(said(DATAGRAM_RETURN)->back.received, i + 1);
+        assert_int_equal(scene.sent_count, 0);
+    }
+    hear_frame(WINDOW);
+    assert_int_equal(scene.core.counts.garbage, 1);
+    struct datagram_return back = asked();
+    assert_int_equal(back.received, WINDOW);
+    assert_int_equal(back.selected, 0);
+    assert_int_equal(datagram_pull(inlet, &frame, 1), 1);
+    hear_frame(WINDOW); /* pulled is not released */
+    assert_int_equal(scene.core.counts.garbage, 2);
+    datagram_release(inlet, &frame);
+    hear_frame(WINDOW);
+    assert_int_equal(asked().received, WINDOW + 1);
     inlet_close(inlet);
 }
 
@@ -243,19 +287,24 @@ static void a_receiver_repeats_acknowledgements_until_they_are_confirmed(void **
         assert_int_equal(scene.sent[i].datagram.back.count, DATAGRAM_ACKS_MAX);
     }
     scene.sent_count = 0;
-    hear_ask(100, false); /* makes room for those that waited */
-    assert_int_equal(datagram_inlet_owes(inlet), ALL - 100);
+    assert_true(pipe_only()->due < NSEC_NEVER);
+    hear_ask(ALL - ON_WAY, false); /* makes room for those that waited */
+    assert_int_equal(datagram_inlet_owes(inlet), ON_WAY);
     assert_int_equal(scene.sent_count, 2);
     assert_int_equal(scene.sent[0].datagram.back.first, ON_WAY);
     struct datagram_return back = said(DATAGRAM_RETURN)->back;
     assert_int_equal(back.first + back.count, ALL);
-    hear_ask(ALL, false);
+    hear_ask(ALL - ON_WAY + 1, false); /* none waited */
+    assert_int_equal(scene.sent_count, 0);
+    hear(&(struct pipe_datagram){.kind = DATAGRAM_FRAME, /* frames confirm, too */
+                                 .frame = {.sequence = WINDOW, .confirmed = ALL}});
+    assert_int_equal(scene.core.counts.garbage, 2); /* though nothing else of it is right */
     assert_int_equal(datagram_inlet_owes(inlet), 0);
     late();
     assert_int_equal(scene.sent_count, 0);
     assert_int_equal(pipe_only()->due, NSEC_NEVER);
     hear(&(struct pipe_datagram){.kind = DATAGRAM_RETURN});
-    assert_int_equal(scene.core.counts.garbage, 2);
+    assert_int_equal(scene.core.counts.garbage, 3);
     inlet_close(inlet);
 }
 
@@ -284,7 +333,11 @@ static struct outlet *outlet_open(bool answered)
     struct outlet *outlet;
     struct parcel offer = {0}, answer = {0};
     scene_open();
+    struct datagram_end own;
     assert_int_equal(datagram_outlet_open(&scene.link.link, &scene.bell, &offer, &outlet), 0);
+    assert_int_equal(datagram_end_read(&own, &offer), 0);
+    assert_int_equal(own.pipe, pipe_only()->id);
+    assert_int_equal(own.window, WINDOW);
     datagram_end_write(&(struct datagram_end){PEER, WINDOW}, &answer);
     if (answered)
         assert_int_equal(datagram_outlet_answer(outlet, &answer), 0);
@@ -300,10 +353,10 @@ static void outlet_close(struct outlet *outlet)
 
 static int push(struct outlet *outlet, uint64_t token, size_t size)
 {
-    static const uint8_t body[FRAME_BODY_MAX + 1];
+    static uint8_t body[FRAME_BODY_MAX + 1];
+    memset(body, (int)(token + 1), sizeof body);
     struct frame_head head = {.token = token};
-    struct iovec pieces[2] = {{(void *)(uintptr_t)body, size / 2},
-                              {(void *)(uintptr_t)body, size - size / 2}};
+    struct iovec pieces[2] = {{body, size / 2}, {body, size - size / 2}};
     return datagram_push(outlet, &head, pieces, 2);
 }
 
@@ -320,7 +373,10 @@ static void assert_said_frames(unsigned count, const uint64_t *sequences)
     for (unsigned i = 0; i < count; i++) {
         assert_int_equal(scene.sent[i].datagram.kind, DATAGRAM_FRAME);
         assert_int_equal(scene.sent[i].datagram.frame.sequence, sequences[i]);
-        assert_int_equal(scene.sent[i].datagram.frame.head.token, sequences[i]);
+        const struct datagram_frame *frame = &scene.sent[i].datagram.frame;
+        assert_int_equal(frame->head.token, sequences[i]);
+        assert_int_equal(frame->body[0], sequences[i] + 1);
+        assert_int_equal(frame->body[frame->size - 1], sequences[i] + 1);
     }
     scene.sent_count = 0;
 }
@@ -332,7 +388,7 @@ static void a_sender_repeats_what_the_receiver_lacks(void **state)
     struct outlet *outlet = outlet_open(false);
     struct parcel answer = {0};
     for (uint64_t i = 0; i < 6; i++)
-        assert_int_equal(push(outlet, i, i % 2 ? 200 : 20), 0);
+        assert_int_equal(push(outlet, i, i % 2 ? 200 : DATAGRAM_SMALL), 0);
     assert_int_equal(scene.sent_count, 0); /* to whom? */
     datagram_end_write(&(struct datagram_end){PEER, WINDOW}, &answer);
     assert_int_equal(datagram_outlet_answer(outlet, &answer), 0);
@@ -348,6 +404,12 @@ static void a_sender_repeats_what_the_receiver_lacks(void **state)
     ASSERT_SAID_FRAMES(1, 3, 5);
     assert_true(pipe_only()->due < NSEC_NEVER);
     hear_return(0, 0, 0); /* overtaken by a newer one */
+    late();
+    ASSERT_SAID_FRAMES(1, 3, 5);
+    hear_return(1, 0xd, 0); /* 5 has come, too */
+    scene.sent_count = 0;
+    late();
+    ASSERT_SAID_FRAMES(1, 3);
     assert_int_equal(datagram_outlet_owes(outlet), 5);
     hear_return(7, 0, 0); /* never sent */
     hear_return(6, 0, 7); /* released what it does not have */
@@ -371,12 +433,14 @@ static void a_sender_stays_within_its_credit_and_asks_for_more(void **state)
         assert_int_equal(push(outlet, i, 10), 0);
     }
     scene.sent_count = 0;
+    hear_return(WINDOW, 0, 0); /* all have come, and none was released */
+    late();
+    assert_int_equal(pipe_only()->due, NSEC_NEVER);
     assert_false(datagram_room(outlet, 1));
     assert_int_equal(push(outlet, 8, 10), -EAGAIN);
-    hear_return(WINDOW, 0, 0); /* all have come, and none was released */
-    assert_false(datagram_room(outlet, 1));
+    assert_true(pipe_only()->due < NSEC_NEVER);
     assert_false(is_rung());
-    late();
+    late_at(pipe_only()->due);
     struct datagram_ask ask = said(DATAGRAM_ASK)->ask;
     assert_int_equal(ask.answer, 1);
     assert_true(pipe_only()->due < NSEC_NEVER); /* and again */
@@ -398,6 +462,63 @@ static void a_sender_stays_within_its_credit_and_asks_for_more(void **state)
     assert_int_equal(push(outlet, 9, 1), 0);
     assert_int_equal(push(outlet, 10, 1), 0);
     assert_int_equal(push(outlet, 11, 1), -EAGAIN);
+    outlet_close(outlet);
+}
+
+static struct outlet *outlet_filled(unsigned count)
+{
+    struct outlet *outlet = outlet_open(false);
+    for (uint64_t i = 0; i < count; i++)
+        assert_int_equal(push(outlet, i, 10), 0);
+    return outlet;
+}
+
+/* What was pushed before the answer goes as far as the receiver has room, and no further than we
+ * have. */
+static void a_sender_fits_itself_to_its_receiver(void **state)
+{
+    struct parcel answer = {0};
+    struct outlet *outlet = outlet_filled(WINDOW);
+    assert_int_equal(push(outlet, WINDOW, 10), -EAGAIN);
+    assert_int_equal(pipe_only()->due, NSEC_NEVER); /* nobody can be asked yet */
+    datagram_end_write(&(struct datagram_end){PEER, 3}, &answer);
+    assert_int_equal(datagram_outlet_answer(outlet, &answer), 0);
+    ASSERT_SAID_FRAMES(0, 1, 2);
+    hear_return(3, 0, 2);
+    ASSERT_SAID_FRAMES(3, 4);
+    outlet_close(outlet);
+
+    outlet = outlet_filled(WINDOW);
+    datagram_end_write(&(struct datagram_end){PEER, 2 * WINDOW}, &answer);
+    assert_int_equal(datagram_outlet_answer(outlet, &answer), 0);
+    assert_int_equal(scene.sent_count, WINDOW);
+    assert_int_equal(push(outlet, WINDOW, 10), -EAGAIN);
+    outlet_close(outlet);
+
+    outlet = outlet_filled(1);
+    datagram_link_lost(&scene.link.link);
+    assert_int_equal(datagram_outlet_answer(outlet, &answer), -EPIPE);
+    assert_int_equal(scene.sent_count, 0);
+    outlet_close(outlet);
+}
+
+/* More than one call of the carrier takes. */
+static void many_frames_go_in_batches(void **state)
+{
+    enum { MANY = 2 * DATAGRAM_BATCH + 1 };
+    struct outlet *outlet;
+    struct parcel offer = {0}, answer = {0};
+    scene_open();
+    scene.core.window = MANY;
+    assert_int_equal(datagram_outlet_open(&scene.link.link, &scene.bell, &offer, &outlet), 0);
+    for (uint64_t i = 0; i < MANY; i++)
+        assert_int_equal(push(outlet, i, 10), 0);
+    datagram_end_write(&(struct datagram_end){PEER, MANY}, &answer);
+    assert_int_equal(datagram_outlet_answer(outlet, &answer), 0);
+    assert_int_equal(scene.sent_count, MANY);
+    assert_int_equal(scene.batches, 3);
+    for (uint64_t i = 0; i < MANY; i++)
+        assert_int_equal(scene.sent[i].datagram.frame.sequence, i);
     outlet_close(outlet);
 }
 
@@ -423,11 +544,12 @@ static void a_sender_takes_acknowledgements_in_order_and_confirms_them(void **st
     assert_int_equal(datagram_collect(outlet, acks, 1), 0);
     hear_acks(0, 2);
     assert_true(is_rung());
-    hear_acks(1, 3); /* the first of them has come */
+    assert_true(pipe_only()->due < NSEC_NEVER); /* to confirm them */
+    hear_acks(1, 3);                            /* the first of them has come */
     assert_true(is_rung());
     hear_acks(1, 3);
     assert_false(is_rung());
-    late();
+    late_at(pipe_only()->due);
     assert_int_equal(scene.sent_count, 1);
     struct datagram_ask ask = said(DATAGRAM_ASK)->ask;
     assert_int_equal(ask.confirmed, 4);
@@ -504,6 +626,11 @@ static void numbers_of_pipes_are_used_once(void **state)
     numbers.own++;
     assert_int_equal(datagram_inlet_open_numbered(link, &scene.bell, &numbers, &inlet), 0);
     datagram_inlet_close(inlet);
+    datagram_link_lost(link);
+    assert_int_equal(datagram_outlet_open_numbered(link, &scene.bell, &numbers, &other), -EPIPE);
+    assert_int_equal(datagram_inlet_open_numbered(link, &scene.bell, &numbers, &inlet), -EPIPE);
+    struct parcel nonsense = {.size = 3}, answer = {0};
+    assert_int_equal(datagram_inlet_open(link, &scene.bell, &nonsense, &answer, &inlet), -EPROTO);
     outlet_close(outlet);
 }
 
@@ -552,7 +679,20 @@ static void the_timer_calls_who_is_late(void **state)
         poller_step(scene.poller, end);
     assert_true(clock_now() >= due);
     assert_int_equal(scene.core.counts.resent, scene.sent_count);
-    assert_true(scene.core.timer.at < NSEC_FAR);
+    nsec dues[2] = {pipe_only()->due,
+                    container_of(scene.core.all.previous, struct datagram_pipe, node)->due};
+    assert_true(dues[0] < NSEC_FAR && dues[1] < NSEC_FAR);
+    assert_int_equal(scene.core.timer.at, dues[0] < dues[1] ? dues[0] : dues[1]);
+    assert_int_equal(scene.watches, 0); /* nobody polled: the poller watches as before */
+    pipe_only()->due = before + 3600 * NSEC_PER_SEC; /* the earlier one, also if none is due */
+    container_of(scene.core.all.previous, struct datagram_pipe, node)->due = NSEC_NEVER;
+    assert_int_equal(poller_set(scene.poller, &scene.core.timer, 0), 0);
+    assert_int_equal(poller_step(scene.poller, end), 1);
+    assert_int_equal(scene.core.timer.at, before + 3600 * NSEC_PER_SEC);
+    datagram_pipe_wake(pipe_only(), 200);
+    datagram_pipe_wake(pipe_only(), 300);
+    assert_int_equal(pipe_only()->due, 200);
+    assert_int_equal(scene.core.timer.at, 200);
     datagram_outlet_close(second);
     outlet_close(first);
 }
@@ -573,18 +713,20 @@ static void nothing_is_left_of_what_was_closed(void **state)
             struct frame pulled;
             hear_frame(frame);
             assert_int_equal(datagram_acknowledge(inlet, frame, 0), 0);
-            if (frame == 3)
+            if (frame < 3) { /* small and large ones */
                 assert_int_equal(datagram_pull(inlet, &pulled, 1), 1);
-            if (frame == 3)
                 datagram_release(inlet, &pulled);
+            }
+            scene.sent_count = 0;
         }
         inlet_close(inlet);
     }
     assert_int_equal(mallinfo2().uordblks, used);
 }
 
-TEST_MAIN(TEST(a_receiver_tells_which_frames_it_has),
+TEST_MAIN(TEST(a_receiver_tells_which_frames_it_has), TEST(a_receiver_is_full_after_a_window),
           TEST(a_receiver_repeats_acknowledgements_until_they_are_confirmed),
+          TEST(a_sender_fits_itself_to_its_receiver), TEST(many_frames_go_in_batches),
           TEST(a_receiver_whose_link_is_lost_gives_what_came),
           TEST(a_sender_repeats_what_the_receiver_lacks),
           TEST(a_sender_stays_within_its_credit_and_asks_for_more),

@@ -375,21 +375,30 @@ static void note_outcome(struct transfer *transfer, int status)
     outcome->status = status;
 }
 
+/* A transfer under way, of which so many pieces have not come back. The context frees it. */
+static struct fabric_job *job_forge(struct bench *bench, struct outcome *outcome, unsigned pieces)
+{
+    struct fabric_link *link = container_of(bench->link, struct fabric_link, link);
+    struct fabric_job *job = calloc(1, sizeof *job);
+    assert_non_null(job);
+    *outcome = (struct outcome){.transfer.done = note_outcome};
+    job->link = link;
+    job->transfer = &outcome->transfer;
+    job->under_way = pieces;
+    for (unsigned i = 0; i < pieces; i++)
+        job->pieces[i].job = job;
+    list_init(&job->node);
+    list_append(&link->jobs, &job->node);
+    return job;
+}
+
 /* Two pieces come back; the first failure is what the caller is told, when both are there. */
 static int outcome_of(int first, int second, bool *broken)
 {
     struct bench bench;
-    struct outcome outcome = {.transfer.done = note_outcome};
+    struct outcome outcome;
     bench_open(&bench);
-    struct fabric_link *link = container_of(bench.link, struct fabric_link, link);
-    struct fabric_job *job = calloc(1, sizeof *job); /* the context's from here on */
-    assert_non_null(job);
-    job->link = link;
-    job->transfer = &outcome.transfer;
-    job->under_way = 2;
-    job->pieces[0].job = job->pieces[1].job = job;
-    list_init(&job->node);
-    list_append(&link->jobs, &job->node);
+    struct fabric_job *job = job_forge(&bench, &outcome, 2);
     fabric_transferred(&job->pieces[0], first);
     assert_int_equal(outcome.told, 0);
     fabric_transferred(&job->pieces[1], second);
@@ -411,6 +420,36 @@ static void a_transfer_fails_with_its_first_piece_that_does(void **state)
     assert_true(broken);
     assert_int_equal(outcome_of(-EIO, -EACCES, &broken), -EIO);
     assert_true(broken);
+}
+
+/* What never comes back is waited for a moment, not for ever; then its caller is told. */
+static void a_lost_link_does_not_wait_for_ever(void **state)
+{
+    struct bench bench;
+    struct outcome outcome;
+    bench_open(&bench);
+    struct fabric_job *job = job_forge(&bench, &outcome, 1);
+    transport_fabric.link_lost(bench.link);
+    assert_int_equal(outcome.told, 1);
+    assert_int_equal(outcome.status, -EPIPE);
+    assert_false(bench.fabric->draining);
+    fabric_transferred(&job->pieces[0], 0); /* now it comes */
+    assert_int_equal(outcome.told, 1);
+    bench_close(&bench);
+}
+
+/* Who waits for a frame is woken at the end of the poll that took it. */
+static void a_frame_rings_the_bell_of_its_service(void **state)
+{
+    struct bench bench;
+    bench_open(&bench);
+    doorbell_arm(&bench.bell);
+    struct fabric_message message = frame_message(&bench, 0);
+    receive_message(&bench, &message);
+    assert_true(doorbell_is_slept_on(&bench.bell));
+    fabric_poll(bench.fabric);
+    assert_false(doorbell_is_slept_on(&bench.bell));
+    bench_close(&bench);
 }
 
 static void parcels_of_nonsense_are_refused(void **state)
@@ -697,6 +736,7 @@ TEST_MAIN(TEST(only_exact_messages_are_read), TEST(nonsense_is_counted_and_chang
           TEST(a_link_closed_during_a_poll_is_freed_after_it),
           TEST(a_poll_that_drains_tries_nothing_again),
           TEST(a_transfer_fails_with_its_first_piece_that_does),
+          TEST(a_lost_link_does_not_wait_for_ever), TEST(a_frame_rings_the_bell_of_its_service),
           TEST(parcels_of_nonsense_are_refused), TEST(only_peers_of_the_same_kind_are_linked),
           TEST(regions_share_what_lies_in_them), TEST(small_writes_are_placed_in_order),
           TEST(so_are_light_ones_between_others), TEST(writes_that_wait_end_with_the_link),

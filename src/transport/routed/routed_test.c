@@ -325,6 +325,59 @@ static void data_beyond_what_was_asked_for_is_refused(void **state)
     pair_close(&pair);
 }
 
+/* A datagram of no pipe behind a head of parts, as another program might send it. */
+static void part_forge(struct pair *pair, const uint8_t head[8], size_t from, size_t size)
+{
+    uint8_t body[RELAY_BODY_MAX] = {0}, datagram[DATAGRAM_ASK_SIZE];
+    struct pipe_datagram ask = {.kind = DATAGRAM_ASK, .pipe = 4711};
+    pipe_datagram_write(&ask, datagram, sizeof datagram);
+    memcpy(body, head, 8);
+    memcpy(body + 8, datagram + from, size);
+    relay_say(&pair->relay, 0,
+              &(struct relay_message){.operation = RELAY_DATA,
+                                      .kind = RELAY_KIND_FRAME,
+                                      .from = relay_address(&pair->relay, 1),
+                                      .body = body,
+                                      .size = 8 + size});
+}
+
+/* Number, part, parts, and two bytes of 0. */
+static void parts_of_nonsense_are_counted(void **state)
+{
+    enum { ALL = DATAGRAM_ASK_SIZE, HALF = ALL / 2 };
+    static const uint8_t heads[][8] = {
+        {0, 0, 0, 1, 0, 1, 0, 1},                           /* the two bytes */
+        {0, 0, 0, 1, 0, 1, 1, 0}, {0, 0, 0, 1, 0, 0, 0, 0}, /* of none */
+        {0, 0, 0, 1, 0, 3, 0, 0},                           /* of too many */
+        {0, 0, 0, 1, 1, 1, 0, 0},                           /* the one after the last */
+        {0, 0, 0, 1, 2, 2, 0, 0},
+    };
+    static const uint8_t whole[8] = {0, 0, 0, 2, 0, 1}, first[8] = {0, 0, 0, 3, 0, 2},
+                         second[8] = {0, 0, 0, 3, 1, 2}, other[8] = {0, 0, 0, 4, 1, 2};
+    static struct pair pair;
+    pair_open(&pair, 0, 0);
+    const struct datagram_counts *counts =
+        &container_of(pair.ends[0].transport, struct routed, core.transport)->core.counts;
+    uint64_t garbage = counts->garbage, stray = counts->stray;
+    for (unsigned i = 0; i < 6; i++) {
+        part_forge(&pair, heads[i], 0, ALL);
+        AWAIT(&pair, counts->garbage == garbage + i + 1);
+    }
+    assert_int_equal(counts->stray, stray);
+    part_forge(&pair, whole, 0, ALL);
+    AWAIT(&pair, counts->stray == stray + 1);
+    part_forge(&pair, second, HALF, ALL - HALF); /* in any order, and twice */
+    part_forge(&pair, second, HALF, ALL - HALF);
+    part_forge(&pair, other, HALF, ALL - HALF);
+    part_forge(&pair, first, 0, HALF);
+    AWAIT(&pair, counts->stray == stray + 2);
+    part_forge(&pair, first, 0, HALF);
+    part_forge(&pair, second, HALF, ALL - HALF);
+    AWAIT(&pair, counts->stray == stray + 3);
+    assert_int_equal(counts->garbage, garbage + 6);
+    pair_close(&pair);
+}
+
 static void writes_are_placed_in_order(void **state)
 {
     enum { WRITES = 300 };
@@ -480,7 +533,8 @@ static void who_is_not_a_node_is_told(void **state)
 }
 
 TEST_MAIN(TEST(frames_come_in_order_and_once), TEST(memory_is_read_and_written),
-          TEST(data_beyond_what_was_asked_for_is_refused), TEST(writes_are_placed_in_order),
-          TEST(a_peer_that_goes_is_noticed), TEST(a_server_that_stays_out_of_reach_is_given_up),
+          TEST(data_beyond_what_was_asked_for_is_refused), TEST(parts_of_nonsense_are_counted),
+          TEST(writes_are_placed_in_order), TEST(a_peer_that_goes_is_noticed),
+          TEST(a_server_that_stays_out_of_reach_is_given_up),
           TEST(the_death_of_the_own_node_is_noticed), TEST(a_node_that_comes_back_is_found),
           TEST(nobody_is_there), TEST(who_is_not_a_node_is_told))
