@@ -14,6 +14,12 @@ typedef int64_t nsec; /* of CLOCK_MONOTONIC where it is a moment */
 
 nsec clock_now(void);
 
+/* Is it that late? NSEC_NEVER is never past. */
+static inline _Bool clock_is_past(nsec moment)
+{
+    return clock_now() >= moment;
+}
+
 /* The wall's time: only for what must be newer than before a restart. */
 nsec clock_wall(void);
 

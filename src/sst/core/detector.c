@@ -82,7 +82,7 @@ static bool asleep_say(struct sst *sst, bool asleep)
     if (!asleep)
         return true; /* a member that does not know it yet wakes us needlessly */
     while (!share_flush(&sst->share)) {
-        if (clock_now() >= deadline)
+        if (clock_is_past(deadline))
             return false;
         reach_progress(sst->ripc);
     }

@@ -20,7 +20,7 @@ static int events_wait_for(struct sst *sst)
     while (atomic_load_explicit(&sst->events_wait, memory_order_acquire)) {
         if (sst->config.flags & SST_MANUAL || !sst->detector.running)
             detector_pass(sst);
-        else if (clock_now() > deadline)
+        else if (clock_is_past(deadline))
             return -EBUSY;
         else
             clock_nap(EVENTS_PAUSE);

@@ -85,7 +85,7 @@ static int wait_by_steps(struct sst *sst, const struct sst_predicate *predicate,
     while (result >= 0 && !done) {
         result = sst_step(sst, deadline);
         /* A step in which something happened does not look at the clock. */
-        if (result >= 0 && deadline != NSEC_NEVER && clock_now() >= deadline)
+        if (result >= 0 && clock_is_past(deadline))
             result = deadline == RIPC_NOW ? -EAGAIN : -ETIMEDOUT;
     }
     if (done)

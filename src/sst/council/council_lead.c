@@ -214,8 +214,8 @@ void lead_join(struct council *council, ripc_id from, const struct council_messa
 static uint32_t lead_row_for(const struct council *council, const struct view *next, uint64_t nonce)
 {
     uint32_t before = council->prepared_is ? view_row_of(&council->prepared, nonce) : ROW_NONE;
-    if (before < council->config.rows_max && !council->installed.rows[before].id &&
-        !next->rows[before].id)
+    assert(before == ROW_NONE || before < council->config.rows_max);
+    if (before != ROW_NONE && !council->installed.rows[before].id && !next->rows[before].id)
         return before;
     for (uint32_t row = 0; row < council->config.rows_max; row++)
         if (!council->installed.rows[row].id && !next->rows[row].id)
@@ -538,7 +538,7 @@ static bool lead_is_eldest(const struct council *council)
     uint64_t since = council->installed.rows[own].since;
     for (uint32_t row = 0; row < council->installed.row_count; row++) {
         const struct view_member *member = &council->installed.rows[row];
-        if (member->id && row != own && !council_is_dead(council, member->nonce) &&
+        if (member->id && !council_is_dead(council, member->nonce) &&
             (member->since < since || (member->since == since && row < own)))
             return false;
     }

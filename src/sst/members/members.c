@@ -237,7 +237,7 @@ void members_wake(struct members *members)
 static int members_rest(struct members *members, int64_t until)
 {
     int result = 0;
-    while (result >= 0 && ripc_now() < until)
+    while (result >= 0 && !clock_is_past(until))
         result = members_step(members, until);
     return result == -ETIMEDOUT ? 0 : result;
 }
@@ -259,7 +259,7 @@ static int members_found_seated(struct members *members, int64_t deadline)
     int64_t until = least_i64(deadline, ripc_after(SEAT_WAIT_NSEC));
     int result = 0;
     members_ask(members);
-    while (!members->nobody && members->letter_count && result >= 0 && ripc_now() < until)
+    while (!members->nobody && members->letter_count && result >= 0 && !clock_is_past(until))
         result = members_step(members, until);
     if (!members->nobody)
         return result == -ETIMEDOUT ? 0 : result;
@@ -320,8 +320,7 @@ int members_join(struct members *members, int64_t deadline, struct why *why)
             return why_fail(why, result, "the members did not let us in: %s",
                             ripc_strerror(result));
         }
-        if (deadline != RIPC_FOREVER && ripc_now() >= deadline &&
-            !council_is_member(&members->council)) {
+        if (clock_is_past(deadline) && !council_is_member(&members->council)) {
             council_leave(&members->council);
             return why_fail(why, -ETIMEDOUT, "the members did not let us in: %s",
                             ripc_strerror(-ETIMEDOUT));

@@ -65,7 +65,7 @@ static bool way_is_ready(struct share *share, struct row_target *target, nsec pa
         return courier_is_done(target->courier);
     }
     return share->design == SST_WRITES || share_fetch(share, target) ||
-           target->fetched != NOT_FETCHED || clock_now() > patience;
+           target->fetched != NOT_FETCHED || clock_is_past(patience);
 }
 
 /* Waits until it is a member like the others: nobody shall see its row without what it
