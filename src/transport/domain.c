@@ -151,13 +151,11 @@ static int file_try_lock(int folder_fd, const char *name)
     if (fd < 0)
         return fd;
     struct flock lock = lock_make(F_WRLCK, BYTE_LIFE);
-    int result;
-    if (!fcntl(fd, F_OFD_SETLK, &lock))
+    int result = fcntl(fd, F_OFD_SETLK, &lock) ? -errno : 0;
+    if (!result) /* else -EAGAIN, if another has the lock: its owner, or a remover */
         result = file_is_named(folder_fd, name, fd) ? fd : -EAGAIN;
-    else if (errno != EAGAIN && errno != EACCES)
-        result = -errno;
-    else
-        result = file_owner(fd) == 1 ? -EBUSY : -EAGAIN;
+    else if (file_owner(fd) == 1)
+        result = -EBUSY;
     if (result < 0)
         close(fd);
     return result;

@@ -77,6 +77,7 @@ static void parts_send(struct routed *routed, const struct relay_address *to,
         write_u8(&head, (uint8_t)part);
         write_u8(&head, (uint8_t)parts);
         write_u16(&head, 0);
+        assert(!head.failed && !head.left);
         unsigned count = pieces_cut(pieces, (size_t)part * PART_SIZE_MAX, PART_SIZE_MAX, all + 1);
         attachment_send(routed->attachment, to, all, 1 + count);
     }

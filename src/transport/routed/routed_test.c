@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "transport/routed/attachment_impl.h"
 #include "transport/routed/relay_scene.h"
 #include "transport/routed/routed_impl.h"
 #include "transport/scratch.h"
@@ -96,6 +97,19 @@ static void end_open(struct pair *pair, struct end *end, uint64_t context)
     assert_int_equal(end->address.family, ADDRESS_FABRIC);
 }
 
+static void nothing_is_due(void *owner)
+{
+}
+
+/* No watch is left, which the poller asserts itself, and no timer. */
+static void poller_close_unused(struct poller *poller)
+{
+    struct poller_timer first = {.fired = nothing_is_due};
+    assert_int_equal(poller_set(poller, &first, NSEC_FAR), 0);
+    assert_int_equal(first.slot, 1);
+    poller_close(poller);
+}
+
 static void end_close(struct end *end)
 {
     if (!end->lines)
@@ -105,7 +119,7 @@ static void end_close(struct end *end)
         OPS->link_close(end->link);
     OPS->close(end->transport);
     doorbell_close(&end->bell);
-    poller_close(end->poller);
+    poller_close_unused(end->poller);
     *end = (struct end){0};
 }
 
@@ -517,6 +531,40 @@ static void nobody_is_there(void **state)
     pair_close(&pair);
 }
 
+/* Threads that poll have the attachment to themselves, until they sleep. */
+static void polling_threads_and_the_poller_take_turns(void **state)
+{
+    static struct pair pair;
+    pair_open(&pair, 0, 0);
+    struct transport *transport = pair.ends[0].transport;
+    const struct attachment *attachment = routed_attachment(transport);
+    OPS->progress(transport);
+    assert_false(attachment->watched);
+    OPS->arm(transport);
+    assert_true(attachment->watched);
+    pair_close(&pair);
+}
+
+static void descriptions_of_nonsense_are_refused(void **state)
+{
+    static struct pair pair;
+    struct transport_link *link;
+    uint8_t card[17] = {0};
+    pair_open(&pair, 0, 0);
+    struct end *end = &pair.ends[0];
+    assert_int_equal(OPS->describe(end->transport, card, 15), -ENOBUFS);
+    assert_int_equal(OPS->describe(end->transport, card, 16), 16);
+    assert_int_equal(OPS->link_open(end->transport, end->line, NULL, card, 15, &link), -EPROTO);
+    assert_int_equal(OPS->link_open(end->transport, end->line, NULL, card, 17, &link), -EPROTO);
+    struct lifeline *line = end->line;
+    relay_end(&pair.relay);
+    AWAIT(&pair, end->gone == 1);
+    assert_int_equal(OPS->link_open(end->transport, line, NULL, card, 16, &link), -EHOSTUNREACH);
+    for (unsigned i = 0; i < 2; i++)
+        end_close(&pair.ends[i]);
+    scratch_close(&pair.scratch);
+}
+
 static void who_is_not_a_node_is_told(void **state)
 {
     struct lock lock = {0};
@@ -529,7 +577,7 @@ static void who_is_not_a_node_is_told(void **state)
     assert_non_null(strstr(why.text, "/nowhere/node-0.socket"));
     config.node = NULL;
     assert_int_equal(OPS->open(&transport, &config, &why), -EADDRNOTAVAIL);
-    poller_close(poller);
+    poller_close_unused(poller);
 }
 
 TEST_MAIN(TEST(frames_come_in_order_and_once), TEST(memory_is_read_and_written),
@@ -537,4 +585,5 @@ TEST_MAIN(TEST(frames_come_in_order_and_once), TEST(memory_is_read_and_written),
           TEST(writes_are_placed_in_order), TEST(a_peer_that_goes_is_noticed),
           TEST(a_server_that_stays_out_of_reach_is_given_up),
           TEST(the_death_of_the_own_node_is_noticed), TEST(a_node_that_comes_back_is_found),
-          TEST(nobody_is_there), TEST(who_is_not_a_node_is_told))
+          TEST(nobody_is_there), TEST(polling_threads_and_the_poller_take_turns),
+          TEST(descriptions_of_nonsense_are_refused), TEST(who_is_not_a_node_is_told))
