@@ -481,10 +481,11 @@ static void parcels_of_nonsense_are_refused(void **state)
 
 static void only_peers_of_the_same_kind_are_linked(void **state)
 {
-    struct bench bench;
+    struct bench bench, other; /* of a context that is linked already the provider refuses more */
     bench_open(&bench);
+    bench_open(&other);
     uint8_t card[200] = {0};
-    int size = transport_fabric.describe(bench.transport, card, 160);
+    int size = transport_fabric.describe(other.transport, card, 160);
     assert_int_equal(transport_fabric.describe(bench.transport, card + 190, 10), -ENOSPC);
     struct transport_link *link;
     for (int i = 0; i < 200; i++)
@@ -500,6 +501,12 @@ static void only_peers_of_the_same_kind_are_linked(void **state)
     assert_int_equal(transport_fabric.link_open(bench.transport, NULL, &bench.address, card,
                                                 (size_t)size, &link),
                      -EHOSTUNREACH);
+    bench.address.host[0] ^= 1;
+    assert_int_equal(transport_fabric.link_open(bench.transport, NULL, &bench.address, card,
+                                                (size_t)size, &link),
+                     0);
+    transport_fabric.link_close(link);
+    bench_close(&other);
     bench_close(&bench);
 }
 
