@@ -1,5 +1,6 @@
 /* attachment_lines: the lines of one program, and the test in place of its node and of the programs
  * at the other ends. */
+#include <fcntl.h>
 #include <sys/resource.h>
 
 #include "transport/routed/node_scene.h"
@@ -243,6 +244,34 @@ static void lines_have_a_limit(void **state)
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+/* A daemon may run without standard input: 0 is a descriptor as any other. */
+static void descriptor_0_is_the_end_of_a_line_too(void **state)
+{
+    int input = dup(STDIN_FILENO);
+    scene_open();
+    close(STDIN_FILENO);
+    accept_line(5, &other);
+    assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0); /* it is the line's */
+    assert_int_equal(send(program.line, "back", 4, MSG_NOSIGNAL), 4);
+    step();
+    assert_memory_equal(hear().bytes, "back", 4);
+    say(&other,
+        &(struct stream_head){.line = 5, .flags = STREAM_CONNECTS, .sequence = 1, .received = 1},
+        "more", 4);
+    step();
+    char bytes[8];
+    assert_int_equal(recv(program.line, bytes, sizeof bytes, MSG_DONTWAIT), 4);
+    node_say(&node, &(struct relay_message){.operation = RELAY_ABSENT, .from = other});
+    step();
+    assert_true(is_closed(program.line));
+    assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+    if (input >= 0) {
+        assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+        close(input);
+    }
+    scene_close();
+}
+
 static void a_node_that_is_gone_takes_its_lines_along(void **state)
 {
     scene_open();
@@ -367,6 +396,7 @@ static void a_slow_peer_stops_the_writer(void **state)
 
 TEST_MAIN(TEST(bytes_go_both_ways_and_the_end_comes_last), TEST(our_line_to_another_program),
           TEST(what_opens_no_line_is_answered_by_a_reset), TEST(lines_have_a_limit),
+          TEST(descriptor_0_is_the_end_of_a_line_too),
           TEST(a_node_that_is_gone_takes_its_lines_along),
           TEST(a_server_that_comes_back_in_time_keeps_its_lines),
           TEST(a_program_that_ends_resets_its_lines), TEST(a_slow_reader_stops_its_sender),
