@@ -4,11 +4,14 @@
  *
  * The linker leads our allocations here (--wrap). */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ripc/core/context.h"
 #include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
+#include "ripc/names/names_impl.h"
 #include "ripc/scene/scene.h"
 
 #define SIZE  20000
@@ -22,11 +25,13 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *old, size_t size);
 void *__real_reallocarray(void *old, size_t count, size_t size);
+char *__real_strdup(const char *text);
 void __real_free(void *old);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *old, size_t size);
 void *__wrap_reallocarray(void *old, size_t count, size_t size);
+char *__wrap_strdup(const char *text);
 void __wrap_free(void *old);
 
 static bool granted(void)
@@ -67,6 +72,11 @@ void *__wrap_reallocarray(void *old, size_t count, size_t size)
         return NULL;
     void *grown = __real_reallocarray(old, count, size);
     return old ? grown : counted(grown);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return granted() ? counted(__real_strdup(text)) : NULL;
 }
 
 void __wrap_free(void *old)
@@ -267,6 +277,75 @@ static void without_memory_nothing_is_lost_but_the_call(void **state)
     assert_true(worked > 0);
 }
 
+static void file_write(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+}
+
+/* Names of all kinds are asked for, come and go. Returns how much of it worked. */
+static unsigned names_with(long at, const char *path, const char *names)
+{
+    struct ripc_config config = {.flags = RIPC_MANUAL,
+                                 .domain = "starved",
+                                 .names = names,
+                                 .address = "127.0.0.1",
+                                 .transports = "shm"};
+    struct talk talk = {.here = scene_open(&config), .there = scene_open(&config)};
+    struct ripc *both[2] = {talk.here, talk.there};
+    struct ripc_event event;
+    unsigned done = 0;
+    for (unsigned i = 0; i < 2; i++) {
+        struct names_tuning tuning = *names_tuning(both[i]->names);
+        tuning.probe_wait = tuning.repeat_wait = tuning.ask_wait = NSEC_PER_SEC / 1000;
+        names_tune(both[i]->names, &tuning);
+    }
+    file_write(path, "50 10.0.0.1:17701\n51 10.0.0.1:17702\n");
+    talk.client = scene_bind(talk.here, 41);
+    refused = false;
+    refuse_at = at;
+    done += ripc_watch(talk.client, 50) == 0;
+    done += ripc_watch(talk.client, 42) == 0;
+    done += ripc_bind(talk.there, 42, 0, &talk.server) == 0;
+    file_write(path, "50 10.0.0.1:17703\n52 10.0.0.1:17704\n");
+    done += ripc_watch(talk.client, 52) == 0;
+    for (unsigned turn = 0; turn < TURNS; turn++)
+        talk_progress(&talk);
+    while (ripc_poll(talk.client, &event, 1, RIPC_NOW) == 1)
+        ;
+    refuse_at = -1;
+    assert_int_equal(ripc_close(talk.there, RIPC_NOW), 0);
+    assert_int_equal(ripc_close(talk.here, RIPC_NOW), 0);
+    return done;
+}
+
+static void without_memory_names_lose_nothing(void **state)
+{
+    char path[64], names[128];
+    snprintf(path, sizeof path, "/tmp/weft-starved-%d", (int)getpid());
+    snprintf(names, sizeof names, "file:%s,host,multicast:239.255.87.71:%d", path,
+             20000 + (int)(getpid() % 20000));
+    file_write(path, "");
+    names_with(-1, path, names);
+    long before = live;
+    unsigned descriptors = scratch_descriptors();
+    unsigned all = names_with(-1, path, names), worked = 0;
+    assert_int_equal(all, 4);
+    assert_int_equal(live, before);
+    long at = 0;
+    do {
+        worked += names_with(at++, path, names) == all;
+        if (live != before || scratch_descriptors() != descriptors)
+            fail_msg("allocation %ld refused: %ld are left, %u descriptors more", at - 1,
+                     live - before, scratch_descriptors() - descriptors);
+    } while (refused && at < 1000);
+    assert_true(at > 20 && at < 1000);
+    assert_true(worked > 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* Returns whether all of it opened. */
 static bool open_with(long at)
 {
@@ -304,4 +383,5 @@ static void a_context_that_cannot_open_leaves_nothing(void **state)
 }
 
 TEST_MAIN(SCENE(without_memory_nothing_is_lost_but_the_call),
-          SCENE(a_context_that_cannot_open_leaves_nothing))
+          SCENE(a_context_that_cannot_open_leaves_nothing),
+          SCENE(without_memory_names_lose_nothing))

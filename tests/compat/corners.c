@@ -130,6 +130,26 @@ static void early_free(void)
     check(i < 50); /* it was freed in the end */
 }
 
+/* A copy that the library made of an item goes when it was read. */
+static void copies(void)
+{
+    static char own[100000];
+    char *data = ripc_buf_alloc(sizeof own);
+    int i;
+    ripc_buf_free(data);
+    check(ripc_reg_recv_window(NULL, sizeof own) == 0);
+    for (i = 0; i < 20; ++i) {
+        check(send_one(ripc_send_long, TWO, own, sizeof own) == 0);
+        check(receive(TWO) == 0 && num_long == 1);
+        if (longs[0])
+            ripc_buf_free(longs[0]);
+        free(longs);
+    }
+    for (i = 0; i < 8 && ripc_buf_alloc(sizeof own) != data; ++i)
+        ;
+    check(i < 8);
+}
+
 static void multicast(void)
 {
     check(ripc_register_multicast_service_id(GROUP) == 1);
@@ -148,6 +168,7 @@ int main(void)
     long_items();
     no_window();
     early_free();
+    copies();
     multicast();
     printf("all so\n");
     return EXIT_SUCCESS;

@@ -61,6 +61,11 @@ static void nonsense_is_refused(void **state)
     memset(odd.body + 44, 'a', CONTROL_NAME_MAX); /* a name without an end */
     assert_int_equal(control_read(&odd, &heard), -EPROTO);
     odd = control;
+    odd.size = sizeof odd.body; /* a parcel larger than any, and as large as it says */
+    odd.body[84] = (uint8_t)((sizeof odd.body - 86) & 0xff);
+    odd.body[85] = (uint8_t)((sizeof odd.body - 86) >> 8);
+    assert_int_equal(control_read(&odd, &heard), -EPROTO);
+    odd = control;
     odd.body[40] = 0x7f; /* a status that is no error */
     assert_int_equal(control_read(&odd, &heard), -EPROTO);
 }

@@ -73,6 +73,7 @@ static void a_secret_in_a_file_ends_before_the_ends_of_lines(void **state)
 {
     struct settings plain, ended, given;
     assert_int_equal(read_secret_file(7, "\n\n", &plain), -EINVAL);
+    assert_int_equal(read_secret_file(0, "\n\n", &plain), -EINVAL);
     assert_int_equal(read_secret_file(8, "", &plain), 0);
     assert_int_equal(read_secret_file(8, "\r\n", &ended), 0);
     assert_memory_equal(plain.key, ended.key, sizeof plain.key);
@@ -83,6 +84,8 @@ static void a_secret_in_a_file_ends_before_the_ends_of_lines(void **state)
     assert_int_equal(read_secret_file(4097, "", &plain), -EINVAL);
     assert_int_equal(setenv("WEFT_SECRET_FILE", "/nowhere/secret", 1), 0);
     assert_int_equal(read_config(&(struct ripc_config){0}, &plain), -ENOENT);
+    assert_int_equal(setenv("WEFT_SECRET_FILE", "/", 1), 0); /* opens, and cannot be read */
+    assert_int_equal(read_config(&(struct ripc_config){0}, &plain), -EISDIR);
     unsetenv("WEFT_SECRET_FILE");
 }
 
@@ -100,6 +103,8 @@ static void transports_are_chosen_by_their_whole_names(void **state)
     assert_int_equal(read_config(&config, &settings), 0);
     assert_true(settings_fabric_only(&settings));
     config.transports = "sh";
+    assert_int_equal(read_config(&config, &settings), -EINVAL);
+    config.transports = "";
     assert_int_equal(read_config(&config, &settings), -EINVAL);
     config.transports = ",";
     assert_int_equal(read_config(&config, &settings), -EINVAL);

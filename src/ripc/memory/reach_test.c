@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "ripc/core/peer.h"
@@ -321,7 +322,55 @@ static void contexts_without_a_keeper_work_too(void **state)
     pair_close(&pair);
 }
 
-TEST_MAIN(SCENE(what_is_written_there_is_seen_here), SCENE(only_the_granted_memory_is_shared),
+static void renew(void *argument)
+{
+    struct reach_pair *pair = argument;
+    assert_int_equal(own_file_renew(pair->here, &pair->own, true), 0);
+}
+
+/* A message of ours is read from it. */
+static void memory_in_use_is_renewed_later_or_not(void **state)
+{
+    static struct reach_pair pair;
+    static struct sleeper sleeper;
+    pair_open(&pair, NULL, RIPC_READ);
+    struct iovec item = {pair.own.base, ROW};
+    struct ripc_send send = {
+        .to = 2, .longs = &item, .long_count = 1, .deadline = scene_deadline()};
+    int64_t operation = ripc_send_message(pair.owner, &send);
+    assert_true(operation > 0);
+    struct ripc_message message = scene_receive(pair.peer);
+    unsigned before = scratch_descriptors();
+    assert_int_equal(own_file_renew(pair.here, &pair.own, true), -EBUSY);
+    assert_int_equal(scratch_descriptors(), before);
+    sleeper_begin(&sleeper, renew, &pair);
+    clock_nap(20 * 1000 * 1000); /* it waits by now, mostly */
+    ripc_release(&message);
+    assert_int_equal(ripc_wait(pair.owner, operation, scene_deadline()), -ENOBUFS);
+    sleeper_assert_woken(&sleeper);
+    pair_close(&pair);
+}
+
+static void memory_is_kept_if_there_is_none_to_replace_it(void **state)
+{
+    struct reach_pair pair;
+    struct rlimit limit, none;
+    pair_open(&pair, NULL, RIPC_READ);
+    pair.own.base[0] = 5;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int result = own_file_renew(pair.here, &pair.own, false);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(result, -EMFILE);
+    assert_int_equal(pair.own.base[0], 5);
+    pair_close(&pair);
+}
+
+TEST_MAIN(SCENE(memory_in_use_is_renewed_later_or_not),
+          SCENE(memory_is_kept_if_there_is_none_to_replace_it),
+          SCENE(what_is_written_there_is_seen_here), SCENE(only_the_granted_memory_is_shared),
           SCENE(a_right_that_was_not_given_is_refused), SCENE(the_dead_can_still_be_read),
           SCENE(a_lost_peer_is_not_written_to), SCENE(revoking_waits_until_the_reach_is_closed),
           SCENE(renewed_memory_is_out_of_reach_of_whoever_had_it),

@@ -218,6 +218,10 @@ static void a_transport_without_memory_takes_no_long_items(void **state)
     uint8_t *data = ripc_alloc(pair.here, 5000);
     assert_int_equal(send_long(&pair, data, 5000), -EOPNOTSUPP);
     assert_int_equal(ripc_free(pair.here, data), 0);
+    struct iovec returns = {NULL, 100};
+    struct ripc_send send = {
+        .to = 42, .returns = &returns, .return_count = 1, .deadline = scene_deadline()};
+    assert_int_equal(ripc_send_message(pair.client, &send), -EOPNOTSUPP);
     assert_int_equal(ripc_send(pair.client, 42, "x", 1, scene_deadline()), 0);
     pair_close(&pair);
 }

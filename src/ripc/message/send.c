@@ -243,8 +243,6 @@ static void send_settle_filled(struct sending *sending, struct remote *remote, b
 static int send_to(struct sending *sending, struct remote *remote, unsigned receivers)
 {
     const struct ripc_send *send = sending->send;
-    if (send->long_count + send->return_count > 0 && !remote->link->ops->memory)
-        return -EOPNOTSUPP;
     if (!send_has_room(sending, remote))
         return -EAGAIN;
     remote->users++;

@@ -224,8 +224,117 @@ static void silence_is_no_answer(void **state)
     node_knows_nobody(&node, 50, 0);
     assert_in_range(names_answered(side.names, 50), before, clock_now());
     assert_true(names_answered(side.names, 51) == 0);
+    node_knows_nobody(&node, 77, 0); /* it was never asked */
+    assert_true(names_answered(side.names, 77) == 0);
     node_close(&node, &side);
 }
 
-TEST_MAIN(TEST(silence_is_no_answer), TEST(a_node_is_back_before_our_address),
-          TEST(our_address_is_back_before_the_node))
+/* A claim of another context, as its server would tell of it. */
+static struct directory_claim claim_of(uint64_t id, uint64_t member)
+{
+    const struct names_side other = {.context = 9};
+    struct claim claim = side_claim(&other, id, member, 1000);
+    struct directory_claim out = {
+        .member = member, .incarnation = 1000, .group = claim.group, .size = CLAIM_RECORD_SIZE};
+    struct seal seal;
+    assert_int_equal(seal_init(&seal, NULL), 0);
+    claim_record_write(&claim, &seal, out.record);
+    return out;
+}
+
+/* The answer to the question for 50: these claims, in one of so many parts. */
+static void node_tells(struct node *node, const struct directory_claim *claims, uint16_t count,
+                       uint8_t part, uint8_t parts)
+{
+    static struct directory_message answer;
+    static uint32_t round;
+    uint8_t bytes[DIRECTORY_MESSAGE_MAX];
+    round += part == 0;
+    answer = (struct directory_message){.operation = DIRECTORY_ANSWER,
+                                        .round = round,
+                                        .part = part,
+                                        .parts = parts,
+                                        .count = count,
+                                        .domain = node->message.domain,
+                                        .id = 50};
+    memcpy(answer.claims, claims, count * sizeof *claims);
+    size_t size = directory_write(&answer, bytes);
+    assert_int_equal(send(node->program, bytes, size, MSG_NOSIGNAL), size);
+    world_run(&node->world, 10 * 1000 * 1000);
+}
+
+static void an_answer_says_who_came_and_who_went(void **state)
+{
+    static struct node node;
+    static struct names_side side;
+    struct directory_claim claims[2] = {claim_of(50, 1), claim_of(50, 2)};
+    node_open(&node, &side);
+    assert_int_equal(names_ask(side.names, 50), 0);
+    node_await(&node, DIRECTORY_ASK, 50);
+    node_tells(&node, claims, 2, 0, 1);
+    assert_int_equal(names_known(side.names, 50, NULL, 0), 2);
+    assert_int_equal(side_count(&side, NOTE_FOUND, 50), 2);
+    node_tells(&node, claims, 1, 0, 1);
+    assert_int_equal(names_known(side.names, 50, NULL, 0), 1);
+    assert_int_equal(side_count(&side, NOTE_GONE, 50), 1);
+    assert_int_equal(side_last(&side, NOTE_GONE, 50)->claim.member, 2);
+
+    /* In two parts: nobody has gone before both are there. */
+    nsec before = clock_now();
+    node_tells(&node, &claims[1], 1, 0, 2);
+    assert_true(names_answered(side.names, 50) < before);
+    assert_int_equal(side_count(&side, NOTE_GONE, 50), 1);
+    node_tells(&node, &claims[0], 1, 1, 2);
+    assert_true(names_answered(side.names, 50) >= before);
+    assert_int_equal(side_count(&side, NOTE_GONE, 50), 1);
+    assert_int_equal(names_known(side.names, 50, NULL, 0), 2);
+    node_close(&node, &side);
+}
+
+static void a_claim_that_is_not_what_the_directory_says_is_dropped(void **state)
+{
+    static struct node node;
+    static struct names_side side;
+    struct names_counts counts;
+    node_open(&node, &side);
+    assert_int_equal(names_ask(side.names, 50), 0);
+    node_await(&node, DIRECTORY_ASK, 50);
+    struct directory_claim claims[3] = {claim_of(50, 50), claim_of(51, 51), claim_of(50, 50)};
+    claims[0].member = 51;
+    claims[1].member = 51;
+    claims[2].size--;
+    node_tells(&node, claims, 3, 0, 1);
+    names_count(side.names, &counts);
+    assert_int_equal(counts.garbage, 3);
+    assert_int_equal(counts.forged, 0);
+    assert_int_equal(names_known(side.names, 50, NULL, 0), 0);
+    claims[2] = claim_of(50, 50);
+    claims[2].record[CLAIM_RECORD_SIZE - 1] ^= 1; /* in the seal */
+    node_tells(&node, &claims[2], 1, 0, 1);
+    names_count(side.names, &counts);
+    assert_int_equal(counts.garbage + counts.forged, 4);
+    assert_int_equal(names_known(side.names, 50, NULL, 0), 0);
+    node_close(&node, &side);
+}
+
+static void without_a_node_there_is_no_directory(void **state)
+{
+    struct names_world world;
+    struct names *names;
+    struct why why = {""};
+    world_open(&world);
+    struct names_config config = {.poller = world.poller,
+                                  .services = "directory",
+                                  .folder = world.scratch.folder,
+                                  .domain = SCRATCH_DOMAIN,
+                                  .events = &side_events};
+    assert_int_equal(names_open(&names, &config, &why), -EADDRNOTAVAIL);
+    config.node = "/nowhere/node";
+    assert_int_equal(names_open(&names, &config, &why), -ENOENT);
+    world_close(&world);
+}
+
+TEST_MAIN(TEST(an_answer_says_who_came_and_who_went),
+          TEST(a_claim_that_is_not_what_the_directory_says_is_dropped),
+          TEST(without_a_node_there_is_no_directory), TEST(silence_is_no_answer),
+          TEST(a_node_is_back_before_our_address), TEST(our_address_is_back_before_the_node))

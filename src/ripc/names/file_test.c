@@ -224,7 +224,64 @@ static void a_file_that_cannot_be_read_is_refused(void **state)
     world_close(&world);
 }
 
-TEST_MAIN(TEST(lines_are_claims), TEST(a_bad_line_is_named),
+/* Sets when the file was last written, and waits until it is early in a second of the wall. */
+static void file_age(const char *path, int64_t seconds, int64_t nanoseconds)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT},
+                                {.tv_sec = seconds, .tv_nsec = nanoseconds}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* An old file whose second change comes within the same second as the first. */
+static void a_change_within_a_second_is_seen(void **state)
+{
+    struct names_world world;
+    struct names_side side;
+    char path[96], services[112];
+    world_open(&world);
+    snprintf(path, sizeof path, "%s/names", world.scratch.above);
+    snprintf(services, sizeof services, "file:%s", path);
+    while (clock_wall() % NSEC_PER_SEC > NSEC_PER_SEC / 2)
+        clock_nap(NSEC_PER_SEC / 100);
+    file_write(path, "42 10.0.0.1:17701\n");
+    file_age(path, 1000, 5);
+    side_open(&side, &world, services, NULL);
+    assert_int_equal(names_ask(side.names, 42), 1);
+    world_run(&world, NSEC_PER_SEC / 20); /* longer than stamps of files are coarse */
+    file_write(path, "42 10.0.0.1:17702\n");
+    file_age(path, 1000, 6);
+    assert_int_equal(names_ask(side.names, 42), 1);
+    assert_int_equal(side_last(&side, NOTE_FOUND, 42)->claim.address.port, 17702);
+    side_close(&side);
+    assert_int_equal(unlink(path), 0);
+    world_close(&world);
+}
+
+static void a_file_too_large_or_unreadable_is_refused(void **state)
+{
+    struct names_world world;
+    char path[96], services[128];
+    world_open(&world);
+    struct names_config config = {.poller = world.poller,
+                                  .folder = world.scratch.folder,
+                                  .domain = SCRATCH_DOMAIN,
+                                  .services = services,
+                                  .events = &side_events};
+    struct names *names;
+    struct why why = {""};
+    snprintf(path, sizeof path, "%s/names", world.scratch.above);
+    snprintf(services, sizeof services, "file:%s", path);
+    file_write(path, "");
+    assert_int_equal(truncate(path, NAMES_FILE_SIZE_MAX + 1), 0);
+    assert_int_equal(names_open(&names, &config, &why), -EFBIG);
+    assert_int_equal(unlink(path), 0);
+    strcpy(services, "file:/proc/self/mem"); /* a plain file; nothing is at its beginning */
+    assert_int_equal(names_open(&names, &config, &why), -EIO);
+    world_close(&world);
+}
+
+TEST_MAIN(TEST(a_change_within_a_second_is_seen), TEST(a_file_too_large_or_unreadable_is_refused),
+          TEST(lines_are_claims), TEST(a_bad_line_is_named),
           TEST(ids_are_found_where_the_file_says_and_move_with_it),
           TEST(the_living_are_believed_more_than_the_file),
           TEST(a_file_that_cannot_be_read_is_refused))

@@ -389,8 +389,7 @@ static void host_withdraw(struct name_service *service, const struct claim *clai
 {
     struct host_names *host = host_of(service);
     struct holding *holding = holdings_find(&host->holdings, claim->id, claim->member);
-    if (!holding)
-        return;
+    assert(holding); /* names asks only for what is held here */
     holdings_take(&host->holdings, holding);
     locked_free(host, holding);
 }
@@ -399,8 +398,7 @@ static void host_renew(struct name_service *service, const struct claim *claim)
 {
     struct host_names *host = host_of(service);
     struct holding *holding = holdings_find(&host->holdings, claim->id, claim->member);
-    if (!holding)
-        return;
+    assert(holding); /* names asks only for what is held here */
     holding->claim = *claim;
     /* Without room for the record nobody finds us by it: as long as that lasts, by none of ours. */
     (void)!record_write(host, locked_of(holding)->fd, claim);

@@ -322,7 +322,52 @@ static void without_a_watch_claims_are_found_by_looking(void **state)
     world_close(&world);
 }
 
-TEST_MAIN(TEST(a_claim_is_found_by_those_who_ask), TEST(whoever_waits_hears_of_coming_and_going),
+static void a_folder_is_needed(void **state)
+{
+    struct names_world world;
+    struct names *names;
+    struct why why = {""};
+    char folder[DOMAIN_PATH_MAX + 1];
+    world_open(&world);
+    struct names_config config = {
+        .poller = world.poller, .services = "host", .domain = "test", .events = &side_events};
+    assert_int_equal(names_open(&names, &config, &why), -EINVAL);
+    memset(folder, 'f', DOMAIN_PATH_MAX);
+    folder[DOMAIN_PATH_MAX] = '\0';
+    config.folder = folder;
+    assert_int_equal(names_open(&names, &config, &why), -EINVAL);
+    world_close(&world);
+}
+
+/* So many events that the system drops the rest, and says so. */
+static void claims_are_found_when_events_were_dropped(void **state)
+{
+    struct names_world world;
+    struct names_side one, other;
+    char path[2][96];
+    long most = 0;
+    FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
+    assert_true(file && fscanf(file, "%ld", &most) == 1);
+    fclose(file);
+    world_open(&world);
+    side_open(&one, &world, "host", NULL);
+    side_open(&other, &world, "host", NULL);
+    assert_int_equal(names_ask(other.names, 7), 0);
+    for (unsigned i = 0; i < 2; i++)
+        snprintf(path[i], sizeof path[i], "%s/claim.%u", world.scratch.folder, i);
+    for (long i = 0; i < most + 10; i++) /* the same event twice in a row would be one */
+        close(open(path[i % 2], O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+    assert_int_equal(side_claims(&one, 7, 7, 5), 0);
+    side_await(&other, NOTE_FOUND, 7, 1);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(unlink(path[i]), 0);
+    side_close(&one);
+    side_close(&other);
+    world_close(&world);
+}
+
+TEST_MAIN(TEST(a_folder_is_needed), TEST(claims_are_found_when_events_were_dropped),
+          TEST(a_claim_is_found_by_those_who_ask), TEST(whoever_waits_hears_of_coming_and_going),
           TEST(a_second_live_claim_is_refused), TEST(a_group_has_several_members),
           TEST(a_killed_claimant_is_noticed_and_replaced),
           TEST(a_lock_that_goes_after_the_file_is_noticed),

@@ -447,8 +447,7 @@ static void multicast_withdraw(struct name_service *service, const struct claim 
 {
     struct multicast *multicast = multicast_of(service);
     struct holding *holding = holdings_find(&multicast->holdings, claim->id, claim->member);
-    if (!holding)
-        return;
+    assert(holding); /* names asks only for what is held here */
     say_claim(multicast, DATAGRAM_WITHDRAW, &holding->claim, NULL); /* also what was a probe only */
     announcement_free(announcement_of(holding));
 }
@@ -458,8 +457,7 @@ static void multicast_renew(struct name_service *service, const struct claim *cl
     struct multicast *multicast = multicast_of(service);
     struct holding *holding = holdings_find(&multicast->holdings, claim->id, claim->member);
     nsec wait;
-    if (!holding)
-        return;
+    assert(holding); /* names asks only for what is held here */
     struct announcement *announcement = announcement_of(holding);
     holding->claim = *claim;
     if (announcement->claiming.probing)

@@ -119,6 +119,11 @@ static uint64_t side_datagrams(const struct names_side *side)
     return counts.datagrams;
 }
 
+static void count_claim(void *argument, const struct claim *claim)
+{
+    ++*(unsigned *)argument;
+}
+
 static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
 {
     struct group_world world;
@@ -153,6 +158,7 @@ static void a_claim_is_found_by_those_who_ask_or_listen(void **state)
     side_await(&late, NOTE_GONE, 42, 1);
     side_await(&other, NOTE_GONE, 42, 1);
     assert_int_equal(names_known(late.names, 42, NULL, 0), 0);
+    assert_int_equal(names_list(late.names, count_claim, &(unsigned){0}), 1); /* that is 50 */
     side_close(&other);
     side_await(&late, NOTE_GONE, 50, 1);
     side_close(&one);

@@ -567,7 +567,25 @@ static void an_adopted_file_is_found_and_never_lent(void **state)
     memfile_close(&file);
 }
 
-TEST_MAIN(TEST(a_buffer_grows_where_it_is_up_to_the_end_of_its_slab),
+/* Large buffers that were given back, of just as many bytes as are kept in all. */
+static void spare_memory_is_kept_up_to_its_limit(void **state)
+{
+    const size_t most = 256 * MIB, page = (size_t)sysconf(_SC_PAGESIZE);
+    struct world world;
+    world_open(&world);
+    void *data = pool_alloc(world.pool, most);
+    assert_non_null(data);
+    assert_int_equal(pool_free(world.pool, data), 0);
+    assert_int_equal(world.open, 1);
+    data = pool_alloc(world.pool, most + page);
+    assert_non_null(data);
+    assert_int_equal(pool_free(world.pool, data), 0);
+    assert_int_equal(world.open, 0);
+    world_close(&world);
+}
+
+TEST_MAIN(TEST(spare_memory_is_kept_up_to_its_limit),
+          TEST(a_buffer_grows_where_it_is_up_to_the_end_of_its_slab),
           TEST(a_small_process_has_one_small_slab), TEST(buffers_are_aligned_and_as_large_as_asked),
           TEST(wrong_frees_are_told_apart), TEST(what_was_never_lent_is_not_a_buffer),
           TEST(freed_memory_is_lent_again), TEST(what_is_kept_is_bounded),

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -292,7 +294,37 @@ static void a_reader_beside_a_fast_writer_sees_whole_records(void **state)
     fixture_clear(&fixture);
 }
 
-TEST_MAIN(TEST(a_reader_asks_for_more_time_now_and_then),
+static void what_cannot_be_opened_leaves_nothing(void **state)
+{
+    struct fixture fixture;
+    struct trace *trace;
+    struct trace_reader *reader;
+    char folder[DOMAIN_PATH_MAX + 1];
+    memset(folder, 'f', DOMAIN_PATH_MAX);
+    folder[DOMAIN_PATH_MAX] = '\0';
+    assert_int_equal(trace_open(&trace, folder, CONTEXT), -ENAMETOOLONG);
+    assert_int_equal(trace_reader_open(&reader, folder, CONTEXT), -ENAMETOOLONG);
+    trace_reader_close(NULL);
+
+    /* No file may grow, nor be written to. */
+    fixture_make(&fixture);
+    struct rlimit limit, none;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    none = limit;
+    none.rlim_cur = 0;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    int opened = trace_open(&trace, fixture.folder, CONTEXT + 1);
+    int read = trace_reader_open(&reader, fixture.folder, CONTEXT);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(opened, -EFBIG);
+    assert_int_equal(read, -EFBIG);
+    fixture_clear(&fixture); /* the folder is empty */
+}
+
+TEST_MAIN(TEST(what_cannot_be_opened_leaves_nothing),
+          TEST(a_reader_asks_for_more_time_now_and_then),
           TEST(records_come_in_order_while_somebody_watches),
           TEST(a_trace_without_a_watcher_goes_off_by_itself), TEST(what_was_overwritten_is_counted),
           TEST(a_torn_record_is_skipped), TEST(nonsense_in_the_file_is_an_error),

@@ -6,6 +6,7 @@
 
 #include "ripc/core/remote.h"
 #include "ripc/core/waiting.h"
+#include "ripc/memory/reach.h"
 #include "ripc/message/incoming.h"
 #include "ripc/message/operation.h"
 #include "ripc/scene/scene.h"
@@ -198,6 +199,83 @@ static void a_write_waits_until_it_is_done(void **state)
         faults_end(&faults);
         stage_close(stage);
     }
+}
+
+struct reaching {
+    struct stage *stage;
+    struct reach *reach;
+    struct transfer transfer;
+    int status;
+};
+
+static void reaching_done(struct transfer *transfer, int status)
+{
+    container_of(transfer, struct reaching, transfer)->status = status;
+}
+
+static struct reaching *reaching_start(struct faults *faults)
+{
+    struct reaching *reaching = calloc(1, sizeof *reaching);
+    assert_non_null(reaching);
+    reaching->stage = stage_open();
+    reaching->transfer.done = reaching_done;
+    reaching->status = 1;
+    struct ripc_grant *grant = &reaching->stage->grant;
+    assert_int_equal(
+        ripc_grant(reaching->stage->server, 41, reaching->stage->data, SIZE, RIPC_WRITE, grant), 0);
+    assert_int_equal(reach_open(reaching->stage->client, grant, scene_deadline(), &reaching->reach),
+                     0);
+    faults_begin(faults, reaching->stage->client, reaching->stage->server);
+    faults->memory.write = write_later;
+    faults->ops.abilities &= ~(uint32_t)TRANSPORT_LOCAL;
+    uint8_t *data = ripc_alloc(reaching->stage->here, 1);
+    assert_int_equal(reach_write(reaching->reach, 0, data, 1, &reaching->transfer), 0);
+    return reaching;
+}
+
+static void reaching_close(void *argument)
+{
+    struct reaching *reaching = argument;
+    reach_close(reaching->reach);
+}
+
+static void a_reach_closes_when_its_transfers_have_ended(void **state)
+{
+    struct faults faults;
+    struct reaching *reaching = reaching_start(&faults);
+    struct stage *stage = reaching->stage;
+    sleeper_begin(&stage->sleeper, reaching_close, reaching);
+    clock_nap(20 * 1000 * 1000); /* it waits by now, mostly */
+    transfer_end(stage->here, 0);
+    sleeper_assert_woken(&stage->sleeper);
+    assert_int_equal(reaching->status, 0);
+    assert_int_equal(only_peer(stage->here)->state, PEER_UP);
+    faults_end(&faults);
+    stage_close(stage);
+    free(reaching);
+}
+
+static struct faults *losing_faults;
+
+static void link_lost_with_a_transfer(struct transport_link *link)
+{
+    faults_end(losing_faults);
+    struct transfer *transfer = atomic_exchange(&transfer_under_way, NULL);
+    transfer->done(transfer, -EPIPE);
+    link->ops->link_lost(link);
+}
+
+/* The peer takes nothing and does not die: after a while its lifeline is cut. */
+static void a_reach_to_a_peer_that_stands_still_closes(void **state)
+{
+    struct faults faults;
+    struct reaching *reaching = reaching_start(&faults);
+    faults.ops.link_lost = link_lost_with_a_transfer;
+    losing_faults = &faults;
+    reach_close(reaching->reach);
+    assert_int_equal(reaching->status, -EPIPE);
+    stage_close(reaching->stage);
+    free(reaching);
 }
 
 /* ---- frames that are not taken ---- */
@@ -471,7 +549,40 @@ static void a_notification_that_does_not_parse_condemns_its_sender(void **state)
     stage_close(stage);
 }
 
-TEST_MAIN(SCENE(a_reply_waits_until_its_item_is_written), SCENE(a_write_waits_until_it_is_done),
+struct waiter {
+    struct ripc_service *service;
+    int64_t operation;
+    int result;
+};
+
+static void wait_for_operation(void *argument)
+{
+    struct waiter *waiter = argument;
+    waiter->result = ripc_wait(waiter->service, waiter->operation, RIPC_FOREVER);
+}
+
+/* Another thread takes the acknowledgement. */
+static void whoever_waits_for_an_operation_is_woken(void **state)
+{
+    static struct waiter waiter;
+    struct stage *stage = stage_open();
+    waiter = (struct waiter){stage->server, reply(stage, scene_deadline()), 1};
+    assert_true(waiter.operation > 0);
+    atomic_store(&doorbell_nap, NSEC_NEVER);
+    sleeper_start(&stage->sleeper, wait_for_operation, &waiter);
+    lock_take(&stage->there->lock);
+    flight_acknowledged(id_map_get(&stage->server->remotes, 41), (uint64_t)waiter.operation, -EIO);
+    lock_drop(&stage->there->lock);
+    sleeper_assert_woken(&stage->sleeper);
+    atomic_store(&doorbell_nap, DOORBELL_NAP_NSEC);
+    assert_int_equal(waiter.result, -EIO);
+    stage_close(stage);
+}
+
+TEST_MAIN(SCENE(whoever_waits_for_an_operation_is_woken),
+          SCENE(a_reach_closes_when_its_transfers_have_ended),
+          SCENE(a_reach_to_a_peer_that_stands_still_closes),
+          SCENE(a_reply_waits_until_its_item_is_written), SCENE(a_write_waits_until_it_is_done),
           SCENE(a_return_buffer_is_filled_again_if_the_reply_did_not_go),
           SCENE(a_return_buffer_of_the_dead_is_forgotten),
           SCENE(an_operation_whose_frame_did_not_go_is_undone),
