@@ -28,6 +28,7 @@ struct member {
     struct observer_server *server;
     struct thread keeper;
     _Atomic bool stop;
+    unsigned bare; /* so many questions are answered without the schema; the keeper's */
 };
 
 static void spread_set(struct row_spread *spread, uint32_t cell, uint64_t word, uint64_t sequence,
@@ -45,13 +46,30 @@ static const struct row_spread_ops spread_ops = {
     .name = "none", .set = spread_set, .change = spread_change};
 static struct row_spread spread = {&spread_ops};
 
+static void answer_bare(struct member *member, ripc_id to)
+{
+    uint8_t bytes[OBSERVER_ANSWER_MAX];
+    const struct observer_answer answer = {
+        .hash = member->table.schema.hash,
+        .epoch = 1,
+        .grant = {ripc_service_id(member->service), 1, member->table.schema.row_size},
+        .row_count = 1,
+        .members = {ripc_service_id(member->service)},
+        .live = {true}};
+    member->bare--;
+    ripc_send(member->service, to, bytes, observer_answer_write(&answer, bytes), RIPC_NOW);
+}
+
 /* What members_step does for observers. */
 static void member_step(struct member *member, int64_t deadline)
 {
     struct ripc_message message;
     struct ripc_event event;
     if (ripc_receive(member->service, &message, 1, deadline) == 1) {
-        observer_asked(member->server, message.from, message.data, message.size);
+        if (member->bare)
+            answer_bare(member, message.from);
+        else
+            observer_asked(member->server, message.from, message.data, message.size);
         ripc_release(&message);
     }
     while (ripc_poll(member->service, &event, 1, RIPC_NOW) == 1)
@@ -584,6 +602,27 @@ static void a_grant_ends_with_its_observer(void **state)
     member_close(&member);
 }
 
+/* Which an observer that has none yet cannot use; it asks again. */
+static void an_answer_without_the_schema_is_dropped(void **state)
+{
+    struct member member;
+    struct schema schema;
+    test_schema(&schema);
+    member_open_with(&member, 101, &schema);
+    member.bare = 1;
+    put_all(&member, 5);
+    view_show(&member, 1, 1, (int64_t[]){101}, 1);
+    member_start(&member);
+    struct ripc *ripc = scene_open(NULL);
+    struct table_observer *observer = observe(ripc);
+    UNTIL(observer, row_of(observer, 0).known);
+    assert_row(observer, 0, 5);
+    assert_int_equal(observer_strange(observer), 1);
+    observer_close(observer);
+    scene_close(ripc);
+    member_close(&member);
+}
+
 static void what_strangers_say_is_counted_and_dropped(void **state)
 {
     struct member pair[2];
@@ -683,4 +722,5 @@ TEST_MAIN(SCENE(tables_that_write_can_be_observed), SCENE(tables_that_read_can_b
           SCENE(a_table_ends_and_is_founded_anew), SCENE(there_is_nothing_to_observe),
           SCENE(one_that_is_silent_does_not_hide_the_others),
           SCENE(so_many_may_observe_and_no_more), SCENE(a_grant_ends_with_its_observer),
+          SCENE(an_answer_without_the_schema_is_dropped),
           SCENE(what_strangers_say_is_counted_and_dropped))
