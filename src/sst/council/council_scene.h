@@ -113,6 +113,7 @@ static inline struct council *party_open(unsigned i, const struct council_config
                                     .id = i + 1,
                                     .nonce = 100 + i};
     memset(&parties[i], 0, sizeof parties[i]);
+    memset(&parties[i].council, 0xee, sizeof parties[i].council); /* of one who was there before */
     council_init(&parties[i].council, &ops, &parties[i], other ? other : &config);
     return &parties[i].council;
 }

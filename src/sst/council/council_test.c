@@ -333,6 +333,8 @@ static void whoever_is_not_in_the_view_that_comes_is_met_no_more(void **state)
     council_receive(council, 1, bytes, council_write(&message, bytes));
     assert_int_equal(parties[1].installs, 1);
     assert_int_equal(parties[1].parts, 1);
+    assert_int_equal(council->promised.round, 2);
+    assert_int_equal(council->promised_to, 100);
 }
 
 /* A younger one asks, or proposes, and dies: does what the elder says of its view still count? */
@@ -363,13 +365,213 @@ static void a_promise_to_one_who_died_binds_only_if_it_proposed_something(void *
     assert_int_equal(installs_after(true), 0);
 }
 
+static void a_meeting_ends_once_and_by_its_own_end(void **state)
+{
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    struct council_message message;
+    struct council *council = joining(&message);
+    council_receive(council, 1, bytes, council_write(&message, bytes));
+    council_met(council, 0, 555, 0); /* of one that was to have the row before */
+    assert_false(council->ready);
+    council_met(council, 0, 100, 0);
+    assert_true(council->ready);
+    council_met(council, 0, 100, -ETIMEDOUT);
+    assert_int_equal(council->meetings[0].status, 0);
+}
+
+static void who_gives_up_joining_parts_from_all(void **state)
+{
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    struct council_message message;
+    struct council *council = joining(&message);
+    council_receive(council, 1, bytes, council_write(&message, bytes));
+    assert_int_equal(parties[1].meets[0], 100);
+    council_leave(council);
+    assert_int_equal(council->phase, COUNCIL_UNJOINED);
+    assert_int_equal(parties[1].parts, 1);
+}
+
+/* Nor one that is older than what it would take back, or comes from a leader who is none now. */
+static void a_late_cancel_takes_nothing_back(void **state)
+{
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    struct council_message message;
+    struct council *council = joining(&message);
+    message.view.rows[1] = (struct view_member){3, 102, 2};
+    council_receive(council, 1, bytes, council_write(&message, bytes));
+    struct council_message cancel = {.kind = COUNCIL_CANCEL,
+                                     .table = TABLE,
+                                     .sender = 100,
+                                     .ballot = message.ballot,
+                                     .epoch = 1};
+    council_receive(council, 1, bytes, council_write(&cancel, bytes));
+    assert_true(council->prepared_is);
+    struct council_message ask = {.kind = COUNCIL_ASK,
+                                  .table = TABLE,
+                                  .sender = 102,
+                                  .ballot = {.since = 2, .row = 1, .round = 1}};
+    council_receive(council, 3, bytes, council_write(&ask, bytes));
+    cancel.ballot.round++;
+    council_receive(council, 1, bytes, council_write(&cancel, bytes));
+    assert_true(council->prepared_is);
+    cancel.sender = 102;
+    cancel.ballot = ask.ballot;
+    cancel.ballot.round++;
+    council_receive(council, 3, bytes, council_write(&cancel, bytes));
+    assert_false(council->prepared_is);
+}
+
+/* It goes with another table only if whoever was to let it in is there, too. */
+static void who_joins_stays_with_the_table_that_takes_it(void **state)
+{
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    struct council_message message, other;
+    struct council *council = joining(&message);
+    council_receive(council, 1, bytes, council_write(&message, bytes));
+    other = message;
+    other.table = TABLE + 1;
+    other.sender = 200;
+    other.view.rows[0] = (struct view_member){9, 200, 1};
+    council_receive(council, 9, bytes, council_write(&other, bytes));
+    assert_int_equal(council->table, TABLE);
+    other.view.rows[1] = (struct view_member){1, 100, 1};
+    council_receive(council, 9, bytes, council_write(&other, bytes));
+    assert_int_equal(council->table, TABLE + 1);
+    assert_int_equal(parties[1].meets[0], 200);
+    assert_int_equal(parties[1].meets[1], 100);
+}
+
+/* What a member answers to a message of the process with id 4, whom nobody knows: its kind, or 0.
+ */
+static unsigned answer_to_stranger(struct council_message *message)
+{
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    post_count = 0;
+    message->table = TABLE;
+    message->sender = 999;
+    council_receive(&parties[1].council, 4, bytes, council_write(message, bytes));
+    assert_true(post_count <= 1);
+    assert_true(post_count == 0 || posts[0].to == 3);
+    return post_count ? post_kind(&posts[0]) : 0;
+}
+
+static void who_is_no_member_hears_what_there_is(void **state)
+{
+    static const enum council_kind kinds[] = {COUNCIL_ASK, COUNCIL_READY, COUNCIL_STATE};
+    begin(2);
+    for (unsigned i = 0; i < 3; i++) {
+        struct council_message message = {.kind = kinds[i]};
+        assert_int_equal(answer_to_stranger(&message), COUNCIL_COMMIT);
+    }
+    struct council_message leave = {.kind = COUNCIL_LEAVE}, cancel = {.kind = COUNCIL_CANCEL};
+    assert_int_equal(answer_to_stranger(&leave), COUNCIL_LEFT);
+    assert_int_equal(answer_to_stranger(&cancel), 0);
+    struct council_message left = {.kind = COUNCIL_LEFT, .to = 101};
+    answer_to_stranger(&left);
+    assert_false(parties[1].left); /* it did not want to go */
+    council_leave(&parties[1].council);
+    left.to = 100;
+    answer_to_stranger(&left);
+    assert_false(parties[1].left);
+    left.to = 101;
+    answer_to_stranger(&left);
+    assert_true(parties[1].left);
+}
+
+static void a_view_without_us_is_the_end_whoever_says_so(void **state)
+{
+    begin(2);
+    struct council_message commit = {.kind = COUNCIL_COMMIT, .view = parties[1].view};
+    commit.view.epoch = 3;
+    commit.view.rows[1] = (struct view_member){4, 999, 3};
+    answer_to_stranger(&commit);
+    assert_true(parties[1].expelled);
+}
+
+static void a_refusal_is_for_who_joins(void **state)
+{
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    struct council_message message;
+    struct council *council = joining(&message);
+    struct council_message refused = {
+        .kind = COUNCIL_REFUSED, .table = TABLE, .sender = 100, .to = 555, .status = -ENOSPC};
+    council_receive(council, 1, bytes, council_write(&refused, bytes));
+    assert_int_equal(council->phase, COUNCIL_JOINING);
+    begin(2);
+    refused.to = 101;
+    council_receive(&parties[1].council, 1, bytes, council_write(&refused, bytes));
+    assert_int_equal(parties[1].council.phase, COUNCIL_MEMBER);
+    assert_int_equal(parties[1].refused, 0);
+}
+
 static void who_wants_to_go_stays_while_others_die(void **state)
 {
+    for (unsigned prepared = 0; prepared < 2; prepared++) {
+        begin(3);
+        council_leave(&parties[1].council);
+        if (prepared)
+            settle_without(2);
+        post_count = 0;
+        assert_int_equal(parties[1].council.prepared_is, prepared);
+        council_failed(&parties[1].council, 3, 102);
+        assert_false(parties[1].left);
+    }
+}
+
+/* The leader hears that a member leaves; true: it believed that. */
+static bool leader_believes(uint64_t sender, ripc_id from, size_t more)
+{
+    uint8_t bytes[COUNCIL_WIRE_MAX] = {0};
+    struct council_message leave = {.kind = COUNCIL_LEAVE, .table = TABLE, .sender = sender};
+    begin(2);
+    council_receive(&parties[0].council, from, bytes, council_write(&leave, bytes) + more);
+    return parties[0].council.lead != LEAD_RESTS;
+}
+
+static void only_whole_messages_of_others_are_believed(void **state)
+{
+    assert_true(leader_believes(101, 2, 0));
+    assert_false(leader_believes(101, 2, 1)); /* there is more than a message */
+    assert_false(leader_believes(100, 1, 0)); /* its own, come back */
+    struct council_message message;
+    uint8_t bytes[COUNCIL_WIRE_MAX];
+    struct council *council = joining(&message);
+    council_leave(council); /* who does not join listens to nobody */
+    council_receive(council, 1, bytes, council_write(&message, bytes));
+    assert_int_equal(council->strange, 0);
     begin(3);
-    council_leave(&parties[1].council);
+    council = &parties[0].council;
+    council_failed(council, 3, 102);
+    struct ballot ballot = council->ballot;
+    struct council_message ready = {
+        .kind = COUNCIL_READY, .table = TABLE, .sender = 102, .ballot = ballot, .epoch = 3};
     post_count = 0;
-    council_failed(&parties[1].council, 3, 102);
-    assert_false(parties[1].left);
+    council_receive(council, 3, bytes, council_write(&ready, bytes)); /* the dead say nothing */
+    assert_int_equal(post_count, 0);
+}
+
+static void one_dies_once_and_never_oneself(void **state)
+{
+    begin(3);
+    struct council *council = &parties[1].council;
+    council_failed(council, 2, 101);
+    assert_int_equal(council->dead_count, 0);
+    council_failed(council, 3, 102);
+    council_failed(council, 3, 102);
+    assert_int_equal(council->dead_count, 1);
+}
+
+static void nothing_is_repeated_before_its_time(void **state)
+{
+    begin(1);
+    struct council *council = party_open(1, NULL);
+    council_join(council);
+    post_count = 0;
+    assert_int_equal(council_tick(council, 1), 1 + COUNCIL_RETRY_NSEC);
+    assert_int_equal(council_tick(council, COUNCIL_RETRY_NSEC), 1 + COUNCIL_RETRY_NSEC);
+    assert_int_equal(post_count, 0);
+    council_tick(council, 1 + COUNCIL_RETRY_NSEC);
+    assert_int_equal(post_count, 1);
 }
 
 /* Epochs grow by a million at most: whoever skips more is no leader. */
@@ -501,6 +703,9 @@ static void what_no_member_would_say_is_counted_and_ignored(void **state)
     prepare.ballot.row = 2;
     strange(council, 1, &prepare); /* under another's ballot */
     prepare.ballot.row = 0;
+    prepare.ballot.since = 2;
+    strange(council, 1, &prepare); /* likewise: it leads since another view */
+    prepare.ballot.since = 1;
     prepare.view.rows[2].nonce++;
     strange(council, 1, &prepare); /* a row changes hands at once */
     prepare.view = commit.view;
@@ -513,6 +718,7 @@ static void what_no_member_would_say_is_counted_and_ignored(void **state)
     uint8_t bytes[COUNCIL_WIRE_MAX];
     commit.view.rows[3] = (struct view_member){4, 103, 4};
     commit.view.row_count = 4;
+    strange(council, 1, &commit); /* again more rows than there are */
     council->config.rows_max = 4; /* with one whom we have not met */
     council_receive(council, 1, bytes, council_write(&commit, bytes));
     assert_int_equal(council->installed.epoch, 3);
@@ -521,21 +727,25 @@ static void what_no_member_would_say_is_counted_and_ignored(void **state)
     assert_int_equal(council->strange, before + 1);
 }
 
-TEST_MAIN(TEST(a_founder_is_alone_in_row_0),
-          TEST(who_joins_gets_the_first_free_row_once_all_have_met), TEST(several_join_in_one_view),
-          TEST(who_does_not_fit_is_refused_with_a_reason), TEST(a_living_members_name_is_taken),
-          TEST(a_row_rests_for_a_view_before_it_is_somebody_elses),
-          TEST(a_leader_leaves_and_the_next_eldest_leads),
-          TEST(a_view_that_somebody_installed_becomes_everybodys),
-          TEST(what_nobody_installed_is_proposed_anew_without_the_dead),
-          TEST(an_epoch_that_may_have_been_is_not_used_again),
-          TEST(who_was_about_to_go_is_gone_when_its_leader_dies),
-          TEST(a_promise_never_goes_back_to_an_older_leader), TEST(another_row_is_another_meeting),
-          TEST(whoever_is_not_in_the_view_that_comes_is_met_no_more),
-          TEST(a_promise_to_one_who_died_binds_only_if_it_proposed_something),
-          TEST(who_wants_to_go_stays_while_others_die), TEST(epochs_leap_only_so_far),
-          TEST(the_dead_stay_until_somebody_comes_or_goes),
-          TEST(a_newcomer_that_dies_leaves_no_trace),
-          TEST(who_cannot_be_met_is_refused_and_the_others_go_on),
-          TEST(who_was_wrongly_taken_for_dead_is_expelled),
-          TEST(what_no_member_would_say_is_counted_and_ignored))
+TEST_MAIN(
+    TEST(a_founder_is_alone_in_row_0), TEST(who_joins_gets_the_first_free_row_once_all_have_met),
+    TEST(several_join_in_one_view), TEST(who_does_not_fit_is_refused_with_a_reason),
+    TEST(a_living_members_name_is_taken), TEST(a_row_rests_for_a_view_before_it_is_somebody_elses),
+    TEST(a_leader_leaves_and_the_next_eldest_leads),
+    TEST(a_view_that_somebody_installed_becomes_everybodys),
+    TEST(what_nobody_installed_is_proposed_anew_without_the_dead),
+    TEST(an_epoch_that_may_have_been_is_not_used_again),
+    TEST(who_was_about_to_go_is_gone_when_its_leader_dies),
+    TEST(a_promise_never_goes_back_to_an_older_leader), TEST(another_row_is_another_meeting),
+    TEST(whoever_is_not_in_the_view_that_comes_is_met_no_more),
+    TEST(a_promise_to_one_who_died_binds_only_if_it_proposed_something),
+    TEST(a_meeting_ends_once_and_by_its_own_end), TEST(who_gives_up_joining_parts_from_all),
+    TEST(a_late_cancel_takes_nothing_back), TEST(who_joins_stays_with_the_table_that_takes_it),
+    TEST(who_is_no_member_hears_what_there_is), TEST(a_view_without_us_is_the_end_whoever_says_so),
+    TEST(a_refusal_is_for_who_joins), TEST(who_wants_to_go_stays_while_others_die),
+    TEST(only_whole_messages_of_others_are_believed), TEST(one_dies_once_and_never_oneself),
+    TEST(nothing_is_repeated_before_its_time), TEST(epochs_leap_only_so_far),
+    TEST(the_dead_stay_until_somebody_comes_or_goes), TEST(a_newcomer_that_dies_leaves_no_trace),
+    TEST(who_cannot_be_met_is_refused_and_the_others_go_on),
+    TEST(who_was_wrongly_taken_for_dead_is_expelled),
+    TEST(what_no_member_would_say_is_counted_and_ignored))
