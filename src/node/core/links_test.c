@@ -174,6 +174,57 @@ static void a_hello_that_just_fits_goes_out_at_once(void **state)
     world_close(world);
 }
 
+static unsigned urgent_hellos;
+
+static void urgent_transmit(struct env *env, unsigned port, struct packet **packets, unsigned count,
+                            bool lazy)
+{
+    for (unsigned i = 0; i < count; i++)
+        urgent_hellos +=
+            !lazy && packets[i]->service == 0 &&
+            hello_type(packet_payload(packets[i]), packets[i]->size - PACKET_HEADER_SIZE) == HELLO;
+    world_transmit(env, port, packets, count, lazy);
+}
+
+/* The other end has begun another life, and waits for us. */
+static void a_hello_that_is_waited_for_wakes_the_other_end(void **state)
+{
+    struct world *world = stage_open(WORLD_SETTLED);
+    struct env_ops ops = world_ops;
+    ops.transmit = urgent_transmit;
+    world->nodes[0].env.ops = &ops;
+    world_run(world, WORLD_SETTLED);
+    assert_int_equal(urgent_hellos, 0);
+    struct link_hello hello = hello_good(world);
+    hello.self.incarnation++;
+    arrive(world, hello_forge(world, &hello));
+    assert_int_equal(urgent_hellos, 1);
+    world->nodes[0].env.ops = &world_ops;
+    world_close(world);
+}
+
+/* What cannot be said for want of a packet is said later. */
+static void links_come_up_though_packets_are_scarce(void **state)
+{
+    static struct packet *taken[WORLD_PACKETS + 1]; /* the last is NULL */
+    struct world *world = stage_open(0);
+    for (unsigned i = 0; i < 400; i++) {
+        unsigned count = 0;
+        while ((taken[count] = packet_take(world->pool, PACKET_HEADER_SIZE)) != NULL)
+            count++;
+        world_run(world, 500000 + 7000 * i); /* whatever the moment is */
+        while (count > 0)
+            packet_done(taken[--count]);
+        world_run(world, 300000);
+    }
+    world_run(world, WORLD_SETTLED);
+    struct node_snapshot snapshot;
+    node_snapshot(world->nodes[0].node, &snapshot);
+    assert_int_equal(snapshot.reachable, 5);
+    assert_true(snapshot.drops[DROP_NO_BUFFER] > 0);
+    world_close(world);
+}
+
 /* A hello that was long under way, of an earlier session or life, takes no link down. */
 static void old_hellos_change_nothing(void **state)
 {
@@ -223,6 +274,71 @@ static void rows_without_a_link_are_left_alone(void **state)
     world_close(world);
 }
 
+/* Server 4 has a link that comes: we are to tell it that we have seen that, and there is no packet
+ * to say so; nobody asks before we could. */
+static void what_was_seen_may_not_be_said(void **state)
+{
+    static struct packet *taken[WORLD_PACKETS + 1]; /* the last is NULL */
+    struct world *world = stage_open(WORLD_SETTLED);
+    const struct node_port *at = &world->nodes[0].node->ports[port_of(world)];
+    const struct link_report report = {4, 1, 9, 3, 1};
+    const struct hello_rows rows = {.self_session = at->peer.session,
+                                    .peer_session = at->session,
+                                    .sequence = 1000,
+                                    .count = 1};
+    uint8_t bytes[HELLO_ROWS_HEAD + HELLO_ROW_SIZE + HELLO_TAIL];
+    hello_rows_write(&rows, &report, bytes);
+    struct packet *packet = world_forge(world, 0, bytes, sizeof bytes);
+    unsigned count = 0;
+    while ((taken[count] = packet_take(world->pool, PACKET_HEADER_SIZE)) != NULL)
+        count++;
+    arrive(world, packet);
+    assert_int_equal(seen.rows, 1);
+    struct node_snapshot snapshot;
+    node_snapshot(world->nodes[0].node, &snapshot);
+    assert_true(snapshot.drops[DROP_NO_BUFFER] > 0);
+    while (count > 0)
+        packet_done(taken[--count]);
+    world_close(world);
+}
+
+/* ---- a packet that was to leave together with others ---- */
+
+static unsigned relayed, relayed_hops;
+
+static void relay_deliver(struct weft_self *self, struct weft_packet *packet)
+{
+    relayed++;
+    relayed_hops = weft_hops(packet);
+    weft_done(packet);
+}
+
+/* In one step it comes from one side and its link to the other side goes. */
+static void what_would_leave_by_a_link_that_goes_takes_another_way(void **state)
+{
+    static const struct weft_service_ops ops = {.deliver = relay_deliver};
+    static const struct weft_service relay = {
+        .version = WEFT_SERVICE_VERSION, .name = "relay", .id = 300, .ops = &ops};
+    static const struct weft_service *const list[] = {&relay, NULL};
+    struct world *world = world_open_settled(SPEC, list, 0);
+    const struct node *node = world->nodes[0].node;
+    node_id from = plan_end(&world->plan, 0, 0)->server; /* port 0 is looked at first */
+    node_id to = plan_end(&world->plan, 0, 1)->server;
+    struct link_hello hello = {.server = to,
+                               .port = plan_port(&world->plan, to, 0),
+                               .self = node->ports[1].peer,
+                               .layout = node->state.table.schema.hash};
+    hello.self.incarnation++;
+    struct packet *packet = world_forge(world, 300, NULL, 0);
+    packet_set_server(packet, to);
+    world_arrive(world, from, 0, packet);
+    world_arrive(world, to, 0, hello_forge(world, &hello));
+    world_run(world, 10 * WORLD_DELAY);
+    assert_int_equal(relayed, 1);
+    assert_true(relayed_hops > 2);
+    world_close(world);
+}
+
 static void a_seen_is_for_a_server(void **state)
 {
     struct world *world = stage_open(WORLD_SETTLED);
@@ -266,6 +382,14 @@ static void a_link_without_a_carrier_is_down_at_once(void **state)
     assert_true(at->frames_out > frames); /* but at once now */
     world_run(world, WORLD_SETTLED);
     assert_int_equal(port_snapshot(world).state, PORT_UP);
+    world_close(world);
+}
+
+static void a_link_that_was_not_up_has_no_other_session(void **state)
+{
+    struct world *world = stage_open(0);
+    node_carrier(world->nodes[0].node, port_of(world), false);
+    assert_int_equal(world->nodes[0].node->ports[port_of(world)].session, 1);
     world_close(world);
 }
 
@@ -449,7 +573,12 @@ static void what_nobody_has_seen_is_said_again(void **state)
     world_close(world);
 }
 
-TEST_MAIN(TEST(a_link_without_a_carrier_is_down_at_once),
+TEST_MAIN(TEST(what_was_seen_may_not_be_said),
+          TEST(what_would_leave_by_a_link_that_goes_takes_another_way),
+          TEST(a_link_that_was_not_up_has_no_other_session),
+          TEST(a_hello_that_is_waited_for_wakes_the_other_end),
+          TEST(links_come_up_though_packets_are_scarce),
+          TEST(a_link_without_a_carrier_is_down_at_once),
           TEST(a_link_that_is_cut_stays_so_until_it_is_joined),
           TEST(ports_without_a_cable_are_neither_cut_nor_joined), TEST(a_node_may_start_settled),
           TEST(a_silent_link_is_down_at_its_moment), TEST(who_is_alone_settles_when_it_has_waited),
