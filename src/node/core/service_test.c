@@ -2,6 +2,7 @@
 #include <weft/service.h>
 
 #include "base/list.h"
+#include "node/core/node_impl.h"
 #include "node/core/self.h"
 #include "node/node_world.h"
 #include "node/test_plan.h"
@@ -157,6 +158,10 @@ static void a_node_full_of_services_drops_what_is_for_none(void **state)
     struct world *world = world_open_settled("torus:3", list, 0);
     for (uint16_t service = 254; service < 255 + NODE_SERVICES_MAX; service += NODE_SERVICES_MAX) {
         struct packet *packet = world_forge(world, service, NULL, 0);
+        packet_set_server(packet, service); /* nor is there such a server */
+        unsigned port = plan_port(&world->plan, 0, 1);
+        node_approach(world->nodes[0].node, port);
+        node_expect(world->nodes[0].node, port, packet); /* hints may be wrong, too */
         packet->kind = PACKET_TO_NEIGHBOUR;
         world_arrive(world, 1, 0, packet);
         world_run(world, 1);
@@ -204,6 +209,63 @@ static void a_node_without_memory_says_so_and_gives_back_what_it_had(void **stat
         assert_int_equal(meagre.given, blocks);
     }
     assert_true(blocks > 2);
+}
+
+/* Wherever its memory ends: a service's part moves all that is taken behind it. */
+static void a_node_may_want_any_piece_of_its_memory(void **state)
+{
+    struct weft_service sized = probe;
+    const struct weft_service *const list[] = {&own, &sized, NULL};
+    struct why why;
+    struct meagre meagre = {{meagre_take, meagre_give}, UINT32_MAX, 0, 0};
+    assert_int_equal(opened(list, &meagre.source, &why), OK);
+    unsigned blocks = meagre.taken, worked = 0;
+    for (sized.size = 64; sized.size < 64 * 1024; sized.size += 64) {
+        meagre = (struct meagre){{meagre_take, meagre_give}, blocks, 0, 0};
+        enum err err = opened(list, &meagre.source, &why);
+        worked += err == OK;
+        assert_true(err == OK || err == ERR_MEMORY);
+        assert_int_equal(meagre.given, meagre.taken);
+    }
+    assert_in_range(worked, 1, 1021);
+}
+
+/* ---- services that start and stop ---- */
+
+static unsigned stopped;
+
+static int start_well(struct weft_self *self)
+{
+    return 0;
+}
+
+static int start_badly(struct weft_self *self)
+{
+    return -EINVAL;
+}
+
+static void stop_count(struct weft_self *self)
+{
+    stopped++;
+}
+
+static void a_service_that_does_not_start_stops_the_others(void **state)
+{
+    static const struct weft_service_ops well = {.start = start_well, .stop = stop_count};
+    static const struct weft_service_ops badly = {.start = start_badly, .stop = stop_count};
+    struct weft_service one = probe, two = probe;
+    one.ops = &well;
+    two.ops = &badly;
+    two.name = "bad";
+    two.id++;
+    const struct weft_service *list[] = {&one, NULL, NULL};
+    struct why why;
+    assert_int_equal(opened(list, NULL, &why), OK);
+    assert_int_equal(stopped, 1);
+    list[1] = &two;
+    assert_int_equal(opened(list, NULL, &why), ERR_SYSTEM);
+    assert_string_equal(why.text, "service bad does not start: Invalid argument");
+    assert_int_equal(stopped, 2); /* the one that had started */
 }
 
 /* ---- calls beyond their limits ---- */
@@ -466,8 +528,33 @@ static void packets_check(struct weft_self *self)
     weft_done(packet);
 }
 
+static const struct disk_operation *on_disk;
+
+static void disk_take(struct env *env, struct disk_operation *operation)
+{
+    on_disk = operation;
+}
+
+static void world_check(struct weft_self *self)
+{
+    assert_int_equal(weft_answer(self, 9, "well", 4), 0);
+    assert_true(weft_random(self) != weft_random(self));
+    struct node *node = node_of(self);
+    assert_true(node_memory(node) > 1000);
+    struct env *env = node->env;
+    struct env_ops ops = *env->ops;
+    const struct env_ops *before = env->ops;
+    ops.disk = disk_take;
+    env->ops = &ops;
+    struct disk_operation operation;
+    assert_int_equal(node_disk(self, &operation), 0);
+    assert_ptr_equal(on_disk, &operation);
+    env->ops = before;
+}
+
 static void answers_check(struct weft_self *self)
 {
+    world_check(self);
     others_check(self);
     where_check(self);
     packets_check(self);
@@ -480,6 +567,8 @@ static void a_service_is_answered(void **state)
     asked = answers_check;
     world_ask(world, 0, 300, 1, "", 0);
     assert_int_equal(checks, 1);
+    assert_int_equal(world->answer_count, 1);
+    assert_true(world->answers[0].client == 9 && world->answers[0].size == 4);
     checks = 0;
     world_close(world);
 }
@@ -646,6 +735,8 @@ TEST_MAIN(TEST(services_that_cannot_run_are_refused),
           TEST(a_node_full_of_services_drops_what_is_for_none),
           TEST(a_node_without_memory_says_so_and_gives_back_what_it_had),
           TEST(what_a_service_is_asked_for_arrives), TEST(a_service_is_answered),
+          TEST(a_node_may_want_any_piece_of_its_memory),
+          TEST(a_service_that_does_not_start_stops_the_others),
           TEST(programs_are_heard_by_who_listens), TEST(timers_fire_at_their_moment),
           TEST(a_step_says_whether_there_is_more), TEST(services_are_kept_to_their_limits),
           TEST(ports_that_are_not_there_or_down_take_nothing),

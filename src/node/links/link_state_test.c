@@ -235,6 +235,8 @@ static void what_was_seen_stays_seen_and_nobody_else_sees(void **state)
     link_state_seen(links, 1, &(struct link_seen){own.incarnation, own.version, 1, 1});
     link_state_seen(links, 1, &(struct link_seen){own.incarnation, own.version - 1, 1, 1});
     assert_true(seen_of(links, 1) == own.version);
+    link_state_seen(links, 1, &(struct link_seen){own.incarnation, own.version, 1, 9});
+    assert_true(links->needs[1] == 1); /* said before: what it knew then is enough */
     struct link_seen self = {own.incarnation, own.version, own.incarnation, own.version};
     link_state_seen(links, 0, &self);
     assert_true(seen_of(links, 0) == 0);
