@@ -710,6 +710,29 @@ static void looks_of_others_wake_whoever_waits_for_writes(void **state)
     bench_close(&bench);
 }
 
+static int never_sleeps(struct fid_fabric *fabric, struct fid **fids, int count)
+{
+    return -FI_EAGAIN;
+}
+
+/* While the provider says that its descriptor will not tell, the poller must look by itself. */
+static void who_arms_a_busy_provider_is_polled_for(void **state)
+{
+    struct bench bench;
+    bench_open(&bench);
+    while (poller_step(bench.poller, clock_after(5 * 1000 * 1000)) > 0) /* its first looks */
+        ;
+    transport_fabric.arm(bench.transport);
+    assert_int_equal(bench.fabric->timer.at, NSEC_NEVER); /* the descriptor tells */
+    struct fi_ops_fabric *before = bench.fabric->fabric->ops, busy = *before;
+    busy.trywait = never_sleeps;
+    bench.fabric->fabric->ops = &busy;
+    transport_fabric.arm(bench.transport);
+    assert_true(bench.fabric->timer.at <= clock_now());
+    bench.fabric->fabric->ops = before;
+    bench_close(&bench);
+}
+
 static void a_provider_that_is_not_there_is_named(void **state)
 {
     struct lock lock = {0};
@@ -748,4 +771,4 @@ TEST_MAIN(TEST(only_exact_messages_are_read), TEST(nonsense_is_counted_and_chang
           TEST(regions_share_what_lies_in_them), TEST(small_writes_are_placed_in_order),
           TEST(so_are_light_ones_between_others), TEST(writes_that_wait_end_with_the_link),
           TEST(looks_of_others_wake_whoever_waits_for_writes),
-          TEST(a_provider_that_is_not_there_is_named))
+          TEST(who_arms_a_busy_provider_is_polled_for), TEST(a_provider_that_is_not_there_is_named))
