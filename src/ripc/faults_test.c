@@ -579,7 +579,96 @@ static void whoever_waits_for_an_operation_is_woken(void **state)
     stage_close(stage);
 }
 
-TEST_MAIN(SCENE(whoever_waits_for_an_operation_is_woken),
+static void condemned_once(struct ripc *ripc)
+{
+    struct ripc_stats stats;
+    assert_int_equal(ripc_stats(ripc, &stats), 0);
+    assert_int_equal(stats.protocol_errors, 1);
+}
+
+static void a_peer_is_condemned_once(void **state)
+{
+    struct stage *stage = stage_open();
+    lock_take(&stage->here->lock);
+    peer_condemn(stage->peer);
+    peer_condemn(stage->peer);
+    lock_drop(&stage->here->lock);
+    condemned_once(stage->here);
+    stage_close(stage);
+}
+
+/* Both answers do not fit: a second one, and a first one that does not parse. */
+static void an_answer_that_does_not_fit_condemns(void **state)
+{
+    for (unsigned answered = 0; answered < 2; answered++) {
+        struct stage *stage = stage_open();
+        lock_take(&stage->here->lock);
+        struct remote *remote = id_map_get(&stage->client->remotes, 42);
+        struct control_words words = {.kind = CONTROL_ANSWER, .pipe = remote->pipe};
+        remote->answered = answered;
+        remote_answer(stage->peer, &words);
+        lock_drop(&stage->here->lock);
+        condemned_once(stage->here);
+        stage_close(stage);
+    }
+}
+
+static int collect_nonsense(struct outlet *outlet, struct acknowledgement *out, unsigned max)
+{
+    return -EPROTO;
+}
+
+static void nonsense_for_acknowledgements_condemns(void **state)
+{
+    struct stage *stage = stage_open();
+    struct faults faults;
+    int64_t operation = reply(stage, scene_deadline());
+    assert_true(operation > 0);
+    faults_begin(&faults, stage->server, stage->client);
+    faults.pipes.collect = collect_nonsense;
+    lock_take(&stage->there->lock);
+    remotes_collect(stage->server);
+    faults_end(&faults);
+    lock_drop(&stage->there->lock);
+    condemned_once(stage->there);
+    assert_int_equal(ripc_wait(stage->server, operation, scene_deadline()), -EPIPE);
+    stage_close(stage);
+}
+
+static int pull_nonsense(struct inlet *inlet, struct frame *out, unsigned max)
+{
+    return -EPROTO;
+}
+
+static void nonsense_for_frames_condemns(void **state)
+{
+    struct stage *stage = stage_open();
+    struct arrival *arrival = NULL;
+    struct ripc_message message;
+    lock_take(&stage->there->lock);
+    list_each(&stage->server->arrivals, node) arrival =
+        container_of(node, struct arrival, service_node);
+    const struct pipe_ops *usual = arrival->inlet->ops;
+    struct pipe_ops ops = *usual;
+    ops.pull = pull_nonsense;
+    ops.waiting = NULL;
+    arrival->inlet->ops = &ops;
+    stage->caller->users++; /* it stays while we look at it */
+    lock_drop(&stage->there->lock);
+    assert_int_equal(ripc_receive(stage->server, &message, 1, RIPC_NOW), -EAGAIN);
+    condemned_once(stage->there);
+    lock_take(&stage->there->lock);
+    list_each(&stage->server->arrivals, node) container_of(node, struct arrival, service_node)
+        ->inlet->ops = usual;
+    stage->caller->users--;
+    peer_settle(stage->caller);
+    lock_drop(&stage->there->lock);
+    stage_close(stage);
+}
+
+TEST_MAIN(SCENE(a_peer_is_condemned_once), SCENE(an_answer_that_does_not_fit_condemns),
+          SCENE(nonsense_for_acknowledgements_condemns), SCENE(nonsense_for_frames_condemns),
+          SCENE(whoever_waits_for_an_operation_is_woken),
           SCENE(a_reach_closes_when_its_transfers_have_ended),
           SCENE(a_reach_to_a_peer_that_stands_still_closes),
           SCENE(a_reply_waits_until_its_item_is_written), SCENE(a_write_waits_until_it_is_done),

@@ -134,9 +134,10 @@ static void early_free(void)
 static void copies(void)
 {
     static char own[100000];
-    char *data = ripc_buf_alloc(sizeof own);
+    char *data = ripc_buf_alloc(sizeof own), *small = ripc_buf_alloc(1);
     int i;
     ripc_buf_free(data);
+    ripc_buf_free(small);
     check(ripc_reg_recv_window(NULL, sizeof own) == 0);
     for (i = 0; i < 20; ++i) {
         check(send_one(ripc_send_long, TWO, own, sizeof own) == 0);
@@ -148,6 +149,9 @@ static void copies(void)
     for (i = 0; i < 8 && ripc_buf_alloc(sizeof own) != data; ++i)
         ;
     check(i < 8);
+    for (i = 0; i < 8 && ripc_buf_alloc(1) != small; ++i)
+        ;
+    check(i < 8); /* nothing was allocated for the short items, of which there were none */
 }
 
 static void multicast(void)

@@ -227,6 +227,11 @@ static void a_way_that_the_peer_lacks_is_not_opened(void **state)
     peer->card_size = sizeof card;
     assert_int_equal(peer_link(peer, 0, &link), -EHOSTUNREACH);
     peer->card[1] = 's', peer->card[2] = 'h', peer->card[3] = 'm'; /* now it is described */
+    for (peer->card_size = 0; peer->card_size < sizeof card; peer->card_size++)
+        assert_int_equal(peer_link(peer, 0, &link), -EHOSTUNREACH); /* the end is missing */
+    peer->state = PEER_CONNECTING;
+    assert_int_equal(peer_link(peer, 0, &link), -EPIPE);
+    peer->state = PEER_UP;
     assert_int_equal(peer_link(peer, 0, &link), 0);
     lock_drop(&here->lock);
     scene_close(here);

@@ -199,5 +199,32 @@ static void claims_that_make_no_sense_are_refused(void **state)
     }
 }
 
-TEST_MAIN(TEST(what_is_written_is_read), TEST(one_bit_breaks_the_seal),
-          TEST(other_sizes_and_keys_are_refused), TEST(claims_that_make_no_sense_are_refused))
+static void a_file_is_a_claim_by_its_name(void **state)
+{
+    static const char *const wrong[] = {"claim.000000000000002g",
+                                        "claim.000000000000002A",
+                                        "claim.0000000000000000",
+                                        "claim.00000000000002a",
+                                        "claim.0000000000000002a",
+                                        "claims000000000000002a",
+                                        "trace.000000000000002a",
+                                        "claim.000000000000002a.000000000000002a",
+                                        "claim.000000000000002a-000000000000002b",
+                                        "claim.000000000000002a.000000000000002/",
+                                        "claim.000000000000002a.000000000000002:",
+                                        "claim.000000000000002a.0000000000000000"};
+    char name[CLAIM_NAME_SIZE];
+    uint64_t id, member;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (claim_name_read(wrong[i], &id, &member))
+            fail_msg("%s is no claim", wrong[i]);
+    assert_true(claim_name_read("claim.fedcba9876543210", &id, &member));
+    assert_true(id == 0xfedcba9876543210 && member == id);
+    claim_name_write(name, 42, 43);
+    assert_true(claim_name_read(name, &id, &member));
+    assert_true(id == 42 && member == 43);
+}
+
+TEST_MAIN(TEST(a_file_is_a_claim_by_its_name), TEST(what_is_written_is_read),
+          TEST(one_bit_breaks_the_seal), TEST(other_sizes_and_keys_are_refused),
+          TEST(claims_that_make_no_sense_are_refused))
