@@ -1,8 +1,9 @@
-/* What key spaces, plans, placements, bootstrapping and nodes do when there
- * is no memory. */
+/* What key spaces, plans, placements, bootstrapping, nodes (with the table in each) and orders of
+ * messages do when there is no memory. */
 #include "node/commission/bootstrap.h"
 #include "node/commission/placement.h"
 #include "node/node_world.h"
+#include "sst/multicast/order.h"
 
 #include "refuse_each.h"
 
@@ -130,4 +131,22 @@ static void nodes(void **state)
     subject_close();
 }
 
-TEST_MAIN(TEST(plans_and_their_key_spaces), TEST(placements), TEST(bootstrapping), TEST(nodes))
+static enum err order_make(const char *what, struct why *why)
+{
+    struct order order;
+    int result = order_init(&order, 16, 8, 32);
+    if (result == -ENOMEM)
+        return why_memory(why);
+    assert_int_equal(result, 0);
+    assert_int_equal(order.ring_count, 32);
+    order_fini(&order);
+    return OK;
+}
+
+static void orders_of_messages(void **state)
+{
+    refuse_each(order_make, "order");
+}
+
+TEST_MAIN(TEST(plans_and_their_key_spaces), TEST(placements), TEST(bootstrapping), TEST(nodes),
+          TEST(orders_of_messages))

@@ -21,7 +21,7 @@
 
 static uint64_t double_u64(double value)
 {
-    if (!(value > 0)) /* NaN, too */
+    if (!(value >= 1)) /* NaN, too */
         return 0;
     return value >= TWO_TO_64 ? UINT64_MAX : (uint64_t)value;
 }

@@ -459,6 +459,8 @@ static void cells_become_the_nearest_of_another_kind(void **state)
     assert_double(cell_f64(&is_i64, (uint64_t)-5), -5);
     assert_double(cell_f64(&is_u64, UINT64_MAX), 0x1p64);
     assert_int_equal(cell_u64(&is_f64, schema_bits(2.9)), 2);
+    assert_int_equal(cell_u64(&is_f64, schema_bits(1)), 1);
+    assert_int_equal(cell_u64(&is_f64, schema_bits(0.9)), 0);
     assert_int_equal(cell_i64(&is_f64, schema_bits(-2.9)), -2);
     assert_int_equal(cell_u64(&is_f64, schema_bits(1e30)), UINT64_MAX);
     assert_int_equal(cell_i64(&is_f64, schema_bits(1e30)), INT64_MAX);
