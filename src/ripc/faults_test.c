@@ -72,8 +72,9 @@ static void stage_close(struct stage *stage)
     free(stage);
 }
 
-/* The operations of a link, and those of a pipe that it carries, until faults_end. */
+/* The operations of a link, and those of a pipe that it carries, until they are undone. */
 struct faults {
+    struct ripc *ripc;
     struct transport_link *link;
     struct outlet *outlet;
     const struct transport_ops *usual;
@@ -87,8 +88,10 @@ static void faults_begin(struct faults *faults, struct ripc_service *from, struc
     lock_take(&from->ripc->lock);
     const struct remote *remote = id_map_get(&from->remotes, ripc_service_id(to));
     assert_int_equal(remote->state, REMOTE_OPEN);
-    *faults =
-        (struct faults){.link = remote->link, .outlet = remote->outlet, .usual = remote->link->ops};
+    *faults = (struct faults){.ripc = from->ripc,
+                              .link = remote->link,
+                              .outlet = remote->outlet,
+                              .usual = remote->link->ops};
     faults->ops = *faults->usual;
     faults->memory = *faults->usual->memory;
     faults->pipes = *faults->usual->pipes;
@@ -99,11 +102,18 @@ static void faults_begin(struct faults *faults, struct ripc_service *from, struc
     lock_drop(&from->ripc->lock);
 }
 
-/* With or without the lock; no call is under way. */
-static void faults_end(struct faults *faults)
+/* With the lock. */
+static void faults_undo(struct faults *faults)
 {
     faults->link->ops = faults->usual;
     faults->outlet->ops = faults->usual->pipes;
+}
+
+static void faults_end(struct faults *faults)
+{
+    lock_take(&faults->ripc->lock);
+    faults_undo(faults);
+    lock_drop(&faults->ripc->lock);
 }
 
 /* ---- transfers that end later, by another thread ---- */
@@ -259,7 +269,7 @@ static struct faults *losing_faults;
 
 static void link_lost_with_a_transfer(struct transport_link *link)
 {
-    faults_end(losing_faults);
+    faults_undo(losing_faults);
     struct transfer *transfer = atomic_exchange(&transfer_under_way, NULL);
     transfer->done(transfer, -EPIPE);
     link->ops->link_lost(link);
@@ -312,7 +322,7 @@ static struct faults *dying_faults;
 static int push_to_the_dying(struct outlet *outlet, const struct frame_head *head,
                              const struct iovec *pieces, unsigned piece_count)
 {
-    faults_end(dying_faults);
+    faults_undo(dying_faults);
     lifeline_cut(dying->line, -ETIMEDOUT);
     while (dying->state != PEER_DEAD)
         waiting_pause(dying->ripc);
@@ -628,7 +638,7 @@ static void nonsense_for_acknowledgements_condemns(void **state)
     faults.pipes.collect = collect_nonsense;
     lock_take(&stage->there->lock);
     remotes_collect(stage->server);
-    faults_end(&faults);
+    faults_undo(&faults);
     lock_drop(&stage->there->lock);
     condemned_once(stage->there);
     assert_int_equal(ripc_wait(stage->server, operation, scene_deadline()), -EPIPE);
