@@ -478,6 +478,27 @@ static void news_is_told_with_the_next_hello(void **state)
     hall_close(&hall);
 }
 
+/* Digests differ while rows are under way, too: rows are told again three hellos later. */
+static void whoever_knows_something_else_is_told_all_now_and_then(void **state)
+{
+    struct hall hall;
+    struct bootstrap *machine = machine_open(&hall);
+    struct sent sent = {.serial = 9};
+    row_give(machine, 9, 5, 0);
+    bootstrap_step(machine, 0, sent_keep, &sent);
+    hello_give(machine, 10); /* with another digest: the first is answered */
+    bootstrap_step(machine, 10, sent_keep, &sent);
+    sent.row.version = 0;
+    hello_give(machine, 3 * HELLO + 9);
+    bootstrap_step(machine, 3 * HELLO + 9, sent_keep, &sent);
+    bool early = sent.row.version != 0;
+    hello_give(machine, 3 * HELLO + 10);
+    bootstrap_step(machine, 3 * HELLO + 10, sent_keep, &sent);
+    assert_false(early);
+    assert_true(sent.row.version == 5);
+    hall_close(&hall);
+}
+
 /* 512 messages a step: who has sent all it had, and just as many, has no more. */
 static void a_step_sends_a_burst_and_says_whether_that_was_all(void **state)
 {
@@ -645,6 +666,8 @@ TEST_MAIN(TEST(everybody_finds_the_same), TEST(servers_that_know_the_same_send_o
           TEST(messages_are_read_as_written_and_not_otherwise), TEST(nonsense_is_counted),
           TEST(a_whole_cluster_does_not_wait_until_it_is_quiet),
           TEST(whoever_tells_old_news_is_told_better), TEST(news_is_told_with_the_next_hello),
-          TEST(who_waits_has_not_agreed), TEST(a_step_sends_a_burst_and_says_whether_that_was_all),
+          TEST(who_waits_has_not_agreed),
+          TEST(whoever_knows_something_else_is_told_all_now_and_then),
+          TEST(a_step_sends_a_burst_and_says_whether_that_was_all),
           TEST(whoever_must_say_the_same_again_moves_nobody), TEST(a_clash_ends),
           TEST(the_coordinate_is_kept))

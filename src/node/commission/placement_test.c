@@ -447,12 +447,17 @@ static void places_are_kept(void **state)
     placement_fini(&placement);
     /* Two that say the same, and one that was never planned. */
     room.reports[6].known = 5;
-    room.reports[9].known = 77;
+    room.reports[9].known = 16;
     placement_of(&placement, &room);
-    uint32_t places = 0;
-    for (uint32_t i = 0; i < placement.finding_count; i++)
+    uint32_t places = 0, twice = 0, beyond = 0;
+    for (uint32_t i = 0; i < placement.finding_count; i++) {
+        const char *line = placement.findings[i].line;
         places += placement.findings[i].kind == PLACEMENT_IMPOSSIBLE;
+        twice += strstr(line, " was server 5 before, which serial 0 was, too") != NULL;
+        beyond += strstr(line, " was server 16 before, which is not among the 16 of the plan") != 0;
+    }
     assert_int_equal(places, 2);
+    assert_true(twice == 1 && beyond == 1);
     assert_int_equal(placement_find(&placement, 0), 5); /* the lower serial number stays */
     placement_fini(&placement);
     room_close(&room);

@@ -158,6 +158,7 @@ static void a_node_full_of_services_drops_what_is_for_none(void **state)
     struct world *world = world_open_settled("torus:3", list, 0);
     for (uint16_t service = 254; service < 255 + NODE_SERVICES_MAX; service += NODE_SERVICES_MAX) {
         struct packet *packet = world_forge(world, service, NULL, 0);
+        assert_int_equal(node_local(world->nodes[0].node, service, 1, "", 0), -ENOENT);
         packet_set_server(packet, service); /* nor is there such a server */
         unsigned port = plan_port(&world->plan, 0, 1);
         node_approach(world->nodes[0].node, port);
