@@ -284,6 +284,12 @@ static void test_a_frame_has_its_bounds(void **state)
     assert_int_equal(egress_frame(pair.egress, 1, 9000, out), 3);
     pair_close(&pair);
 
+    pair_open(&pair, true, 1);
+    pair_push(&pair, 0, 2, PACKET_HEADER_SIZE); /* the least that there is */
+    assert_int_equal(egress_frame(pair.egress, 1, PACKET_HEADER_SIZE - 1, out), 0);
+    assert_int_equal(egress_frame(pair.egress, 1, PACKET_HEADER_SIZE, out), 1);
+    pair_close(&pair);
+
     pair_open(&pair, false, 1);
     pair_push(&pair, 0, 2, 64);
     pair_push(&pair, 0, 2, 64);

@@ -333,6 +333,13 @@ static void ports_check(struct weft_self *self)
     assert_int_equal(weft_send_port(self, weft_packet(self, 1), 1 - gone_port), 0);
 }
 
+static unsigned over_ports;
+
+static void over_port_check(const struct packet *packet)
+{
+    over_ports += packet->kind == PACKET_TO_NEIGHBOUR;
+}
+
 static void ports_that_are_not_there_or_down_take_nothing(void **state)
 {
     struct world *world = world_open_settled("torus:5", probes, 0);
@@ -340,9 +347,12 @@ static void ports_that_are_not_there_or_down_take_nothing(void **state)
     world_cut(world, 0, 1, true);
     world_run(world, 3 * INT64_C(1000000000));
     asked = ports_check;
+    delivered = over_port_check;
     world_ask(world, 0, 300, 1, "", 0);
     world_ask(world, 0, own.id, 1, "", 0);
     world_run(world, 1000000);
+    delivered = NULL;
+    assert_int_equal(over_ports, 1); /* the one that is there carried it */
     node_check(world->nodes[0].node);
     world_close(world);
 }

@@ -113,6 +113,12 @@ static void the_newest_row_wins(void **state)
     link_state_put(links, false);
     assert_true(link_state_report(links, 0, &report));
     assert_true(report.incarnation == 51);
+    /* And one that claims to be the life that we are about to begin. */
+    assert_false(link_state_take(links, &(struct link_report){0, 60, 3, 0, 0}));
+    assert_false(link_state_take(links, &(struct link_report){0, 61, 3, 0, 0}));
+    link_state_put(links, false);
+    assert_true(link_state_report(links, 0, &report));
+    assert_true(report.incarnation == 62);
     stage_close(&stage);
 }
 
