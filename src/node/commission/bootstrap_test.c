@@ -593,6 +593,24 @@ static void a_clash_ends(void **state)
     hall_close(&hall);
 }
 
+/* Somebody says something else in our name, with the number of what we said: ours must be newer. */
+static void a_clash_of_one_version_is_one(void **state)
+{
+    struct hall hall;
+    struct bootstrap *machine = machine_open(&hall);
+    struct sent sent = {.serial = hall.room.serials[0]};
+    bootstrap_step(machine, 0, sent_keep, &sent);
+    struct bootstrap_row own = sent.row;
+    uint8_t bytes[BOOTSTRAP_SIZE_MAX];
+    bootstrap_receive(machine, 0, bytes, bootstrap_row_write(&own, bytes), 1);
+    bootstrap_step(machine, 1, sent_keep, &sent);
+    assert_true(sent.row.version == own.version); /* our own words */
+    row_give(machine, sent.serial, own.version, 2);
+    bootstrap_step(machine, 2, sent_keep, &sent);
+    assert_true(sent.row.version == own.version + 1);
+    hall_close(&hall);
+}
+
 /* ---- the file ---- */
 
 static void the_coordinate_is_kept(void **state)
@@ -670,4 +688,4 @@ TEST_MAIN(TEST(everybody_finds_the_same), TEST(servers_that_know_the_same_send_o
           TEST(whoever_knows_something_else_is_told_all_now_and_then),
           TEST(a_step_sends_a_burst_and_says_whether_that_was_all),
           TEST(whoever_must_say_the_same_again_moves_nobody), TEST(a_clash_ends),
-          TEST(the_coordinate_is_kept))
+          TEST(a_clash_of_one_version_is_one), TEST(the_coordinate_is_kept))

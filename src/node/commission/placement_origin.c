@@ -76,10 +76,8 @@ static uint32_t colours_first(const uint64_t *sorted, uint32_t count, uint64_t c
 
 static uint32_t colours_count(const uint64_t *sorted, uint32_t count, uint64_t colour)
 {
-    uint32_t first = colours_first(sorted, count, colour);
-    if (first == count || sorted[first] != colour)
-        return 0;
-    return (colour == UINT64_MAX ? count : colours_first(sorted, count, colour + 1)) - first;
+    uint32_t end = colour == UINT64_MAX ? count : colours_first(sorted, count, colour + 1);
+    return end - colours_first(sorted, count, colour);
 }
 
 static int origin_compare(const void *left, const void *right)
