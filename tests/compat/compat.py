@@ -98,6 +98,7 @@ class Compat(unittest.TestCase):
 
     def test_corners(self):
         self.ends_well(self.start("corners"), "all so\n")
+        self.assertEqual(os.listdir(self.folder), [], "the context was not closed")
 
     def test_without_a_context(self):
         self.ends_well(self.start("shut"), "all so\n")

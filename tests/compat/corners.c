@@ -2,6 +2,8 @@
  * one process, two of its services. */
 #include "common.h"
 #include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define ONE   11
 #define TWO   12
@@ -154,6 +156,20 @@ static void copies(void)
     check(i < 8); /* nothing was allocated for the short items, of which there were none */
 }
 
+/* A child has no part in the context, and leaves it alone when it ends. */
+static void child(void)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0)
+        exit(0);
+    check(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0);
+    check(send_one(ripc_send_short, TWO, "still", 6) == 0);
+    check(receive(TWO) == 0 && num_short == 1 && strcmp(shorts[0], "still") == 0);
+    ripc_buf_free(shorts[0]);
+    free(shorts);
+}
+
 static void multicast(void)
 {
     check(ripc_register_multicast_service_id(GROUP) == 1);
@@ -173,6 +189,7 @@ int main(void)
     no_window();
     early_free();
     copies();
+    child();
     multicast();
     printf("all so\n");
     return EXIT_SUCCESS;
