@@ -152,6 +152,13 @@ static void step_some(struct hub *hub)
         poller_step(hub->poller, clock_after(100000));
 }
 
+static int send_number(struct lifeline *line, uint32_t number, uint16_t size)
+{
+    struct control control = {.kind = 7, .size = size};
+    memcpy(control.body, &number, sizeof number);
+    return lifeline_send(line, &control);
+}
+
 static void connect_both(struct hub *one, struct hub *other, bool tcp)
 {
     struct context_address to = other->address;
@@ -159,16 +166,10 @@ static void connect_both(struct hub *one, struct hub *other, bool tcp)
     if (tcp)
         memset(to.host, 0xee, sizeof to.host); /* "another host": not by Unix socket */
     assert_int_equal(lifeline_connect(one->lines, &to, &line), 0);
+    assert_int_equal(send_number(line, 0, 4), -ENOTCONN); /* not before it is up */
     step_until(one, other, &one->ups, 1);
     step_until(one, other, &other->ups, 1);
     assert_ptr_equal(one->line, line);
-}
-
-static int send_number(struct lifeline *line, uint32_t number, uint16_t size)
-{
-    struct control control = {.kind = 7, .size = size};
-    memcpy(control.body, &number, sizeof number);
-    return lifeline_send(line, &control);
 }
 
 static void a_hello_tells_each_who_the_other_is(void **state)

@@ -219,6 +219,7 @@ static void frames_and_answers_wake_whom_they_concern(void **state)
         shm->pipes->release(ends.inlet, &frames[i]);
     assert_true(was_rung(sender));
     assert_true(shm->pipes->room(ends.outlet, 1));
+    assert_true(shm->pipes->room(ends.outlet, FRAME_BODY_MAX));
     assert_false(shm->pipes->room(ends.outlet, FRAME_BODY_MAX + 1));
     pipe_close(&ends);
 }
@@ -310,6 +311,9 @@ static void slabs_are_mapped_and_copied(void **state)
     assert_int_equal(read_text(&name, 3, text, 9), -ERANGE);
     assert_int_equal(read_text(&name, UINT64_MAX, text, 2), -ERANGE);
     assert_int_equal(read_text(&name, 11, text, 0), 1);
+    struct remote_memory rest; /* up to the last byte of the file */
+    assert_int_equal(shm->memory->share(owner, region, piece, SLAB - 5000, MEMORY_READ, &rest), 0);
+    assert_int_equal(read_text(&rest, 3, text, 8), 1);
 
     struct remote_memory forged = name;
     forged.key++;
