@@ -143,8 +143,9 @@ void observer_asked(void *argument, ripc_id from, const uint8_t *bytes, size_t s
         atomic_fetch_add_explicit(&server->strange, 1, memory_order_relaxed);
         return;
     }
-    if (atomic_load_explicit(&server->table->epoch, memory_order_relaxed) == 0)
-        return; /* nothing is read yet */
+    /* Acquire: which row is ours was written once, before the first epoch. */
+    if (atomic_load_explicit(&server->table->epoch, memory_order_acquire) == 0)
+        return;
     int64_t now = ripc_now();
     struct observer_client *client = client_find(server, from);
     if (!client)
