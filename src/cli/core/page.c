@@ -261,6 +261,7 @@ static const char *items_print(struct printer *printer, const struct tag *tag, b
         at = part_print(printer, tag->behind, true);
         printer->depth--;
     }
+    assert(at); /* a list that is set has an item */
     return part_close(printer, at, shown && !set);
 }
 

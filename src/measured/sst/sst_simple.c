@@ -297,7 +297,7 @@ static enum err complex_run(struct figure_result *result, const struct figure_ca
         result, "complex", "waiting, way, nodes, simple (us), complex (us), paper_complex (us)");
     uint32_t nodes = call->quick ? COMPLEX_NODES_QUICK : COMPLEX_NODES;
     enum sst_node_waiting two = crowd_cores() < 2 ? NODES_YIELD : NODES_BUSY;
-    double found[BARE_WAY_COUNT][3]; /* yielding, busy; of two nodes */
+    double found[BARE_WAY_COUNT][3] = {{0}}; /* yielding, busy; of two nodes */
     static_assert(NODES_BUSY < 2 && NODES_YIELD < 2, "they are indices");
     for (int way = 0; way < BARE_WAY_COUNT; way++) {
         enum err err = complex_row(table, call, way, two, 2, &found[way][2], why);
