@@ -658,6 +658,7 @@ static void nonsense_for_frames_condemns(void **state)
     lock_take(&stage->there->lock);
     list_each(&stage->server->arrivals, node) arrival =
         container_of(node, struct arrival, service_node);
+    assert(arrival); /* the peer has opened a pipe */
     const struct pipe_ops *usual = arrival->inlet->ops;
     struct pipe_ops ops = *usual;
     ops.pull = pull_nonsense;
