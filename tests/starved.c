@@ -1,13 +1,11 @@
 /* starved: what happens to messages when there is no memory. Two contexts without
  * threads talk in every way there is while one allocation after the other is refused.
- * Any call may fail then; none may crash, and closing must give back everything.
- *
- * The linker leads our allocations here (--wrap). */
+ * Any call may fail then; none may crash, and closing must give back everything. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "ripc/core/context.h"
 #include "ripc/memory/own_file.h"
 #include "ripc/memory/reach.h"
@@ -16,74 +14,6 @@
 
 #define SIZE  20000
 #define TURNS 60
-
-static long refuse_at = -1; /* counts down; the allocation that meets 0 is refused */
-static bool refused;
-static long live; /* allocations not yet freed */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void *__real_reallocarray(void *old, size_t count, size_t size);
-char *__real_strdup(const char *text);
-void __real_free(void *old);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-void *__wrap_reallocarray(void *old, size_t count, size_t size);
-char *__wrap_strdup(const char *text);
-void __wrap_free(void *old);
-
-static bool granted(void)
-{
-    if (refuse_at < 0 || refuse_at-- > 0)
-        return true;
-    refused = true;
-    return false;
-}
-
-static void *counted(void *memory)
-{
-    live += memory != NULL;
-    return memory;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return granted() ? counted(__real_malloc(size)) : NULL;
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return granted() ? counted(__real_calloc(count, size)) : NULL;
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-    if (!granted())
-        return NULL;
-    void *grown = __real_realloc(old, size);
-    return old ? grown : counted(grown);
-}
-
-void *__wrap_reallocarray(void *old, size_t count, size_t size)
-{
-    if (!granted())
-        return NULL;
-    void *grown = __real_reallocarray(old, count, size);
-    return old ? grown : counted(grown);
-}
-
-char *__wrap_strdup(const char *text)
-{
-    return granted() ? counted(__real_strdup(text)) : NULL;
-}
-
-void __wrap_free(void *old)
-{
-    live -= old != NULL;
-    __real_free(old);
-}
 
 struct talk {
     struct ripc *here, *there;
@@ -255,26 +185,31 @@ static unsigned talk_with(long at)
     return talk.done;
 }
 
+/* Does it with each allocation refused in turn: nothing may be left. Returns how often all of it
+ * worked; `tries` is how often it was done. */
+static unsigned starve(unsigned (*run)(long at), unsigned all, long *tries)
+{
+    run(-1); /* what libraries allocate once */
+    long before = live;
+    unsigned descriptors = scratch_descriptors(), worked = 0;
+    assert_int_equal(run(-1), all);
+    assert_int_equal(live, before);
+    *tries = 0;
+    do {
+        worked += run((*tries)++) == all;
+        if (live != before || scratch_descriptors() != descriptors)
+            fail_msg("allocation %ld refused: %ld are left, %u descriptors more", *tries - 1,
+                     live - before, scratch_descriptors() - descriptors);
+    } while (refused && *tries < 1000);
+    assert_true(*tries < 1000);
+    return worked;
+}
+
 static void without_memory_nothing_is_lost_but_the_call(void **state)
 {
-    talk_with(-1); /* what libraries allocate once */
-    long before = live;
-    unsigned descriptors = scratch_descriptors();
-    unsigned all = talk_with(-1);
-    assert_int_equal(all, 6);
-    assert_int_equal(live, before);
-    unsigned worked = 0;
-    long at = 0;
-    do {
-        worked += talk_with(at) == all;
-        if (live != before)
-            print_message("# allocation %ld refused: %ld are left\n", at, live - before);
-        assert_int_equal(live, before);
-        assert_int_equal(scratch_descriptors(), descriptors);
-        at++;
-    } while (refused && at < 1000);
-    assert_true(at > 20 && at < 1000);
-    assert_true(worked > 0);
+    long tries;
+    assert_true(starve(talk_with, 6, &tries) > 0);
+    assert_true(tries > 20);
 }
 
 static void file_write(const char *path, const char *text)
@@ -285,12 +220,14 @@ static void file_write(const char *path, const char *text)
     close(fd);
 }
 
+static char names_path[64], names_kinds[128];
+
 /* Names of all kinds are asked for, come and go. Returns how much of it worked. */
-static unsigned names_with(long at, const char *path, const char *names)
+static unsigned names_with(long at)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL,
                                  .domain = "starved",
-                                 .names = names,
+                                 .names = names_kinds,
                                  .address = "127.0.0.1",
                                  .transports = "shm"};
     struct talk talk = {.here = scene_open(&config), .there = scene_open(&config)};
@@ -302,14 +239,14 @@ static unsigned names_with(long at, const char *path, const char *names)
         tuning.probe_wait = tuning.repeat_wait = tuning.ask_wait = NSEC_PER_SEC / 1000;
         names_tune(both[i]->names, &tuning);
     }
-    file_write(path, "50 10.0.0.1:17701\n51 10.0.0.1:17702\n");
+    file_write(names_path, "50 10.0.0.1:17701\n51 10.0.0.1:17702\n");
     talk.client = scene_bind(talk.here, 41);
     refused = false;
     refuse_at = at;
     done += ripc_watch(talk.client, 50) == 0;
     done += ripc_watch(talk.client, 42) == 0;
     done += ripc_bind(talk.there, 42, 0, &talk.server) == 0;
-    file_write(path, "50 10.0.0.1:17703\n52 10.0.0.1:17704\n");
+    file_write(names_path, "50 10.0.0.1:17703\n52 10.0.0.1:17704\n");
     done += ripc_watch(talk.client, 52) == 0;
     for (unsigned turn = 0; turn < TURNS; turn++)
         talk_progress(&talk);
@@ -323,31 +260,18 @@ static unsigned names_with(long at, const char *path, const char *names)
 
 static void without_memory_names_lose_nothing(void **state)
 {
-    char path[64], names[128];
-    snprintf(path, sizeof path, "/tmp/weft-starved-%d", (int)getpid());
-    snprintf(names, sizeof names, "file:%s,host,multicast:239.255.87.71:%d", path,
+    long tries;
+    snprintf(names_path, sizeof names_path, "/tmp/weft-starved-%d", (int)getpid());
+    snprintf(names_kinds, sizeof names_kinds, "file:%s,host,multicast:239.255.87.71:%d", names_path,
              20000 + (int)(getpid() % 20000));
-    file_write(path, "");
-    names_with(-1, path, names);
-    long before = live;
-    unsigned descriptors = scratch_descriptors();
-    unsigned all = names_with(-1, path, names), worked = 0;
-    assert_int_equal(all, 4);
-    assert_int_equal(live, before);
-    long at = 0;
-    do {
-        worked += names_with(at++, path, names) == all;
-        if (live != before || scratch_descriptors() != descriptors)
-            fail_msg("allocation %ld refused: %ld are left, %u descriptors more", at - 1,
-                     live - before, scratch_descriptors() - descriptors);
-    } while (refused && at < 1000);
-    assert_true(at > 20 && at < 1000);
-    assert_true(worked > 0);
-    assert_int_equal(unlink(path), 0);
+    file_write(names_path, "");
+    assert_true(starve(names_with, 4, &tries) > 0);
+    assert_true(tries > 20);
+    assert_int_equal(unlink(names_path), 0);
 }
 
-/* Returns whether all of it opened. */
-static bool open_with(long at)
+/* Returns 1 if all of it opened. */
+static unsigned open_with(long at)
 {
     struct ripc_config config = {.flags = RIPC_MANUAL, .domain = "starved"};
     struct ripc *ripc = NULL;
@@ -369,17 +293,9 @@ static bool open_with(long at)
 
 static void a_context_that_cannot_open_leaves_nothing(void **state)
 {
-    assert_true(open_with(-1));
-    long before = live;
-    unsigned descriptors = scratch_descriptors();
-    long at = 0, failed = 0;
-    do {
-        failed += !open_with(at++);
-        if (live != before || scratch_descriptors() != descriptors)
-            fail_msg("allocation %ld refused: %ld are left, %u descriptors more", at - 1,
-                     live - before, scratch_descriptors() - descriptors);
-    } while (refused && at < 1000);
-    assert_true(failed > 10 && at < 1000);
+    long tries;
+    unsigned worked = starve(open_with, 1, &tries);
+    assert_true(tries - worked > 10);
 }
 
 TEST_MAIN(SCENE(without_memory_nothing_is_lost_but_the_call),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ripc/core/dying_scene.h"
 #include "ripc/core/remote.h"
 #include "ripc/core/waiting.h"
 #include "ripc/memory/reach.h"
@@ -323,20 +324,7 @@ static int push_to_the_dying(struct outlet *outlet, const struct frame_head *hea
                              const struct iovec *pieces, unsigned piece_count)
 {
     faults_undo(dying_faults);
-    lifeline_cut(dying->line, -ETIMEDOUT);
-    while (dying->state != PEER_DEAD)
-        waiting_pause(dying->ripc);
-    return -EPIPE;
-}
-
-static unsigned peers_dead(struct ripc *ripc)
-{
-    unsigned count = 0;
-    lock_take(&ripc->lock);
-    list_each(&ripc->peers, node) count +=
-        container_of(node, struct peer, node)->state == PEER_DEAD;
-    lock_drop(&ripc->lock);
-    return count;
+    return peer_die(dying);
 }
 
 static void a_return_buffer_of_the_dead_is_forgotten(void **state)

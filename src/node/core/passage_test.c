@@ -292,6 +292,17 @@ static void who_waited_for_a_root_is_seen_once_at_each_server(void **state)
     world_close(world);
 }
 
+/* A letter to that key comes from server 2 to server 3, which is not its root. */
+static void letter_passes(struct world *world, uint64_t route)
+{
+    struct key key = key_make(route);
+    struct letter passing = {.number = 7};
+    struct packet *packet = world_forge(world, COURIER_ID, &passing, sizeof passing);
+    packet_set_key(packet, &key);
+    world_arrive(world, 2, 3, packet);
+    world_run(world, 1);
+}
+
 /* Its neighbour hears a root again, and not everybody has seen that: keys of it wait, our own and
  * one that passes, which alone our service looks at when it goes on. */
 static void a_key_waits_while_its_root_is_near_and_not_up(void **state)
@@ -309,12 +320,7 @@ static void a_key_waits_while_its_root_is_near_and_not_up(void **state)
     assert_false(node_reaches(node, 4));
     memset(&seen, 0, sizeof seen);
     post(world, 3, COURIER_ID, &(struct letter){.by_key = 1, .route = route});
-    struct key key = key_make(route);
-    struct letter passing = {.number = 7};
-    struct packet *packet = world_forge(world, COURIER_ID, &passing, sizeof passing);
-    packet_set_key(packet, &key);
-    world_arrive(world, 2, 3, packet);
-    world_run(world, 1);
+    letter_passes(world, route);
     struct node_snapshot snapshot;
     node_snapshot(node, &snapshot);
     assert_int_equal(snapshot.limbo, 2);
@@ -339,12 +345,7 @@ static void a_key_that_waited_may_have_arrived(void **state)
     world_start(world, 4);
     while (!node_counts_on(node, 4))
         world_run(world, 1000);
-    struct key key = key_make(route);
-    struct letter passing = {.number = 7};
-    struct packet *packet = world_forge(world, COURIER_ID, &passing, sizeof passing);
-    packet_set_key(packet, &key);
-    world_arrive(world, 2, 3, packet);
-    world_run(world, 1);
+    letter_passes(world, route);
     world_crash(world, 4);
     memset(&seen, 0, sizeof seen);
     world_run(world, 1500 * MSEC);

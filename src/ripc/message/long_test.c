@@ -1,6 +1,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "ripc/core/dying_scene.h"
 #include "ripc/core/peer.h"
 #include "ripc/core/waiting.h"
 #include "ripc/scene/scene.h"
@@ -376,20 +377,7 @@ static int write_to_the_dying(struct transport_link *link, const struct remote_m
                               struct transfer *transfer)
 {
     link->ops = dying_ops;
-    lifeline_cut(dying->line, -ETIMEDOUT);
-    while (dying->state != PEER_DEAD)
-        waiting_pause(dying->ripc);
-    return -EPIPE;
-}
-
-static unsigned dead_peers(struct ripc *ripc)
-{
-    unsigned count = 0;
-    lock_take(&ripc->lock);
-    list_each(&ripc->peers, node) count +=
-        container_of(node, struct peer, node)->state == PEER_DEAD;
-    lock_drop(&ripc->lock);
-    return count;
+    return peer_die(dying);
 }
 
 static void a_reply_to_a_peer_that_dies_meanwhile_fails(void **state)
@@ -420,7 +408,7 @@ static void a_reply_to_a_peer_that_dies_meanwhile_fails(void **state)
     struct ripc_send reply = {
         .to = from, .longs = &item, .long_count = 1, .deadline = scene_deadline()};
     assert_int_equal(ripc_send_message(pair.server, &reply), -EPIPE);
-    assert_int_equal(dead_peers(pair.there), 0);
+    assert_int_equal(peers_dead(pair.there), 0);
     assert_int_equal(ripc_free(pair.there, data), 0);
     pair_close(&pair);
 }

@@ -17,7 +17,7 @@ struct monitor {
     uintptr_t holder; /* the thread that has it, or 0; under the mutex */
 };
 
-/* Nobody has it. It holds nothing: there is no end of it. */
+/* No thread has it. It needs no closing: it holds no memory and no descriptor. */
 #define MONITOR_INIT                                                                               \
     {                                                                                              \
         PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0                                     \
