@@ -52,6 +52,10 @@ MUST_CHECK enum err crowd_run(const struct crowd_play *play, struct crowd_end *e
 /* How many cores this process may use. */
 int crowd_cores(void);
 
+/* Why a claim about two processes that poll is not run on one core: there they would measure the
+ * scheduler. */
+#define CROWD_NEEDS_CORES "this needs two cores, and only one is available"
+
 /* --- for the processes; they end themselves where they cannot go on --- */
 
 __attribute__((noreturn, format(printf, 2, 3))) void crowd_fail(struct crowd *crowd,

@@ -267,20 +267,24 @@ static enum err bits_run(double *homes, struct why *why)
     return OK;
 }
 
+/* Every server must have that many heirs. If not all have, a number that differs is shown. */
+static void heirs_claim(struct figure_result *result, const char *what, uint32_t printed,
+                        const struct split *split)
+{
+    figure_claim(result, "section 3.2", what, says_equal(printed, 0, NULL),
+                 split->heirs_min == printed ? split->heirs_max : split->heirs_min,
+                 figure_text(result, "servers have %u to %u", split->heirs_min, split->heirs_max));
+}
+
 static void split_claims(struct figure_result *result, const struct split *two,
                          const struct split *three)
 {
-    const char *counted = "not all servers have as many";
     figure_claim(result, "section 3.2", "2D: sequences of a home", says_equal(8, 0, NULL),
                  two->sequences, NULL);
     figure_claim(result, "section 3.2", "3D: sequences of a home", says_equal(48, 0, NULL),
                  three->sequences, NULL);
-    figure_claim(result, "section 3.2", "2D: servers that share a failed one's keys",
-                 says_equal(4, 0, NULL), two->heirs_min == two->heirs_max ? two->heirs_min : NAN,
-                 counted);
-    figure_claim(result, "section 3.2", "3D: servers that share a failed one's keys",
-                 says_equal(6, 0, NULL),
-                 three->heirs_min == three->heirs_max ? three->heirs_min : NAN, counted);
+    heirs_claim(result, "2D: servers that share a failed one's keys", 4, two);
+    heirs_claim(result, "3D: servers that share a failed one's keys", 6, three);
     figure_claim(result, "section 3.2", "2D: largest share over smallest", says_equal(1, 0, NULL),
                  (double)two->groups_max / two->groups_min, NULL);
     figure_claim(result, "section 3.2", "3D: largest share over smallest", says_equal(1, 0, NULL),

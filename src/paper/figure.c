@@ -22,6 +22,22 @@ void figure_result_fini(struct figure_result *result)
     *result = (struct figure_result){0};
 }
 
+const struct figure_table *figure_table_find(const struct figure_result *result, const char *name)
+{
+    for (size_t i = 0; i < result->table_count; i++)
+        if (strcmp(result->tables[i].name, name) == 0)
+            return &result->tables[i];
+    assert_unreachable();
+}
+
+size_t figure_column_find(const struct figure_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->column_count; i++)
+        if (strcmp(table->columns[i].name, name) == 0)
+            return i;
+    assert_unreachable();
+}
+
 enum err figure_run(const struct figure *figure, struct figure_result *result,
                     const struct figure_call *call, struct why *why)
 {
@@ -35,7 +51,7 @@ enum err figure_run(const struct figure *figure, struct figure_result *result,
     }
     assert(result->claim_count > 0);
     for (size_t i = 0; i < result->claim_count; i++)
-        assert(result->claims[i].verdict != VERDICT_MISSING || result->claims[i].reason);
+        assert(result->claims[i].verdict <= VERDICT_DIFFERS || result->claims[i].reason);
     return OK;
 }
 
@@ -157,10 +173,8 @@ const char *figure_text(struct figure_result *result, const char *format, ...)
     return text ? text : "";
 }
 
-void figure_claim_at(struct figure_result *result, const char *where, const char *what,
-                     struct says says, double found, double at, const char *reason)
+static void claim_add(struct figure_result *result, struct figure_claim claim)
 {
-    struct figure_claim claim = {where, what, says, found, at, reason, VERDICT_MISSING};
     claim.verdict = verdict_of(&claim);
     if (result->failed || !array_reserve(&result->claims, &result->claim_capacity,
                                          result->claim_count + 1, sizeof claim)) {
@@ -170,10 +184,43 @@ void figure_claim_at(struct figure_result *result, const char *where, const char
     result->claims[result->claim_count++] = claim;
 }
 
+void figure_claim_at(struct figure_result *result, const char *where, const char *what,
+                     struct says says, double found, double at, const char *reason)
+{
+    claim_add(result, (struct figure_claim){.where = where,
+                                            .what = what,
+                                            .says = says,
+                                            .found = found,
+                                            .at = at,
+                                            .reason = reason});
+}
+
 void figure_claim(struct figure_result *result, const char *where, const char *what,
                   struct says says, double found, const char *reason)
 {
     figure_claim_at(result, where, what, says, found, 0, reason);
+}
+
+void figure_claim_needs(struct figure_result *result, const char *where, const char *what,
+                        struct says says, const char *needs, double found, const char *reason)
+{
+    claim_add(result, (struct figure_claim){.where = where,
+                                            .what = what,
+                                            .says = says,
+                                            .found = needs ? NAN : found,
+                                            .reason = needs ? needs : reason,
+                                            .not_run = needs != NULL});
+}
+
+void figure_not_run(struct figure_result *result, const char *needs)
+{
+    for (size_t i = 0; i < result->claim_count; i++) {
+        struct figure_claim *claim = &result->claims[i];
+        claim->found = NAN;
+        claim->reason = needs;
+        claim->not_run = true;
+        claim->verdict = verdict_of(claim);
+    }
 }
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total)

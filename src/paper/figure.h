@@ -22,21 +22,25 @@
 #define FIGURE_SERIES_MAX 11
 #define FIGURE_WORD_SIZE  48
 
+/* The last two have no number of ours; the claim's reason says why. */
 enum verdict {
     VERDICT_AGREES,
     VERDICT_DIFFERS,
-    VERDICT_MISSING, /* cannot be reproduced; the claim's reason says what is missing */
+    VERDICT_NOT_RUN, /* this run is too small for the claim: a larger one would decide it */
+    VERDICT_MISSING, /* cannot be reproduced, by a larger run neither */
+    VERDICT_COUNT,
 };
 
 struct figure_claim {
     const char *where; /* in the paper: "eq 3", "fig 1c", "section 6.2" */
     const char *what;
     struct says says;
-    double found;         /* ours; NaN if it could not be computed */
+    double found;         /* ours; NaN if there is none */
     double at;            /* x of the printed number in the plot; 0: it is not marked there */
-    const char *reason;   /* shown unless it agrees: what is missing, or what the figure found
-                             out about a difference. NULL: the numbers say all. A cause that
-                             was not measured is no reason. */
+    const char *reason;   /* shown unless it agrees: what a larger run needs, what is missing, or
+                             what the figure found out about a difference. NULL: the numbers say
+                             all. A cause that was not measured is no reason. */
+    bool not_run;         /* this run is too small for it */
     enum verdict verdict; /* computed */
 };
 
@@ -129,6 +133,8 @@ struct figure {
     struct figure_size full, quick;
     bool measured;      /* by a clock, on this machine: no two runs are equal */
     const char *choice; /* what the paper leaves open, and how it is filled in; or NULL */
+    const char *shown;  /* columns of the plot's table that are printed under the claims, because
+                           the texts refer to them, as in "k, n, printed"; or NULL */
     struct figure_plot plot;
     enum err (*run)(struct figure_result *result, const struct figure_call *call, struct why *why);
 };
@@ -139,6 +145,11 @@ extern const struct figure *const figures[]; /* in order of paper; ends with NUL
 MUST_CHECK enum err figure_run(const struct figure *figure, struct figure_result *result,
                                const struct figure_call *call, struct why *why);
 void figure_result_fini(struct figure_result *result);
+
+/* A table of the result, and the number of a column, by name. A name that does not exist is a bug
+ * and asserts. */
+const struct figure_table *figure_table_find(const struct figure_result *result, const char *name);
+size_t figure_column_find(const struct figure_table *table, const char *name);
 
 /* --- for the figures --- */
 
@@ -170,6 +181,15 @@ void figure_claim(struct figure_result *result, const char *where, const char *w
 /* The same of a claim whose printed number is marked in the plot. */
 void figure_claim_at(struct figure_result *result, const char *where, const char *what,
                      struct says says, double found, double at, const char *reason);
+
+/* The same of a claim that not every run is large enough for. `needs` is NULL if this run is, or
+ * says what a run that checks the claim takes; the verdict is then VERDICT_NOT_RUN, and `found` and
+ * `reason` are not used. */
+void figure_claim_needs(struct figure_result *result, const char *where, const char *what,
+                        struct says says, const char *needs, double found, const char *reason);
+
+/* Turns all claims so far into claims that this run is too small for. */
+void figure_not_run(struct figure_result *result, const char *needs);
 
 void figure_progress(const struct figure_call *call, uint64_t done, uint64_t total);
 

@@ -33,6 +33,24 @@ static void verdicts_follow_from_the_numbers(void **state)
         assert_int_equal(judged(relation, 1, 1, NAN), VERDICT_MISSING);
 }
 
+static void a_run_that_is_too_small_has_a_verdict_of_its_own(void **state)
+{
+    struct figure_result result = {0};
+    figure_claim_needs(&result, "fig 1", "all", says_equal(3, 0, NULL), NULL, 3, "not used");
+    figure_claim_needs(&result, "fig 1", "all", says_equal(3, 0, NULL), "a larger run", 3, NULL);
+    assert_int_equal(result.claims[0].verdict, VERDICT_AGREES);
+    assert_int_equal(result.claims[1].verdict, VERDICT_NOT_RUN);
+    assert_string_equal(result.claims[1].reason, "a larger run");
+    assert_true(isnan(result.claims[1].found));
+    figure_not_run(&result, "more cores");
+    for (size_t i = 0; i < result.claim_count; i++) {
+        assert_int_equal(result.claims[i].verdict, VERDICT_NOT_RUN);
+        assert_string_equal(result.claims[i].reason, "more cores");
+        assert_true(isnan(result.claims[i].found));
+    }
+    figure_result_fini(&result);
+}
+
 /* --- a figure of our own --- */
 
 static enum err sample_run(struct figure_result *result, const struct figure_call *call,
@@ -143,6 +161,7 @@ static void every_figure_is_whole(void **state)
     }
 }
 
-TEST_MAIN(TEST(verdicts_follow_from_the_numbers), TEST(tables_become_csv),
+TEST_MAIN(TEST(verdicts_follow_from_the_numbers),
+          TEST(a_run_that_is_too_small_has_a_verdict_of_its_own), TEST(tables_become_csv),
           TEST(plots_carry_their_data), TEST(headings_name_columns_and_units),
           TEST(a_failed_run_keeps_nothing), TEST(every_figure_is_whole))

@@ -156,6 +156,8 @@ const struct figure figure_jelly_fig3 = {
     .name = "jelly-fig3",
     .paper = "Jellyfish",
     .what = "throughput against the best known degree-diameter graphs",
+    .shown = "graph, in_paper, servers, benchmark_lower, jellyfish_lower, ratio_lower, "
+             "ratio_at_once_lower",
     .full = {"2 graphs of the figure and 5 others, 24 to 364 switches; 10 runs each, gap 0.5 %",
              .seconds = 45},
     .quick = {"2 graphs of the figure and 2 others, 24 to 98 switches; 2 runs, gap 1 %",

@@ -218,6 +218,7 @@ const struct figure figure_nova_fig5 = {
               "\"Very close to the theoretical analysis\" is read as within 5 % of the shortest "
               "paths. pora_around is the reading of \"quadrant\" under which a packet goes on in "
               "the direction of its first hop, the long way round if need be.",
+    .shown = "k, n, pora, pora_around, optimum, dor_torus, diameter",
     .plot.table = "mean_path",
     .plot.x = {.column = "k", .label = "k", .step = 2},
     .plot.y = {.label = "mean path in hops"},

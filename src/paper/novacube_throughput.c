@@ -97,6 +97,8 @@ const struct figure figure_nova_eq7 = {
     .quick = {"even k to 10 for n = 2, k = 4 for n = 3", .seconds = 0.2},
     .choice = "Uniform traffic goes to all nodes alike, the sender included, as in the textbook "
               "that the paper follows; under the best routing, to a gap of 0.2 %.",
+    .shown =
+        "k, n, printed, capacity_lower, capacity_upper, torus_printed, torus_lower, torus_upper",
     .plot.table = "capacity",
     .plot.x = {.column = "k", .label = "k", .step = 2},
     .plot.y = {.label = "link rates from every node"},
@@ -215,8 +217,9 @@ static void claim_share(struct figure_result *result, const char *what, double l
         reason = "a permutation is known that no routing carries at a larger share";
     } else {
         reason = figure_text(result,
-                             "not decided: Valiant's way attains %.4g %%, and under the hardest "
-                             "permutation known the best routing carries up to %.4g %%",
+                             "not decided, at any size of the run: Valiant's routing attains "
+                             "%.4g %%, and under the hardest permutation known the best routing "
+                             "carries at most %.4g %%; the printed number lies between",
                              lower, upper);
     }
     figure_claim(result, "section IV.B.3", what, says_above(printed, "%"), found, reason);
@@ -274,6 +277,8 @@ const struct figure figure_nova_worst = {
         "claim, so both are checked. The best worst case of all routings is bracketed: from "
         "below by Valiant's way, from above by permutations that no routing carries better; a "
         "bracket that holds the printed share decides nothing.",
+    .shown = "k, n, capacity, best_lower, best_upper, own_upper, torus_lower, torus_upper, pora, "
+             "valiant",
     .plot.table = "worst",
     .plot.x = {.column = "k", .label = "k", .step = 2},
     .plot.y = {.label = "% of NovaCube's capacity"},

@@ -5,22 +5,6 @@
 #include "base/check.h"
 #include "paper/report.h"
 
-static const struct figure_table *table_find(const struct figure_result *result, const char *name)
-{
-    for (size_t i = 0; i < result->table_count; i++)
-        if (strcmp(result->tables[i].name, name) == 0)
-            return &result->tables[i];
-    assert_unreachable();
-}
-
-static size_t column_find(const struct figure_table *table, const char *name)
-{
-    for (size_t i = 0; i < table->column_count; i++)
-        if (strcmp(table->columns[i].name, name) == 0)
-            return i;
-    assert_unreachable();
-}
-
 /* Ours in colour; what the paper prints in black, hollow and a little larger,
  * so that ours shows inside where the two agree. */
 static const char *const style_words[] = {
@@ -48,8 +32,9 @@ static void quoted(struct text *out, const char *string)
 static size_t series_data(struct text *out, const struct figure_table *table,
                           const struct figure_series *series, const char *across, int number)
 {
-    size_t x = column_find(table, across), y = column_find(table, series->y), rows = 0;
-    size_t key = series->key ? column_find(table, series->key) : 0;
+    size_t x = figure_column_find(table, across), y = figure_column_find(table, series->y),
+           rows = 0;
+    size_t key = series->key ? figure_column_find(table, series->key) : 0;
     char one[REPORT_CELL_SIZE], other[REPORT_CELL_SIZE];
     text_printf(out, "$curve%d << END\n", number);
     for (size_t row = 0; row < table->row_count; row++) {
@@ -114,7 +99,7 @@ static void axes_print(struct text *out, const struct figure_plot *plot)
 void plot_script(struct text *out, const struct figure *figure, const struct figure_result *result)
 {
     const struct figure_plot *plot = &figure->plot;
-    const struct figure_table *table = table_find(result, plot->table);
+    const struct figure_table *table = figure_table_find(result, plot->table);
     text_printf(
         out,
         "# gnuplot %s.gp > %s.svg\n"

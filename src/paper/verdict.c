@@ -9,6 +9,8 @@ enum verdict verdict_of(const struct figure_claim *claim)
     const struct says *says = &claim->says;
     double found = claim->found, slack = says->tolerance;
     bool holds = false;
+    if (claim->not_run)
+        return VERDICT_NOT_RUN;
     if (isnan(found))
         return VERDICT_MISSING;
     switch (says->relation) {
@@ -38,8 +40,12 @@ const char *verdict_text(enum verdict verdict)
         return "agrees";
     case VERDICT_DIFFERS:
         return "differs";
+    case VERDICT_NOT_RUN:
+        return "not run at this size";
     case VERDICT_MISSING:
         return "cannot be reproduced";
+    case VERDICT_COUNT:
+        break;
     }
     assert_unreachable();
 }

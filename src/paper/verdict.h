@@ -1,13 +1,13 @@
 #pragma once
-/* verdict: from two numbers to one word. */
+/* verdict: whether the paper's number and ours agree, and the texts of verdicts. */
 
 #include "paper/figure.h"
 
 /* Compares `found` with the paper's number under the claim's relation and
- * tolerance. A found that is not a number was not reproduced. */
+ * tolerance. A claim without a `found` was not run or cannot be reproduced. */
 enum verdict verdict_of(const struct figure_claim *claim);
 
-/* "agrees", "differs", "cannot be reproduced". */
+/* "agrees", "differs", "not run at this size", "cannot be reproduced". */
 const char *verdict_text(enum verdict verdict);
 
 /* "equal", "above", "below", "at_most", "between". */

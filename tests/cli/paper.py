@@ -21,7 +21,8 @@ from figures import complaints, rows, run
 from tap import main, weft
 
 SEED = 9
-VERDICTS = ("agrees", "differs", "cannot be reproduced")
+NO_NUMBER = ("not run at this size", "cannot be reproduced")
+VERDICTS = ("agrees", "differs") + NO_NUMBER
 
 
 def listed(measured=True):
@@ -38,7 +39,7 @@ def holds(claim):
     """The verdict, computed again."""
     paper, found, slack = claim["paper"], claim["weft"], claim["tolerance"]
     if found is None:
-        return "cannot be reproduced"
+        return claim["verdict"] if claim["verdict"] in NO_NUMBER else "no number"
     good = {"equal": abs(found - paper) <= slack,
             "above": found > paper - slack,
             "below": found < paper + slack,
@@ -115,6 +116,38 @@ class Files(unittest.TestCase):
                 self.assertEqual(done.stdout, file.read())
 
 
+class Text(unittest.TestCase):
+    def shown(self, name, *columns):
+        """The rows that the text prints of these columns: one for each row of the table."""
+        done = weft("paper", "run", name, "--quick")
+        self.assertEqual((done.code, done.err), (0, ""))
+        lines = [line.split() for line in done.out.splitlines()]
+        self.assertIn(list(columns), lines)
+        start = lines.index(list(columns)) + 2  # the line in between has the units
+        return lines[start:lines.index([], start)]
+
+    def test_the_columns_that_a_figure_refers_to_are_printed(self):
+        names = ("k", "n", "printed", "capacity_lower", "capacity_upper", "torus_printed",
+                 "torus_lower", "torus_upper")
+        shown = self.shown("nova-eq7", *names)
+        table = rows(run("nova-eq7"))
+        self.assertEqual(len(shown), len(table))
+        for line, row in zip(shown, table):
+            for cell, name in zip(line, names):
+                self.assertAlmostEqual(float(cell), row[name], delta=1e-4 * row[name])
+        self.assertEqual(len(self.shown("nova-fig5", "k", "n", "pora", "pora_around", "optimum",
+                                        "dor_torus", "diameter")), 5)
+
+    def test_a_claim_that_a_larger_run_would_decide_is_not_one_that_no_run_can(self):
+        done = weft("paper", "run", "jelly-fig2c", "jelly-fig7", "--quick")
+        lines = done.out.splitlines()
+        for verdict, reason in (("not run at this size", "run it without --quick"),
+                                ("cannot be reproduced", "never published")):
+            last = max(i for i, line in enumerate(lines) if line.endswith(verdict) and "(" in line)
+            self.assertIn(reason, " ".join(lines[last + 1:last + 3]))
+        self.assertRegex(lines[-1], "2 not run at this size, 2 cannot be reproduced$")
+
+
 class All(unittest.TestCase):
     def test_every_figure_runs_and_every_verdict_follows(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -130,11 +163,16 @@ class All(unittest.TestCase):
                         self.assertNotIn("reason", claim)
                     if claim["verdict"] == "cannot be reproduced":
                         self.assertTrue(claim["reason"])
+                        self.assertNotRegex(claim["reason"], "--quick|two cores")
+                    if claim["verdict"] == "not run at this size":
+                        self.assertRegex(claim["reason"], "--quick|two cores")
                     counts[claim["verdict"]] += 1
                 for ending in ("csv", "json", "gp"):
                     self.assertTrue(os.path.getsize(f"{folder}/{figure['name']}.{ending}"))
             self.assertEqual([done.json["agree"], done.json["differ"],
+                              done.json["not_run_at_this_size"],
                               done.json["cannot_be_reproduced"]], list(counts.values()))
+            self.assertGreater(min(counts.values()), 0)
 
     def test_a_seed_gives_the_same_result_on_any_number_of_threads(self):
         for name in listed(measured=False):

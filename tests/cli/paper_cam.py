@@ -187,7 +187,7 @@ class Churn(unittest.TestCase):
             self.assertLessEqual(reasons, row["dropped"] + 1e-9)
         found = verdicts(figure)
         self.assertEqual(found["misdelivered, all points"], "agrees")
-        self.assertEqual(found["dropped at 2 failures/s"], "cannot be reproduced")
+        self.assertEqual(found["dropped at 2 failures/s"], "not run at this size")
 
     def test_threads_change_nothing(self):
         written = []

@@ -110,7 +110,7 @@ class Detection(unittest.TestCase):
             self.assertGreater(row["simple"], 0)
             self.assertEqual(row["complex"] is None, row["nodes"] == 2)
         for claim in figure["claims"]:
-            self.assertEqual(claim["verdict"], "cannot be reproduced")
+            self.assertEqual(claim["verdict"], "not run at this size")
             self.assertIn("full size", claim["reason"])
 
     @unittest.skipIf(CORES < 2, "it takes two cores")
@@ -201,7 +201,7 @@ class OneCore(unittest.TestCase):
     def test_what_takes_two_cores_says_so(self):
         for name in ("sst-fig1", "sst-table4", "sst-fig6"):
             for claim in run(name)["claims"]:
-                self.assertEqual(claim["verdict"], "cannot be reproduced")
+                self.assertEqual(claim["verdict"], "not run at this size")
                 self.assertIn("two cores", claim["reason"])
 
     def test_nodes_that_yield_count_on_one_core(self):

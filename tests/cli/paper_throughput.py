@@ -139,6 +139,13 @@ class NovaCube(unittest.TestCase):
 
 
 class FullCapacity(unittest.TestCase):
+    def test_the_quick_size_leaves_the_paper_s_own_size_to_the_full_one(self):
+        claims = run("jelly-fig2c")["claims"]
+        for claim in claims[:2]:
+            self.assertEqual((claim["verdict"], claim["weft"]), ("not run at this size", None))
+            self.assertIn("14-port", claim["reason"])
+        self.assertNotIn("not run at this size", [claim["verdict"] for claim in claims[2:]])
+
     def test_every_step_is_decided_by_its_certificate(self):
         figure = run("jelly-fig2c", "--seed", SEED)
         steps = rows(figure, 2)

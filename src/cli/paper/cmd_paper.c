@@ -65,8 +65,8 @@ const struct command command_paper_list = {
 static const char session_page[] =
     "{#figures}{?ran}" FIGURE_REPORT_PAGE "{/}"
     "{?error}{name}: could not {?ran}be written{:}run{/}: {error}\n{/}\n{/}"
-    "{claim_count|claim|claims}: {agree} agree, {differ} differ, "
-    "{cannot_be_reproduced} cannot be reproduced"
+    "{claim_count|claim|claims}: {agree|agrees|agree}, {differ|differs|differ}, "
+    "{not_run_at_this_size} not run at this size, {cannot_be_reproduced} cannot be reproduced"
     "{?could_not_run}; {could_not_run|figure failed|figures failed}{/}\n"
     "{?gnuplot_missing}no plots were drawn: gnuplot is not installed\n{/}";
 
@@ -74,11 +74,11 @@ static const char session_page[] =
 struct session {
     struct call *call;
     struct figure_call figure_call;
-    const char *folder;   /* of the output files; NULL: none */
-    const char *title;    /* of the figure that runs now, for the progress bar */
-    unsigned verdicts[3]; /* how many claims got which */
-    unsigned failures;    /* figures that could not run */
-    bool plots_missing;   /* there is no gnuplot */
+    const char *folder;               /* of the output files; NULL: none */
+    const char *title;                /* of the figure that runs now, for the progress bar */
+    unsigned verdicts[VERDICT_COUNT]; /* how many claims got which */
+    unsigned failures;                /* figures that could not run */
+    bool plots_missing;               /* there is no gnuplot */
 };
 
 static void session_progress(void *context, uint64_t done, uint64_t total)
@@ -204,9 +204,13 @@ static void session_close(struct session *session)
 {
     struct result *result = &session->call->result;
     const unsigned *verdicts = session->verdicts;
-    result_uint(result_hide(result), "claim_count", verdicts[0] + verdicts[1] + verdicts[2]);
+    unsigned claims = 0;
+    for (int i = 0; i < VERDICT_COUNT; i++)
+        claims += verdicts[i];
+    result_uint(result_hide(result), "claim_count", claims);
     result_uint(result, "agree", verdicts[VERDICT_AGREES]);
     result_uint(result, "differ", verdicts[VERDICT_DIFFERS]);
+    result_uint(result, "not_run_at_this_size", verdicts[VERDICT_NOT_RUN]);
     result_uint(result, "cannot_be_reproduced", verdicts[VERDICT_MISSING]);
     result_uint(result, "could_not_run", session->failures);
     result_bool(result, "gnuplot_missing", session->plots_missing);
@@ -274,13 +278,22 @@ const struct command command_paper_run = {
     .arguments = "FIGURE...",
     .summary = "compute figures anew and compare them with the paper",
     .description =
-        "For each claim of a figure it prints what the paper says, what weft finds, and a\n"
-        "verdict computed from the two: \"agrees\", \"differs\", or \"cannot be reproduced\"\n"
-        "with what is missing. Where a figure measured more about a difference, a line says\n"
-        "so. A number agrees if it is equal within the rounding of the printed one, or lies on\n"
-        "the side of it that the paper says.\n"
+        "Prints for each claim of a figure the number that the paper states, the number that\n"
+        "weft finds, and a verdict:\n"
         "\n"
-        "With --out it writes the numbers behind the figure as CSV (a figure's second table is\n"
+        "  agrees                the numbers are equal within the rounding of the printed one,\n"
+        "                        or ours is on the side of it that the paper states\n"
+        "  differs               they are not\n"
+        "  not run at this size  this run is too small to check the claim; a larger one checks\n"
+        "                        it: without --quick, or on a machine with more cores\n"
+        "  cannot be reproduced  weft has no number, however large the run: data or programs\n"
+        "                        that the claim needs are not available\n"
+        "\n"
+        "A line below the claim gives the reason of the last two verdicts, and what the figure\n"
+        "measured about a difference. JSON has the same words as \"verdict\", the reason as\n"
+        "\"reason\", and null as our number (\"weft\") where there is none.\n"
+        "\n"
+        "With --out it writes the numbers of the figure as CSV (a figure's second table is\n"
         "NAME-TABLE.csv), everything as JSON, the plot as a gnuplot script, and, if gnuplot is\n"
         "installed, the plot as SVG.\n"
         "\n"

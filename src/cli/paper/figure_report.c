@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/check.h"
+#include "cli/show/table_text.h"
 #include "paper/verdict.h"
 
 #define VALUE_SIZE 64
@@ -136,6 +138,70 @@ static void claim_add(struct result *result, const struct figure_claim *claim,
     result_end(result);
 }
 
+/* --- the columns that the texts refer to --- */
+
+/* Reads the names of figure->shown; returns how many columns there are. */
+static size_t shown_read(const struct figure *figure, const struct figure_table *table,
+                         size_t columns[FIGURE_COLUMN_MAX])
+{
+    size_t count = 0;
+    for (const char *at = figure->shown; *at; at += strspn(at, ", ")) {
+        char name[64];
+        size_t size = strcspn(at, ",");
+        assert(size < sizeof name && count < FIGURE_COLUMN_MAX);
+        snprintf(name, sizeof name, "%.*s", (int)size, at);
+        columns[count++] = figure_column_find(table, name);
+        at += size;
+    }
+    return count;
+}
+
+/* A line of names, one of units if there are any, one for each row; tabs between cells. Words are
+ * at the left of their column, numbers at the right. */
+static void shown_lines(struct text *lines, char sides[FIGURE_COLUMN_MAX + 1],
+                        const struct figure_table *table, const size_t *columns, size_t count)
+{
+    bool units = false;
+    for (size_t i = 0; i < count; i++) {
+        sides[i] = table->row_count && table->cells[columns[i]].word[0] ? '<' : '>';
+        units = units || table->columns[columns[i]].unit[0];
+        text_printf(lines, "%s%s", i ? "\t" : "", table->columns[columns[i]].name);
+    }
+    sides[count] = '\0';
+    for (size_t i = 0; i < count && units; i++)
+        text_printf(lines, "%s%s", i ? "\t" : "\n", table->columns[columns[i]].unit);
+    for (size_t row = 0; row < table->row_count; row++)
+        for (size_t i = 0; i < count; i++) {
+            const struct figure_cell *cell = &table->cells[row * table->column_count + columns[i]];
+            char value[VALUE_SIZE] = "-";
+            if (!isnan(cell->number))
+                value_format(value, sizeof value, cell->number);
+            text_printf(lines, "%s%s", i ? "\t" : "\n", cell->word[0] ? cell->word : value);
+        }
+    text_puts(lines, "\n");
+}
+
+static void shown_add(struct result *result, const struct figure *figure,
+                      const struct figure_result *found)
+{
+    const struct figure_table *table = figure_table_find(found, figure->plot.table);
+    size_t columns[FIGURE_COLUMN_MAX], count = shown_read(figure, table, columns);
+    char sides[FIGURE_COLUMN_MAX + 1];
+    struct text lines = {0}, laid = {0};
+    shown_lines(&lines, sides, table, columns, count);
+    if (text_ok(&lines))
+        table_text_lines(&laid, lines.data, sides);
+    struct text *out = result_words(result_hide(result), "columns");
+    result->failed = result->failed || !text_ok(&lines) || !text_ok(&laid);
+    for (const char *at = result->failed ? "" : laid.data; *at;) {
+        size_t size = strcspn(at, "\n") + 1;
+        text_printf(out, "  %.*s", (int)size, at);
+        at += size;
+    }
+    text_fini(&laid);
+    text_fini(&lines);
+}
+
 static void columns_add(struct result *result, const struct figure_table *table)
 {
     result_array(result, "columns");
@@ -179,6 +245,8 @@ void figure_report(struct result *result, const struct figure *figure,
         result_string(result, "choice", figure->choice);
         lines_add(result, "choice_lines", figure->choice, 2);
     }
+    if (figure->shown)
+        shown_add(result, figure, found);
     result_array(result, "claims");
     for (size_t i = 0; i < found->claim_count; i++)
         claim_add(result, &found->claims[i],

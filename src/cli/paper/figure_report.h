@@ -1,7 +1,8 @@
 #pragma once
 /* figure_report: what a figure found, as an object of a result, and the page that shows such
  * objects as text: a line for each claim with what the paper says, what weft finds and the
- * verdict, and under the claims that do not agree the reason. */
+ * verdict; the reason under claims that do not agree; and the columns of numbers that the texts of
+ * the figure refer to. */
 
 #include "cli/core/result.h"
 #include "paper/figure.h"
@@ -10,7 +11,7 @@
 #define FIGURE_REPORT_PAGE                                                                         \
     "{name}: {paper}, {what}\n"                                                                    \
     "{#claims}  {label}  paper {printed}  weft {found}  {verdict}\n{?because}{because}{/}{/}"      \
-    "{?choice_lines}{choice_lines}{/}"
+    "{?choice_lines}{choice_lines}{/}{?columns}{columns}{/}"
 
 /* Fills the object that is open. */
 void figure_report(struct result *result, const struct figure *figure,

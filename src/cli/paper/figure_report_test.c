@@ -19,6 +19,8 @@ static enum err sample_run(struct figure_result *result, const struct figure_cal
                  "the seed differs");
     figure_claim(result, "fig 1", "share", says_between(15, 20, "%"), NAN,
                  "the traces were never published");
+    figure_claim_needs(result, "fig 1", "large", says_above(9, NULL), "run it without --quick", 8,
+                       "never shown");
     figure_claim(result, "fig 1", "bare", says_equal(3, 0, NULL), (double)call->seed, NULL);
     return OK;
 }
@@ -30,6 +32,8 @@ static const struct figure sample = {
     .full = {.what = "all"},
     .quick = {.what = "some"},
     .choice = "one of two readings",
+    .shown = "name, size",
+    .plot.table = "sizes",
     .run = sample_run,
 };
 
@@ -60,8 +64,15 @@ static void a_line_for_each_claim(void **state)
                         "  twice (fig 1)  paper 3           weft 3  agrees\n"
                         "  share (fig 1)  paper 15 to 20 %  weft -  cannot be reproduced\n"
                         "      the traces were never published\n"
+                        "  large (fig 1)  paper > 9         weft -  not run at this size\n"
+                        "      run it without --quick\n"
                         "  bare (fig 1)   paper 3           weft 3  agrees\n"
-                        "  one of two readings\n");
+                        "  one of two readings\n"
+                        "  name   size\n"
+                        "            m\n"
+                        "  plain     0\n"
+                        "  plain   0.5\n"
+                        "  plain     -\n");
     text_fini(&out);
 }
 
@@ -76,8 +87,14 @@ static void reasons_show_only_where_needed(void **state)
                         "      the seed differs\n"
                         "  share (fig 1)  paper 15 to 20 %  weft -  cannot be reproduced\n"
                         "      the traces were never published\n"
+                        "  large (fig 1)  paper > 9         weft -  not run at this size\n"
+                        "      run it without --quick\n"
                         "  bare (fig 1)   paper 3           weft 2  differs\n"
-                        "  one of two readings\n");
+                        "  one of two readings\n"
+                        "  name   size\n"
+                        "            m\n"
+                        "  plain     0\n"
+                        "  plain   0.5\n");
     text_fini(&out);
 }
 
@@ -96,6 +113,9 @@ static void json_has_the_numbers(void **state)
     assert_null(strstr(out.data, "label"));
     assert_null(strstr(out.data, "because"));
     assert_null(strstr(out.data, "choice_lines"));
+    assert_non_null(strstr(out.data, "\"verdict\": \"not run at this size\""));
+    assert_non_null(strstr(out.data, "\"reason\": \"run it without --quick\""));
+    assert_null(strstr(out.data, "never shown"));
     text_fini(&out);
 }
 

@@ -198,8 +198,8 @@ static enum err fig5_5_run(struct figure_result *result, const struct figure_cal
     }
     tables_fill(result, &measured);
     trip_claims(result, &measured);
-    for (size_t i = 0; i < result->claim_count && rounds == 0; i++)
-        result->claims[i].reason = "it takes two cores, and there is one";
+    if (rounds == 0)
+        figure_not_run(result, CROWD_NEEDS_CORES);
     return OK;
 }
 

@@ -16,7 +16,6 @@
 #define TRIPS_SLOW  1000 /* over libfabric, and of many that yield */
 #define TRIPS_QUICK 30
 #define CONSTANT    1.5 /* "roughly constant" and "equivalent": within this factor */
-#define ONE_CORE    "it takes two cores, and there is one"
 
 /* The first act is a rehearsal: caches, connections and the scheduler are warm afterwards. Over
  * libfabric it takes longest, some 0.1 s, until nobody's keeper looks for work of its own. */
@@ -77,11 +76,18 @@ struct found {
     size_t count;                         /* of nodes */
     double times[2][NODES_MAX][ROW_ACTS]; /* by design */
     char missing[CROWD_REASON_SIZE];
+    const char *needs; /* why it is not run on this machine, or NULL */
 };
 
 static uint32_t act_rows(uint32_t nodes, int act)
 {
     return act == ONE_ROW ? 1 : act == ALL_ROWS ? nodes - 1 : nodes / 2;
+}
+
+/* Nodes that poll need a core each; nodes that yield can share one. */
+static bool needs_cores(const struct setting *setting)
+{
+    return setting->waiting != NODES_YIELD && crowd_cores() < 2;
 }
 
 /* One number of nodes, one design. */
@@ -108,11 +114,8 @@ static enum err setting_times(const struct setting *setting, const struct figure
             .warm = trip_warm(trips),
         };
     }
-    if (crowd_cores() < 2 && !yields) { /* two that poll on one core measure the scheduler */
-        snprintf(missing, CROWD_REASON_SIZE, ONE_CORE);
-        return OK;
-    }
-    return times_find(&job, yields || setting->fabric, times, missing, why);
+    return needs_cores(setting) ? OK
+                                : times_find(&job, yields || setting->fabric, times, missing, why);
 }
 
 static enum err setting_run(const struct setting *setting, const struct figure_call *call,
@@ -120,7 +123,7 @@ static enum err setting_run(const struct setting *setting, const struct figure_c
 {
     const uint32_t *nodes = call->quick ? setting->nodes_quick : setting->nodes;
     enum err err = OK;
-    *found = (struct found){0};
+    *found = (struct found){.needs = needs_cores(setting) ? CROWD_NEEDS_CORES : NULL};
     for (size_t i = 0; i < NODES_MAX && nodes[i]; i++) {
         found->nodes[found->count++] = nodes[i];
         for (int design = 0; design < 2 && !err; design++)
@@ -150,8 +153,8 @@ static void rows_fill(struct figure_result *result, const struct setting *settin
 static void factor_claim(struct figure_result *result, const struct found *found, const char *what,
                          struct says says, double factor)
 {
-    figure_claim(result, "section 5.6.1", what, says, factor,
-                 isnan(factor) ? figure_text(result, "%s", found->missing) : NULL);
+    figure_claim_needs(result, "section 5.6.1", what, says, found->needs, factor,
+                       isnan(factor) ? figure_text(result, "%s", found->missing) : NULL);
 }
 
 static void row_claims(struct figure_result *result, const struct setting *setting,
@@ -275,13 +278,15 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
         const char *name = sst_node_design_names[design];
         double most = times[nodes][sizes];
         figure_claim(result, "fig 6", figure_text(result, "%s, 4 KB: most nodes to fewest", name),
-                     says_above(1, NULL), most / times[0][sizes], isnan(most) ? ONE_CORE : NULL);
+                     says_above(1, NULL), most / times[0][sizes], NULL);
         figure_claim(result, "fig 6", figure_text(result, "%s, most nodes: 4 KB to 4 B", name),
-                     says_above(1, NULL), most / times[nodes][0], isnan(most) ? ONE_CORE : NULL);
+                     says_above(1, NULL), most / times[nodes][0], NULL);
     }
     double equal = grid->times[SST_WRITES][nodes][sizes] / grid->times[SST_READS][nodes][sizes];
     figure_claim(result, "section 5.6.2", "4 KB, most nodes: writes to reads",
-                 says_between(1 / CONSTANT, CONSTANT, NULL), equal, isnan(equal) ? ONE_CORE : NULL);
+                 says_between(1 / CONSTANT, CONSTANT, NULL), equal, NULL);
+    if (crowd_cores() < 2)
+        figure_not_run(result, CROWD_NEEDS_CORES);
 }
 
 static enum err fig6_run(struct figure_result *result, const struct figure_call *call,

@@ -13,7 +13,6 @@
 
 #define COUNT       2000
 #define COUNT_QUICK 20
-#define ONE_CORE    "it takes two cores, and there is one"
 
 /* A medium and a way; what is measured of each, in this order. */
 #define KIND_COUNT (BARE_MEDIUM_COUNT * BARE_WAY_COUNT)
@@ -36,7 +35,7 @@ static enum err operate(struct bare_result results[KIND_COUNT], const struct fig
         for (uint32_t i = 0; i < BARE_SIZES_MAX * BARE_ROWS_MAX; i++)
             results[kind].times[i / BARE_ROWS_MAX][i % BARE_ROWS_MAX] =
                 (struct bare_times){NAN, NAN};
-        strcpy(results[kind].missing, ONE_CORE);
+        results[kind].missing[0] = '\0';
         enum err err = crowd_cores() < 2 ? OK : bare_operate(&job, &results[kind], why);
         if (err)
             return err;
@@ -80,8 +79,7 @@ static void size_claims(struct figure_result *result, const struct bare_result *
                  missing ? reason : NULL);
     figure_claim(result, where,
                  figure_text(result, "memory %s: variance that a line in size explains", word),
-                 says_above(95, "%"), 100 * sample_line_of(x, y[0], SIZE_COUNT).share,
-                 memory->missing[0] ? ONE_CORE : NULL);
+                 says_above(95, "%"), 100 * sample_line_of(x, y[0], SIZE_COUNT).share, NULL);
 }
 
 static enum err fig1_run(struct figure_result *result, const struct figure_call *call,
@@ -104,6 +102,8 @@ static enum err fig1_run(struct figure_result *result, const struct figure_call 
     }
     for (int way = 0; way < BARE_WAY_COUNT && !err; way++)
         size_claims(result, results, way);
+    if (crowd_cores() < 2)
+        figure_not_run(result, CROWD_NEEDS_CORES);
     return err;
 }
 
@@ -172,6 +172,8 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
         row_claim(result, kind, used[0], found->times[0], found->missing);
         row_claim(result, kind, used[count - 1], found->times[count - 1], found->missing);
     }
+    if (crowd_cores() < 2)
+        figure_not_run(result, CROWD_NEEDS_CORES);
     return err;
 }
 
