@@ -1,5 +1,5 @@
 # A thin front for Meson; `make help` lists the words.
-.PHONY: build run test test-verbs check format lint gcc clang tidy cppcheck sanitize threads endless coverage fuzz bench install clean help
+.PHONY: build run test test-verbs check format lint gcc clang tidy cppcheck sanitize threads endless coverage fuzz bench install uninstall clean help
 
 SOURCES = $(shell git ls-files -co --exclude-standard 'src/*.[ch]' 'include/*.h' 'tests/*.[ch]' 'bench/*.[ch]' 'examples/*.c')
 
@@ -39,8 +39,11 @@ bench: ## the benchmarks, with their peers
 	@ninja -C build
 	@for program in $$(find build/bench -maxdepth 1 -type f -perm -u+x); do $$program; done
 
-install: build ## into the system, or DESTDIR
-	@meson install -C build --no-rebuild
+install: build ## into the system, as root; DESTDIR and Meson's options (-Dprefix=...) say where
+	@/usr/bin/python3 tools/install.py install build
+
+uninstall: ## remove what `make install` has installed
+	@/usr/bin/python3 tools/install.py uninstall build
 
 clean: ## remove everything that was built
 	@rm -rf build build-*

@@ -1,4 +1,10 @@
-"""What is installed is what a stranger's program needs, and nothing of our insides is visible."""
+"""`make install` puts weft where a bare Debian finds it, `make uninstall` removes all of it, and the
+library exports public names only.
+
+The tests install as root with the default prefix, in a mount namespace of their own: /usr/local is
+empty there but for Debian's folders, and /etc, with the loader's list of libraries, is a copy. Every
+command then runs without our environment, so that no variable can hide a file in the wrong place.
+tools/clean_room tries the same in a new Debian."""
 
 import os
 import pathlib
@@ -69,6 +75,20 @@ int main(void)
 """
 
 
+ECHO = """
+from weft import ripc
+with ripc.Context() as context, context.bind() as service:
+    service.send(service.id, b"hello", timeout=5)
+    print(service.receive(timeout=5).data.decode())
+"""
+
+# What Debian has in /usr/local, and what a login shell has in its environment.
+FOLDERS = ("bin", "etc", "games", "include", "sbin", "share/man", "src",
+           f"lib/python3.{sys.version_info.minor}/dist-packages")
+LOGIN = {"HOME": "/root", "LANG": "C.UTF-8",
+         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+
+
 def run(*words, **options):
     return subprocess.run([str(word) for word in words], capture_output=True, text=True,
                           timeout=60, **options)
@@ -76,6 +96,67 @@ def run(*words, **options):
 
 def sanitized():
     return os.environ.get("SANITIZE", "none") != "none"
+
+
+def room_make(folder):
+    """Hides /usr/local, /etc and /dev/shm of the machine; only this mount namespace is affected."""
+    def mount(*words):
+        subprocess.run(["mount", *words], check=True)
+    mount("-t", "tmpfs", "tmpfs", folder)
+    copy = pathlib.Path(folder, "etc")
+    subprocess.run(["cp", "-a", "/etc", copy], stderr=subprocess.DEVNULL)  # secrets may stay behind
+    mount("--bind", str(copy), "/etc")
+    for path in ("/usr/local", "/dev/shm", "/var/cache/ldconfig"):
+        if os.path.isdir(path):
+            mount("-t", "tmpfs", "tmpfs", path)
+    for name in FOLDERS:
+        pathlib.Path("/usr/local", name).mkdir(parents=True)
+    pathlib.Path("/usr/local/man").symlink_to("share/man")
+    subprocess.run(["ldconfig"], env=LOGIN, check=True)
+
+
+def room_enter():
+    """Runs this file again in a mount namespace, where WEFT_ROOM names a folder for its files. Returns
+    the reason if there can be no namespace here."""
+    if "WEFT_ROOM" in os.environ:
+        room_make(os.environ["WEFT_ROOM"])
+        return None
+    unshare = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
+    tried = run(*unshare, "mount", "-t", "tmpfs", "tmpfs", "/usr/local")
+    if tried.returncode:
+        return "no mount namespace: " + tried.stderr.strip()
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "WEFT_ROOM": folder}
+        sys.exit(subprocess.run([*unshare, sys.executable, *sys.argv], env=environment).returncode)
+
+
+def refusal():
+    """Returns why nothing can be installed here, or None."""
+    if not shutil.which("meson"):
+        return "meson is not in PATH"
+    if os.environ["PREFIX"] != "/usr/local":
+        return "the build folder is for the prefix " + os.environ["PREFIX"]
+    return room_enter()
+
+
+def tool(word, **environment):
+    """Does what `make install` or `make uninstall` does, but builds nothing."""
+    words = ["/usr/bin/python3", ROOT / "tools" / "install.py", word, os.environ["BUILD_FOLDER"]]
+    return run(*words, env={**LOGIN, "PATH": os.environ["PATH"], **environment})
+
+
+def success(word, **environment):
+    """Runs the tool, which must succeed and print no error. Returns what it printed."""
+    done = tool(word, **environment)
+    if done.returncode or done.stderr:
+        raise AssertionError(f"{word}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def contents():
+    """Returns every path that an installation may change, and the libraries that the loader knows."""
+    listed = run("find", "/usr/local", "/etc", "/var/cache/ldconfig", "-not", "-type", "s").stdout
+    return set(listed.splitlines()) | set(run("ldconfig", "-p", env=LOGIN).stdout.splitlines())
 
 
 class Symbols(unittest.TestCase):
@@ -99,66 +180,97 @@ class Symbols(unittest.TestCase):
             self.assertEqual(declared - names, set())
 
 
-@unittest.skipUnless(shutil.which("meson"), "meson is not in PATH")
 class Install(unittest.TestCase):
-    """A program that knows only pkg-config finds, links and uses the library."""
+    """After `make install` a new user finds everything, with nothing set by hand."""
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.stage = pathlib.Path(cls.folder.name, "stage")
-        done = run("meson", "install", "-C", os.environ["BUILD_FOLDER"], "--no-rebuild",
-                   "--tags", "devel,runtime", "--destdir", cls.stage)
-        if done.returncode:
-            raise AssertionError("meson install: " + done.stdout + done.stderr)
+        if not REFUSAL:
+            cls.folder = pathlib.Path(os.environ["WEFT_ROOM"], "user")
+            cls.folder.mkdir()
+            cls.said = success("install")
 
     @classmethod
     def tearDownClass(cls):
-        cls.folder.cleanup()
+        if not REFUSAL:
+            success("uninstall")
+
+    def setUp(self):
+        if REFUSAL:
+            self.skipTest(REFUSAL)
+
+    def user(self, *words):
+        """Runs a command as a new user does: in a folder of its own, in the environment of a login."""
+        return run(*words, env=LOGIN, cwd=self.folder)
 
     def flags(self, *words):
         if not shutil.which("pkg-config"):
             self.skipTest("pkg-config is not installed")
-        folder = next(self.stage.rglob("weft.pc")).parent
-        done = run("pkg-config", *words, "weft",
-                   env={**os.environ, "PKG_CONFIG_PATH": str(folder),
-                        "PKG_CONFIG_SYSROOT_DIR": str(self.stage)})
+        done = self.user("pkg-config", *words, "weft")
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.split()
 
     def compile(self, compiler, *flags, name="program.c", text=PROGRAM):
-        source = pathlib.Path(self.folder.name, name)
+        source = pathlib.Path(self.folder, name)
         source.write_text(text)
-        return run(*compiler.split(), "-Wall", "-Wextra", "-Werror", source, *flags)
+        return self.user(*compiler.split(), "-Wall", "-Wextra", "-Werror", source, *flags)
+
+    def compile_and_run(self, text):
+        done = self.compile("cc", "-o", "program", *self.flags("--cflags", "--libs"), text=text)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = self.user("./program")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_no_variable_has_to_be_set(self):
+        self.assertEqual(self.said, "weft: installed into /usr/local; 'make uninstall' removes it\n")
 
     def test_the_library_has_a_version_and_links_to_it(self):
-        library = next(self.stage.rglob("libweft.so"))
+        library = next(pathlib.Path("/usr/local").rglob("libweft.so"))
         self.assertRegex(library.resolve().name, r"^libweft\.so\.\d+\.\d+\.\d+$")
         dynamic = run("readelf", "-d", library).stdout
         self.assertRegex(dynamic, r"soname: \[libweft\.so\.\d+\]")
 
     @unittest.skipUnless(shutil.which("readelf"), "readelf is not installed")
     def test_nothing_needs_libfabric_to_start(self):
-        found = [next(self.stage.rglob(name)) for name in ("libweft.so", "bin/weft", "bin/weftd")]
+        found = [next(pathlib.Path("/usr/local").rglob(name))
+                 for name in ("libweft.so", "bin/weft", "bin/weftd")]
         for path in found:
             dynamic = run("readelf", "-d", path).stdout
             self.assertIn("[libc.so", dynamic, path)
             self.assertNotIn("fabric", dynamic, path)
 
     def test_the_version_is_the_one_of_the_program(self):
-        weft = next(path for path in self.stage.rglob("bin/weft"))
-        self.assertEqual(run(weft, "version").stdout.split()[1], self.flags("--modversion")[0])
+        self.assertEqual(self.user("weft", "version").stdout.split()[1],
+                         self.flags("--modversion")[0])
 
     @unittest.skipIf(sanitized(), "a plain program cannot load a sanitized library")
     def test_a_program_is_compiled_linked_and_run(self):
-        program = pathlib.Path(self.folder.name, "program")
-        done = self.compile(os.environ.get("CC", "cc"), "-o", program,
-                            *self.flags("--cflags", "--libs"))
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        library = next(self.stage.rglob("libweft.so")).parent
-        done = run(program, env={**os.environ, "LD_LIBRARY_PATH": str(library),
-                                 "WEFT_FOLDER": self.folder.name, "WEFT_DOMAIN": "package"})
+        self.assertEqual(self.compile_and_run(PROGRAM), "hello\n")
+
+    @unittest.skipIf(sanitized(), "a plain program cannot load a sanitized library")
+    def test_an_example_is_compiled_linked_and_run(self):
+        text = (ROOT / "examples" / "request_reply.c").read_text()
+        self.assertIn("request 2: status 0, sum 44\n", self.compile_and_run(text))
+
+    @unittest.skipIf(sanitized(), "Python cannot load a sanitized library")
+    def test_python_finds_the_package_and_the_library(self):
+        done = self.user("python3", "-c", ECHO)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "hello\n", ""))
+
+    @unittest.skipUnless(shutil.which("man"), "man is not installed")
+    def test_man_finds_the_pages(self):
+        for page in ("weft", "weft-topo", "weft-names", "weft-ripc", "weft-topology", "weftd"):
+            done = self.user("man", "-w", page)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertTrue(done.stdout.startswith("/usr/local/"), done.stdout)
+
+    @unittest.skipUnless(os.path.exists("/usr/share/bash-completion/bash_completion"),
+                         "bash-completion is not installed")
+    def test_bash_finds_the_completion(self):
+        done = self.user("bash", "-c", "source /usr/share/bash-completion/bash_completion; "
+                         "_completion_loader weft; complete -p weft")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_the_programs_in_the_documents_compile(self):
         guide = (ROOT / "docs" / "guide" / "ripc.md").read_text()
@@ -189,4 +301,85 @@ class Install(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
+class Uninstall(unittest.TestCase):
+    """`make uninstall` removes what `make install` has made, and nothing else."""
+
+    def setUp(self):
+        if REFUSAL:
+            self.skipTest(REFUSAL)
+        self.before = contents()
+
+    def tearDown(self):
+        tool("uninstall")
+
+    def test_nothing_is_left(self):
+        success("install")
+        self.assertIn("/usr/local/bin/weft", contents())
+        self.assertTrue(any("libweft.so" in line and "=>" in line for line in contents()))
+        success("install")  # a second installation makes no folder, and must not forget those of the first
+        if not sanitized():
+            run("python3", "-c", "import weft.sst", env=LOGIN)  # as root: Python keeps what it compiles
+            self.assertTrue(any("__pycache__" in path for path in contents()))
+        success("uninstall")
+        self.assertEqual(contents(), self.before)
+
+    def test_foreign_files_in_our_folders_stay(self):
+        success("install")
+        foreign = pathlib.Path("/usr/local/include/weft/foreign.h")
+        foreign.write_text("")
+        success("uninstall")
+        self.assertEqual(contents() - self.before, {str(foreign), str(foreign.parent)})
+        foreign.unlink()
+        foreign.parent.rmdir()
+
+    def test_a_second_time_says_that_there_is_nothing(self):
+        success("install")
+        success("uninstall")
+        self.assertRegex(success("uninstall"), r"^weft: nothing to remove: .*installed\.txt\n$")
+
+    def test_destdir_is_a_system_of_its_own(self):
+        stage = pathlib.Path(os.environ["WEFT_ROOM"], "stage")
+        success("install", DESTDIR=str(stage))
+        self.assertTrue((stage / "usr/local/bin/weft").exists())
+        self.assertEqual(contents(), self.before)
+        success("install")
+        success("uninstall", DESTDIR=str(stage))
+        self.assertFalse(stage.exists())
+        self.assertIn("/usr/local/bin/weft", contents())
+        success("uninstall")
+        self.assertEqual(contents(), self.before)
+
+    def test_without_permission_one_line_says_what_to_do(self):
+        success("install")
+        subprocess.run(["mount", "-o", "remount,ro", "/usr/local"], check=True)
+        try:
+            installed, uninstalled = tool("install"), tool("uninstall")
+        finally:
+            subprocess.run(["mount", "-o", "remount,rw", "/usr/local"], check=True)
+        self.assertEqual((installed.returncode, installed.stdout), (1, ""))
+        self.assertRegex(installed.stderr, r"^weft: no permission to write /usr/local.*: "
+                         r"run 'make install' as root, or .*-Dprefix=.*\n$")
+        self.assertEqual((uninstalled.returncode, uninstalled.stdout), (1, ""))
+        self.assertRegex(uninstalled.stderr, r"^weft: no permission .*'make uninstall' as root\n$")
+        self.assertIn("/usr/local/bin/weft", contents())
+
+
+class Folders(unittest.TestCase):
+    def folder(self, prefix):
+        done = run("/usr/bin/python3", ROOT / "tools" / "install.py", "python-folder", prefix,
+                   env={**LOGIN, "HOME": "/home/user"})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout.strip()
+
+    @unittest.skipUnless(os.path.exists("/etc/debian_version"), "these are Debian's folders")
+    def test_python_packages_go_where_python_looks(self):
+        version = f"python3.{sys.version_info.minor}"
+        self.assertEqual(self.folder("/usr"), "/usr/lib/python3/dist-packages")
+        self.assertEqual(self.folder("/usr/local"), f"/usr/local/lib/{version}/dist-packages")
+        self.assertEqual(self.folder("/home/user/.local"),
+                         f"/home/user/.local/lib/{version}/site-packages")
+        self.assertEqual(self.folder("/opt/weft"), "")
+
+
+REFUSAL = refusal()
 main()
