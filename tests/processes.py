@@ -1,10 +1,10 @@
-"""processes: what the system says of them."""
+"""processes: which processes run, by /proc."""
 
 import os
 
 
 def stat(pid):
-    """The state of one and its parent; None: it is gone, perhaps between the open and the read."""
+    """State and parent of a process; None if it has ended, perhaps between the open and the read."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             state, parent = file.read().rsplit(")", 1)[1].split()[:2]
@@ -14,12 +14,12 @@ def stat(pid):
 
 
 def lives(pid):
-    """A process that runs; one that nobody has buried does not."""
+    """Tells whether a process runs; a zombie does not."""
     found = stat(pid)
     return found is not None and found[0] != "Z"
 
 
 def children(parent):
-    """Those that one has started and that live."""
+    """The running children of a process."""
     every = ((int(entry), stat(entry)) for entry in os.listdir("/proc") if entry.isdigit())
     return {pid for pid, found in every if found and found[1] == parent and found[0] != "Z"}

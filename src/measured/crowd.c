@@ -1,4 +1,4 @@
-/* crowd: the processes are forked with everything they share already mapped. */
+/* crowd: all shared memory is mapped before the processes are forked. */
 #include "measured/crowd.h"
 
 #include <pthread.h>
@@ -19,9 +19,10 @@
 
 struct crowd_shared {
     pthread_barrier_t meeting;
-    _Atomic uint64_t arrivals; /* of all, all meetings; added to with release, read with acquire */
-    _Atomic bool spoken;       /* who says the reason takes this first; relaxed */
-    bool missing;              /* read by the parent once the process has ended, as is ... */
+    _Atomic uint64_t arrivals; /* of all processes at all meetings; added with release, read with
+                                  acquire */
+    _Atomic bool spoken;       /* set by the process that writes the reason; relaxed */
+    bool missing;              /* this and `reason` are read by the parent after the end */
     char reason[CROWD_REASON_SIZE];
 };
 
@@ -47,7 +48,7 @@ int crowd_cores(void)
 
 /* ---- the processes ---- */
 
-/* The first reason is the cause; what the others say follows from it. */
+/* Only the first reason is kept: it is the cause, and later ones follow from it. */
 static void crowd_say(struct crowd *crowd, bool missing, const char *format, va_list arguments)
 {
     struct crowd_shared *shared = crowd->shared;
@@ -87,7 +88,7 @@ void crowd_pin(uint32_t core)
             CPU_SET(i, &one);
             break;
         }
-    (void)sched_setaffinity(0, sizeof one, &one); /* unpinned it is slower, not wrong */
+    (void)sched_setaffinity(0, sizeof one, &one); /* without it the process is only slower */
 }
 
 void crowd_meet(struct crowd *crowd)
@@ -106,7 +107,7 @@ bool crowd_is_full(struct crowd *crowd, uint32_t meetings)
            (uint64_t)meetings * crowd->count;
 }
 
-/* What a process is started with. */
+/* The argument of a process. */
 struct part {
     const struct crowd_play *play;
     struct crowd crowd;
@@ -163,7 +164,8 @@ enum err crowd_run(const struct crowd_play *play, struct crowd_end *end, struct 
     }
     int error = child_folder_make(&folder);
     if (error < 0) {
-        err = why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(-error));
+        err = why_fail(why, ERR_SYSTEM, "cannot make a folder for the measurement: %s",
+                       strerror(-error));
         goto unmap;
     }
     bool done = crowd_start(play, &crowd);
@@ -171,7 +173,8 @@ enum err crowd_run(const struct crowd_play *play, struct crowd_end *end, struct 
     memcpy(end->reason, crowd.shared->reason, sizeof end->reason);
     if (!done && !end->missing)
         err = why_fail(why, ERR_SYSTEM, "%s: %s", play->name,
-                       end->reason[0] ? end->reason : "the measurement did not end well");
+                       end->reason[0] ? end->reason
+                                      : "the measurement ended early, without a reason");
     child_folder_remove(&folder);
 unmap:
     crowd_memory_free(crowd.shared, sizeof *crowd.shared);

@@ -12,10 +12,10 @@
 #define COUNT  5
 #define ROUNDS 20
 
-/* What the processes of a test leave. */
+/* Results of the processes of a test. */
 struct board {
-    _Atomic uint32_t steps[COUNT]; /* each its own; relaxed, ordered by the meetings */
-    _Atomic uint32_t late;         /* steps of others that were not there after a meeting */
+    _Atomic uint32_t steps[COUNT]; /* one for each process; relaxed, ordered by the meetings */
+    _Atomic uint32_t late;         /* steps of others that were not visible after a meeting */
     _Atomic pid_t ids[COUNT];
     char folder[CHILD_FOLDER_SIZE];
 };
@@ -28,7 +28,7 @@ static void step(struct crowd *crowd, const void *argument)
     if (crowd->index == 0)
         strcpy(board->folder, crowd->folder);
     if (*wanted != 42 || crowd->count != COUNT)
-        crowd_fail(crowd, "it came otherwise");
+        crowd_fail(crowd, "the argument or the count is wrong");
     crowd_pin(crowd->index);
     for (uint32_t round = 1; round <= ROUNDS; round++) {
         atomic_store_explicit(&board->steps[crowd->index], round, memory_order_relaxed);
@@ -39,13 +39,13 @@ static void step(struct crowd *crowd, const void *argument)
         crowd_meet(crowd);
     }
     if (crowd_is_full(crowd, 1))
-        crowd_fail(crowd, "full before we came");
+        crowd_fail(crowd, "the meeting is full before this process arrived");
     crowd_arrive(crowd);
     while (!crowd_is_full(crowd, 1))
         nanosleep(&(struct timespec){.tv_nsec = 100 * 1000}, NULL);
 }
 
-static void all_run_and_meet(void **state)
+static void all_processes_run_and_meet(void **state)
 {
     struct crowd_end end;
     struct why why = {""};
@@ -62,14 +62,14 @@ static void all_run_and_meet(void **state)
     crowd_memory_free(board, sizeof *board);
 }
 
-/* One ends; the others would wait for it for good. */
+/* One process ends; the others would wait for it for ever. */
 static void one_leaves(struct crowd *crowd, const void *argument)
 {
     const int *how = argument;
     board->ids[crowd->index] = getpid();
     crowd_meet(crowd);
     if (crowd->index == 3 && *how == 0)
-        crowd_fail(crowd, "process %u had enough", crowd->index);
+        crowd_fail(crowd, "process %u failed", crowd->index);
     if (crowd->index == 3 && *how == 1)
         crowd_missing(crowd, "no such thing here");
     if (crowd->index == 3 && *how == 2)
@@ -77,11 +77,11 @@ static void one_leaves(struct crowd *crowd, const void *argument)
     crowd_meet(crowd);
 }
 
-static void all_end_with_the_first_that_fails(void **state)
+static void a_failed_process_ends_all_others(void **state)
 {
     static const enum err errors[] = {ERR_SYSTEM, OK, ERR_SYSTEM};
-    static const char *const texts[] = {"leaves: process 3 had enough", "",
-                                        "leaves: the measurement did not end well"};
+    static const char *const texts[] = {"leaves: process 3 failed", "",
+                                        "leaves: the measurement ended early, without a reason"};
     board = crowd_memory(sizeof *board);
     assert_non_null(board);
     for (int how = 0; how < 3; how++) {
@@ -101,4 +101,4 @@ static void all_end_with_the_first_that_fails(void **state)
     crowd_memory_free(board, sizeof *board);
 }
 
-TEST_MAIN(TEST(all_run_and_meet), TEST(all_end_with_the_first_that_fails))
+TEST_MAIN(TEST(all_processes_run_and_meet), TEST(a_failed_process_ends_all_others))

@@ -1,7 +1,7 @@
 #pragma once
-/* figures: those of the papers that running nodes must show. They have the form of
- * paper/figure.h. Where processes and a clock show them their numbers are of this machine and this
- * moment: no two runs are equal; those that are simulated alone are. */
+/* figures: the figures of papers that need running nodes, in the form of paper/figure.h. The
+ * numbers of figures that are measured with processes and a clock depend on this machine, and no
+ * two runs are equal. Figures that are only simulated give the same numbers each time. */
 
 #include "paper/figure.h"
 

@@ -1,7 +1,7 @@
-/* floor: what the machine itself allows. A message there and back is a cache
- * line (or as many as it has) written by one core and read by the other; a
- * stream is a ring with two indices; a long item is one memcpy between memory
- * of two processes. Nothing is checked that a library would have to check. */
+/* floor: the times that the machine itself allows. A round trip is one or more
+ * cache lines written by one core and read by the other, in each direction; a
+ * stream is a ring with two indices; a long item is one memcpy between the memory
+ * of two processes. It makes none of the checks that a library has to make. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 
 #define LINE         64
 #define RING_SLOTS   1024
-#define LETTER_SLOTS 16 /* of the largest short message they fit the shared memory */
+#define LETTER_SLOTS 16 /* so many of the largest short message fit the shared memory */
 
 /* --- there and back --- */
 
-/* A message in shared memory. `turn` is written last by the sender, with
- * release; whoever reads it with acquire sees the rest. It shares the first
- * cache line with the payload, so that 64 B are one line. */
+/* A message in shared memory. The sender writes `turn` last, with release; a
+ * receiver that reads it with acquire sees the rest. It shares the first cache
+ * line with the payload, so that a message of 64 B is one line. */
 struct letter {
     _Atomic uint64_t turn;
     unsigned char text[];
@@ -37,8 +37,9 @@ static uint64_t letter_take(struct letter *letter, struct pair *pair, uint64_t n
     return payload_sum(letter->text, pair->job->size - sizeof letter->turn);
 }
 
-/* Letter `number` of a role. One line goes back and forth; larger ones take
- * turns, as in a ring: writing where the other reads last is slower. */
+/* Returns the place of message `number` of a role. Messages of one line use one
+ * slot; larger ones use several in turn, as in a ring, because it is slower to
+ * write into memory that the other core has just read. */
 static struct letter *letter_at(const struct pair *pair, int role, uint64_t number)
 {
     size_t stride = (pair->job->size + LINE - 1) / LINE * LINE;
@@ -62,7 +63,7 @@ static void floor_ping(struct pair *pair)
             pair_lap(pair);
     }
     if (sums != total * payload_sum(pair->own, pair->job->size - sizeof(uint64_t)))
-        pair_fail(pair, "the messages did not come as they were sent");
+        pair_fail(pair, "the messages received differ from those sent");
     if (pair->role == 1)
         pair_stop(pair);
 }
@@ -70,15 +71,14 @@ static void floor_ping(struct pair *pair)
 /* --- one way --- */
 
 struct ring {
-    _Alignas(LINE) _Atomic uint64_t head; /* taken; only the receiver writes it, with release */
-    _Alignas(LINE) _Atomic uint64_t tail; /* written; only the sender writes it, with release */
+    _Alignas(LINE) _Atomic uint64_t head; /* read so far; written by the receiver, with release */
+    _Alignas(LINE) _Atomic uint64_t tail; /* sent so far; written by the sender, with release */
     _Alignas(LINE) unsigned char slots[RING_SLOTS][LINE];
 };
 
 static void ring_send(struct pair *pair, struct ring *ring, uint64_t total)
 {
-    uint64_t room =
-        RING_SLOTS; /* up to here we may write; the head is looked at when it is used up */
+    uint64_t room = RING_SLOTS; /* the sender may write up to here; then it reads the head again */
     for (uint64_t i = 0; i < total; i++) {
         while (i == room)
             room = atomic_load_explicit(&ring->head, memory_order_acquire) + RING_SLOTS;
@@ -108,7 +108,7 @@ static void floor_stream(struct pair *pair)
 {
     struct ring *ring = (struct ring *)pair->memory;
     if (pair->job->size != LINE)
-        pair_fail(pair, "the bare ring has slots of %d bytes", LINE);
+        pair_fail(pair, "the ring of the floor has slots of %d bytes only", LINE);
     pair_meet(pair);
     pair_start(pair);
     if (pair->role == 0) {
@@ -118,15 +118,15 @@ static void floor_stream(struct pair *pair)
         ring_take(pair, ring, pair_total(pair));
         pair_arrivals_end(pair);
     }
-    pair_meet(pair); /* the memory must outlive both */
+    pair_meet(pair); /* both must be done before the memory goes away */
 }
 
 /* --- long --- */
 
-/* One of the buffers: each side writes its own counter, with release. */
+/* The state of one buffer: each role writes its own counter, with release. */
 struct hand_over {
-    _Alignas(LINE) _Atomic uint64_t ready; /* times it was filled */
-    _Alignas(LINE) _Atomic uint64_t taken; /* times it was copied */
+    _Alignas(LINE) _Atomic uint64_t ready; /* how often it was filled */
+    _Alignas(LINE) _Atomic uint64_t taken; /* how often it was copied */
 };
 
 static void long_send(struct pair *pair, struct hand_over *hands, unsigned char *buffers)
@@ -165,7 +165,7 @@ static void long_take(struct pair *pair, struct hand_over *hands, const unsigned
         memcpy(own, buffers + i % PAIR_DEPTH * size, size);
         atomic_store_explicit(&hand->taken, i / PAIR_DEPTH + 1, memory_order_release);
         if (memcmp(own, &i, sizeof i) != 0)
-            pair_fail(pair, "item %llu came out of its turn", (unsigned long long)i);
+            pair_fail(pair, "item %llu is out of order", (unsigned long long)i);
     }
     pair_check(pair, pair->own + (total - 1) % PAIR_DEPTH * size, size, total - 1);
     pair_stop(pair);
@@ -195,7 +195,7 @@ static void floor_run(struct pair *pair)
         floor_long(pair);
         break;
     default:
-        pair_missing(pair, "there is no floor for this");
+        pair_missing(pair, "the floor does not measure this job");
     }
 }
 

@@ -1,5 +1,5 @@
-/* hosts: process 0 of the crowd asks, all others host. They end when it tells them to, by a signal:
- * whoever sleeps must not wake up only to see whether it is over. */
+/* hosts: process 0 of the crowd asks, all others host servers. It ends them by a signal, so that a
+ * sleeping process never has to wake up only to check whether the measurement is over. */
 #include "measured/hosts.h"
 
 #include <errno.h>
@@ -27,14 +27,14 @@
 struct hosts {
     const struct hosts_plan *plan;
     struct plan wiring;
-    struct crowd *crowd;  /* of the process that asks */
-    pid_t ids[CROWD_MAX]; /* shared: of the hosts, each written by itself before they meet */
-    int handles[];        /* of the process that asks: a connection to each server */
+    struct crowd *crowd;  /* as the asking process sees it */
+    pid_t ids[CROWD_MAX]; /* shared; each hosting process writes its own before they meet */
+    int handles[];        /* of the asking process: a connection to each server */
 };
 
-/* ---- a process that hosts ---- */
+/* ---- a hosting process ---- */
 
-/* Of this process alone: set by its signal handler, read by its one thread. */
+/* Not shared: set by the signal handler of the process, read by its one thread. */
 static volatile sig_atomic_t stopping;
 static struct host *stopping_host;
 
@@ -44,7 +44,7 @@ static void on_signal(int number)
     host_wake(stopping_host);
 }
 
-/* The servers of this process. */
+/* Writes the servers of this process; returns how many there are. */
 static uint32_t servers_deal(const struct hosts *hosts, uint32_t process, node_id *servers)
 {
     uint32_t total = hosts->wiring.server_count, count = hosts->plan->process_count;
@@ -106,7 +106,7 @@ static void host_process(struct hosts *hosts, struct crowd *crowd)
     host_close(stopping_host);
 }
 
-/* ---- the process that asks ---- */
+/* ---- the asking process ---- */
 
 void hosts_fail(struct hosts *hosts, const char *what)
 {
@@ -123,7 +123,8 @@ void hosts_tell(struct hosts *hosts, node_id server, uint16_t service, const voi
 {
     int result = cluster_tell(hosts->handles[server], service, bytes, size);
     if (result < 0)
-        crowd_fail(hosts->crowd, "asking server %u: %s", server, strerror(-result));
+        crowd_fail(hosts->crowd, "cannot send a request to server %u: %s", server,
+                   strerror(-result));
 }
 
 size_t hosts_hear(struct hosts *hosts, node_id server, void *bytes, size_t size, nsec deadline)
@@ -144,13 +145,13 @@ double hosts_cpu(const struct hosts *hosts)
         clockid_t clock;
         struct timespec time;
         if (clock_getcpuclockid(hosts->ids[i], &clock) || clock_gettime(clock, &time))
-            crowd_fail(hosts->crowd, "the processor time of a process cannot be read");
+            crowd_fail(hosts->crowd, "cannot read the processor time of a hosting process");
         sum += (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
     }
     return sum;
 }
 
-/* It answers for keys, reaches everybody, and all its links are up. */
+/* A server is ready when it answers for keys, reaches all servers, and all its links are up. */
 static bool server_is_ready(struct hosts *hosts, node_id server)
 {
     static struct control_snapshot snapshot; /* too large for a stack */
@@ -163,7 +164,7 @@ static bool server_is_ready(struct hosts *hosts, node_id server)
     struct reader in = reader_make(bytes, size);
     if (control_answer_read(&in, &answer) < 0 || answer.error ||
         control_snapshot_read(&in, &snapshot) < 0)
-        crowd_fail(hosts->crowd, "server %u gives a strange answer", server);
+        crowd_fail(hosts->crowd, "server %u sent a malformed answer", server);
     if (!snapshot.node.settled || snapshot.node.reachable != hosts->wiring.server_count)
         return false;
     for (uint32_t port = 0; port < snapshot.port_count; port++)
@@ -181,7 +182,7 @@ static void servers_await(struct hosts *hosts)
             continue;
         }
         if (clock_now() > deadline)
-            crowd_fail(hosts->crowd, "server %u has not found all the others", server);
+            crowd_fail(hosts->crowd, "server %u does not reach all other servers in time", server);
         clock_nap(POLL_NSEC);
     }
 }
@@ -189,11 +190,11 @@ static void servers_await(struct hosts *hosts)
 static void ask_process(struct hosts *hosts, struct crowd *crowd)
 {
     hosts->crowd = crowd;
-    crowd_meet(crowd); /* all listen */
+    crowd_meet(crowd); /* now all servers accept connections */
     for (node_id server = 0; server < hosts->wiring.server_count; server++) {
         hosts->handles[server] = cluster_connect(crowd->folder, server);
         if (hosts->handles[server] < 0)
-            crowd_fail(crowd, "connecting to server %u: %s", server,
+            crowd_fail(crowd, "cannot connect to server %u: %s", server,
                        strerror(-hosts->handles[server]));
     }
     servers_await(hosts);

@@ -1,6 +1,6 @@
-/* messages: ripc as its users have it, through the public interface alone.
- * Each role opens a context and binds a service in a folder of the pair's own,
- * so that nothing else on this machine is met. */
+/* messages: ripc through its public interface only, as applications use it. Each
+ * role opens a context and binds a service in the private folder of the pair, so
+ * that it cannot meet other contexts of this machine. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #define ID_BASE      1000
 #define BURST        64
-#define PATIENCE     (20 * NSEC_PER_SEC) /* before a message is given up */
+#define PATIENCE     (20 * NSEC_PER_SEC) /* then a message counts as lost */
 #define POLL_FOREVER (3600 * NSEC_PER_SEC)
 
 struct talk {
@@ -57,7 +57,7 @@ static void talk_open(struct talk *talk, struct pair *pair)
 
 static void talk_close(struct talk *talk)
 {
-    pair_meet(talk->pair); /* who leaves first would cut off the other's last message */
+    pair_meet(talk->pair); /* closing first could cut off the last message of the other role */
     ripc_close(talk->ripc, ripc_after(NSEC_PER_SEC));
 }
 
@@ -68,7 +68,7 @@ static void talk_send(struct talk *talk, const void *data)
         check(talk, error, "ripc_send");
 }
 
-/* One message, checked and given back. */
+/* Receives one message, checks it and releases it. */
 static void talk_take(struct talk *talk, uint64_t number)
 {
     struct ripc_message message;
@@ -108,7 +108,7 @@ static void stream_take(struct talk *talk)
     while (pair->arrived < total) {
         int count = ripc_receive(talk->service, messages, BURST, ripc_after(PATIENCE));
         if (count == -ETIMEDOUT)
-            break; /* the rest is lost, and counted so */
+            break; /* the rest is counted as lost */
         check(talk, count, "ripc_receive");
         for (int i = 0; i < count; i++) {
             memcpy(&number, messages[i].data, sizeof number);
@@ -137,7 +137,7 @@ static void short_stream(struct talk *talk)
 
 /* --- long items --- */
 
-/* The role's buffers: out of ripc_alloc to send from, windows to receive into. */
+/* The buffers of a role: memory of ripc_alloc to send from; it receives into windows. */
 struct long_ends {
     unsigned char *out[PAIR_DEPTH];
     int64_t operations[PAIR_DEPTH]; /* 0: the buffer is free */
@@ -185,13 +185,13 @@ static void long_take(struct talk *talk, uint64_t number, bool whole)
     if (count != 1)
         check(talk, count, "ripc_receive");
     if (message.long_count != 1)
-        pair_fail(talk->pair, "a message without its long item came");
+        pair_fail(talk->pair, "a message came without its long item");
     check(talk, message.longs[0].status, "a long item");
     void *data = message.longs[0].data;
     if (whole)
         pair_check(talk->pair, data, message.longs[0].size, number);
     else if (memcmp(data, &number, sizeof number) != 0)
-        pair_fail(talk->pair, "item %llu came out of its turn", (unsigned long long)number);
+        pair_fail(talk->pair, "item %llu is out of order", (unsigned long long)number);
     ripc_release(&message);
     check(talk, ripc_window_add(talk->ripc, talk->service, data, size), "ripc_window_add");
 }
@@ -241,10 +241,10 @@ static void long_stream(struct talk *talk)
     }
 }
 
-/* --- nothing at all --- */
+/* --- idle --- */
 
-/* Role 1 is a service that waits for messages, connected to a peer that has
- * none for it; its processor time is counted. */
+/* Role 1 waits for messages and is connected to a peer that sends none; its
+ * processor time is measured. */
 static void idle(struct talk *talk)
 {
     struct pair *pair = talk->pair;
@@ -261,7 +261,7 @@ static void idle(struct talk *talk)
     pair_lap(pair);
     int count = ripc_receive(talk->service, &message, 1, ripc_after(length));
     if (count != -ETIMEDOUT)
-        pair_fail(pair, "a message came where there was none");
+        pair_fail(pair, "a message came although none was sent");
     pair_lap(pair);
 }
 

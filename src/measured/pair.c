@@ -1,5 +1,5 @@
-/* pair: the parent forks both roles with everything they share already mapped; a
- * role that fails or hangs takes its partner with it. */
+/* pair: all shared memory is mapped before the parent forks both roles. If one
+ * role fails or hangs, the parent ends the other, too. */
 #include "measured/pair.h"
 
 #include <stdarg.h>
@@ -21,18 +21,18 @@
 #define PAIR_EXIT_FAIL  1
 #define PAIR_MEMORY_MIN (1 << 20)
 
-/* Written by the roles, read by the parent once both have ended. */
+/* Written by the roles, read by the parent after both have ended. */
 struct pair_shared {
     double batches[PAIR_BATCH_MAX];
     uint32_t batch_count;
-    double wall;   /* of the batches, counted by the role with the clock */
-    double cpu[2]; /* of each role over its messages */
+    double wall;   /* of the batches, by the role that measures time */
+    double cpu[2]; /* processor time of each role for its messages */
     uint64_t lost, out_of_order;
     bool missing;
     char reason[PAIR_REASON_SIZE];
 };
 
-/* Role 0 on the first core we may use, role 1 on the last. */
+/* Binds role 0 to the first core that the process may use, role 1 to the last. */
 static void pair_pin(int role)
 {
     uint32_t cores = (uint32_t)crowd_cores();
@@ -81,11 +81,11 @@ void pair_missing(struct pair *pair, const char *format, ...)
 void pair_exchange(struct pair *pair, const void *mine, void *theirs, size_t size)
 {
     if (write(pair->channel, mine, size) != (ssize_t)size)
-        pair_fail(pair, "the other process went away");
+        pair_fail(pair, "the other process ended");
     for (size_t done = 0; done < size;) {
         ssize_t step = read(pair->channel, (char *)theirs + done, size - done);
         if (step <= 0)
-            pair_fail(pair, "the other process went away");
+            pair_fail(pair, "the other process ended");
         done += (size_t)step;
     }
 }
@@ -99,10 +99,10 @@ void pair_meet(struct pair *pair)
 void pair_check(struct pair *pair, const void *data, size_t size, uint64_t number)
 {
     if (size != pair->job->size)
-        pair_fail(pair, "message %llu came with %zu bytes in place of %zu",
-                  (unsigned long long)number, size, pair->job->size);
+        pair_fail(pair, "message %llu has %zu bytes instead of %zu", (unsigned long long)number,
+                  size, pair->job->size);
     if (!payload_good(data, size, pair->sum, number))
-        pair_fail(pair, "message %llu came damaged or out of its turn", (unsigned long long)number);
+        pair_fail(pair, "message %llu is damaged or out of order", (unsigned long long)number);
 }
 
 uint64_t pair_total(const struct pair *pair)
@@ -130,7 +130,7 @@ void pair_lap(struct pair *pair)
         shared->batch_count = pair->batch_count;
         shared->wall += now - pair->since;
     }
-    if (pair->job->idle_usec) { /* both sides fall asleep before the next begins */
+    if (pair->job->idle_usec) { /* both roles fall asleep before the next batch */
         usleep(pair->job->idle_usec);
         now = seconds_now();
     }
@@ -139,7 +139,7 @@ void pair_lap(struct pair *pair)
         shared->cpu[pair->role] = seconds_cpu() - pair->cpu_since;
 }
 
-/* The other role does not know where the warm-up ended: its share is taken off. */
+/* This role does not know when the warm-up ended, so its share is subtracted. */
 void pair_stop(struct pair *pair)
 {
     uint32_t batches = pair->job->batches;
@@ -167,7 +167,7 @@ void pair_report(struct pair *pair, double seconds)
     pair->shared->batch_count = 1;
 }
 
-/* What a role's process is started with. */
+/* The argument of the process of a role. */
 struct role {
     const struct side *side;
     struct pair *pair;
@@ -179,7 +179,7 @@ static void role_run(void *argument)
     const struct role *role = argument;
     struct pair *pair = role->pair;
     size_t size = pair->job->size;
-    close(role->other); /* so that the end of one is seen by the other */
+    close(role->other); /* so that each role notices the end of the other */
     pair_pin(pair->role);
     pair->own = payload_memory(PAIR_DEPTH * size);
     if (!pair->own)
@@ -240,7 +240,8 @@ enum err pair_run(const struct side *side, const struct job *job, struct pair_re
     }
     int error = child_folder_make(&folder);
     if (error < 0) {
-        err = why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(-error));
+        err = why_fail(why, ERR_SYSTEM, "cannot make a folder for the measurement: %s",
+                       strerror(-error));
         goto unmap;
     }
     bool done = false;
@@ -249,7 +250,8 @@ enum err pair_run(const struct side *side, const struct job *job, struct pair_re
     result_fill(result, pair.shared, job);
     if (!done && !result->missing)
         err = why_fail(why, ERR_SYSTEM, "%s: %s", side->name,
-                       result->reason[0] ? result->reason : "the measurement did not end well");
+                       result->reason[0] ? result->reason
+                                         : "the measurement ended early, without a reason");
     child_folder_remove(&folder);
 unmap:
     crowd_memory_free(pair.memory, size);

@@ -23,7 +23,7 @@ static void runs(const struct side *side, const struct job *job)
     assert_int_equal(result.out_of_order, 0);
 }
 
-/* Two that poll want two cores. */
+/* Two processes that poll need two cores. */
 static void bare_memory_carries_every_job(void **state)
 {
     static const struct job stream = {.kind = JOB_STREAM, .size = 64, .count = 500, .batches = 5};
@@ -83,17 +83,17 @@ static void damage(struct pair *pair)
 static void a_role_that_fails_ends_its_partner(void **state)
 {
     fails(&(const struct side){"refuse", refuse}, "refuse: refused by role 1");
-    fails(&(const struct side){"die", die}, "die: the measurement did not end well");
+    fails(&(const struct side){"die", die}, "die: the measurement ended early, without a reason");
 }
 
-static void damage_is_seen(void **state)
+static void a_damaged_message_is_noticed(void **state)
 {
     struct pair_result result;
     struct why why = {""};
     const struct side side = {"damage", damage};
     static const struct job lines = {.kind = JOB_PING, .size = 68, .count = 1, .batches = 1};
     assert_int_equal(pair_run(&side, &lines, &result, &why), ERR_SYSTEM);
-    assert_string_equal(why.text, "damage: message 0 came damaged or out of its turn");
+    assert_string_equal(why.text, "damage: message 0 is damaged or out of order");
 }
 
 static void absent(struct pair *pair)
@@ -101,7 +101,7 @@ static void absent(struct pair *pair)
     pair_missing(pair, "no such library");
 }
 
-static void what_is_missing_is_no_failure(void **state)
+static void a_missing_library_is_not_a_failure(void **state)
 {
     struct pair_result result;
     struct why why = {""};
@@ -111,7 +111,7 @@ static void what_is_missing_is_no_failure(void **state)
     assert_string_equal(result.reason, "no such library");
 }
 
-/* Message 3 never comes, 5 and 6 change places. */
+/* Message 3 is lost; 5 and 6 change places. */
 static void disorder(struct pair *pair)
 {
     static const uint64_t numbers[] = {0, 1, 2, 4, 6, 5, 7, 8, 9, 10, 11};
@@ -131,10 +131,10 @@ static void lost_and_misplaced_messages_are_counted(void **state)
     static const struct job stream = {.kind = JOB_STREAM, .size = 64, .count = 4, .batches = 2};
     assert_int_equal(pair_run(&side, &stream, &result, &why), OK);
     assert_int_equal(result.lost, 1);
-    assert_int_equal(result.out_of_order, 4); /* 4, 6, 5 and 7 do not follow their forerunner */
+    assert_int_equal(result.out_of_order, 4); /* 4, 6, 5 and 7 do not follow the one before */
 }
 
-static void every_figure_is_whole(void **state)
+static void every_figure_has_all_its_parts(void **state)
 {
     for (int i = 0; measured_figures[i]; i++) {
         const struct figure *figure = measured_figures[i];
@@ -147,6 +147,6 @@ static void every_figure_is_whole(void **state)
 }
 
 TEST_MAIN(TEST(bare_memory_carries_every_job), TEST(sockets_carry_their_jobs),
-          TEST(a_role_that_fails_ends_its_partner), TEST(damage_is_seen),
-          TEST(what_is_missing_is_no_failure), TEST(lost_and_misplaced_messages_are_counted),
-          TEST(every_figure_is_whole))
+          TEST(a_role_that_fails_ends_its_partner), TEST(a_damaged_message_is_noticed),
+          TEST(a_missing_library_is_not_a_failure), TEST(lost_and_misplaced_messages_are_counted),
+          TEST(every_figure_has_all_its_parts))

@@ -1,8 +1,8 @@
 #pragma once
-/* payload: what a message carries in a measurement. The sender writes its
- * number into the first word; the receiver reads a word of every cache line,
- * so that a side that delivers in place pays for fetching the data as one that
- * copies does; and the sum proves that all of it came. */
+/* payload: the contents of a message in a measurement. The sender writes the
+ * number of the message into the first word. The receiver reads a word of every
+ * cache line, so that a side that delivers in place also pays for fetching the
+ * data, as a side that copies does. The sum proves that all of it arrived. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,8 +15,9 @@
 #define PAYLOAD_MIN  16
 #define PAYLOAD_HUGE ((size_t)2 << 20)
 
-/* Memory for messages, in huge pages where the system has them: libraries that
- * let the kernel copy between processes pay for every page. NULL: there is none. */
+/* Allocates memory for messages, in huge pages if the system has them, because
+ * libraries that let the kernel copy between processes pay for every page.
+ * Returns NULL if there is none. */
 static inline void *payload_memory(size_t size)
 {
     size = (size + PAYLOAD_HUGE - 1) / PAYLOAD_HUGE * PAYLOAD_HUGE;
@@ -38,7 +39,7 @@ static inline void payload_number(void *data, uint64_t number)
     memcpy(data, &number, sizeof number);
 }
 
-/* The sum of the first word of every line, and of the last word. */
+/* Returns the sum of the first word of every line and of the last word. */
 static inline uint64_t payload_sum(const void *data, size_t size)
 {
     const unsigned char *bytes = data;
@@ -51,13 +52,13 @@ static inline uint64_t payload_sum(const void *data, size_t size)
     return sum + word;
 }
 
-/* Is this message `number`, whole? `sum` is payload_sum of message 0. */
+/* Tells whether this is message `number`, complete. `sum` is payload_sum of message 0. */
 static inline bool payload_good(const void *data, size_t size, uint64_t sum, uint64_t number)
 {
     return payload_sum(data, size) == sum + number;
 }
 
-/* A new message 0, and its sum. */
+/* Makes message 0; returns its sum. */
 static inline uint64_t payload_make(void *data, size_t size)
 {
     payload_fill(data, size);

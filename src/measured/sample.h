@@ -1,22 +1,22 @@
 #pragma once
-/* sample: what many measurements of one thing say together. Pure. */
+/* sample: summaries of many measurements of one quantity. Pure. */
 
 #include <stddef.h>
 
-/* Of the mean and the deviation the slowest hundredth is left out: those that the
- * system interrupted for longer than all the others took. Nothing else is. */
+/* Mean and deviation leave out the slowest hundredth, which the system interrupted
+ * for longer than the measured operation takes. Nothing else is left out. */
 struct sample {
     double mean, deviation, median, high; /* high: the 99th percentile */
     double worst;
 };
 
-/* Sorts them. NaN everywhere if there is none. */
+/* Sorts the values. Without values, all fields are NaN. */
 struct sample sample_of(double *values, size_t count);
 
-double sample_median(double *values, size_t count); /* sorts them */
+double sample_median(double *values, size_t count); /* sorts the values */
 
-/* The straight line y = base + slope * x that fits best, and which share of the
- * variance of y it explains: 1 is a perfect line. */
+/* The straight line y = base + slope * x that fits best, and the share of the
+ * variance of y that it explains: 1 is a perfect fit. */
 struct sample_line {
     double base, slope, share;
 };

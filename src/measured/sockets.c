@@ -1,4 +1,4 @@
-/* sockets: the usual way, with blocking calls. */
+/* sockets: TCP, UDP and Unix sockets, with blocking calls unless a job asks UDP to poll. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -27,7 +27,8 @@ static void stream_read(struct pair *pair, int handle, void *data, size_t size)
     for (size_t done = 0; done < size;) {
         ssize_t step = read(handle, (char *)data + done, size - done);
         if (step <= 0)
-            pair_fail(pair, "reading from a socket: %s", step ? strerror(errno) : "its end");
+            pair_fail(pair, "reading from a socket: %s",
+                      step ? strerror(errno) : "the other end closed it");
         done += (size_t)step;
     }
 }
@@ -56,7 +57,7 @@ static void ping_run(struct pair *pair, int handle, socket_send *send_all, socke
         pair_stop(pair);
 }
 
-/* The receiver says after each batch that it has all of it. */
+/* The receiver acknowledges each batch. */
 static void stream_long(struct pair *pair, int handle)
 {
     uint64_t total = pair_total(pair);
@@ -76,7 +77,7 @@ static void stream_long(struct pair *pair, int handle)
         } else {
             stream_read(pair, handle, data, size);
             if (memcmp(data, &i, sizeof i) != 0)
-                pair_fail(pair, "item %llu came out of its turn", (unsigned long long)i);
+                pair_fail(pair, "item %llu is out of order", (unsigned long long)i);
             if (last)
                 stream_write(pair, handle, &all, 1);
         }
@@ -92,11 +93,11 @@ static void stream_run(struct pair *pair, int handle)
     else if (pair->job->kind == JOB_LONG)
         stream_long(pair, handle);
     else
-        pair_missing(pair, "sockets are not measured for this");
+        pair_missing(pair, "stream sockets do not measure this job");
     close(handle);
 }
 
-/* Role 1 listens before they meet; role 0 connects after it. */
+/* Role 1 listens before the two exchange addresses; role 0 connects afterwards. */
 static int stream_open(struct pair *pair, int family, struct sockaddr *address, socklen_t size)
 {
     int handle = socket(family, SOCK_STREAM, 0), peer;
@@ -104,20 +105,20 @@ static int stream_open(struct pair *pair, int family, struct sockaddr *address, 
     if (handle < 0)
         pair_fail(pair, "socket: %s", strerror(errno));
     if (pair->role == 1 && (bind(handle, address, size) || listen(handle, 1)))
-        pair_fail(pair, "listening: %s", strerror(errno));
+        pair_fail(pair, "cannot listen: %s", strerror(errno));
     if (pair->role == 1 && getsockname(handle, address, &filled))
-        pair_fail(pair, "listening: %s", strerror(errno));
+        pair_fail(pair, "cannot listen: %s", strerror(errno));
     struct sockaddr_storage mine = {0}, theirs;
     memcpy(&mine, address, size);
     pair_exchange(pair, &mine, &theirs, sizeof mine);
     if (pair->role == 0) {
         if (connect(handle, (struct sockaddr *)&theirs, size))
-            pair_fail(pair, "connecting: %s", strerror(errno));
+            pair_fail(pair, "cannot connect: %s", strerror(errno));
         return handle;
     }
     peer = accept(handle, NULL, NULL);
     if (peer < 0)
-        pair_fail(pair, "accepting: %s", strerror(errno));
+        pair_fail(pair, "cannot accept a connection: %s", strerror(errno));
     close(handle);
     return peer;
 }
@@ -171,28 +172,29 @@ static int udp_open(struct pair *pair)
         pair_fail(pair, "socket: %s", strerror(errno));
     pair_exchange(pair, &mine, &theirs, sizeof mine);
     if (connect(handle, (struct sockaddr *)&theirs, size))
-        pair_fail(pair, "connecting: %s", strerror(errno));
+        pair_fail(pair, "cannot connect: %s", strerror(errno));
     return handle;
 }
 
 static void udp_run(struct pair *pair)
 {
     if (pair->job->kind != JOB_PING)
-        pair_missing(pair, "datagrams are not measured for this");
+        pair_missing(pair, "UDP does not measure this job");
     int handle = udp_open(pair);
-    pair_meet(pair); /* both are connected: nothing is refused */
+    pair_meet(pair); /* both are connected, so no datagram is refused */
     ping_run(pair, handle, udp_send, udp_take);
     close(handle);
 }
 
-/* Role 1 hangs up first: the ports that stay busy for a while are its one port's then. */
+/* Role 1 closes first, so that the connections that stay in TIME_WAIT use its one port and not
+ * the many ports of role 0. */
 static void tcp_new_answer(struct pair *pair, int listener, uint64_t number)
 {
     size_t size = pair->job->size;
     unsigned char *out = pair->own, *in = pair->own + size;
     int handle = accept(listener, NULL, NULL);
     if (handle < 0)
-        pair_fail(pair, "accepting: %s", strerror(errno));
+        pair_fail(pair, "cannot accept a connection: %s", strerror(errno));
     stream_read(pair, handle, in, size);
     pair_check(pair, in, size, number);
     payload_number(out, number);
@@ -206,7 +208,7 @@ static void tcp_new_ask(struct pair *pair, const struct sockaddr_in *address, ui
     unsigned char *out = pair->own, *in = pair->own + size;
     int handle = socket(AF_INET, SOCK_STREAM, 0);
     if (handle < 0 || connect(handle, (const struct sockaddr *)address, sizeof *address))
-        pair_fail(pair, "connecting: %s", strerror(errno));
+        pair_fail(pair, "cannot connect: %s", strerror(errno));
     payload_number(out, number);
     stream_write(pair, handle, out, size);
     stream_read(pair, handle, in, size);
@@ -220,10 +222,10 @@ static void tcp_new_run(struct pair *pair)
     socklen_t size = sizeof mine;
     int listener = socket(AF_INET, SOCK_STREAM, 0);
     if (pair->job->kind != JOB_PING)
-        pair_missing(pair, "connections are not measured for this");
+        pair_missing(pair, "new TCP connections do not measure this job");
     if (listener < 0 || bind(listener, (struct sockaddr *)&mine, size) ||
         listen(listener, SOMAXCONN) || getsockname(listener, (struct sockaddr *)&mine, &size))
-        pair_fail(pair, "listening: %s", strerror(errno));
+        pair_fail(pair, "cannot listen: %s", strerror(errno));
     pair_exchange(pair, &mine, &theirs, sizeof mine);
     pair_start(pair);
     for (uint64_t i = 0; i < pair_total(pair); i++) {

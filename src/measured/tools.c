@@ -1,5 +1,5 @@
-/* tools: the ping-pong programs that other libraries bring along, a server and
- * a client, run as children of the two roles and so on their cores. */
+/* tools: the ping-pong programs that come with other libraries. Their server and
+ * their client run as children of the two roles and so on the cores of these. */
 #include "measured/tools.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define EXIT_MISSING 127
 #define LISTEN_TRIES 500 /* of 10 ms */
 
-/* A port that was free a moment ago. */
+/* Returns a port that was free a moment ago. */
 static int port_free(struct pair *pair)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
@@ -30,16 +30,16 @@ static int port_free(struct pair *pair)
     int handle = socket(AF_INET, SOCK_STREAM, 0);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (handle < 0)
-        pair_fail(pair, "no socket: %s", strerror(errno));
+        pair_fail(pair, "cannot open a socket: %s", strerror(errno));
     if (bind(handle, (struct sockaddr *)&address, sizeof address) ||
         getsockname(handle, (struct sockaddr *)&address, &size))
-        pair_fail(pair, "no free port: %s", strerror(errno));
+        pair_fail(pair, "cannot find a free port: %s", strerror(errno));
     close(handle);
     return ntohs(address.sin_port);
 }
 
-/* Does somebody listen there? Asked of the system: connecting to find out
- * would take the place of the client. */
+/* Tells whether a process listens on the port. It asks the system, because a
+ * connection to find out would take the place of the client. */
 static bool port_listens(int port)
 {
     static const char *const lists[] = {"/proc/net/tcp", "/proc/net/tcp6"};
@@ -59,7 +59,7 @@ static bool port_listens(int port)
     return found;
 }
 
-/* What the process of a tool is started with. */
+/* The argument of the process of a tool. */
 struct tool {
     const char *const *words;
     bool everywhere;
@@ -74,7 +74,7 @@ static void tool_exec(void *argument)
         _exit(1);
     if (tool->everywhere) {
         cpu_set_t all;
-        memset(&all, 0xff, sizeof all); /* the system takes off what is not ours */
+        memset(&all, 0xff, sizeof all); /* the system removes the cores that we may not use */
         (void)sched_setaffinity(0, sizeof all, &all);
     }
     execvp(tool->words[0], (char *const *)tool->words);
@@ -86,7 +86,7 @@ void tool_run(struct pair *pair, const char *const *words, bool everywhere,
 {
     struct tool tool = {words, everywhere, memfd_create("output", MFD_CLOEXEC)};
     if (tool.out < 0)
-        pair_fail(pair, "no memory for the output of %s", words[0]);
+        pair_fail(pair, "cannot make a file for the output of %s", words[0]);
     pid_t child = child_start(tool_exec, &tool);
     int status = child < 0 ? (int)child : program_wait(child);
     if (status < 0)
@@ -100,20 +100,20 @@ void tool_run(struct pair *pair, const char *const *words, bool everywhere,
     close(tool.out);
 }
 
-/* The server in role 1, the client in role 0, whose output is returned. */
+/* Runs the server in role 1 and the client in role 0; `output` is the client's in role 0. */
 static void tool_talk(struct pair *pair, int port, const char *const *server,
                       const char *const *client, char output[TOOL_OUTPUT_SIZE])
 {
     pair_meet(pair);
     for (int tries = 0; pair->role == 0 && !port_listens(port); tries++) {
         if (tries == LISTEN_TRIES)
-            pair_fail(pair, "%s does not listen", server[0]);
+            pair_fail(pair, "%s does not accept connections", server[0]);
         clock_nap(10 * 1000 * 1000);
     }
     tool_run(pair, pair->role == 1 ? server : client, false, output);
 }
 
-/* Both roles learn role 1's port. */
+/* Returns a free port that role 1 chose, in both roles. */
 static int port_agree(struct pair *pair)
 {
     int mine = port_free(pair), theirs;
@@ -121,7 +121,7 @@ static int port_agree(struct pair *pair)
     return pair->role == 1 ? mine : theirs;
 }
 
-/* The last line's column, counted from 0. */
+/* Reads a column of the last line, counted from 0. */
 static double column_read(struct pair *pair, char *output, int column, const char *name)
 {
     char *line = output, *last = NULL, *rest;
@@ -136,7 +136,7 @@ static double column_read(struct pair *pair, char *output, int column, const cha
     return value;
 }
 
-/* It prints microseconds a transfer: half of a round trip. */
+/* The program prints microseconds of one transfer: half of a round trip. */
 static void fi_pingpong(struct pair *pair, const char *provider)
 {
     char port_text[NUMBER_SIZE], count[NUMBER_SIZE], size[NUMBER_SIZE], output[TOOL_OUTPUT_SIZE];
@@ -164,7 +164,7 @@ static void fi_pingpong_tcp(struct pair *pair)
     fi_pingpong(pair, "tcp;ofi_rxm");
 }
 
-/* "Final: iterations median ...": the median, in microseconds, is one way. */
+/* The program prints "Final: iterations median ...": the median, in microseconds, is one way. */
 static void ucx_perftest(struct pair *pair)
 {
     char port_text[NUMBER_SIZE], count[NUMBER_SIZE], size[NUMBER_SIZE], output[TOOL_OUTPUT_SIZE];

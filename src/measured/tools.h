@@ -1,12 +1,12 @@
 #pragma once
-/* tools: other programs that a role of a pair runs. */
+/* tools: runs other programs in a role of a pair. */
 
 #include "measured/pair.h"
 
 #define TOOL_OUTPUT_SIZE 8192
 
-/* Runs words[0], found in PATH, to its end, on the role's core unless
- * `everywhere`, and keeps what it printed. Ends the role if it is missing
- * or fails. */
+/* Runs the program words[0], which is looked up in PATH, to its end, and returns
+ * its output. It runs on the core of the role, or on all cores if `everywhere`.
+ * Ends the role if the program is missing or fails. */
 void tool_run(struct pair *pair, const char *const *words, bool everywhere,
               char output[TOOL_OUTPUT_SIZE]);

@@ -2,8 +2,8 @@
  * Key-based Network Stack for 3D Torus Cluster Topologies" (HPDC 2013). */
 #include "paper/figures.h"
 
-/* The servers' distances in a cube, and the same as a row. The paper's 7.5 is
- * the mean with every server's distance to itself counted as a pair. */
+/* Measures the hops between the servers of a cube, and adds a row. The paper's mean of 7.5 counts
+ * each server's distance to itself, 0, as well: the column mean_with_self. */
 static enum err hops_row(struct figure_table *table, const struct figure_call *call, uint32_t k,
                          struct figure_distances *distances, struct why *why)
 {
@@ -33,8 +33,8 @@ static enum err hops_run(struct figure_result *result, const struct figure_call 
         figure_progress(call, k, last);
     }
     const char *smaller = figure_text(result,
-                                      "those are the hops of a 4x4x4 torus (maximum %u, mean "
-                                      "%.4g)",
+                                      "the printed hops are those of a 4x4x4 torus (maximum %u, "
+                                      "mean %.4g)",
                                       at[4].diameter, at[4].mean);
     figure_claim_at(result, "section 4.2.2", "10x10x10: maximum", says_equal(15, 0, "hops"),
                     at[10].diameter, 1000, NULL);
@@ -50,9 +50,9 @@ static enum err hops_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_cam_hops = {
     .name = "cam-hops",
     .paper = "CamCubeOS",
-    .what = "hops between two servers of a cube",
-    .full = {"cubes of 2 to 12 servers a side", .seconds = 0.1},
-    .quick = {"cubes of 2 to 10 servers a side", .seconds = 0.1},
+    .what = "hops between two servers of a cubic torus",
+    .full = {"tori of 2x2x2 to 12x12x12 servers", .seconds = 0.1},
+    .quick = {"tori of 2x2x2 to 10x10x10 servers", .seconds = 0.1},
     .plot.table = "hops",
     .plot.x = {.column = "servers", .label = "servers"},
     .plot.y = {.label = "hops"},

@@ -2,8 +2,10 @@
  * Network Stack for 3D Torus Cluster Topologies" (HPDC 2013), section 3.2, and the same on
  * topologies that the paper does not have.
  *
- * All keys of a home and a sequence share their servers, and all such groups are of the same size,
- * so shares are counted exactly, group by group; only which servers fail is drawn. */
+ * A key has a home server and a sequence: the order in which other servers take over from the home.
+ * All keys of one home and sequence form a group; a group has one list of servers, and all groups
+ * have the same size. So shares are counted exactly, group by group. Only the choice of the servers
+ * that fail is random. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +20,7 @@
 #include "paper/figures.h"
 #include "paper/score.h"
 
-/* A key space and what is asked of it again and again. */
+/* A key space, and buffers that all measurements use. */
 struct space {
     const char *network; /* what the plot calls it */
     struct topology topology;
@@ -26,8 +28,8 @@ struct space {
     uint32_t count;
     void *scratch;
     uint64_t *alive; /* a bit per server */
-    uint32_t *loads; /* per server: groups it is root of */
-    struct bfs hops; /* from the home that is looked at */
+    uint32_t *loads; /* per server: groups that it is root of */
+    struct bfs hops; /* from the current home */
     node_id *list;   /* as many lists as there are sequences */
 };
 
@@ -78,7 +80,8 @@ static node_id space_root(struct space *space, node_id home, uint32_t sequence)
                          space->scratch);
 }
 
-/* Hops from a home to everybody, over all cables as planned. */
+/* Finds the hops from a home to all servers over the cables of the plan, failed servers included.
+ */
 static void space_search(struct space *space, node_id home)
 {
     bfs_clear(&space->hops);
@@ -113,15 +116,18 @@ static enum err example_run(struct figure_result *result, struct score *score, s
 
 /* --- one server fails --- */
 
+/* How the groups of a failed server are divided among its heirs: the servers that take them over.
+ */
 struct split {
-    uint32_t sequences;              /* that differ */
-    uint32_t heirs_min, heirs_max;   /* of a server, over all of them */
-    uint32_t groups_min, groups_max; /* of a server's sequences, an heir's */
+    uint32_t sequences;              /* how many different lists of servers a home has */
+    uint32_t heirs_min, heirs_max;   /* how many heirs a server has */
+    uint32_t groups_min, groups_max; /* how many groups one heir takes over */
     uint32_t hops_max;               /* from a server to an heir */
-    uint32_t next_max;               /* of them, one server's when an heir fails, too */
+    uint32_t next_max;               /* the most groups that one server takes over when an heir
+                                        fails as well */
 };
 
-/* Lists that differ from all before. */
+/* Counts the lists of servers that differ from all lists before them. */
 static uint32_t split_sequences(struct space *space)
 {
     size_t size = space->count * sizeof *space->list;
@@ -138,7 +144,7 @@ static uint32_t split_sequences(struct space *space)
     return different;
 }
 
-/* Each server fails, one at a time. */
+/* Lets each server fail alone. */
 static void split_measure(struct space *space, struct split *split)
 {
     uint32_t sequences = space->keyspace.sequence_count;
@@ -161,7 +167,7 @@ static void split_measure(struct space *space, struct split *split)
             uint32_t groups = space->loads[heirs[sequence]];
             space->loads[heirs[sequence]] = 0;
             if (groups == 0)
-                continue; /* an heir that was counted */
+                continue; /* this heir was counted before */
             split->groups_min = groups < split->groups_min ? groups : split->groups_min;
             split->groups_max = groups > split->groups_max ? groups : split->groups_max;
         }
@@ -169,7 +175,8 @@ static void split_measure(struct space *space, struct split *split)
     }
 }
 
-/* Each server and one of its heirs fail: how many of the first's groups go to the same server. */
+/* Lets each server fail together with one of its heirs, and finds the most groups of the first that
+ * one server takes over. */
 static void split_measure_next(struct space *space, struct split *split)
 {
     uint32_t sequences = space->keyspace.sequence_count;
@@ -202,7 +209,7 @@ static void split_row(struct figure_table *table, const struct space *space,
 
 #define FAILURE_STEPS 9 /* of 5 % each; and none */
 
-/* The same servers fail first, whatever the share. */
+/* Servers fail in the given order: those that fail at one share have failed at each larger one. */
 static void failures_measure(struct space *space, struct figure_table *table, uint32_t *order)
 {
     uint32_t sequences = space->keyspace.sequence_count, failed = 0;
@@ -251,7 +258,7 @@ static enum err failures_run(struct space *space, struct figure_table *table, ui
 
 /* --- the figure --- */
 
-/* Homes that the highest twelve bits of a key name, four an axis. */
+/* Counts the homes that the highest twelve bits of a key, four for each axis, can name. */
 static enum err bits_run(double *homes, struct why *why)
 {
     struct space space;
@@ -279,17 +286,17 @@ static void heirs_claim(struct figure_result *result, const char *what, uint32_t
 static void split_claims(struct figure_result *result, const struct split *two,
                          const struct split *three)
 {
-    figure_claim(result, "section 3.2", "2D: sequences of a home", says_equal(8, 0, NULL),
-                 two->sequences, NULL);
-    figure_claim(result, "section 3.2", "3D: sequences of a home", says_equal(48, 0, NULL),
-                 three->sequences, NULL);
-    heirs_claim(result, "2D: servers that share a failed one's keys", 4, two);
-    heirs_claim(result, "3D: servers that share a failed one's keys", 6, three);
-    figure_claim(result, "section 3.2", "2D: largest share over smallest", says_equal(1, 0, NULL),
-                 (double)two->groups_max / two->groups_min, NULL);
-    figure_claim(result, "section 3.2", "3D: largest share over smallest", says_equal(1, 0, NULL),
-                 (double)three->groups_max / three->groups_min, NULL);
-    figure_claim(result, "section 3.2", "2D and 3D: hops to who takes over",
+    figure_claim(result, "section 3.2", "2D: orders of succession of a server's keys",
+                 says_equal(8, 0, NULL), two->sequences, NULL);
+    figure_claim(result, "section 3.2", "3D: orders of succession of a server's keys",
+                 says_equal(48, 0, NULL), three->sequences, NULL);
+    heirs_claim(result, "2D: servers that take over the keys of a failed one", 4, two);
+    heirs_claim(result, "3D: servers that take over the keys of a failed one", 6, three);
+    figure_claim(result, "section 3.2", "2D: the largest of their shares over the smallest",
+                 says_equal(1, 0, NULL), (double)two->groups_max / two->groups_min, NULL);
+    figure_claim(result, "section 3.2", "3D: the largest of their shares over the smallest",
+                 says_equal(1, 0, NULL), (double)three->groups_max / three->groups_min, NULL);
+    figure_claim(result, "section 3.2", "2D and 3D: hops to a server that takes over",
                  says_equal(1, 0, "hops"),
                  two->hops_max > three->hops_max ? two->hops_max : three->hops_max, NULL);
 }
@@ -328,7 +335,7 @@ static enum err keyspace_run(struct figure_result *result, const struct figure_c
         struct space space;
         char spec[SPEC_SIZE];
         int used = snprintf(spec, sizeof spec, "%s", call->quick ? cases[i].quick : cases[i].spec);
-        if (spec[used - 1] == '=') /* words that end in a seed */
+        if (spec[used - 1] == '=') /* a specification that ends in a seed */
             snprintf(spec + used, sizeof spec - (size_t)used, "%" PRIu64, call->seed);
         err = space_open(&space, spec, why);
         if (err)
@@ -343,10 +350,10 @@ static enum err keyspace_run(struct figure_result *result, const struct figure_c
             return err;
         figure_progress(call, i + 1, CASES);
     }
-    score_claim(result, "section 3.2", "servers of a key at (2,2), facet 0, order xy", &example,
-                NULL);
+    score_claim(result, "section 3.2", "servers of a key at (2,2), facet 0, x before y: as printed",
+                &example, NULL);
     split_claims(result, &split[0], &split[1]);
-    figure_claim(result, "footnote 1", "servers that 4 bits an axis name",
+    figure_claim(result, "footnote 1", "servers that 4 bits of a key for each axis can name",
                  says_equal(4096, 0, NULL), homes, NULL);
     return OK;
 }
@@ -354,15 +361,16 @@ static enum err keyspace_run(struct figure_result *result, const struct figure_c
 const struct figure figure_cam_keyspace = {
     .name = "cam-keyspace",
     .paper = "CamCubeOS",
-    .what = "who takes over the keys of a failed server",
+    .what = "which servers take over the keys of a failed one",
     .full = {"4,096 servers; 0 to 45 % failed", .seconds = 7},
     .quick = {"512 servers; 0 to 45 % failed", .seconds = 0.2},
-    .choice = "a NovaCube's jump cables play no part in who takes over, only in how far that is; "
-              "hops are those of the wiring as planned; every server that has not failed counts as "
-              "reachable",
+    .choice = "The keys of a server have several orders of succession: in each, other servers "
+              "follow when it fails. The jump cables of a NovaCube do not change which server "
+              "follows, only how many hops away it is. Hops are counted over the planned cables, "
+              "and every server that has not failed counts as reachable.",
     .plot.table = "failures",
     .plot.x = {.column = "failed", .label = "failed servers, %"},
-    .plot.y = {.label = "keys of the server that has most, of the mean"},
+    .plot.y = {.label = "keys of the server that has the most, over the mean"},
     .plot.series =
         {
             {"torus 2D", "load_max", "network", "torus 2D", STYLE_BOTH},

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 
-/* Uplinks that the edge switches of one purchase have ports for. */
+/* Returns how many uplinks the edge switches of one purchase have ports for. */
 static double group_most(const struct clos_order *order, uint32_t edges, uint32_t servers)
 {
     return (double)order->ports * edges - servers;
@@ -19,15 +19,15 @@ double clos_bisection(const struct clos_order *order, uint32_t first, uint32_t a
     assert(all > 0 && first_servers >= added_servers);
     if (!added)
         return fmin(uplinks, most) / all;
-    /* Uplinks per server: even, until one purchase has no ports left. */
+    /* Uplinks per server are equal until one purchase has no ports left. */
     double first_limit = most / first_servers;
     double added_limit = group_most(order, added, order->servers_added) / added_servers;
     double even = fmin(uplinks / all, fmin(first_limit, added_limit));
     if (added_limit >= first_limit)
-        return even; /* a half made of the first servers only is no better */
+        return even; /* more uplinks of added servers do not help a half of first servers */
     double rest = (uplinks - even * added_servers) / first_servers;
     rest = fmax(even, fmin(rest, first_limit));
-    /* the worst half has all the added servers, and some of the first */
+    /* The worst half consists of all added servers and some of the first. */
     return (even * added_servers + rest * (all / 2 - added_servers)) / (all / 2);
 }
 
@@ -43,8 +43,8 @@ uint32_t clos_upper(const struct clos_order *order, uint32_t edges, uint32_t upl
     return edges <= order->ports ? top : top + divide_up(2 * uplinks, order->ports);
 }
 
-/* The best network of these edge switches that `budget` more than `before` buys;
- * false if it buys none. */
+/* Finds the best network of these edge switches that can be made of `before` for
+ * `budget`. Returns false if there is none. */
 static bool stage_best(struct clos_network *best, const struct clos_order *order,
                        const struct clos_network *before, uint32_t first, uint32_t added,
                        uint32_t switches_most, double budget)
@@ -55,7 +55,7 @@ static bool stage_best(struct clos_network *best, const struct clos_order *order
     if ((uint64_t)order->ports * edges < (uint64_t)servers + edges)
         return false;
     bool found = false;
-    /* every edge switch has an uplink */
+    /* Every edge switch needs at least one uplink. */
     for (uint32_t uplinks = edges; uplinks <= order->ports * edges - servers; uplinks++) {
         struct clos_network next = {.edges_first = first, .edges_added = added, .uplinks = uplinks};
         uint32_t upper = clos_upper(order, edges, uplinks);
@@ -66,11 +66,11 @@ static bool stage_best(struct clos_network *best, const struct clos_order *order
                                               next.upper - before->upper) +
                        order->cable_price * (next.cables - before->cables);
         if (edges + next.upper > switches_most || spent > budget)
-            break; /* more uplinks cost no less */
+            break; /* more uplinks cost at least as much */
         next.cost = before->cost + spent;
         next.bisection = clos_bisection(order, first, added, uplinks);
         if (found && next.bisection <= best->bisection)
-            continue; /* costs more and is no better */
+            continue; /* it costs more and is not better */
         *best = next;
         found = true;
     }
@@ -89,7 +89,7 @@ static bool stage_next(struct clos_network *best, const struct clos_order *order
     return stage_best(best, order, before, before->edges_first, added, UINT32_MAX, order->budget);
 }
 
-/* A plan with these edge switches. */
+/* Makes a plan with these numbers of edge switches. */
 static bool plan_make(struct clos_plan *plan, const struct clos_order *order, uint32_t first,
                       uint32_t added)
 {
@@ -109,7 +109,7 @@ static double plan_sum(const struct clos_plan *plan, const struct clos_order *or
     return sum;
 }
 
-/* The most edge switches that the first stage's, or a further one's, money buys. */
+/* Returns the most edge switches that a budget buys. */
 static uint32_t edges_most(const struct clos_order *order, double budget)
 {
     return (uint32_t)fmin(budget / order->switch_price, 100000);
@@ -122,7 +122,7 @@ static bool plan_greedy(struct clos_plan *plan, const struct clos_order *order)
     double best = -1;
     for (uint32_t edges = 1; edges <= order->switches_first; edges++)
         if (stage_first(&network, order, edges) && network.bisection >= best) {
-            best = network.bisection; /* of equals the one with more ports left */
+            best = network.bisection; /* among equals, the one with more free ports */
             first = edges;
         }
     if (!first || !stage_first(&plan->stage[0], order, first))

@@ -1,32 +1,31 @@
 #pragma once
-/* clos_upgrade: what a folded Clos network, bought in stages, can reach.
+/* clos_upgrade: the best bisection of a folded Clos network that is bought in stages.
  *
- * Servers hang on edge switches and stay there; new servers come with edge
- * switches of their own; later money buys switches above the edges. All
- * switches have as many ports. As long as there are no more edge switches than
- * a switch has ports, one level above them suffices, and an uplink costs one
- * port there; beyond, it takes two levels, and an uplink costs three ports and
- * two cables.
+ * Servers are attached to edge switches and stay there. New servers come with
+ * edge switches of their own. Later stages buy switches above the edges. All
+ * switches have the same number of ports. If there are at most as many edge
+ * switches as a switch has ports, one level above them suffices, and an uplink
+ * uses one port there. Otherwise two levels are needed, and an uplink uses three
+ * ports and two cables.
  *
- * Everything is as good as it can be for the Clos: whole switches are counted,
- * but uplinks divide over them without remainder, every halving of the servers
- * cuts no less than its share of the uplinks, and cables are moved for nothing
- * when the network is arranged anew. */
+ * The model favours the Clos: whole switches are counted, but uplinks are
+ * divided over them without remainder, every halving of the servers cuts at
+ * least its share of the uplinks, and moving cables at an upgrade is free. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define CLOS_STAGE_MAX 16
 
-/* What there is to spend, and on what. */
+/* The budgets, the prices, and what has to be connected. */
 struct clos_order {
     uint32_t ports;          /* of every switch */
-    uint32_t switches_first; /* at most so many in the first network */
+    uint32_t switches_first; /* at most, in the first network */
     uint32_t servers_first;  /* in the first network ... */
     uint32_t servers_added;  /* ... and at stage 1 */
     uint32_t stages;         /* the first is stage 0; at most CLOS_STAGE_MAX */
     double budget_first;     /* for stage 0 */
-    double budget;           /* for every further one; what is left is lost */
+    double budget;           /* for every further stage; unspent money is lost */
     double switch_price;
     double cable_price;
 };
@@ -37,7 +36,7 @@ struct clos_network {
     uint32_t uplinks; /* cables that leave edge switches */
     uint32_t cables;  /* all between switches */
     double cost;      /* of all stages so far */
-    double bisection; /* over what half of the servers can send */
+    double bisection; /* divided by what half of the servers can send */
 };
 
 /* A network per stage. */
@@ -45,16 +44,17 @@ struct clos_plan {
     struct clos_network stage[CLOS_STAGE_MAX];
 };
 
-/* The most that these edge switches can reach with so many uplinks in all.
- * `added` is 0 and `servers_added` is left out before stage 1. */
+/* Returns the best bisection of `first` and `added` edge switches with that many
+ * uplinks in all. Before stage 1 `added` is 0, and `servers_added` is not counted. */
 double clos_bisection(const struct clos_order *order, uint32_t first, uint32_t added,
                       uint32_t uplinks);
 
-/* Switches above the edges for so many uplinks. */
+/* Returns how many switches above the edges that many uplinks need. */
 uint32_t clos_upper(const struct clos_order *order, uint32_t edges, uint32_t uplinks);
 
-/* Each stage is as good as its money makes it. The first two choose how many
- * edge switches there are for good: `foresight` false makes each of them the
- * best it can be by itself, true makes the last stage the best (then the sum
- * of all). False if no plan is within the budgets. */
+/* Plans all stages; each is the best that its budget buys. The first two stages
+ * fix the number of edge switches. Without `foresight` each of the two takes the
+ * number that is best for itself; with it both take the numbers that are best for
+ * the last stage, and among equals those with the largest sum over all stages.
+ * Returns false if no plan is within the budgets. */
 bool clos_upgrade(struct clos_plan *plan, const struct clos_order *order, bool foresight);

@@ -7,8 +7,8 @@
 #include "base/test.h"
 #include "flow/bisection/bisection.h"
 
-/* Built fat-trees: as many switches, and the bisection that is proved of them. */
-static void fat_trees_come_out_as_built(void **state)
+/* Compares with built fat-trees: their number of switches and their proved bisection. */
+static void fat_trees_have_the_switches_and_bisection_of_built_ones(void **state)
 {
     for (uint32_t k = 4; k <= 12; k += 2) {
         char spec[SPEC_SIZE];
@@ -28,8 +28,8 @@ static void fat_trees_come_out_as_built(void **state)
     (void)state;
 }
 
-/* Edge switches with one cable to each of the switches above them. */
-static void one_level_comes_out_as_built(void **state)
+/* Each edge switch has one cable to each of the switches above. */
+static void one_level_has_the_switches_and_bisection_of_a_built_network(void **state)
 {
     enum { EDGES = 8, UPPER = 5, SERVERS = 3 };
     struct link links[EDGES * UPPER];
@@ -54,8 +54,8 @@ static void one_level_comes_out_as_built(void **state)
     (void)state;
 }
 
-/* The best division of uplinks between the two purchases against the worst
- * half of the servers, by trying all. */
+/* Tries all divisions of the uplinks between the two purchases, each with its
+ * worst half of the servers, and returns the best. */
 static double bisection_by_trying(const struct clos_order *order, uint32_t first, uint32_t added,
                                   uint32_t uplinks)
 {
@@ -78,7 +78,7 @@ static double bisection_by_trying(const struct clos_order *order, uint32_t first
     return best;
 }
 
-static void two_purchases_share_the_uplinks_as_well_as_can_be(void **state)
+static void uplinks_are_divided_between_purchases_in_the_best_way(void **state)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         struct rng rng = rng_make(seed, 0);
@@ -133,6 +133,7 @@ static void plans_keep_to_their_budgets(void **state)
     (void)state;
 }
 
-TEST_MAIN(TEST(fat_trees_come_out_as_built), TEST(one_level_comes_out_as_built),
-          TEST(two_purchases_share_the_uplinks_as_well_as_can_be),
+TEST_MAIN(TEST(fat_trees_have_the_switches_and_bisection_of_built_ones),
+          TEST(one_level_has_the_switches_and_bisection_of_a_built_network),
+          TEST(uplinks_are_divided_between_purchases_in_the_best_way),
           TEST(plans_keep_to_their_budgets))

@@ -55,7 +55,7 @@ enum err figure_run(const struct figure *figure, struct figure_result *result,
     return OK;
 }
 
-/* Room for a text that lives as long as the result; NULL when memory has run out. */
+/* Allocates a text that is freed with the result. Returns NULL when memory has run out. */
 static char *text_new(struct figure_result *result, size_t size)
 {
     char *text = NULL;
@@ -68,7 +68,7 @@ static char *text_new(struct figure_result *result, size_t size)
     return text;
 }
 
-/* Reads "name" or "name (unit)"; writes to it. */
+/* Reads "name" or "name (unit)"; changes `text`. */
 static struct figure_column column_read(char *text)
 {
     struct figure_column column = {.name = text, .unit = ""};
@@ -82,7 +82,7 @@ static struct figure_column column_read(char *text)
     return column;
 }
 
-/* Cuts the columns out of a heading, which it writes to. */
+/* Splits a heading into columns; changes `heading`. */
 static void columns_read(struct figure_table *table, char *heading)
 {
     for (char *at = heading, *next; at; at = next) {

@@ -1,13 +1,13 @@
 #pragma once
-/* figure: one entry of a paper, computed anew.
+/* figure: one figure, equation or claim of a paper, computed again by weft.
  *
- * A figure is a pure function that fills a result: tables of numbers, and
- * claims, each of which puts the paper's number beside ours. Whether the two
- * agree is computed from the numbers (verdict.c), never written by hand.
- * Files, plots, threads and the terminal are the caller's.
+ * A figure is a pure function that fills a result with tables of numbers and
+ * with claims. A claim holds the paper's number and ours; whether they agree is
+ * computed from the numbers (verdict.c), never written by hand. The caller is
+ * responsible for files, plots, threads and the terminal.
  *
- * A result owns everything in it. Running out of memory while filling it is
- * remembered in `failed` and reported once, by figure_run. */
+ * A result owns everything in it. If memory runs out while it is filled, `failed`
+ * is set, and figure_run reports it once. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ enum verdict {
 };
 
 struct figure_claim {
-    const char *where; /* in the paper: "eq 3", "fig 1c", "section 6.2" */
+    const char *where; /* place in the paper: "eq 3", "fig 1c", "section 6.2" */
     const char *what;
     struct says says;
     double found;         /* ours; NaN if there is none */
@@ -49,16 +49,16 @@ struct figure_column {
     const char *unit; /* "" for a plain number or a word */
 };
 
-/* A word if there is one, else a number; NaN is an empty cell. */
+/* Holds `word` unless that is empty, else `number`; NaN is an empty cell. */
 struct figure_cell {
     char word[FIGURE_WORD_SIZE];
     double number;
 };
 
 struct figure_table {
-    struct figure_result *result; /* that it is part of; used while it is filled */
+    struct figure_result *result; /* the result that has this table; used while filling it */
     const char *name;
-    struct figure_column columns[FIGURE_COLUMN_MAX]; /* their texts are the result's */
+    struct figure_column columns[FIGURE_COLUMN_MAX]; /* the result owns their texts */
     size_t column_count;
     struct figure_cell *cells; /* row_count times column_count */
     size_t row_count;
@@ -77,16 +77,16 @@ struct figure_result {
     bool failed; /* memory ran out */
 };
 
-/* What the caller gives a figure. */
+/* How a figure is to be run. */
 struct figure_call {
-    bool quick;    /* the small sizes */
+    bool quick;    /* use the small sizes */
     uint64_t seed; /* of everything random */
-    /* How many may work at once, where a figure has threads of its own; 0 is 1. The results are the
-     * same for any number. */
+    /* How many threads a figure with threads of its own may use; 0 counts as 1. The results are
+     * the same for any number. */
     uint32_t threads;
     void *context;
     void (*progress)(void *context, uint64_t done, uint64_t total);
-    /* All pairs of a topology; the caller may spread them over threads. */
+    /* Measures the distances of all pairs of a topology; may use several threads. */
     enum err (*distances)(void *context, struct distance_tally *tally,
                           const struct topology *topology, struct why *why);
 };
@@ -95,11 +95,11 @@ enum figure_style {
     STYLE_BOTH, /* a line with a mark at each number */
     STYLE_LINE,
     STYLE_POINTS,
-    STYLE_PAPER, /* what the paper prints: black, hollow marks */
+    STYLE_PAPER, /* numbers printed in the paper: black, hollow marks */
 };
 
-/* A curve: a column of a table, of all rows or of those where column `key`
- * holds the word or number `value`. */
+/* A curve: one column of a table, for all rows or for those in which column
+ * `key` holds the word or number `value`. */
 struct figure_series {
     const char *title; /* NULL ends a list */
     const char *y;
@@ -108,19 +108,19 @@ struct figure_series {
 };
 
 struct figure_axis {
-    const char *column; /* that all curves run along; of x only */
+    const char *column; /* x only: the column of the x values of all curves */
     const char *label;
-    double step; /* between the numbers at the axis; 0: gnuplot's choice; of x only */
+    double step; /* x only: distance of the tic labels; 0: gnuplot chooses it */
     bool log;
 };
 
 struct figure_plot {
-    const char *table; /* which one */
+    const char *table; /* name of the table with the curves */
     struct figure_axis x, y;
-    struct figure_series series[FIGURE_SERIES_MAX + 1]; /* the last has no title */
+    struct figure_series series[FIGURE_SERIES_MAX + 1]; /* ends with one without a title */
 };
 
-/* What is computed, and about how long that takes on one core. */
+/* What a run computes, and about how long that takes on one core. */
 struct figure_size {
     const char *what;
     double seconds;
@@ -131,8 +131,8 @@ struct figure {
     const char *paper; /* "NovaCube" */
     const char *what;  /* one line, no full stop */
     struct figure_size full, quick;
-    bool measured;      /* by a clock, on this machine: no two runs are equal */
-    const char *choice; /* what the paper leaves open, and how it is filled in; or NULL */
+    bool measured;      /* by a clock, on this machine, so that no two runs are equal */
+    const char *choice; /* notes: terms, and choices where the paper leaves one; or NULL */
     const char *shown;  /* columns of the plot's table that are printed under the claims, because
                            the texts refer to them, as in "k, n, printed"; or NULL */
     struct figure_plot plot;
@@ -141,7 +141,7 @@ struct figure {
 
 extern const struct figure *const figures[]; /* in order of paper; ends with NULL */
 
-/* Fills an empty result; on failure nothing is kept. */
+/* Runs the figure and fills the result. On failure the result is empty. */
 MUST_CHECK enum err figure_run(const struct figure *figure, struct figure_result *result,
                                const struct figure_call *call, struct why *why);
 void figure_result_fini(struct figure_result *result);
@@ -153,14 +153,14 @@ size_t figure_column_find(const struct figure_table *table, const char *name);
 
 /* --- for the figures --- */
 
-/* A new table. `heading` has its columns, as the first line of the CSV does: each with its unit in
- * parentheses if it has one, as in "servers, mean_path (hops)". */
+/* Adds a table. `heading` names its columns, each with its unit in parentheses if it has one, as in
+ * "servers, mean_path (hops)". */
 struct figure_table *figure_table_add(struct figure_result *result, const char *name,
                                       const char *heading);
 
-/* Appends a row of as many cells as the table has columns. */
+/* Appends a row; `cells` has one cell for each column. */
 void figure_row(struct figure_table *table, const struct figure_cell *cells);
-/* The same of numbers only, and of a word or two followed by numbers. */
+/* Append a row of numbers only, or of one or two words followed by numbers. */
 void figure_row_numbers(struct figure_table *table, const double *numbers);
 void figure_row_named(struct figure_table *table, const char *word, const double *numbers);
 void figure_row_words(struct figure_table *table, const char *word, const char *second,
@@ -168,17 +168,16 @@ void figure_row_words(struct figure_table *table, const char *word, const char *
 struct figure_cell figure_number(double number);
 struct figure_cell figure_word(const char *word);
 
-/* A text that lives as long as the result; "" when memory has run out. */
+/* Makes a text that is valid as long as the result; "" when memory has run out. */
 __attribute__((format(printf, 2, 3))) const char *figure_text(struct figure_result *result,
                                                               const char *format, ...);
 
-/* Appends a claim: a row of where in the paper, what, what the paper says, what we found, and the
- * reason or NULL (struct figure_claim). Computes the verdict. Texts must outlive the result:
- * constants, or made by figure_text. */
+/* Appends a claim and computes its verdict. The arguments are the fields of struct figure_claim.
+ * The texts must outlive the result: they are constants or made by figure_text. */
 void figure_claim(struct figure_result *result, const char *where, const char *what,
                   struct says says, double found, const char *reason);
 
-/* The same of a claim whose printed number is marked in the plot. */
+/* The same, and marks the printed number in the plot. */
 void figure_claim_at(struct figure_result *result, const char *where, const char *what,
                      struct says says, double found, double at, const char *reason);
 
@@ -205,18 +204,18 @@ struct figure_distances {
     double server_share[FIGURE_HOP_MAX + 1];
 };
 
-/* Measures all pairs of a topology. */
+/* Measures the distances of all pairs of nodes. */
 MUST_CHECK enum err figure_measure(const struct figure_call *call, const struct topology *topology,
                                    struct figure_distances *distances, struct why *why);
 
-/* The same of one that is built from its words. */
+/* The same of the topology that a specification builds. */
 MUST_CHECK enum err figure_measure_spec(const struct figure_call *call, const char *spec,
                                         struct figure_distances *distances, struct why *why);
 
-/* The words of a cube of n axes of size k: "novacube:4x4x4". */
+/* Writes the specification of a cube of n axes of size k: "novacube:4x4x4". */
 void figure_cube_spec(char spec[SPEC_SIZE], const char *kind, uint32_t k, uint32_t n);
 
-/* Those of a random graph of switches; without the seed, and with it. */
+/* Write the specification of a random graph of switches, without and with the seed. */
 void figure_jellyfish_words(char words[SPEC_SIZE], uint64_t servers, uint64_t switches,
                             uint32_t ports);
 void figure_jellyfish_spec(char spec[SPEC_SIZE], uint64_t servers, uint64_t switches,

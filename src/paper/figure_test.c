@@ -51,7 +51,7 @@ static void a_run_that_is_too_small_has_a_verdict_of_its_own(void **state)
     figure_result_fini(&result);
 }
 
-/* --- a figure of our own --- */
+/* --- a figure for the tests --- */
 
 static enum err sample_run(struct figure_result *result, const struct figure_call *call,
                            struct why *why)
@@ -82,7 +82,7 @@ static const struct figure sample = {
     .plot.series =
         {
             {"plain \"ones\"", "size", "name", "plain", STYLE_BOTH},
-            {"none", "size", "name", "nobody", STYLE_POINTS},
+            {"none", "size", "name", "absent", STYLE_POINTS},
         },
     .run = sample_run,
 };
@@ -111,11 +111,11 @@ static void plots_carry_their_data(void **state)
     struct figure_result result = sample_result(5);
     struct text script = {0};
     plot_script(&script, &sample, &result);
-    /* rows 0 and 4 are plain and have a number; the second curve is empty */
+    /* Rows 0 and 4 are plain and have a number; the second curve is empty. */
     assert_non_null(strstr(script.data, "$curve0 << END\n0 0\n2 2\nEND\n"));
     assert_non_null(strstr(script.data, "title \"plain \\\"ones\\\"\""));
     assert_null(strstr(script.data, "\"none\""));
-    /* the claim that has a place, at both ends of its range */
+    /* The claim with a place in the plot is marked at both ends of its range. */
     assert_non_null(strstr(script.data, "$paper0 << END\n2 15\n2 20\nEND\n"));
     assert_non_null(strstr(script.data, "title \"printed in the paper\""));
     text_fini(&script);
@@ -149,7 +149,7 @@ static void headings_name_columns_and_units(void **state)
     figure_result_fini(&result);
 }
 
-static void every_figure_is_whole(void **state)
+static void every_figure_has_all_its_parts(void **state)
 {
     for (int i = 0; figures[i]; i++) {
         const struct figure *figure = figures[i];
@@ -164,4 +164,4 @@ static void every_figure_is_whole(void **state)
 TEST_MAIN(TEST(verdicts_follow_from_the_numbers),
           TEST(a_run_that_is_too_small_has_a_verdict_of_its_own), TEST(tables_become_csv),
           TEST(plots_carry_their_data), TEST(headings_name_columns_and_units),
-          TEST(a_failed_run_keeps_nothing), TEST(every_figure_is_whole))
+          TEST(a_failed_run_keeps_nothing), TEST(every_figure_has_all_its_parts))

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/* One line each, for those who add one. */
+/* One line each, so that adding a figure changes one line. */
 /* clang-format off */
 const struct figure *const figures[] = {
     &figure_cam_hops,

@@ -1,5 +1,5 @@
 #pragma once
-/* figures: every figure there is; the table in figures.c lists them. */
+/* figures: all computed figures; the table in figures.c has them in the order of the list. */
 
 #include "paper/figure.h"
 

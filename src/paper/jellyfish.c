@@ -1,8 +1,10 @@
-/* jellyfish: figures of Singla, Hong, Popa, Godfrey, "Jellyfish: Networking
- * Data Centers Randomly" (NSDI 2012) about paths. Those about bisection are in
- * jellyfish_bisection.c, those about cables in jellyfish_cabling.c.
+/* jellyfish: the figures about path lengths of Singla, Hong, Popa, Godfrey,
+ * "Jellyfish: Networking Data Centers Randomly" (NSDI 2012). The figures about
+ * bisection are in jellyfish_bisection.c, those about cables in
+ * jellyfish_cabling.c.
  *
- * RRG(N, k, r) is a random graph of N switches of k ports, r of them for links. */
+ * RRG(N, k, r) is a random regular graph of N switches with k ports, of which r
+ * are for links to other switches. */
 #include <math.h>
 #include <stdio.h>
 
@@ -16,8 +18,9 @@
 
 static const char fig1c_columns[] = "network, servers, hops, share (%)";
 
-/* Shares of server pairs within so many hops, in a fat-tree and in Jellyfish
- * of the same equipment, the mean of several graphs. */
+/* By the number of hops: the share of server pairs that are at most so far
+ * apart, in a fat-tree, and in Jellyfish of the same equipment (the mean of
+ * several graphs). */
 struct shares {
     double tree[HOP_LAST + 1];
     double jelly[HOP_LAST + 1];
@@ -59,16 +62,16 @@ static void fig1c_claims(struct figure_result *result, const struct shares *larg
 {
     double others = (large->servers - 1) / 100.0, few = (small->servers - 1) / 100.0;
     const char *single = figure_text(result,
-                                     "the paper shows one server of one graph; this is the mean "
-                                     "over all servers of %u graphs",
+                                     "the paper counts from one server of one graph; weft's "
+                                     "number is the mean over all servers of %u graphs",
                                      graphs);
     figure_claim_at(result, "fig 1c", "Jellyfish, 686 servers: pairs within 5 hops",
                     says_above(99.5, "%"), large->jelly[5], 5, NULL);
     figure_claim_at(result, "fig 1c", "fat-tree, 686 servers: pairs within 5 hops",
                     says_equal(7.5, 0.05, "%"), large->tree[5], 5,
                     figure_text(result,
-                                "a server of the fat-tree of k = 14 has %.0f others on its "
-                                "switch and %.0f in its pod, of %u in all",
+                                "in a fat-tree of 14-port switches a server has %.0f others on "
+                                "its switch and %.0f within its pod, out of %u in all",
                                 large->tree[2] * others, large->tree[5] * others,
                                 large->servers - 1));
     figure_claim(result, "fig 1a", "fat-tree, 16 servers: others within 5 hops",
@@ -100,12 +103,14 @@ static enum err fig1c_run(struct figure_result *result, const struct figure_call
 const struct figure figure_jelly_fig1c = {
     .name = "jelly-fig1c",
     .paper = "Jellyfish",
-    .what = "server pairs within so many hops, 686 servers",
-    .full = {"fat-tree of k = 14 and 20 graphs of 245 switches; k = 4 and 200 graphs of 20",
-             .seconds = 0.1},
-    .quick = {"fat-tree of k = 14 and 3 graphs of 245 switches; k = 4 and 20 graphs of 20",
-              .seconds = 0.1},
-    .choice = "Hops are cables, the two between the servers and their switches included.",
+    .what = "share of server pairs by their distance in hops, 686 servers",
+    .full =
+        {"fat-tree of 14-port switches and 20 graphs of 245 switches; 4-port and 200 graphs of 20",
+         .seconds = 0.1},
+    .quick =
+        {"fat-tree of 14-port switches and 3 graphs of 245 switches; 4-port and 20 graphs of 20",
+         .seconds = 0.1},
+    .choice = "A hop is one cable; the cables between the two servers and their switches count.",
     .plot.table = "hops",
     .plot.x = {.column = "hops", .label = "hops between two servers, at most", .step = 1},
     .plot.y = {.label = "share of pairs (%)"},
@@ -120,7 +125,7 @@ const struct figure figure_jelly_fig1c = {
 /* --- jelly-fig5 --- */
 
 #define FIG5_PORTS   48u
-#define FIG5_SERVERS 12u /* of a switch; 36 ports are left for links */
+#define FIG5_SERVERS 12u /* on each switch; 36 ports are left for links */
 
 static void fig5_row(struct figure_table *table, const char *built,
                      const struct figure_distances *found)
@@ -129,7 +134,7 @@ static void fig5_row(struct figure_table *table, const char *built,
                      (double[]){found->nodes, found->servers, found->mean, found->diameter});
 }
 
-/* Replaces the network by one grown to so many switches. */
+/* Grows the network to that many switches. */
 static enum err fig5_grow(struct topology *topology, uint32_t switches, uint64_t seed,
                           struct why *why)
 {
@@ -148,13 +153,13 @@ static enum err fig5_grow(struct topology *topology, uint32_t switches, uint64_t
 }
 
 struct fig5_summary {
-    double difference; /* largest, of the mean paths, in % */
+    double difference; /* the largest difference of the mean paths, in % */
     uint32_t sizes, same_diameter;
     uint32_t diameter_max;
     double mean_last;
 };
 
-/* One size, built from scratch and grown from the size before. */
+/* Measures one size, built from scratch and grown from the size before. */
 static enum err fig5_size(struct figure_table *table, const struct figure_call *call,
                           uint32_t switches, struct topology *grown, struct fig5_summary *summary,
                           struct why *why)
@@ -183,13 +188,13 @@ static enum err fig5_size(struct figure_table *table, const struct figure_call *
 
 static void fig5_claims(struct figure_result *result, const struct fig5_summary *summary)
 {
-    figure_claim_at(result, "section 4.1", "RRG(3200, 48, 36): mean path between switches",
+    figure_claim_at(result, "section 4.1", "3200 switches: mean path between switches",
                     says_below(2.7, "hops"), summary->mean_last, 3200 * FIG5_SERVERS, NULL);
-    figure_claim(result, "fig 5", "mean path, grown against from scratch: largest difference",
+    figure_claim(result, "fig 5", "mean path, grown and from scratch: largest difference",
                  says_equal(0, 1, "%"), summary->difference, NULL);
     figure_claim(result, "fig 5", "sizes at which both have the same diameter",
                  says_equal(summary->sizes, 0, "sizes"), summary->same_diameter, NULL);
-    figure_claim(result, "section 4", "diameter between switches; a fat-tree's is 4",
+    figure_claim(result, "section 4", "longest path between switches; a fat-tree has 4",
                  says_at_most(4, "hops"), summary->diameter_max, NULL);
 }
 
@@ -206,7 +211,7 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
     struct fig5_summary summary = {0};
     struct topology grown;
     char spec[SPEC_SIZE];
-    /* another graph than the first built from scratch: its seed is the next */
+    /* The next seed: the graph that grows differs from the first one built from scratch. */
     figure_jellyfish_spec(spec, sizes[0] * FIG5_SERVERS, sizes[0], FIG5_PORTS, call->seed + 1);
     enum err err = topology_build(&grown, spec, why);
     if (err)
@@ -224,10 +229,11 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_jelly_fig5 = {
     .name = "jelly-fig5",
     .paper = "Jellyfish",
-    .what = "mean path and diameter, from scratch and grown",
-    .full = {"RRG(N, 48, 36), 12 sizes from N = 100 to 3200", .seconds = 0.5},
-    .quick = {"RRG(N, 48, 36), N = 100, 400, 3200", .seconds = 0.3},
-    .choice = "\"Close to identical\" is taken as a difference of at most 1 % in the mean path.",
+    .what = "mean path and diameter of networks built at once and grown",
+    .full = {"random graphs of 100 to 3200 switches, 12 sizes", .seconds = 0.5},
+    .quick = {"random graphs of 100, 400 and 3200 switches", .seconds = 0.3},
+    .choice = "Switches have 48 ports, 12 for servers and 36 for links. The paper's \"close to "
+              "identical\" is taken as a difference of at most 1 % in the mean path.",
     .plot.table = "paths",
     .plot.x = {.column = "servers", .label = "servers"},
     .plot.y = {.label = "hops between switches"},

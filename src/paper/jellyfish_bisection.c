@@ -1,10 +1,10 @@
 /* jellyfish_bisection: the figures of the Jellyfish paper (jellyfish.c names
- * it) that follow from Bollobas' bound on the bisection of random graphs.
+ * it) that follow from Bollobas' lower bound on the bisection of random graphs.
  *
- * A switch of k ports gives s to servers and r = k - s to other switches. With
- * N switches that is full bisection if the bound on N nodes of degree r is at
- * least half of the servers. A number of servers that is no multiple of N is
- * spread evenly; r is then the mean. */
+ * Of the k ports of a switch, s connect servers and r = k - s other switches. N
+ * switches have full bisection if the bound for N nodes of degree r is at least
+ * half of the number of servers. Servers are spread evenly; if their number is
+ * no multiple of N, r is a mean. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,13 +13,13 @@
 #include "topology/cabling/cable_count.h"
 #include "topology/topology.h"
 
-/* The bound, divided by what the servers of one half can send. */
+/* Returns the bound divided by what the servers of one half can send. */
 static double normalised(double switches, double ports, double servers)
 {
     return bisection_bollobas(switches, ports - servers / switches) / (servers / 2);
 }
 
-/* The most servers at full bisection: the bound falls as they rise. */
+/* Returns the most servers that have full bisection; the bound falls with their number. */
 static uint64_t servers_full(uint32_t switches, uint32_t ports)
 {
     uint64_t low = 0, high = (uint64_t)switches * ports; /* low fits, high does not */
@@ -33,7 +33,7 @@ static uint64_t servers_full(uint32_t switches, uint32_t ports)
     return low;
 }
 
-/* The same with equally many on every switch. */
+/* The same with equal numbers of servers on all switches. */
 static uint64_t servers_full_whole(uint32_t switches, uint32_t ports)
 {
     uint32_t each = 0;
@@ -54,7 +54,7 @@ static uint32_t fattree_servers(uint32_t k)
 
 /* --- jelly-fig2a --- */
 
-/* The curve of one set of equipment, and the fat-tree's point. */
+/* Adds the curve of the equipment of one fat-tree, and the point of that fat-tree. */
 static void fig2a_curve(struct figure_table *table, uint32_t k)
 {
     uint32_t switches = fattree_switches(k);
@@ -69,7 +69,7 @@ static void fig2a_curve(struct figure_table *table, uint32_t k)
     figure_row_named(table, "fat-tree", (double[]){switches, k, fattree_servers(k), 1});
 }
 
-/* The bound is of almost every graph; one that we build may break it. */
+/* The bound holds for almost every graph; this checks one that weft builds. */
 static enum err fig2a_measured(struct figure_result *result, const struct figure_call *call,
                                struct why *why)
 {
@@ -89,7 +89,7 @@ static enum err fig2a_measured(struct figure_result *result, const struct figure
         return err;
     figure_claim(
         result, "section 4.1",
-        figure_text(result, "best cut found in a graph of N = %u, r = %u", switches, degree),
+        figure_text(result, "smallest cut found: %u switches, %u links each", switches, degree),
         says_above(bisection_bollobas(switches, degree), "cables"), (double)bisection.upper, NULL);
     bisection_fini(&bisection);
     return OK;
@@ -106,23 +106,22 @@ static enum err fig2a_run(struct figure_result *result, const struct figure_call
         fig2a_curve(table, k);
         figure_claim(
             result, "fig 2a",
-            figure_text(result, "N = %u, k = %u: full bisection for more than the fat-tree",
-                        switches, k),
+            figure_text(result, "%u switches of %u ports: servers at full bisection", switches, k),
             says_above(fattree_servers(k), "servers"), (double)servers_full(switches, k), NULL);
     }
     uint32_t switches = fattree_switches(40);
-    figure_claim(result, "section 4.1", "equipment of the 16,000-server fat-tree: N = 2000, k = 40",
+    figure_claim(result, "section 4.1", "2000 switches of 40 ports (fat-tree: 16,000): the same",
                  says_above(20000, "servers"), (double)servers_full(switches, 40), NULL);
     uint64_t whole = servers_full_whole(switches, 40);
     figure_claim(
-        result, "section 4.1", "the same, equally many servers on every switch",
+        result, "section 4.1", "the same, equal numbers of servers on all switches",
         says_above(20000, "servers"), (double)whole,
         figure_text(result,
-                    "%llu servers on each switch are exactly %llu, and one more on each "
-                    "is below full bisection: more than 20,000 needs switches with unequal "
-                    "numbers, for which the bound, of regular graphs, is an interpolation",
+                    "%llu servers on each switch make exactly %llu, and one more on each is below "
+                    "full bisection. More than 20,000 servers need unequal numbers on the "
+                    "switches, and the bound, which is for regular graphs, is then interpolated",
                     (unsigned long long)(whole / switches), (unsigned long long)whole));
-    figure_claim(result, "section 4.1", "bisection over the fat-tree's as k grows (10^6)",
+    figure_claim(result, "section 4.1", "bisection over the fat-tree's, switches of 10^6 ports",
                  says_equal(2, 0.01, NULL), normalised(5e12 / 4, 1e6, 1e18 / 4), NULL);
     return fig2a_measured(result, call, why);
 }
@@ -130,11 +129,16 @@ static enum err fig2a_run(struct figure_result *result, const struct figure_call
 const struct figure figure_jelly_fig2a = {
     .name = "jelly-fig2a",
     .paper = "Jellyfish",
-    .what = "bisection against servers for the same equipment",
-    .full = {"by formula; one cut searched for, N = 720", .seconds = 2},
-    .quick = {"by formula; one cut searched for, N = 60", .seconds = 0.3},
-    .choice = "None of the three curves drawn has 16,000 servers as a fat-tree: that is k = 40. "
-              "Servers are spread evenly, and the bound is taken at the mean number of link ports.",
+    .what = "bisection by number of servers, Jellyfish and fat-tree of the same switches",
+    .full = {"by formula; a search for the smallest cut of 720 switches", .seconds = 2},
+    .quick = {"by formula; a search for the smallest cut of 60 switches", .seconds = 0.3},
+    .choice = "Bisection is normalised: 1 is full bisection, where half of the servers can send to "
+              "the other half at full rate. The printed numbers of the first three claims "
+              "are the servers of the fat-trees made of the same switches. The paper's text speaks "
+              "of a fat-tree of "
+              "16,000 servers, which none of its three curves has: it has 40-port switches. "
+              "Servers are spread evenly, and Bollobas' bound is taken at the mean number of "
+              "ports for links.",
     .plot.table = "bisection",
     .plot.x = {.column = "servers", .label = "servers"},
     .plot.y = {.label = "normalised bisection"},
@@ -181,13 +185,14 @@ static enum err fig2b_run(struct figure_result *result, const struct figure_call
     }
     for (size_t i = 0; i < 3; i++)
         figure_claim(result, "fig 2b",
-                     figure_text(result, "%u-port switches: fewer ports a server than the fat-tree",
+                     figure_text(result,
+                                 "%u-port switches: ports for each server; a fat-tree has 5",
                                  drawn[i]),
                      says_below(tree, "ports"), each[i], NULL);
     for (size_t i = 1; i < 3; i++)
         figure_claim(result, "section 4.1",
-                     figure_text(result, "%u-port switches are cheaper than %u-port ones", drawn[i],
-                                 drawn[i - 1]),
+                     figure_text(result, "%u-port switches: fewer ports than with %u-port ones",
+                                 drawn[i], drawn[i - 1]),
                      says_below(each[i - 1], "ports"), each[i], NULL);
     return OK;
 }
@@ -195,11 +200,11 @@ static enum err fig2b_run(struct figure_result *result, const struct figure_call
 const struct figure figure_jelly_fig2b = {
     .name = "jelly-fig2b",
     .paper = "Jellyfish",
-    .what = "cost in ports against servers at full bisection",
+    .what = "cost in switch ports by number of servers, at full bisection",
     .full = {"by formula, to 80,000 servers", .seconds = 0.1},
     .quick = {"by formula, to 80,000 servers", .seconds = 0.1},
-    .choice = "The cost is the number of switch ports, used or not; the fat-tree exists only at "
-              "k^3 / 4 servers and has 5 ports a server at any size.",
+    .choice = "The cost is the number of switch ports, used or not. A fat-tree of k-port switches "
+              "has k^3 / 4 servers and 5 ports for each server.",
     .plot.table = "cost",
     .plot.x = {.column = "servers", .label = "servers at full bisection"},
     .plot.y = {.label = "switch ports"},

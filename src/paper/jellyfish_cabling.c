@@ -1,5 +1,5 @@
-/* jellyfish_cabling: what the Jellyfish paper (jellyfish.c names it) says about
- * the number of cables and of bundles between containers. */
+/* jellyfish_cabling: the claims of the Jellyfish paper (jellyfish.c names it)
+ * about the number of cables, and of cable bundles between containers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void cables_claims(struct figure_result *result, struct figure_table *tab
             continue;
         figure_claim_at(
             result, "section 6.2",
-            figure_text(result, "fewer cables for the same servers, %u ports", ports[i]),
+            figure_text(result, "cables saved for the same servers, %u-port switches", ports[i]),
             says_about(says_between(15, 20, "%"), 0.5), fewer,
             (double)cable_count_fattree(ports[i]).servers, NULL);
     }
@@ -60,7 +60,8 @@ static enum err bundles_claims(struct figure_result *result, struct figure_table
     struct container_tally tally = {0};
     char spec[SPEC_SIZE];
     if (!cable_count_jellyfish(PORTS, SERVERS, &count))
-        return why_fail(why, ERR_USAGE, "no full bisection with %d ports", PORTS);
+        return why_fail(why, ERR_USAGE,
+                        "jelly-cabling: switches of %d ports do not reach full bisection", PORTS);
     snprintf(spec, sizeof spec,
              "jellyfish:servers=%d,switches=%llu,ports=%d,containers=%d,local=0,seed=%llu", SERVERS,
              (unsigned long long)count.switches, PORTS, CONTAINERS, (unsigned long long)call->seed);
@@ -78,10 +79,10 @@ static enum err bundles_claims(struct figure_result *result, struct figure_table
                  says_equal(800, 50, NULL), (double)tally.bundles, NULL);
     figure_claim(result, "section 6.3", "cables in a bundle, mean", says_below(200, "cables"),
                  tally.bundle_mean, NULL);
-    figure_claim(
-        result, "section 6.3", "cables in a bundle, largest", says_below(200, "cables"),
-        (double)tally.bundle_max,
-        figure_text(result, "the largest of %llu bundles", (unsigned long long)tally.bundles));
+    figure_claim(result, "section 6.3", "cables in a bundle, largest", says_below(200, "cables"),
+                 (double)tally.bundle_max,
+                 figure_text(result, "this is the largest of %llu bundles",
+                             (unsigned long long)tally.bundles));
     return OK;
 }
 
@@ -103,13 +104,13 @@ static enum err cabling_run(struct figure_result *result, const struct figure_ca
 const struct figure figure_jelly_cabling = {
     .name = "jelly-cabling",
     .paper = "Jellyfish",
-    .what = "cables saved, and bundles between containers",
+    .what = "cables saved against a fat-tree, and cable bundles between containers",
     .full = {"by formula for 16 to 64 ports; one network of 100,000 servers", .seconds = 0.1},
     .quick = {"by formula for 16 to 64 ports; one network of 100,000 servers", .seconds = 0.1},
-    .choice = "The number of switches is the smallest at full bisection by Bollobas' bound, with "
-              "switches of as many ports as the fat-tree's. The paper does not say which switches "
-              "make up the 100,000 servers: they have 48 ports here, and no cable stays inside a "
-              "container.",
+    .choice = "Jellyfish has as few switches as give full bisection by Bollobas' bound; they have "
+              "as many ports as those of the fat-tree. The paper does not say which switches the "
+              "network of 100,000 servers has: here they have 48 ports, and no cable between "
+              "switches stays inside a container.",
     .plot.table = "cables",
     .plot.x = {.column = "servers", .label = "servers", .log = true},
     .plot.y = {.label = "fewer cables than the fat-tree (%)"},

@@ -1,10 +1,10 @@
-/* jellyfish_capacity: figure 2c of the Jellyfish paper (jellyfish.c names it), the
- * servers that the switches of a fat-tree carry at full rate when they are
- * joined at random.
+/* jellyfish_capacity: figure 2c of the Jellyfish paper (jellyfish.c names it):
+ * how many servers the switches of a fat-tree carry at full rate when they are
+ * connected at random.
  *
  * Run i draws its graphs from the seed plus i, and no two runs share a
- * permutation. Every step of a search has a certificate, and those at the
- * largest size are all listed. */
+ * permutation. Every step of a search has a certificate (a lower and an upper
+ * bound); all certificates of the largest size are in the table "steps". */
 #include <math.h>
 
 #include "base/check.h"
@@ -14,7 +14,7 @@
 #include "topology/cabling/cable_count.h"
 #include "topology/topology.h"
 
-enum { PHASE_MAX = 2000 }; /* rounds of a step */
+enum { PHASE_MAX = 2000 }; /* the most rounds of the solver in a step */
 
 /* What the searches with switches of one kind found. */
 struct capacity {
@@ -22,7 +22,7 @@ struct capacity {
     uint32_t ports;
     uint32_t runs;
     double mean;
-    double square; /* mean of the squares' distance to the mean, times the runs */
+    double square; /* sum of the squared differences to the mean */
     double least, most;
 };
 
@@ -31,7 +31,7 @@ struct capacity_figure {
     const struct figure_call *call;
     struct figure_table *sizes, *searches, *steps;
     struct score decided; /* steps */
-    double near;          /* how far from 1 the bounds of one that is not are, at most */
+    double near;          /* the largest distance to 1 of a bound of an undecided step */
 };
 
 static void capacity_add(struct capacity *capacity, double servers)
@@ -44,7 +44,7 @@ static void capacity_add(struct capacity *capacity, double servers)
     capacity->most = capacity->runs > 1 ? fmax(capacity->most, servers) : servers;
 }
 
-/* Of the mean, from the spread of the runs. */
+/* Returns the standard error of the mean. */
 static double capacity_error(const struct capacity *capacity)
 {
     double runs = capacity->runs;
@@ -115,7 +115,7 @@ static enum err capacity_run(struct capacity_figure *figure, struct capacity *ca
     return OK;
 }
 
-/* What the paper prints of 14 ports, which only the full size has. */
+/* The printed numbers are for 14 ports, which only the full size has. */
 static void printed_claims(struct figure_result *result, const struct capacity *largest)
 {
     const char *where = "section 4.1", *servers = "14 ports: servers at full capacity";
@@ -148,13 +148,14 @@ static void capacity_claims(struct capacity_figure *figure, const struct capacit
             score_add(&rises, capacity_more(&capacities[i]) > capacity_more(&capacities[i - 1]));
     }
     printed_claims(result, largest);
-    score_claim(result, "fig 2c", "sizes with at least the fat-tree's servers", &above, NULL);
-    score_claim(result, "section 4.1", "steps in size that raise the advantage", &rises, NULL);
-    score_claim(result, "section 4", "steps of the searches that a certificate decides",
+    score_claim(result, "fig 2c", "sizes at which Jellyfish has at least the fat-tree's servers",
+                &above, NULL);
+    score_claim(result, "section 4.1", "increases in size that raise the advantage", &rises, NULL);
+    score_claim(result, "section 4", "search steps that their certificate decides",
                 &figure->decided,
                 figure_text(result,
-                            "the throughput of the others is within %.3f %% of the full rate, "
-                            "too near to say in %d rounds; they count as not carried",
+                            "the throughput of the other steps is within %.3f %% of the full "
+                            "rate, too close to decide in %d rounds; they count as not carried",
                             100 * figure->near, PHASE_MAX));
 }
 
@@ -199,12 +200,15 @@ static enum err fig2c_run(struct figure_result *result, const struct figure_call
 const struct figure figure_jelly_fig2c = {
     .name = "jelly-fig2c",
     .paper = "Jellyfish",
-    .what = "servers at full capacity with a fat-tree's switches",
+    .what = "servers that a fat-tree's switches carry at full rate, connected at random",
     .full = {"switches of fat-trees of 6, 8, 10, 12, 14 ports, 8 runs each", .seconds = 300},
     .quick = {"switches of fat-trees of 6 and 8 ports, 1 run each", .seconds = 1},
-    .choice = "If a number that the search found is not confirmed by the ten further "
-              "permutations, one server fewer is tried, on all thirteen, until one stands. A flow "
-              "of 1 is one to a millionth. The rows of the table \"steps\" are the certificates.",
+    .choice =
+        "The search tries each number of servers with three random permutations, in which "
+        "every server sends to another one. Ten further permutations must confirm the number "
+        "found; otherwise one server fewer is tried with all thirteen, until all are carried. "
+        "A throughput of at least 1 - 10^-6 counts as full. The table \"steps\", which --out "
+        "writes, has the certificates.",
     .plot.table = "capacity",
     .plot.x = {.column = "ports", .label = "ports of a switch", .step = 2},
     .plot.y = {.label = "servers at full capacity"},

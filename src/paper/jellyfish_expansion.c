@@ -1,7 +1,7 @@
 /* jellyfish_expansion: the figure of the Jellyfish paper (jellyfish.c names it)
- * on growing a network in stages, each with its own budget: Jellyfish, which
- * buys switches and cables them in at random, against a Clos network
- * (clos_upgrade.h), which has to stay one. */
+ * about growing a network in stages, each with its own budget. Jellyfish buys
+ * switches and connects them at random; the Clos network it is compared with
+ * (clos_upgrade.h) has to remain a Clos network. */
 #include <math.h>
 #include <stdio.h>
 
@@ -23,21 +23,21 @@ enum {
 
 static const double port_price = 100;
 
-/* What things cost; the same for both kinds of network. */
+/* Prices, the same for both kinds of network. */
 struct prices {
     uint32_t ports; /* of a switch */
     double switch_price;
-    double cable;  /* a mean one between two switches, laid */
-    double labour; /* of laying it, or of taking it out */
+    double cable;  /* of a mean cable between two switches, laying it included */
+    double labour; /* of laying a cable, or of removing it */
 };
 
-/* One Jellyfish as it grows, or the mean of several. */
+/* One stage of a Jellyfish that grows, or the mean of several. */
 struct growth_stage {
     double switches, cables, spent;
     double lower, upper; /* of the bisection, normalised */
 };
 
-/* Both kinds of Clos, and Jellyfish, of switches of so many ports. */
+/* Jellyfish and both kinds of Clos, of switches with the same number of ports. */
 struct contest {
     uint32_t ports;
     struct prices prices;
@@ -58,7 +58,7 @@ static enum err prices_make(struct prices *prices, const struct topology *topolo
         return err;
     double sum = 0;
     uint64_t links = cabling.totals.link_cables;
-    for (uint64_t i = 0; i < links; i++) /* links come first */
+    for (uint64_t i = 0; i < links; i++) /* cables between switches come first */
         sum += cabling.cables[i].cost;
     cabling_fini(&cabling);
     assert(links > 0);
@@ -80,7 +80,7 @@ static double first_cost(const struct topology *topology, const struct prices *p
     return SWITCHES_FIRST * prices->switch_price + topology->graph.link_count * prices->cable;
 }
 
-/* A cable that is taken out is used again. */
+/* A cable that is removed is used again. */
 static double growth_cost(const struct growth *growth, const struct prices *prices)
 {
     const struct rewire_plan *plan = &growth->plan;
@@ -89,7 +89,7 @@ static double growth_cost(const struct growth *growth, const struct prices *pric
     return bought * prices->cable + plan->unplug_count * 2 * prices->labour;
 }
 
-/* Adds `count` switches with `servers` each, and what that costs to *cost. */
+/* Adds `count` switches with `servers` each to the topology, and their cost to *cost. */
 static enum err grow_some(struct topology *topology, const struct prices *prices, uint32_t count,
                           uint32_t servers, uint64_t seed, double *cost, struct why *why)
 {
@@ -105,7 +105,7 @@ static enum err grow_some(struct topology *topology, const struct prices *prices
     return OK;
 }
 
-/* The network with `count` more switches and `servers` more servers, evenly. */
+/* Copies the network and adds `count` switches with `servers` servers, spread evenly. */
 static enum err grow_copy(struct topology *grown, const struct topology *topology,
                           const struct prices *prices, uint32_t count, uint32_t servers,
                           uint64_t seed, double *cost, struct why *why)
@@ -123,7 +123,7 @@ static enum err grow_copy(struct topology *grown, const struct topology *topolog
     return err;
 }
 
-/* Replaces the network by the largest that the budget buys. */
+/* Replaces the network by the largest one that the budget buys. */
 static enum err grow_within(struct topology *topology, const struct prices *prices, double budget,
                             uint32_t servers, uint64_t seed, double *spent, struct why *why)
 {
@@ -142,7 +142,7 @@ static enum err grow_within(struct topology *topology, const struct prices *pric
         *spent += cost;
         return OK;
     }
-    return why_fail(why, ERR_USAGE, "the budget does not buy a switch");
+    return why_fail(why, ERR_USAGE, "jelly-fig7: the budget of a stage does not buy one switch");
 }
 
 static enum err stage_measure(struct growth_stage *stage, const struct topology *topology,
@@ -228,7 +228,7 @@ static enum err contest_hold(struct contest *contest, const struct figure_call *
     };
     if (!clos_upgrade(&contest->clos[0], &order, false) ||
         !clos_upgrade(&contest->clos[1], &order, true))
-        return why_fail(why, ERR_USAGE, "the budgets buy no Clos network");
+        return why_fail(why, ERR_USAGE, "jelly-fig7: the budgets do not buy a Clos network");
     return OK;
 }
 
@@ -262,8 +262,8 @@ static void contest_rows(struct figure_table *table, const struct contest *conte
 
 /* --- claims --- */
 
-/* The stage from which on Jellyfish, with all its servers, is above that; STAGES
- * if it never is. */
+/* Returns the first stage from which on Jellyfish, with all its servers, has more
+ * than that bisection; STAGES if it never has. */
 static uint32_t stage_above(const struct contest *contest, double bisection, bool proved)
 {
     uint32_t t = STAGES;
@@ -281,12 +281,14 @@ static const char *above_text(struct figure_result *result, const struct contest
 {
     uint32_t found = stage_above(contest, last->bisection, false);
     uint32_t proved = stage_above(contest, last->bisection, true);
-    const char *end = proved < STAGES ? figure_text(result, "proved from stage %u on", proved)
-                                      : "not proved for any stage";
+    const char *end = proved < STAGES
+                          ? figure_text(result, "this is proved from stage %u on", proved)
+                          : "this is not proved for any stage";
     if (found == STAGES)
-        return figure_text(result, "not in eight expansions: the last has %.2f, this Clos %.2f",
-                           contest->jelly[STAGES - 1].upper, last->bisection);
-    return figure_text(result, "from stage %u on, by the best cut found; %s", found, end);
+        return figure_text(
+            result, "it is not above in eight expansions: it ends at %.2f, this Clos at %.2f",
+            contest->jelly[STAGES - 1].upper, last->bisection);
+    return figure_text(result, "from stage %u on, by the smallest cut found; %s", found, end);
 }
 
 static void contest_claims(struct figure_result *result, const struct contest *contest,
@@ -299,18 +301,19 @@ static void contest_claims(struct figure_result *result, const struct contest *c
         for (uint32_t t = 0; t < STAGES; t++)
             score_add(&each[i], contest->jelly[t].upper > contest->clos[i].stage[t].bisection);
         figure_claim(result, "fig 7",
-                     figure_text(result, "%u ports: above the %s Clos of stage 8 from stage",
+                     figure_text(result, "%u ports: above the %s Clos of stage 8, from stage on",
                                  contest->ports, kinds[i]),
                      says_at_most(2, NULL), above, above_text(result, contest, last));
         if (above == STAGES)
             continue;
         figure_claim(
             result, "section 4.2",
-            figure_text(result, "%u ports: its cost, of all that Clos spent", contest->ports),
+            figure_text(result, "%u ports: its cost so far, of all that this Clos cost",
+                        contest->ports),
             says_about(says_at_most(40, "%"), 0.5), 100 * contest->jelly[above].spent / last->cost,
             figure_text(result,
-                        "of the budgets it is %.0f %%; but this Clos stops spending when all "
-                        "ports of its edge switches are in use, with %.0f %% of the money left",
+                        "of the budgets it is %.0f %%; but this Clos stops buying when all ports "
+                        "of its edge switches are in use, with %.0f %% of the money left",
                         100 * (1 + above / 2.0) / (1 + (STAGES - 1) / 2.0),
                         100 * (1 - last->cost / contest->first / (1 + (STAGES - 1) / 2.0))));
     }
@@ -318,17 +321,17 @@ static void contest_claims(struct figure_result *result, const struct contest *c
 
 static void legup_claims(struct figure_result *result, const struct score each[2])
 {
-    const char *missing = "the networks that LEGUP made, their budgets and its prices were never "
-                          "published, nor was LEGUP";
-    figure_claim(result, "fig 7", "above LEGUP of stage 8 from stage", says_at_most(2, NULL), NAN,
-                 missing);
-    figure_claim(result, "section 4.2", "its cost, of LEGUP's", says_at_most(40, "%"), NAN,
-                 missing);
+    const char *missing = "LEGUP, the networks that it made, their budgets and its prices were "
+                          "never published";
+    figure_claim(result, "fig 7", "above LEGUP of stage 8, from stage on", says_at_most(2, NULL),
+                 NAN, missing);
+    figure_claim(result, "section 4.2", "its cost so far, of all that LEGUP's cost",
+                 says_at_most(40, "%"), NAN, missing);
     struct score both = {each[0].cases + each[1].cases, each[0].held + each[1].held};
-    score_claim(result, "fig 7", "stages at which Jellyfish is above our own Clos", &both,
+    score_claim(result, "fig 7", "stages at which Jellyfish is above weft's own Clos", &both,
                 figure_text(result,
-                            "not at %u stages of the greedy Clos, nor at %u "
-                            "of the foresighted one",
+                            "it is not above at %u stages of the greedy Clos and at %u of the "
+                            "foresighted one",
                             each[0].cases - each[0].held, each[1].cases - each[1].held));
 }
 
@@ -361,19 +364,20 @@ const struct figure figure_jelly_fig7 = {
     .what = "bisection bandwidth as a network grows in stages",
     .full = {"34 switches of 24 ports and of 32, 480 servers, 8 expansions; 5 graphs each",
              .seconds = 15},
-    .quick = {"34 switches of 24 ports, 480 servers, 8 expansions; a graph", .seconds = 1.5},
+    .quick = {"34 switches of 24 ports, 480 servers, 8 expansions; 1 graph", .seconds = 1.5},
     .choice =
-        "The paper compares with LEGUP, whose networks were never published; in its place stands "
-        "a Clos of our own, at its best: it moves cables for nothing and divides without "
-        "remainder. Servers stay on their edge switch, so the number of edge switches, bought "
-        "with the servers, limits it for good: the greedy Clos takes the number that is best at "
-        "that stage, the foresighted one that which is best at the end. Every expansion may cost "
-        "half of the first network: then stage 2 is 40 % of stage 8, as the paper has it. "
-        "Switches have 24 or 32 ports (with 48, a Clos of two levels has full bisection at "
-        "once), a port costs 100, a cable what the mean one costs when all switches stand "
-        "together (weft-cost(5)), taking one out and laying it again twice its labour. Cables to "
-        "servers are the same for all and left out. Jellyfish's bisection is the best cut found; "
-        "what is proved is in the table.",
+        "The paper compares with the upgrade planner LEGUP, whose networks were never published. "
+        "In their place weft plans a Clos network under rules that favour it: moving cables is "
+        "free, and uplinks are divided without remainder. Servers stay on their edge switch, so "
+        "the number of edge switches, which is bought with the servers, limits the Clos for good: "
+        "the greedy Clos takes the number that is best at that stage, the foresighted Clos the "
+        "number that is best at the end. Every expansion may cost half of the first network; "
+        "stage 2 has then cost 40 % of stage 8, as in the paper. Switches have 24 or 32 ports "
+        "(with 48 ports, a Clos of two levels has full bisection at once). A port costs 100, a "
+        "cable as much as the mean cable when all switches are in one place (weft-cost(5)); moving "
+        "a cable costs twice the labour of laying it. Cables to servers are the same for all "
+        "networks and are not counted. The bisection of Jellyfish is the smallest cut found; --out "
+        "writes the proved lower bounds, too.",
     .plot.table = "expansion",
     .plot.x = {.column = "budget", .label = "budget"},
     .plot.y = {.label = "bisection bandwidth, normalised"},

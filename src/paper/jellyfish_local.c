@@ -1,9 +1,10 @@
-/* jellyfish_local: the figure of the Jellyfish paper (jellyfish.c names it) on
- * keeping cables short: switches stand in containers, a share of the cables of
- * each stays inside, and the question is what that costs.
+/* jellyfish_local: the figure of the Jellyfish paper (jellyfish.c names it)
+ * about short cables: switches are in containers, a share of the cables of each
+ * switch stays inside its container, and the figure shows how much throughput
+ * that costs.
  *
- * The equipment of a fat-tree of k-port switches stands in k containers, as the
- * fat-tree would with a pod in each and the core divided equally. */
+ * The equipment of a fat-tree of k-port switches is in k containers; the
+ * fat-tree itself has a pod in each and its core divided equally. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,19 +21,19 @@ enum { TENTH_MAX = 8 }; /* the largest share of local links, in tenths */
 
 static const double gap = 0.005;
 
-/* The largest loss of any size, in %, at each share of local links; `least` is
- * what is certain to be lost, `most` what may be. */
+/* The largest loss of throughput of any size, in %, at each share of local
+ * links: the true loss is between `least` and `most`. */
 struct losses {
     double least[TENTH_MAX + 1], most[TENTH_MAX + 1];
 };
 
-/* Half as many servers again as the fat-tree has. */
+/* Returns 1.5 times as many servers as the fat-tree has. */
 static uint32_t local_servers(uint32_t k)
 {
     return (uint32_t)(cable_count_fattree(k).servers * 3 / 2);
 }
 
-/* What the servers of one kind of network get. */
+/* Measures the throughput of several graphs of one kind. */
 static enum err capacity_measure(struct throughput_both *capacity, const struct figure_call *call,
                                  const char *words, uint32_t graphs, struct why *why)
 {
@@ -54,7 +55,7 @@ static void local_row(struct figure_table *table, uint32_t k, double local,
                                   found->at_once.lower / free->at_once.upper});
 }
 
-/* The curve of one size; `done` of `total` points have been measured. */
+/* Measures the curve of one size; `done` of `total` points have been measured before. */
 static enum err local_curve(struct figure_table *table, const struct figure_call *call, uint32_t k,
                             uint32_t graphs, struct losses *losses, uint64_t done, uint64_t total,
                             struct why *why)
@@ -81,7 +82,7 @@ static enum err local_curve(struct figure_table *table, const struct figure_call
     return OK;
 }
 
-/* A fat-tree's links within a pod and its part of the core, in %. */
+/* Counts the links of a fat-tree that stay within a pod and its part of the core, in %. */
 static enum err tree_row(struct figure_table *table, uint32_t k, double *local, struct why *why)
 {
     char spec[SPEC_SIZE];
@@ -121,7 +122,7 @@ static enum err tree_claims(struct figure_result *result, struct figure_table *t
             figure_claim(result, "section 6.3", "local links of the fat-tree, k = 14",
                          says_equal(53.6, 0.05, "%"), local, NULL);
     }
-    score_claim(result, "section 6.3", "the same, 0.5 (1 + 1 / k) for every k", &formula, NULL);
+    score_claim(result, "section 6.3", "the same is 0.5 (1 + 1 / k) for every k", &formula, NULL);
     return OK;
 }
 
@@ -132,8 +133,8 @@ static void loss_claim(struct figure_result *result, const char *where, const st
                  figure_text(result, "%u0 %% of the links local: largest loss of any size", tenth),
                  says_below(paper, "%"), losses->most[tenth],
                  figure_text(result,
-                             "proved to be between %.1f and %.1f %%; the paper does not say how "
-                             "many servers its networks had",
+                             "it is proved to be between %.1f and %.1f %%; the paper does not say "
+                             "how many servers its networks have",
                              losses->least[tenth], losses->most[tenth]));
 }
 
@@ -165,21 +166,23 @@ static enum err fig14_run(struct figure_result *result, const struct figure_call
 const struct figure figure_jelly_fig14 = {
     .name = "jelly-fig14",
     .paper = "Jellyfish",
-    .what = "share of links inside containers, against throughput",
+    .what = "throughput by the share of links that stay inside containers",
     .full = {"80, 125, 180 and 245 switches in 8, 10, 12 and 14 containers, 5 graphs each",
              .seconds = 80},
-    .quick = {"45 and 80 switches in 6 and 8 containers, a graph each", .seconds = 1.7},
-    .choice = "The paper does not name its four sizes, nor how many servers make a network "
-              "oversubscribed. Here they are the equipment of the fat-trees of 8- to 14-port "
-              "switches, the last being the one whose local links the paper counts, and half as "
-              "many servers again as the fat-tree has, beyond the 27 % that still get the full "
-              "rate. \"Average server throughput\" is, as in jelly-fig8, the largest mean of what "
-              "the servers get under a random permutation; the rate that all get at once, given "
-              "beside it, falls by more. Both are brackets of 0.5 %, and a loss is taken from the "
-              "side that makes it larger.",
+    .quick = {"45 and 80 switches in 6 and 8 containers, 1 graph each", .seconds = 1.7},
+    .choice =
+        "A link is local if both of its switches are in the same container. The paper does "
+        "not name its four sizes, nor how many servers make a network oversubscribed. Here "
+        "the networks have the switches of fat-trees of 8- to 14-port switches (the paper "
+        "counts the local links of the last) and 1.5 times as many servers as the fat-tree; "
+        "up to 1.27 times as many would get the full rate. \"Average server throughput\" is, "
+        "as in jelly-fig8, the largest mean rate of the servers when each sends to another "
+        "one, drawn at random. The rate that all servers can have at the same time (columns "
+        "at_once, written by --out) falls by more. Both are known to within 0.5 %, and a loss "
+        "is judged by the end of that range that makes it larger.",
     .plot.table = "local",
     .plot.x = {.column = "local", .label = "share of links inside containers"},
-    .plot.y = {.label = "throughput, of the unrestricted network's"},
+    .plot.y = {.label = "throughput, share of that without containers"},
     .plot.series =
         {
             {"80 switches", "normalised_lower", "k", "8", STYLE_BOTH},

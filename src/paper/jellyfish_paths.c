@@ -1,9 +1,9 @@
 /* jellyfish_paths: the figure of the Jellyfish paper (jellyfish.c names it)
  * about how many paths a link is on, under ECMP and k-shortest-path routing.
  *
- * Which of several equally long paths are taken matters as soon as not all
- * are. Here a random draw decides; how much hangs on that is seen beside it,
- * with the paths in the order of their switches' numbers. */
+ * If a pair has more equally long paths than it uses, the choice among them
+ * matters. Here a random draw decides; a second curve takes the paths in the
+ * order of their switches' numbers and so shows the effect of that choice. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static const struct fig9_choice {
     const char *name;
     enum k_shortest_rule rule;
     uint32_t ways;
-    bool ordered; /* equal ones by the numbers of their switches, not at random */
+    bool ordered; /* equally long paths by the numbers of their switches, not at random */
 } fig9_choices[CHOICE_COUNT] = {
     {"8-way ECMP", K_SHORTEST_EQUAL, 8, false},
     {"64-way ECMP", K_SHORTEST_EQUAL, 64, false},
@@ -32,11 +32,11 @@ static const struct fig9_choice {
 
 enum { CHOICE_ECMP_8, CHOICE_ECMP_64, CHOICE_SHORTEST, CHOICE_ORDERED };
 
-/* Of one choice: means over all graphs, and the range of the share. */
+/* The results of one choice: means over all graphs, and the range of the share `few`. */
 struct fig9_tally {
-    double *ranked; /* owned; per rank, fewest first: the paths of a link */
-    double few, few_min, few_max;
-    double few_by_servers; /* every pair of servers has paths of its own */
+    double *ranked;               /* owned; by rank, fewest first: the number of paths of a link */
+    double few, few_min, few_max; /* % of the links that are on at most FEW_PATHS paths */
+    double few_by_servers;        /* the same if every pair of servers has paths of its own */
     double paths_per_pair, paths_per_link;
 };
 
@@ -48,7 +48,7 @@ struct fig9 {
 
 /* --- which paths --- */
 
-/* Two paths of a set, shorter first, then by the numbers of their nodes. */
+/* The order of the paths of a set: shorter first, then by the numbers of their nodes. */
 struct ordering {
     const struct graph *graph;
     const struct path_set *paths;
@@ -71,10 +71,10 @@ static int path_compare(const void *left, const void *right, void *context)
         if (a_node != b_node)
             return a_node < b_node ? -1 : 1;
     }
-    return *one < *other ? -1 : *one > *other; /* cables side by side */
+    return *one < *other ? -1 : *one > *other; /* they differ in parallel cables only */
 }
 
-/* Has the set, asked for `asked` paths, all that are as long as its k-th? */
+/* Tells whether a search for `asked` paths has found all that are as long as the k-th. */
 static bool pool_complete(const struct path_set *pool, size_t asked, size_t k)
 {
     size_t last = pool->path_count - 1;
@@ -83,8 +83,8 @@ static bool pool_complete(const struct path_set *pool, size_t asked, size_t k)
     return path_set_hops(pool, k - 1) < path_set_hops(pool, last);
 }
 
-/* The first k paths of a pair in order: from a pool that has all that may be
- * among them. */
+/* Adds the first k paths of a pair in order. They come from a pool that has all
+ * paths which may be among them. */
 static enum err ordered_pair(struct path_set *set, struct k_shortest *search,
                              const struct graph *graph, const struct demand *demand, uint32_t k,
                              struct why *why)
@@ -139,7 +139,7 @@ static int count_compare(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-/* Sorts what the links count, fewest first; the share of those that are few, in %. */
+/* Sorts the counts, lowest first. Returns the share of links with at most FEW_PATHS, in %. */
 static double counts_rank(uint32_t *counts, uint32_t links)
 {
     uint32_t few = 0;
@@ -150,7 +150,7 @@ static double counts_rank(uint32_t *counts, uint32_t links)
     return 100.0 * few / links;
 }
 
-/* Adds the paths of one graph's traffic to a choice's means. */
+/* Adds the paths of one graph's traffic to the means of a choice. */
 static enum err fig9_count(const struct fig9 *fig9, struct fig9_tally *tally,
                            const struct path_set *paths, const struct traffic *traffic,
                            struct why *why)
@@ -181,7 +181,7 @@ static enum err fig9_count(const struct fig9 *fig9, struct fig9_tally *tally,
     return OK;
 }
 
-/* Makes room in every tally once the number of links is known. */
+/* Allocates the tallies once the number of links is known. */
 static enum err fig9_begin(struct fig9 *fig9, const struct graph *graph, struct why *why)
 {
     if (fig9->links) {
@@ -250,19 +250,19 @@ static void fig9_rows(struct figure_result *result, const struct fig9 *fig9)
     }
 }
 
-/* Why the shares of the 8 shortest paths may differ: neither side tells which
- * of equal paths the other would take. */
+/* Says how much the share depends on the choice among equally long paths, which
+ * the paper does not name. */
 static const char *fig9_tie_reason(struct figure_result *result, const struct fig9 *fig9)
 {
     double drawn = fig9->tallies[CHOICE_SHORTEST].few;
     double ordered = fig9->tallies[CHOICE_ORDERED].few;
     return figure_text(result,
-                       "which of equally long paths are taken decides: drawn at random it is "
-                       "%.1f %%, by the numbers of their switches %.1f %%%s",
+                       "it depends on the choice among equally long paths: %.1f %% if they are "
+                       "drawn at random, %.1f %% if taken in the order of their switches%s",
                        drawn, ordered,
                        drawn < FIG9_SHORTEST && FIG9_SHORTEST < ordered
-                           ? "; the paper's, whose rule is not known, is in between"
-                           : "; the paper does not tell its rule");
+                           ? "; the paper, whose rule is not known, is in between"
+                           : "; the paper does not state its rule");
 }
 
 static void fig9_claims(struct figure_result *result, const struct fig9 *fig9)
@@ -271,11 +271,11 @@ static void fig9_claims(struct figure_result *result, const struct fig9 *fig9)
     figure_claim(result, "fig 9", "8-way ECMP: links on at most 2 paths", says_equal(55, 2.5, "%"),
                  tallies[CHOICE_ECMP_8].few,
                  figure_text(result,
-                             "\"about 55 %%\" is of one graph; over %u graphs it is %.1f to "
-                             "%.1f %%",
+                             "the paper's \"about 55 %%\" is of one graph; over %u graphs it is "
+                             "%.1f to %.1f %%",
                              fig9->graphs, tallies[CHOICE_ECMP_8].few_min,
                              tallies[CHOICE_ECMP_8].few_max));
-    figure_claim(result, "fig 9", "the same, less that of 64-way ECMP: not much better",
+    figure_claim(result, "fig 9", "the same, less the share under 64-way ECMP",
                  says_equal(0, 5, "%"), tallies[CHOICE_ECMP_8].few - tallies[CHOICE_ECMP_64].few,
                  NULL);
     figure_claim(result, "fig 9", "8 shortest paths: links on at most 2 paths",
@@ -304,19 +304,20 @@ static enum err fig9_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_jelly_fig9 = {
     .name = "jelly-fig9",
     .paper = "Jellyfish",
-    .what = "how many paths a link is on, ECMP and 8 shortest",
+    .what = "how many paths a link is on, with ECMP and with the 8 shortest paths",
     .full = {"20 graphs of 245 switches and 686 servers, a permutation of servers on each",
              .seconds = 4},
     .quick = {"2 graphs of 245 switches and 686 servers, a permutation of servers on each",
               .seconds = 0.5},
     .choice =
-        "A path is one between switches: servers of the same two switches share theirs, which "
-        "are counted once (the column by_servers counts them for each). Among equally long "
-        "paths the ones to take are drawn at random, but for the last curve. All numbers "
-        "are means over the graphs, at each rank too.",
+        "Each server sends to another one, drawn at random. Paths are paths between switches: "
+        "servers on the same two switches share them, and they count once (the column "
+        "at_most_2_by_servers of the table \"shares\", which --out writes, counts them for each "
+        "pair of servers). The choice among equally long paths is random, except in the curve "
+        "\"ties by number\". All numbers are means over the graphs, also at each rank.",
     .plot.table = "ranks",
     .plot.x = {.column = "rank", .label = "rank of the link"},
-    .plot.y = {.label = "distinct paths the link is on"},
+    .plot.y = {.label = "paths that the link is on"},
     .plot.series =
         {
             {"8 shortest paths", "paths", "routing", "8 shortest paths", STYLE_LINE},

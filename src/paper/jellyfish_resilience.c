@@ -1,6 +1,6 @@
 /* jellyfish_resilience: the figure of the Jellyfish paper (jellyfish.c names it)
- * on what is left of the throughput when links fail, in Jellyfish and in a
- * fat-tree of the same equipment and fewer servers. */
+ * about the throughput that is left when links fail, in Jellyfish and in a
+ * fat-tree of the same equipment with fewer servers. */
 #include <stdio.h>
 
 #include "paper/figures.h"
@@ -12,10 +12,10 @@
 enum {
     STEPS = 5, /* of 5 % each */
     STEP_PERCENT = 5,
-    CLAIMED = 3, /* the step at 15 % */
+    CLAIMED = 3, /* the step with 15 % failed, for which the paper prints a number */
 };
 
-/* The paper's number is at one step: closer there. */
+/* The step with a printed number is computed more closely. */
 static double step_gap(uint32_t step)
 {
     return step == CLAIMED ? 0.002 : 0.005;
@@ -24,14 +24,14 @@ static double step_gap(uint32_t step)
 /* One network, over all runs. */
 struct decline {
     const char *name;
-    const char *words; /* without the seed */
-    bool random;       /* the words take a seed */
+    const char *words; /* specification, without the seed */
+    bool random;       /* the specification takes a seed */
     uint32_t servers;
     struct throughput_bracket mean[STEPS + 1], at_once[STEPS + 1];
-    double apart[STEPS + 1]; /* servers cut off from their partner, in all runs */
+    double apart[STEPS + 1]; /* servers cut off from their partner; sum of all runs */
 };
 
-/* Links fail, more with each step, and the same servers send to the same. */
+/* Lets more links fail at each step; each server keeps sending to the same partner. */
 static enum err decline_run(struct decline *decline, const struct topology *whole, uint64_t seed,
                             struct why *why)
 {
@@ -43,7 +43,7 @@ static enum err decline_run(struct decline *decline, const struct topology *whol
         if (err)
             return err;
         err = throughput_add_mean(&decline->mean[step], &broken, seed, gap, &apart, why);
-        if (!err && apart) /* all together get nothing if one does */
+        if (!err && apart) /* the rate of all is that of the servers that are cut off: 0 */
             throughput_add(&decline->at_once[step], 0, 0);
         else if (!err)
             err = throughput_add_permutation(&decline->at_once[step], &broken, seed, gap, why);
@@ -91,7 +91,7 @@ static void decline_rows(struct figure_table *table, const struct decline *decli
     }
 }
 
-/* Of what the whole network gave, in %; the truth is between. */
+/* The loss, in % of the throughput without failures, is between these two. */
 static double loss_least(const struct decline *decline, uint32_t step)
 {
     return 100 * (1 - throughput_ratio(&decline->mean[step], &decline->mean[0]).upper);
@@ -109,20 +109,21 @@ static void fig8_claims(struct figure_result *result, const struct decline *jell
     figure_claim(result, "section 4", "15 % of the links failed: loss of capacity, Jellyfish",
                  says_below(16, "%"), loss_most(jelly, CLAIMED),
                  figure_text(result,
-                             "the mean of %u runs is proved to be between %.2f and %.2f %%; single "
-                             "runs lose from %.1f to %.1f %% of the line rate",
+                             "the mean of %u runs is proved to be between %.2f and %.2f %%; "
+                             "single runs lose %.1f to %.1f %% of the line rate",
                              claimed->runs, loss_least(jelly, CLAIMED), loss_most(jelly, CLAIMED),
                              100 * (1 - claimed->most), 100 * (1 - claimed->least)));
     struct score graceful = {0};
     const struct decline *both[] = {jelly, tree};
     for (uint32_t step = 1; step <= STEPS; step++)
         score_add(&graceful, jelly->mean[step].lower > tree->mean[step].upper);
-    score_claim(result, "fig 8", "shares of failed links at which Jellyfish keeps more", &graceful,
-                NULL);
+    score_claim(result, "fig 8", "shares of failed links at which Jellyfish keeps more throughput",
+                &graceful, NULL);
     for (size_t i = 0; i < 2; i++)
-        figure_claim(result, "fig 8",
-                     figure_text(result, "25 %% failed: throughput, %s", both[i]->name),
-                     says_above(60, "%"), 100 * both[i]->mean[STEPS].lower, NULL);
+        figure_claim(
+            result, "fig 8",
+            figure_text(result, "25 %% of the links failed: throughput, %s", both[i]->name),
+            says_above(60, "%"), 100 * both[i]->mean[STEPS].lower, NULL);
 }
 
 static enum err fig8_run(struct figure_result *result, const struct figure_call *call,
@@ -151,20 +152,21 @@ static enum err fig8_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_jelly_fig8 = {
     .name = "jelly-fig8",
     .paper = "Jellyfish",
-    .what = "share of links failed, against throughput",
-    .full = {"180 switches of 12 ports, 544 servers, and the fat-tree of k = 12; 10 runs each",
+    .what = "throughput by the share of links that failed",
+    .full = {"180 switches of 12 ports, 544 servers, and the fat-tree of 12 ports; 10 runs each",
              .seconds = 60},
-    .quick = {"45 switches of 6 ports, 60 servers, and the fat-tree of k = 6; 2 runs each",
+    .quick = {"45 switches of 6 ports, 60 servers, and the fat-tree of 6 ports; 2 runs each",
               .seconds = 0.7},
     .choice =
-        "Throughput is \"averaged over all flows\": each server sends to one other, drawn at "
-        "random, and the routing makes the mean of what they get as large as it can be; a pair "
-        "that is cut off counts as 0. The largest rate that all get at once is given beside it, "
-        "but cannot be what the paper plots: in the fat-tree it follows the one edge switch that "
-        "lost most uplinks, and is far below the 60 % at which the paper's axis begins. Our copy "
-        "lacks the plot's legend: the equipment is that of the fat-tree of 12-port switches (432 "
-        "servers), with 544 servers in Jellyfish, which still get the full rate. A run draws "
-        "graph, permutation and failures; a higher share fails what a lower one does, and more.",
+        "Throughput is \"averaged over all flows\": each server sends to another one, drawn at "
+        "random, and the routing makes the mean of their rates as large as possible; a pair that "
+        "is cut off counts as 0. The largest rate that all servers can have at the same time "
+        "(columns at_once, written by --out) cannot be what the paper plots: in the fat-tree it "
+        "follows the edge switch that lost the most uplinks, and is far below the 60 % at which "
+        "the paper's axis begins. The legend of the paper's plot was not available: the switches "
+        "are those of the fat-tree of 12-port switches (432 servers), and Jellyfish has 544 "
+        "servers, which get the full rate without failures. A run draws a graph, a permutation "
+        "and the failures; the links that fail at one share also fail at each larger one.",
     .plot.table = "failures",
     .plot.x = {.column = "failed", .label = "links failed (%)", .step = STEP_PERCENT},
     .plot.y = {.label = "throughput per server"},

@@ -2,11 +2,11 @@
  * that compares throughput under random permutations with small-world data
  * centers (Shin, Wong and Sirer, 2011).
  *
- * Those of weft have no parallel cables. The program that the authors of
- * Jellyfish published later draws a cable whether or not the two nodes have one
- * already, which on a ring, where near nodes are likely, happens often. So the
- * ring is built that way, too. Run i draws its graphs and its permutation from
- * the seed plus i. */
+ * The small worlds that weft generates have no parallel cables. The program that
+ * the authors of Jellyfish published later draws a cable even if the two nodes
+ * already have one. On a ring, where near nodes are likely, this happens often.
+ * So the ring is built in that way, too. Run i draws its graphs and its
+ * permutation from the seed plus i. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ enum { FIG4_JELLY, FIG4_RING, FIG4_TORUS, FIG4_HEX, FIG4_DOUBLED, FIG4_COUNT };
 
 struct fig4_network {
     const char *name;
-    const char *words; /* without servers; NULL: it is built from its size */
+    const char *words; /* specification without servers; NULL: built from `switches` */
     uint32_t switches;
 };
 
@@ -47,12 +47,12 @@ static const struct fig4_network fig4_quick[FIG4_COUNT] = {
 
 enum { STREAM_DOUBLED = 0x72696e67 }; /* "ring" */
 
-/* A distance up the ring, from 1 to size - 1; sums[d] is that of the odds of
- * all up to d. */
+/* Draws a distance along the ring, from 1 to size - 1; sums[d] is the sum of the
+ * weights of the distances up to d. */
 static uint32_t draw_distance(const double *sums, uint32_t size, struct rng *rng)
 {
     double at = rng_unit(rng) * sums[size - 1];
-    uint32_t low = 1, high = size - 1; /* the first whose sum is above is between */
+    uint32_t low = 1, high = size - 1; /* the first distance with a sum above `at` is between */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (sums[middle] > at)
@@ -63,8 +63,8 @@ static uint32_t draw_distance(const double *sums, uint32_t size, struct rng *rng
     return low;
 }
 
-/* One cable for each pair of a matching: every node, in turn, draws until it
- * meets one that has none yet. */
+/* Makes one cable for each pair of a perfect matching: every node in turn draws
+ * others until it draws one that is not matched yet. */
 static void match_nodes(struct link *links, uint32_t port, const double *sums, uint8_t *matched,
                         uint32_t size, struct rng *rng)
 {
@@ -157,16 +157,14 @@ static void fig4_row(struct figure_table *table, const struct fig4_network *netw
                                 at_once->upper});
 }
 
-/* With one server on a switch, the paper saw three of them at full throughput. */
+/* With one server on a switch, three of the networks have full throughput in the paper. */
 static void fig4_claim_full(struct figure_result *result, const char *name,
                             const struct throughput_bracket *found)
 {
     figure_claim(result, "section 4.1",
-                 figure_text(result, "1 server on a switch: %s, least throughput", name),
+                 figure_text(result, "1 server on a switch: %s, lowest throughput of a run", name),
                  says_equal(1, 0, NULL), found->least,
-                 figure_text(result,
-                             "in %u runs the mean is %.4f to %.4f, by the "
-                             "certificates of both sides",
+                 figure_text(result, "the mean of %u runs is proved to be between %.4f and %.4f",
                              found->runs, found->lower, found->upper));
 }
 
@@ -181,22 +179,23 @@ static void fig4_claims(struct figure_result *result,
         throughput_ratio(&found[FIG4_JELLY].at_once, &found[FIG4_RING].at_once);
     struct throughput_bracket doubled_at_once =
         throughput_ratio(&found[FIG4_JELLY].at_once, &found[FIG4_DOUBLED].at_once);
-    const char *reason = figure_text(result, "where all servers get the same at once it is %.1f %%",
+    const char *reason = figure_text(result, "if all servers must get the same rate, it is %.1f %%",
                                      50 * (share_at_once.lower + share_at_once.upper));
     const char *reason_doubled = figure_text(
         result,
-        "the brackets of %u runs allow %.1f to %.1f %%. Where all servers get the same at once it "
-        "is %.1f %%",
+        "over %u runs it is proved to be between %.1f and %.1f %%. If all servers must get the "
+        "same rate, it is %.1f %%",
         doubled.runs, 100 * doubled.lower, 100 * doubled.upper,
         50 * (doubled_at_once.lower + doubled_at_once.upper));
-    figure_claim(result, "fig 4", "2 servers: Jellyfish, of the ring", says_equal(119, 1, "%"),
-                 50 * (share.lower + share.upper), reason);
-    figure_claim(result, "fig 4", "2 servers: Jellyfish, of the ring with parallel cables",
+    figure_claim(result, "fig 4", "2 servers: Jellyfish as a share of the ring",
+                 says_equal(119, 1, "%"), 50 * (share.lower + share.upper), reason);
+    figure_claim(result, "fig 4",
+                 "2 servers: Jellyfish as a share of the ring with parallel cables",
                  says_equal(119, 1, "%"), 50 * (doubled.lower + doubled.upper), reason_doubled);
-    figure_claim(result, "fig 4", "2 servers: the ring, of the 2D torus, above",
+    figure_claim(result, "fig 4", "2 servers: the ring as a share of the 2D torus",
                  says_above(100, "%"), 100 * throughput_ratio(ring, &found[FIG4_TORUS].mean).lower,
                  NULL);
-    figure_claim(result, "fig 4", "2 servers: the ring, of the 3D hex torus, above",
+    figure_claim(result, "fig 4", "2 servers: the ring as a share of the 3D hex torus",
                  says_above(100, "%"), 100 * throughput_ratio(ring, &found[FIG4_HEX].mean).lower,
                  NULL);
 }
@@ -229,17 +228,18 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_jelly_fig4 = {
     .name = "jelly-fig4",
     .paper = "Jellyfish",
-    .what = "throughput against small-world data centers",
-    .full = {"484 switches of degree 6 (hex torus 450), 1 and 2 servers each; 10 runs, gap 0.5 %",
+    .what = "throughput of Jellyfish and of small-world data centers",
+    .full = {"484 switches of degree 6 (hex torus 450), 1 and 2 servers each; 10 runs, to 0.5 %",
              .seconds = 150},
-    .quick = {"100 switches of degree 6 (hex torus 90), 1 and 2 servers each; 2 runs, gap 2 %",
+    .quick = {"100 switches of degree 6 (hex torus 90), 1 and 2 servers each; 2 runs, to 2 %",
               .seconds = 1},
     .choice =
-        "Each run has a graph and a permutation of its own. With 2 servers, throughput is the "
-        "largest mean of what servers get, as in jelly-fig3. A share is the middle of what "
-        "the brackets of both means allow, and \"about 119 %\" is taken as 118 to 120 %. The "
-        "paper does not say whether a small world may have parallel cables; the program "
-        "that its authors published later does, so the ring is built both ways.",
+        "Each run has its own graph, and each server sends to another one, drawn at random. With "
+        "2 servers on a switch, throughput is the largest mean rate of the servers, as in "
+        "jelly-fig3. Throughput is known as a lower and an upper bound; a share is the middle of "
+        "what the bounds of both means allow, and \"about 119 %\" is taken as 118 to 120 %. The "
+        "paper does not say whether a small world may have parallel cables. The program that its "
+        "authors published later makes them, so the ring is built in both ways.",
     .plot.table = "throughput",
     .plot.x = {.column = "order",
                .label =

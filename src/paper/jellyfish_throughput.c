@@ -1,11 +1,12 @@
 /* jellyfish_throughput: the figures of the Jellyfish paper (jellyfish.c names
- * it) that compare throughput under random permutations: with that of the best
- * known degree-diameter graphs, and of networks that grew with those built from
- * scratch. jellyfish_small_world.c has those against small worlds.
+ * it) that compare throughput under random permutations: of Jellyfish with the
+ * best known degree-diameter graphs, and of grown networks with networks built
+ * from scratch. The comparison with small worlds is in jellyfish_small_world.c.
  *
- * Every throughput is a bracket, and so is the quotient of two: a claim that
- * one is at least a share of another is judged by the low end. Run i of a
- * figure draws its graphs and its permutation from the seed plus i. */
+ * Every throughput is a bracket of a lower and an upper bound, and so is the
+ * quotient of two. A claim that one is at least a share of another is judged by
+ * the lower bound. Run i of a figure draws its graphs and its permutation from
+ * the seed plus i. */
 #include <math.h>
 #include <stdio.h>
 
@@ -22,19 +23,19 @@ static void rrg_words(char words[SPEC_SIZE], uint32_t switches, uint32_t degree,
 
 /* --- jelly-fig3 --- */
 
-/* A graph, and whether the figure of the paper has it. */
+/* A graph, and whether it is in the figure of the paper. */
 struct fig3_graph {
     struct degree_diameter size;
     bool printed;
 };
 
 struct fig3_bars {
-    uint32_t servers; /* of a switch */
+    uint32_t servers; /* on each switch */
     struct throughput_both benchmark, jelly;
 };
 
-/* The fewest servers on a switch with which the graph carries no permutation
- * in full, and what it does carry. */
+/* Finds the fewest servers on a switch with which the degree-diameter graph
+ * carries none of the permutations in full, and its throughput then. */
 static enum err fig3_benchmark(const struct figure_call *call, struct degree_diameter size,
                                uint32_t runs, double gap, struct fig3_bars *bars, struct why *why)
 {
@@ -83,17 +84,17 @@ static void fig3_row(struct figure_table *table, const struct fig3_graph *graph,
                                 100 * ratio.lower, 100 * ratio.upper, 100 * at_once.lower});
 }
 
-/* Jellyfish's share of a graph of the figure. */
+/* Claims Jellyfish's share of the throughput of a degree-diameter graph. */
 static void fig3_claim(struct figure_result *result, struct degree_diameter size, struct says says,
                        double share, const char *reason)
 {
     figure_claim(result, "fig 3",
-                 figure_text(result, "share of %u switches of degree %u, diameter %u: at least",
+                 figure_text(result, "share of the graph of %u switches, degree %u, diameter %u",
                              size.nodes, size.degree, size.diameter),
                  says, share, reason);
 }
 
-/* Those of the figure that nothing here can build. */
+/* The graphs of the figure that weft cannot build. */
 static void fig3_missing(struct figure_result *result)
 {
     static const struct degree_diameter missing[] = {
@@ -102,8 +103,8 @@ static void fig3_missing(struct figure_result *result)
     };
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++)
         fig3_claim(result, missing[i], says_above(91, "%"), NAN,
-                   "the graph is missing: it was found by computer search, has no short "
-                   "construction, and the list of its edges is not at hand");
+                   "weft does not have this graph: it was found by computer search, has no short "
+                   "construction, and the list of its edges was not available");
 }
 
 static const struct fig3_graph fig3_graphs[] = {
@@ -123,7 +124,7 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
                          "benchmark_upper, jellyfish_lower, jellyfish_upper, ratio_lower (%), "
                          "ratio_upper (%), ratio_at_once_lower (%)");
     const struct says says = says_about(says_above(91, "%"), 0.5);
-    const struct fig3_graph *worst = NULL; /* of those that the figure does not have */
+    const struct fig3_graph *worst = NULL; /* among the graphs that the paper does not have */
     for (uint32_t i = 0; i < count; i++) {
         const struct fig3_graph *graph = &fig3_graphs[i];
         struct fig3_bars bars;
@@ -134,7 +135,7 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
         struct throughput_bracket share = throughput_ratio(&bars.jelly.mean, &bars.benchmark.mean);
         if (graph->printed) {
             fig3_claim(result, graph->size, says, 100 * share.lower,
-                       figure_text(result, "the brackets of the means allow %.1f to %.1f %%",
+                       figure_text(result, "the share is proved to be between %.1f and %.1f %%",
                                    100 * share.lower, 100 * share.upper));
         } else if (others++ == 0 || share.lower < least) {
             least = share.lower;
@@ -144,9 +145,9 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
     }
     assert(worst);
     figure_claim(result, "section 4.1",
-                 figure_text(result, "share of the worst of %u other graphs: at least", others),
-                 says, 100 * least,
-                 figure_text(result, "it has %u switches of degree %u", worst->size.nodes,
+                 figure_text(result, "share of the worst of %u other graphs", others), says,
+                 100 * least,
+                 figure_text(result, "the worst has %u switches of degree %u", worst->size.nodes,
                              worst->size.degree));
     fig3_missing(result);
     return OK;
@@ -155,17 +156,20 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_jelly_fig3 = {
     .name = "jelly-fig3",
     .paper = "Jellyfish",
-    .what = "throughput against the best known degree-diameter graphs",
+    .what = "throughput as a share of that of the best known degree-diameter graphs",
     .shown = "graph, in_paper, servers, benchmark_lower, jellyfish_lower, ratio_lower, "
              "ratio_at_once_lower",
-    .full = {"2 graphs of the figure and 5 others, 24 to 364 switches; 10 runs each, gap 0.5 %",
+    .full = {"2 graphs of the paper and 5 others, 24 to 364 switches; 10 runs each, to 0.5 %",
              .seconds = 45},
-    .quick = {"2 graphs of the figure and 2 others, 24 to 98 switches; 2 runs, gap 1 %",
+    .quick = {"2 graphs of the paper and 2 others, 24 to 98 switches; 2 runs, to 1 %",
               .seconds = 0.7},
-    .choice = "Servers are as few on a switch as leave the degree-diameter graph short of full "
-              "throughput in every run. Throughput is the largest mean of what servers get, as in "
-              "the paper, which averages over flows; the share where all get the same at once is "
-              "given beside it. Judged is the low end of what the brackets of both means allow.",
+    .choice =
+        "Each server sends to another one, drawn at random. A switch has the smallest number "
+        "of servers with which the degree-diameter graph (the benchmark) does not reach full "
+        "throughput in any run. Throughput is the largest mean rate of the servers, as in the "
+        "paper, which averages over flows; ratio_at_once_lower is the share if all servers "
+        "must get the same rate. Throughputs are known as a lower and an upper bound; a "
+        "share is judged by its lower bound (ratio_lower).",
     .plot.table = "throughput",
     .plot.x = {.column = "switches", .label = "switches"},
     .plot.y = {.label = "mean throughput, share of line rate"},
@@ -180,15 +184,15 @@ const struct figure figure_jelly_fig3 = {
 /* --- jelly-fig6 --- */
 
 #define FIG6_PORTS   12u
-#define FIG6_SERVERS 4u  /* of a switch */
-#define FIG6_STEP    20u /* switches */
+#define FIG6_SERVERS 4u  /* on each switch */
+#define FIG6_STEP    20u /* switches that are added */
 #define FIG6_STEPS   11u /* sizes, the first included: 20 to 220 switches */
 
 struct fig6_size {
     struct throughput_both fresh, grown;
 };
 
-/* Replaces the network by one with a step more switches. */
+/* Grows the network by one step. */
 static enum err fig6_grow(struct topology *topology, uint64_t seed, struct why *why)
 {
     struct growth growth;
@@ -201,8 +205,8 @@ static enum err fig6_grow(struct topology *topology, uint64_t seed, struct why *
     return OK;
 }
 
-/* One network that grows through all sizes, and one from scratch at each; both
- * carry the same permutation. */
+/* Measures one network that grows through all sizes, and one built from scratch
+ * at each size; both carry the same permutation. */
 static enum err fig6_arc(uint64_t seed, uint64_t grown_seed, uint32_t steps, double gap,
                          struct fig6_size *sizes, struct why *why)
 {
@@ -235,8 +239,7 @@ static void fig6_row(struct figure_table *table, const char *built, uint32_t swi
                                 at_once->upper});
 }
 
-/* The difference of two means is judged by the far end of what their brackets
- * allow. */
+/* The difference of two means is judged by the largest that their bounds allow. */
 static void fig6_claims(struct figure_result *result, const struct fig6_size *sizes, uint32_t steps)
 {
     double largest = 0, sum = 0;
@@ -246,10 +249,9 @@ static void fig6_claims(struct figure_result *result, const struct fig6_size *si
         largest = fmax(largest, 100 * fmax(1 - ratio.lower, ratio.upper - 1));
         sum += 50 * (ratio.lower + ratio.upper);
     }
-    figure_claim(result, "fig 6",
-                 "grown against from scratch: largest difference of a size, at most",
+    figure_claim(result, "fig 6", "grown and from scratch: largest difference at a size",
                  says_equal(0, 2, "%"), largest, NULL);
-    figure_claim(result, "fig 6", "grown, of what is built from scratch: mean over the sizes",
+    figure_claim(result, "fig 6", "grown as a share of from scratch: mean over the sizes",
                  says_equal(100, 1, "%"), sum / steps, NULL);
 }
 
@@ -281,15 +283,14 @@ static enum err fig6_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_jelly_fig6 = {
     .name = "jelly-fig6",
     .paper = "Jellyfish",
-    .what = "throughput, grown and from scratch",
-    .full = {"20 to 220 switches in steps of 20, 4 servers each; 10 runs, gap 0.5 %",
-             .seconds = 60},
-    .quick = {"20 to 60 switches in steps of 20, 4 servers each; 4 runs, gap 1 %", .seconds = 0.8},
+    .what = "throughput of grown networks and of networks built from scratch",
+    .full = {"20 to 220 switches in steps of 20, 4 servers each; 10 runs, to 0.5 %", .seconds = 60},
+    .quick = {"20 to 60 switches in steps of 20, 4 servers each; 4 runs, to 1 %", .seconds = 0.8},
     .choice =
-        "Throughput is the largest mean of what servers get, as in jelly-fig3. It ends at 880 "
-        "servers, about the most the paper solves elsewhere. \"Close to "
-        "identical\" is taken as at most 2 % at each size, brackets included, and 1 % in the "
-        "mean over the sizes.",
+        "Throughput is the largest mean rate of the servers, as in jelly-fig3. The sizes end at "
+        "880 servers, about the most that the paper solves elsewhere. The paper's \"close to "
+        "identical\" is taken as a difference of at most 2 % at each size, by the bounds of both "
+        "throughputs, and of at most 1 % in the mean over the sizes.",
     .plot.table = "throughput",
     .plot.x = {.column = "servers", .label = "servers"},
     .plot.y = {.label = "mean throughput, share of line rate"},

@@ -1,9 +1,12 @@
 /* novacube: figures of Wang, Su, Xia, Qin, Hamdi, "NovaCube: A Low Latency
- * Torus-Based Network Architecture for Data Centers", about how it is built and
- * how long its paths are. Those about what it carries are in
+ * Torus-Based Network Architecture for Data Centers", about its construction and
+ * its path lengths. The figures about bisection and numbers of paths are in
  * novacube_capacity.c.
  *
- * k is the size of every axis and n their number, as in the paper. */
+ * k is the size of every axis and n the number of axes, as in the paper. A
+ * NovaCube is a torus in which each node also has a jump cable to the node
+ * farthest from it; if k is odd, only the nodes of a sub-cube of side k - 1 have
+ * one. */
 #include <math.h>
 
 #include "paper/figures.h"
@@ -23,8 +26,8 @@ static uint64_t power(uint64_t base, uint32_t exponent)
 
 struct build_count {
     uint32_t degree_min, degree_max;
-    uint64_t jump_links; /* cables at the jump port */
-    uint64_t plain;      /* nodes without one */
+    uint64_t jump_links; /* jump cables */
+    uint64_t plain;      /* nodes without a jump cable */
 };
 
 static void build_measure(const struct graph *graph, uint32_t n, struct build_count *count)
@@ -100,8 +103,8 @@ static enum err build_run(struct figure_result *result, const struct figure_call
     score_claim(result, "section IV.A", "odd k: n^k - n^(k-1) nodes without a jump cable",
                 &scores.printed,
                 figure_text(result,
-                            "k^n - (k-1)^n, the nodes outside the sub-cube of k - 1, holds "
-                            "in %u of %u cases",
+                            "k^n - (k-1)^n, the number of nodes outside the sub-cube of side "
+                            "k - 1, holds in %u of %u cases",
                             scores.derived.held, scores.derived.cases));
     return OK;
 }
@@ -109,18 +112,23 @@ static enum err build_run(struct figure_result *result, const struct figure_call
 const struct figure figure_nova_build = {
     .name = "nova-build",
     .paper = "NovaCube",
-    .what = "degree, jump cables and plain nodes",
+    .what = "cables of a node, jump cables, and nodes without a jump cable",
     .full = {"k from 2 to 16, n from 1 to 3", .seconds = 0.1},
     .quick = {"k from 2 to 8, n from 1 to 3", .seconds = 0.1},
+    .choice =
+        "k is the number of nodes along every axis, n the number of axes; a case is one pair of "
+        "them. A jump "
+        "cable leads to the node that is farthest away in the torus; if k is odd, only the "
+        "nodes of a sub-cube of side k - 1 have one.",
     .plot.table = "build",
     .plot.x = {.column = "k", .label = "k", .step = 2},
-    .plot.y = {.label = "jump cables, and nodes without", .log = true},
+    .plot.y = {.label = "jump cables, and nodes without one", .log = true},
     .plot.series =
         {
             {"jump cables, n = 1", "jump_links", "n", "1", STYLE_BOTH},
             {"jump cables, n = 2", "jump_links", "n", "2", STYLE_BOTH},
             {"jump cables, n = 3", "jump_links", "n", "3", STYLE_BOTH},
-            {"plain nodes, n = 3", "plain_nodes", "n", "3", STYLE_POINTS},
+            {"nodes without, n = 3", "plain_nodes", "n", "3", STYLE_POINTS},
             {"as printed, n = 3", "plain_printed", "n", "3", STYLE_PAPER},
         },
     .run = build_run,
@@ -135,7 +143,7 @@ static uint32_t eq3_printed(uint32_t k, uint32_t n)
 
 struct eq3_scores {
     struct score even, odd;
-    uint32_t worst_k, worst_n, worst_diameter, worst_printed; /* largest difference, odd k */
+    uint32_t worst_k, worst_n, worst_diameter, worst_printed; /* odd k with the most difference */
 };
 
 static enum err eq3_case(struct figure_table *table, const struct figure_call *call, uint32_t k,
@@ -180,18 +188,23 @@ static enum err eq3_run(struct figure_result *result, const struct figure_call *
     }
     score_claim(result, "eq 3", "even k: the diameter is ceil(floor(k/2) n / 2)", &scores.even,
                 NULL);
-    score_claim(result, "eq 3", "odd k: the diameter is ceil(floor(k/2) n / 2)", &scores.odd,
-                figure_text(result, "worst is k = %u, n = %u: %u hops against %u", scores.worst_k,
-                            scores.worst_n, scores.worst_diameter, scores.worst_printed));
+    score_claim(
+        result, "eq 3", "odd k: the diameter is ceil(floor(k/2) n / 2)", &scores.odd,
+        figure_text(result, "the largest difference is at k = %u, n = %u: %u hops instead of %u",
+                    scores.worst_k, scores.worst_n, scores.worst_diameter, scores.worst_printed));
     return OK;
 }
 
 const struct figure figure_nova_eq3 = {
     .name = "nova-eq3",
     .paper = "NovaCube",
-    .what = "the diameter against equation 3, even and odd k",
+    .what = "longest path, and the formula of equation 3",
     .full = {"k from 2 to 16, n from 1 to 3, all pairs of nodes", .seconds = 0.1},
     .quick = {"k from 2 to 9, n from 1 to 3, all pairs of nodes", .seconds = 0.1},
+    .choice =
+        "k is the number of nodes along every axis, n the number of axes; a case is one pair of "
+        "them. The diameter "
+        "is the longest of the shortest paths between two nodes.",
     .plot.table = "diameter",
     .plot.x = {.column = "k", .label = "k", .step = 2},
     .plot.y = {.label = "diameter (hops)"},
@@ -217,7 +230,7 @@ static double eq10_printed(double k)
 static void eq10_claim(struct figure_result *result, uint32_t k, double paper, double found)
 {
     figure_claim(result, "eq 10",
-                 figure_text(result, "k = %u: mean path, a node itself left out", k),
+                 figure_text(result, "k = %u: mean path between different nodes", k),
                  says_equal(paper, 0.00005, "hops"), found, NULL);
 }
 
@@ -250,11 +263,11 @@ static enum err eq10_run(struct figure_result *result, const struct figure_call 
         torus_slope = (torus.mean - torus_mean) / 2, torus_mean = torus.mean;
         figure_progress(call, k, last);
     }
-    score_claim(result, "eq 10", "every even k: the formula is the mean path", &score, NULL);
+    score_claim(result, "eq 10", "every even k: the formula gives the mean path", &score, NULL);
     figure_claim(result, "section IV.B.5",
-                 figure_text(result, "hops that the mean grows with k, at k = %u", last),
+                 figure_text(result, "growth of the mean path with k, at k = %u, in hops", last),
                  says_equal(1 / 3.0, 0.005, NULL), nova_slope, NULL);
-    figure_claim(result, "section IV.B.5", "the same of the torus", says_equal(0.5, 0.005, NULL),
+    figure_claim(result, "section IV.B.5", "the same for the torus", says_equal(0.5, 0.005, NULL),
                  torus_slope, NULL);
     return OK;
 }
@@ -262,9 +275,10 @@ static enum err eq10_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_nova_eq10 = {
     .name = "nova-eq10",
     .paper = "NovaCube",
-    .what = "the mean path against equation 10, n = 2",
+    .what = "mean path of two axes, and the formula of equation 10",
     .full = {"even k to 32, all pairs of nodes", .seconds = 0.1},
     .quick = {"even k to 16, all pairs of nodes", .seconds = 0.1},
+    .choice = "k is the number of nodes along each of the two axes; a case is one k.",
     .plot.table = "mean",
     .plot.x = {.column = "k", .label = "k", .step = 2},
     .plot.y = {.label = "mean path (hops)"},

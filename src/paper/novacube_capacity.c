@@ -1,6 +1,6 @@
 /* novacube_capacity: the figures of the NovaCube paper (novacube.c names it)
- * about how much leads from one place to another: the cables between two
- * halves, and the shortest paths between two nodes. */
+ * about the bisection, that is the cables between two halves, and about the
+ * number of shortest paths between two nodes. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,8 +13,8 @@
 
 /* "NovaCube effectively increases the bisection bandwidth by at least k/4 >= 25 %". */
 struct eq4_scores {
-    struct score quarter; /* ... by k/4: the best cut found allows it */
-    struct score percent; /* ... by 25 %: proved */
+    struct score quarter; /* by k/4: the smallest cut found allows it */
+    struct score percent; /* by 25 %: proved by the lower bound */
 };
 
 static enum err eq4_case(struct figure_result *result, struct figure_table *table,
@@ -35,10 +35,10 @@ static enum err eq4_case(struct figure_result *result, struct figure_table *tabl
     double printed = pow(k, n) + 4 * pow(k, n - 1.0);
     double torus = 4 * pow(k, n - 1.0);
     double upper = 2.0 * (double)bisection.upper, lower = 2.0 * (double)bisection.lower;
-    figure_claim(
-        result, "eq 4",
-        figure_text(result, "k = %u, n = %u: the smallest halving, at least %.0f", k, n, lower),
-        says_equal(printed, 0, "channels"), upper, NULL);
+    figure_claim(result, "eq 4",
+                 figure_text(result, "k = %u, n = %u: smallest cut into halves (at least %.0f)", k,
+                             n, lower),
+                 says_equal(printed, 0, "channels"), upper, NULL);
     score_add(&scores->quarter, upper >= torus * (1 + k / 4.0));
     score_add(&scores->percent, lower >= torus * 1.25);
     char method[FIGURE_WORD_SIZE];
@@ -69,7 +69,7 @@ static enum err eq4_run(struct figure_result *result, const struct figure_call *
             return err;
         figure_progress(call, i + 1, count);
     }
-    score_claim(result, "section IV.B.2", "at least k/4 more channels than the torus",
+    score_claim(result, "section IV.B.2", "by at least k/4 more channels than the torus",
                 &scores.quarter, NULL);
     score_claim(result, "section IV.B.2", "at least 25 % more channels than the torus, proved",
                 &scores.percent, NULL);
@@ -79,21 +79,25 @@ static enum err eq4_run(struct figure_result *result, const struct figure_call *
 const struct figure figure_nova_eq4 = {
     .name = "nova-eq4",
     .paper = "NovaCube",
-    .what = "the bisection against equation 4, even k",
+    .what = "channels between two halves, and the formula of equation 4, even k",
     .full = {"even k to 16 for n = 2, to 12 for n = 3", .seconds = 1},
     .quick = {"even k to 16 for n = 2, to 8 for n = 3", .seconds = 0.2},
-    .choice = "A cable is two channels. \"At least\" is proved; \"agrees\" means that the search "
-              "found no smaller cut than the printed one.",
+    .choice =
+        "k is the number of nodes along every axis, n the number of axes; a case is one pair of "
+        "them. A cable "
+        "has two channels, one in each direction. Weft's number is the smallest cut that a "
+        "search found; \"at least\" is a proved lower bound. \"agrees\" means that the search "
+        "found no smaller cut than the printed one.",
     .plot.table = "bisection",
     .plot.x = {.column = "k", .label = "k", .step = 2},
     .plot.y = {.label = "channels", .log = true},
     .plot.series =
         {
             {"eq 4, n = 2", "printed", "n", "2", STYLE_PAPER},
-            {"best cut found, n = 2", "best_cut", "n", "2", STYLE_BOTH},
+            {"smallest cut found, n = 2", "best_cut", "n", "2", STYLE_BOTH},
             {"lower bound, n = 2", "lower_bound", "n", "2", STYLE_BOTH},
             {"eq 4, n = 3", "printed", "n", "3", STYLE_PAPER},
-            {"best cut found, n = 3", "best_cut", "n", "3", STYLE_BOTH},
+            {"smallest cut found, n = 3", "best_cut", "n", "3", STYLE_BOTH},
             {"lower bound, n = 3", "lower_bound", "n", "3", STYLE_BOTH},
         },
     .run = eq4_run,
@@ -154,22 +158,22 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
     double formula = factorial(12) / (factorial(3) * factorial(4) * factorial(5));
     figure_claim(result, "eq 8", "the formula at (3, 4, 5)", says_equal(27720, 0, "paths"), formula,
                  NULL);
-    figure_claim_at(result, "eq 8", "torus of k = 11, no way round is as short",
+    figure_claim_at(result, "eq 8", "torus, k = 11: the other way round is never as short",
                     says_equal(27720, 0, "paths"), torus[11].paths, 11, NULL);
-    figure_claim_at(result, "eq 8", "torus of k = 10, where 5 is half-way round",
+    figure_claim_at(result, "eq 8", "torus, k = 10: 5 hops are half-way round the axis",
                     says_equal(27720, 0, "paths"), torus[10].paths, 10, NULL);
-    figure_claim_at(result, "eq 8", "torus of k = 8, where 5 is 3 the other way",
+    figure_claim_at(result, "eq 8", "torus, k = 8: 5 hops one way are 3 the other way",
                     says_equal(27720, 0, "paths"), torus[8].paths, 8,
                     figure_text(result,
-                                "|a - b| = 5 is 3 hops round an axis of 8, and 4 is half-way: "
-                                "the distance is %u, not 12",
+                                "on an axis of 8 nodes a difference of 5 is 3 hops the other way "
+                                "round, and 4 is half-way: the distance is %u hops, not 12",
                                 torus[8].distance));
-    figure_claim_at(result, "section IV.B.4", "NovaCube of k = 12: more paths than in the torus",
+    figure_claim_at(result, "section IV.B.4", "NovaCube, k = 12: more paths than the torus",
                     says_above(27720, "paths"), nova[12].paths, 12,
                     figure_text(result,
-                                "over a jump the two are %u hops apart instead of 12, and of the "
-                                "shortest paths there are fewer; only with longer ones can they "
-                                "be more",
+                                "over a jump cable the two nodes are %u hops apart instead of 12, "
+                                "and there are fewer shortest paths; only if longer paths are "
+                                "counted, there can be more",
                                 nova[12].distance));
     return OK;
 }
@@ -177,9 +181,10 @@ static enum err eq8_run(struct figure_result *result, const struct figure_call *
 const struct figure figure_nova_eq8 = {
     .name = "nova-eq8",
     .paper = "NovaCube",
-    .what = "the number of shortest paths to (3, 4, 5)",
-    .full = {"torus and NovaCube of n = 3, k from 6 to 18", .seconds = 0.1},
-    .quick = {"torus and NovaCube of n = 3, k from 6 to 18", .seconds = 0.1},
+    .what = "number of shortest paths from (0, 0, 0) to (3, 4, 5)",
+    .full = {"torus and NovaCube of three axes, k from 6 to 18", .seconds = 0.1},
+    .quick = {"torus and NovaCube of three axes, k from 6 to 18", .seconds = 0.1},
+    .choice = "k is the number of nodes along each of the three axes.",
     .plot.table = "paths",
     .plot.x = {.column = "k", .label = "k", .step = 2},
     .plot.y = {.label = "shortest paths to (3, 4, 5)", .log = true},

@@ -1,7 +1,7 @@
-/* novacube_deadlock: the figure about what the NovaCube paper (novacube.c
- * names it) says of deadlock: that PORA needs two virtual channels. The
- * channel dependency graph decides, for each way of reading PORA that
- * routing/torus/pora.c gives, and for the two variants that are proven free. */
+/* novacube_deadlock: the claim of the NovaCube paper (novacube.c names it) that
+ * its routing algorithm PORA is free of deadlock with two virtual channels. The
+ * channel dependency graph decides it, for each reading of PORA that
+ * routing/torus/pora.c has, and for the two variants that are proved free. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,17 +12,17 @@
 #include "routing/load/load.h"
 #include "routing/route.h"
 
-/* What one algorithm does on one network. */
+/* The result of one algorithm on one network. */
 struct trial {
-    bool fits; /* the others are set if it does */
+    bool fits; /* the algorithm runs on this network; otherwise the rest is not set */
     bool free;
-    bool at_once; /* the cycle is one of packets that hold their first channel */
+    bool at_once; /* all packets of the cycle hold their first channel */
     uint32_t lanes;
     uint32_t cycle; /* channels; 0 if free */
-    double path;    /* mean over all pairs of different nodes */
+    double path;    /* mean path over all pairs of different nodes */
 };
 
-/* The mean path under uniform traffic, by exact expectation. */
+/* Computes the mean path under uniform traffic as an exact expectation. */
 static enum err mean_path(const struct router *router, double *mean, struct why *why)
 {
     const struct graph *graph = &router->topology->graph;
@@ -52,7 +52,7 @@ static enum err try_algorithm(struct trial *trial, const struct topology *topolo
     *trial = (struct trial){0};
     enum err err = router_open(&router, algorithm, topology, NULL, why);
     if (err == ERR_USAGE)
-        return OK; /* pora-quadrants is read for two axes only */
+        return OK; /* pora-quadrants exists for two axes only */
     if (err)
         return err;
     err =
@@ -74,13 +74,13 @@ enum { PORA, AROUND, QUADRANTS, RAISED, VARIANT, TORUS, TRIALS };
 static const char *const trial_names[TRIALS] = {"pora",        "pora-around", "pora-quadrants",
                                                 "pora-raised", "pora-free",   "dor-split"};
 
-/* How often each holds, over all sizes. */
+/* At how many sizes each statement holds. */
 struct deadlock_scores {
-    struct score free[TRIALS]; /* with two virtual channels */
+    struct score free[TRIALS]; /* free of deadlock with two virtual channels */
     struct score raised;       /* PORA's routes are free with three */
-    struct score shorter;      /* the variant's mean path is not above PORA's */
-    struct score optimal;      /* and, k being even, is the optimum */
-    struct score certain;      /* PORA's cycles are of packets that can all be there at once */
+    struct score shorter;      /* pora-free's mean path is at most PORA's */
+    struct score optimal;      /* pora-free's mean path is the shortest possible (even k) */
+    struct score certain;      /* the packets of PORA's cycle can block each other at once */
 };
 
 static void score_case(struct deadlock_scores *scores, const struct trial *trials, uint32_t k,
@@ -137,24 +137,25 @@ static void deadlock_claims(struct figure_result *result, const struct deadlock_
 {
     const char *certain =
         figure_text(result,
-                    "in %u of the %u cycles all packets hold their first channel, so that sending "
-                    "them at the same moment stops them for ever",
+                    "in %u of the %u cycles all packets are on their first channel, so sending "
+                    "them at the same moment blocks them for ever",
                     scores->certain.held, scores->certain.cases);
-    score_claim(result, "section V.C", "PORA is free with two virtual channels",
+    score_claim(result, "section V.C", "PORA is free of deadlock with two virtual channels",
                 &scores->free[PORA], certain);
     score_claim(result, "section V.C",
-                "the same, a first hop going on round its ring (pora-around)",
+                "the same if the first hop fixes the direction round a ring (pora-around)",
                 &scores->free[AROUND], certain);
-    score_claim(result, "section V.C", "the same, a quadrant of the source each (pora-quadrants)",
+    score_claim(result, "section V.C",
+                "the same with the quadrants seen from the source (pora-quadrants)",
                 &scores->free[QUADRANTS], certain);
-    score_claim(result, "our variant", "free with two: the jump at the source only (pora-free)",
+    score_claim(result, "our variant", "free with two if only the source may jump (pora-free)",
                 &scores->free[VARIANT], NULL);
-    score_claim(result, "our variant", "free with a third: PORA's own routes (pora-raised)",
+    score_claim(result, "our variant", "PORA's own routes are free with three (pora-raised)",
                 &scores->raised, NULL);
     score_claim(result, "our variant", "pora-free's mean path is at most PORA's", &scores->shorter,
                 NULL);
-    score_claim(result, "our variant", "pora-free's mean path is optimal, k even", &scores->optimal,
-                NULL);
+    score_claim(result, "our variant", "pora-free's mean path is the shortest possible, even k",
+                &scores->optimal, NULL);
 }
 
 static enum err deadlock_run(struct figure_result *result, const struct figure_call *call,
@@ -187,10 +188,17 @@ const struct figure figure_nova_deadlock = {
     .what = "whether PORA is free of deadlock with two virtual channels",
     .full = {"k from 3 to 12 for n = 2, to 8 for n = 3", .seconds = 10},
     .quick = {"k from 4 to 8 for n = 2, k = 4 for n = 3", .seconds = 0.2},
-    .choice = "PORA as `weft route` has it: pora, and two other readings of \"quadrant\". The two "
-              "virtual channels cut each ring at its end. pora-raised gives the first step a "
-              "third; pora-free allows the jump at the source only. Paths are means over all "
-              "pairs by exact expectation; torus_path is that of dimension order without jumps.",
+    .choice =
+        "k is the number of nodes along every axis, n the number of axes; a case is one pair of "
+        "them. PORA is the "
+        "paper's routing algorithm; the paper's \"quadrant\" can be read in three ways, which "
+        "`weft route` has as pora, pora-around and pora-quadrants. Each ring changes to the "
+        "second virtual channel at its end. pora-raised gives the first hop a third one; "
+        "pora-free allows a jump at the source only. A cycle of channels that wait for each "
+        "other is a deadlock; its length is given. Paths are exact means over all pairs; "
+        "torus_path is that of dimension-order routing without jumps.",
+    .shown = "k, n, pora_cycle, around_cycle, quadrants_cycle, raised_lanes, variant_lanes, "
+             "pora_path, variant_path, optimum, torus_path",
     .plot.table = "deadlock",
     .plot.x = {.column = "k", .label = "k", .step = 1},
     .plot.y = {.label = "mean path, hops"},

@@ -1,6 +1,6 @@
 /* novacube_routing: the figures of the NovaCube paper (novacube.c names it)
- * about its routing algorithm PORA: which way a packet leaves, and how far it
- * travels. Whether it can deadlock is in novacube_deadlock.c. */
+ * about its routing algorithm PORA: the first hop of a packet, and the length of
+ * its path. Deadlock is in novacube_deadlock.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ enum { FIG4_PORTS = 5 };
 
 static const struct fig4_port {
     const char *name;
-    double distance; /* of the neighbour to the destination, as printed */
+    double distance; /* from the neighbour to the destination, as printed */
     double printed;  /* % */
     double rounding;
 } fig4_ports[FIG4_PORTS] = {
@@ -27,7 +27,7 @@ static const struct fig4_port {
     {"-y", 6, 9.524, 0.0005}, {"jump", 3, 38.10, 0.005},
 };
 
-/* Probability that a packet leaves by each port. */
+/* Computes the probability that a packet leaves by each port. */
 static enum err fig4_shares(const struct router *router, uint32_t to, double *shares,
                             struct why *why)
 {
@@ -53,8 +53,8 @@ static uint32_t ring_distance(uint32_t a, uint32_t b, uint32_t size)
     return apart < size - apart ? apart : size - apart;
 }
 
-/* Of the node at the other end of a port of node 0 to the destination, along
- * the torus. */
+/* Returns the hops along the torus from the neighbour at a port of node 0 to the
+ * destination. */
 static double fig4_distance(const struct topology *topology, uint32_t port)
 {
     uint32_t place[AXIS_MAX];
@@ -86,7 +86,8 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
         double distance = fig4_distance(&topology, port);
         figure_row_named(table, printed->name,
                          (double[]){distance, printed->printed, 100 * shares[port]});
-        figure_claim(result, "fig 4", figure_text(result, "distance behind port %s", printed->name),
+        figure_claim(result, "fig 4",
+                     figure_text(result, "hops from the neighbour at port %s", printed->name),
                      says_equal(printed->distance, 0, "hops"), distance, NULL);
         figure_claim(result, "section V.A",
                      figure_text(result, "packets that leave by port %s", printed->name),
@@ -100,11 +101,13 @@ static enum err fig4_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_nova_fig4 = {
     .name = "nova-fig4",
     .paper = "NovaCube",
-    .what = "where PORA sends a packet first, by distances 4, 4, 6, 6 and 3",
+    .what = "first hop of a packet under PORA, by the distances of the neighbours",
     .full = {"8x8 NovaCube", .seconds = 0.1},
     .quick = {"8x8 NovaCube", .seconds = 0.1},
-    .choice = "The drawing gives distances, not places: the destination is 3 along x and 2 along y "
-              "from the source, which has them.",
+    .choice = "PORA, the paper's routing algorithm, prefers neighbours that are closer to the "
+              "destination. The paper's drawing gives the distances of the neighbours (4, 4, 6, 6 "
+              "and 3 hops), but not the place of the destination: here it is 3 hops along x and 2 "
+              "along y from the source, which gives these distances.",
     .plot.table = "first_hop",
     .plot.x = {.column = "distance",
                .label = "distance of the neighbour to the destination in hops",
@@ -120,7 +123,7 @@ const struct figure figure_nova_fig4 = {
 
 /* --- nova-fig5 --- */
 
-/* Mean path of an algorithm between distinct nodes, uniform traffic, exactly. */
+/* Computes the exact mean path of an algorithm between different nodes, under uniform traffic. */
 static enum err mean_path(const char *algorithm, const char *spec, double *mean, struct why *why)
 {
     struct topology topology;
@@ -149,13 +152,13 @@ free_topology:
     return err;
 }
 
-/* "Very close to the theoretical analysis", in numbers. */
+/* What "very close to the theoretical analysis" is taken to mean: at most 5 % longer. */
 #define FIG5_CLOSE 1.05
 
 struct fig5_scores {
-    struct score shorter;  /* PORA against DOR on the torus */
-    struct score diameter; /* NovaCube's, against DOR's mean */
-    struct score close;    /* PORA to the optimum */
+    struct score shorter;  /* PORA's mean path is shorter than DOR's on the torus */
+    struct score diameter; /* NovaCube's diameter is shorter than that */
+    struct score close;    /* PORA's mean path is within 5 % of the shortest */
 };
 
 static enum err fig5_case(struct figure_table *table, const struct figure_call *call, uint32_t k,
@@ -201,8 +204,9 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
     }
     score_claim(result, "section V.D", "PORA's mean path is shorter than DOR's on the torus",
                 &scores.shorter, NULL);
-    score_claim(result, "section V.D", "the diameter is shorter than DOR's mean path on the torus",
-                &scores.diameter, NULL);
+    score_claim(result, "section V.D",
+                "the longest path is shorter than DOR's mean path on the torus", &scores.diameter,
+                NULL);
     score_claim(result, "section V.D", "PORA's mean path is within 5 % of the shortest",
                 &scores.close, NULL);
     return OK;
@@ -211,13 +215,17 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_nova_fig5 = {
     .name = "nova-fig5",
     .paper = "NovaCube",
-    .what = "mean path of PORA on NovaCube against DOR on the torus, exactly",
+    .what = "mean path of PORA on NovaCube and of dimension-order routing on the torus",
     .full = {"even k to 16 for n = 2, to 10 for n = 3", .seconds = 0.3},
     .quick = {"even k to 10 for n = 2, k = 4 for n = 3", .seconds = 0.1},
-    .choice = "Means are expectations over all pairs of distinct nodes and all draws, not samples. "
-              "\"Very close to the theoretical analysis\" is read as within 5 % of the shortest "
-              "paths. pora_around is the reading of \"quadrant\" under which a packet goes on in "
-              "the direction of its first hop, the long way round if need be.",
+    .choice =
+        "k is the number of nodes along every axis, n the number of axes; a case is one pair of "
+        "them. PORA is the "
+        "paper's routing algorithm, DOR is dimension-order routing. Means are exact, over all "
+        "pairs of different nodes and all random choices. \"Very close to the theoretical "
+        "analysis\" is taken as at most 5 % above the shortest paths (optimum). pora_around is "
+        "PORA with another reading of the paper's \"quadrant\": a packet keeps the direction "
+        "of its first hop, even if that is the long way round.",
     .shown = "k, n, pora, pora_around, optimum, dor_torus, diameter",
     .plot.table = "mean_path",
     .plot.x = {.column = "k", .label = "k", .step = 2},

@@ -1,8 +1,9 @@
 /* novacube_throughput: the figures of the NovaCube paper (novacube.c names it)
- * about throughput: its uniform capacity, and what is left of it under the
- * worst traffic.
+ * about throughput: under uniform traffic (the capacity), and under the worst
+ * traffic.
  *
- * Throughput is the rate at which every node sends, in rates of a link. */
+ * Throughput is the rate at which every node sends, in multiples of the rate of
+ * a link. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@
 #include "paper/figures.h"
 #include "paper/score.h"
 
-/* How closely capacities and throughputs are bracketed. */
+/* The relative gap between the lower and the upper bound of capacities and throughputs. */
 #define GAP 0.002
 
 static enum err capacity_of(const char *kind, uint32_t k, uint32_t n, struct capacity *capacity,
@@ -35,9 +36,9 @@ static enum err capacity_of(const char *kind, uint32_t k, uint32_t n, struct cap
 
 struct eq7_scores {
     struct score bound;    /* the printed number is an upper bound */
-    struct score attained; /* ... that the best routing attains */
-    struct score torus;    /* the torus has 8/k */
-    struct score better;   /* NovaCube has more than the torus */
+    struct score attained; /* the best routing attains the printed number */
+    struct score torus;    /* the capacity of the torus is 8/k */
+    struct score better;   /* the capacity of NovaCube is larger than the torus's */
 };
 
 static enum err eq7_case(struct figure_table *table, uint32_t k, uint32_t n,
@@ -78,12 +79,12 @@ static enum err eq7_run(struct figure_result *result, const struct figure_call *
             return err;
         figure_progress(call, i + 1, count);
     }
-    score_claim(result, "eq 7", "(2k + 8) / k is at least the capacity", &scores.bound, NULL);
-    score_claim(result, "section IV.B.3",
-                "it is the ideal throughput, which the best routing attains", &scores.attained,
+    score_claim(result, "eq 7", "the capacity is at most (2k + 8) / k (column printed)",
+                &scores.bound, NULL);
+    score_claim(result, "section IV.B.3", "the best routing attains (2k + 8) / k", &scores.attained,
                 NULL);
-    score_claim(result, "section IV.B.3", "the torus's ideal throughput is 8 / k", &scores.torus,
-                NULL);
+    score_claim(result, "section IV.B.3", "the torus's capacity is 8 / k (column torus_printed)",
+                &scores.torus, NULL);
     score_claim(result, "section IV.B.3", "NovaCube's capacity is larger than the torus's",
                 &scores.better, NULL);
     return OK;
@@ -92,16 +93,19 @@ static enum err eq7_run(struct figure_result *result, const struct figure_call *
 const struct figure figure_nova_eq7 = {
     .name = "nova-eq7",
     .paper = "NovaCube",
-    .what = "uniform capacity against equation 7, even k",
+    .what = "throughput under uniform traffic, and the formula of equation 7, even k",
     .full = {"even k to 16 for n = 2, to 8 for n = 3", .seconds = 2},
     .quick = {"even k to 10 for n = 2, k = 4 for n = 3", .seconds = 0.2},
-    .choice = "Uniform traffic goes to all nodes alike, the sender included, as in the textbook "
-              "that the paper follows; under the best routing, to a gap of 0.2 %.",
+    .choice = "k is the number of nodes along every axis, n the number of axes. The capacity is "
+              "the largest rate at which every node can send to all nodes alike, itself included, "
+              "as in the textbook that the paper follows, with the best routing. It is computed as "
+              "a lower and an upper bound (capacity_lower, capacity_upper), at most 0.2 % apart. A "
+              "case is one pair of k and n, a line of the table below.",
     .shown =
         "k, n, printed, capacity_lower, capacity_upper, torus_printed, torus_lower, torus_upper",
     .plot.table = "capacity",
     .plot.x = {.column = "k", .label = "k", .step = 2},
-    .plot.y = {.label = "link rates from every node"},
+    .plot.y = {.label = "rate of every node, in rates of a link"},
     .plot.series =
         {
             {"eq 7", "printed", "n", "2", STYLE_PAPER},
@@ -114,15 +118,16 @@ const struct figure figure_nova_eq7 = {
 
 /* --- nova-worst --- */
 
-/* What is known of the worst case of a NovaCube, in link rates. */
+/* Bounds on the throughput of a NovaCube under the worst traffic, in rates of a link. */
 struct worst_case {
     struct capacity capacity;
-    double upper;   /* no routing whatever carries the worst permutation at more */
-    double pora;    /* of these algorithms, exactly */
-    double valiant; /* on the torus cables */
+    double upper;   /* no routing has a higher throughput under the hardest permutation known */
+    double pora;    /* exact worst case of PORA ... */
+    double valiant; /* ... and of Valiant's algorithm on the torus cables */
 };
 
-/* No routing has a better worst case than the best has under this traffic. */
+/* Lowers the upper bound: no routing has a better worst case than the best has under this traffic.
+ */
 static enum err limit_by(struct worst_case *found, const struct topology *topology,
                          const struct traffic *traffic, struct why *why)
 {
@@ -149,7 +154,7 @@ static enum err limit_by_longest(struct worst_case *found, const struct topology
     return err;
 }
 
-/* The permutation that is worst for one algorithm may be hard for all. */
+/* Tries the permutation that is worst for one algorithm, which may be hard for all. */
 static enum err limit_by_worst_of(struct worst_case *found, const struct topology *topology,
                                   const char *algorithm, double *throughput, struct why *why)
 {
@@ -197,14 +202,15 @@ static enum err worst_of(struct worst_case *found, uint32_t k, uint32_t n, struc
     return err;
 }
 
-/* Valiant: the routing that carries uniform traffic best, to a random node and on
- * from there, loads no channel more than twice as much. So it attains this share of
- * any network's own capacity, which is no result of a measurement. */
+/* Valiant's routing sends each packet to a random node and on from there, both times
+ * by the routing that is best for uniform traffic. Whatever the traffic, it loads no
+ * channel more than twice as much as uniform traffic does. So every network attains
+ * this share of its own capacity; it is a theorem, not a measurement. */
 #define VALIANT_SHARE 50.0
 
-/* The best worst case lies between the two. Above the printed share it agrees,
- * below it differs; a bracket that holds the printed share decides nothing, and
- * an upper bound above it is no agreement. */
+/* The worst case of the best routing is between the two bounds. The claim agrees if
+ * both are above the printed share, and differs if both are below. Bounds on both
+ * sides of it decide nothing; an upper bound above it alone is no agreement. */
 static void claim_share(struct figure_result *result, const char *what, double lower, double upper)
 {
     const double printed = 62.5;
@@ -214,7 +220,7 @@ static void claim_share(struct figure_result *result, const char *what, double l
         found = lower;
     } else if (upper < printed) {
         found = upper;
-        reason = "a permutation is known that no routing carries at a larger share";
+        reason = "for one permutation no routing reaches a larger share";
     } else {
         reason = figure_text(result,
                              "not decided, at any size of the run: Valiant's routing attains "
@@ -268,15 +274,18 @@ static enum err worst_run(struct figure_result *result, const struct figure_call
 const struct figure figure_nova_worst = {
     .name = "nova-worst",
     .paper = "NovaCube",
-    .what = "throughput under the worst permutation, as a share of capacity",
+    .what = "throughput under the worst permutation, as a share of the capacity",
     .full = {"even k to 12 for n = 2, to 6 for n = 3", .seconds = 5},
     .quick = {"even k to 8 for n = 2, k = 4 for n = 3", .seconds = 0.5},
     .choice =
-        "The paper multiplies Valiant's 50 % by the 25 % of eq 4, at k = 1: that is a share "
-        "of the torus's capacity 8 / k. As a share of NovaCube's own capacity it is another "
-        "claim, so both are checked. The best worst case of all routings is bracketed: from "
-        "below by Valiant's way, from above by permutations that no routing carries better; a "
-        "bracket that holds the printed share decides nothing.",
+        "k is the number of nodes along every axis, n the number of axes. A permutation lets "
+        "every node send to one other; the capacity is the throughput under uniform traffic "
+        "(nova-eq7). The paper raises the 50 % that Valiant's routing guarantees by the 25 % of "
+        "its equation 4, at k = 1: that is a share of the torus's capacity, 8 / k. As a share of "
+        "NovaCube's own capacity it is another claim, so both are checked. The worst case of the "
+        "best routing lies between a lower bound (best_lower, by Valiant's routing) and an upper "
+        "bound (best_upper, by permutations that no routing carries better). If the printed share "
+        "lies between the two, the claim is not decided.",
     .shown = "k, n, capacity, best_lower, best_upper, own_upper, torus_lower, torus_upper, pora, "
              "valiant",
     .plot.table = "worst",

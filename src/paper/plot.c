@@ -5,8 +5,8 @@
 #include "base/check.h"
 #include "paper/report.h"
 
-/* Ours in colour; what the paper prints in black, hollow and a little larger,
- * so that ours shows inside where the two agree. */
+/* Numbers of weft are in colour; printed numbers are black, hollow and a little
+ * larger, so that ours are visible inside them where the two agree. */
 static const char *const style_words[] = {
     [STYLE_BOTH] = "linespoints linewidth 1.5 pointsize 0.6",
     [STYLE_LINE] = "lines linewidth 1.5",
@@ -14,7 +14,7 @@ static const char *const style_words[] = {
     [STYLE_PAPER] = "points linecolor \"black\" linewidth 1.5 pointsize 1.4",
 };
 
-/* Marks in gnuplot's numbers: filled for ours, hollow for the paper's. */
+/* Point types of gnuplot: filled for our numbers, hollow for the paper's. */
 static const int marks_ours[] = {7, 5, 9, 13, 11};
 static const int marks_paper[] = {6, 4, 8, 12, 10};
 #define MARK_COUNT 5
@@ -28,7 +28,7 @@ static void quoted(struct text *out, const char *string)
     text_puts(out, "\"");
 }
 
-/* The rows of one curve as a block of data; returns how many there are. */
+/* Writes the rows of one curve as a block of data. Returns how many there are. */
 static size_t series_data(struct text *out, const struct figure_table *table,
                           const struct figure_series *series, const char *across, int number)
 {
@@ -51,7 +51,7 @@ static size_t series_data(struct text *out, const struct figure_table *table,
     return rows;
 }
 
-/* Appends a curve to the list of what is plotted. */
+/* Appends a curve to the plot command. */
 static void curve_append(struct text *curves, const char *block, int number, const char *style,
                          int mark, const char *title)
 {
@@ -61,8 +61,8 @@ static void curve_append(struct text *curves, const char *block, int number, con
     text_puts(curves, " noenhanced");
 }
 
-/* The printed numbers of the claims that have a place in the plot; returns how
- * many there are. */
+/* Writes the printed numbers of the claims that have a place in the plot.
+ * Returns how many there are. */
 static size_t claims_data(struct text *out, const struct figure_result *result)
 {
     size_t marked = 0;
@@ -80,8 +80,8 @@ static size_t claims_data(struct text *out, const struct figure_result *result)
     return marked;
 }
 
-/* Axes fit the data, with a little room for the marks at the edges; what is
- * not logarithmic begins at 0. */
+/* Axes fit the data, with a little room for the marks at the edges; a linear y
+ * axis begins at 0. */
 static void axes_print(struct text *out, const struct figure_plot *plot)
 {
     text_puts(out, "set xlabel ");
@@ -115,7 +115,7 @@ void plot_script(struct text *out, const struct figure *figure, const struct fig
     for (int i = 0; plot->series[i].title; i++) {
         const struct figure_series *series = &plot->series[i];
         if (series_data(out, table, series, plot->x.column, i) == 0)
-            continue; /* gnuplot refuses an empty block */
+            continue; /* gnuplot rejects an empty block */
         int mark = series->style == STYLE_PAPER ? marks_paper[printed++ % MARK_COUNT]
                                                 : marks_ours[ours++ % MARK_COUNT];
         curve_append(&curves, "curve", i, style_words[series->style], mark, series->title);

@@ -1,6 +1,6 @@
 #pragma once
-/* plot: a figure's curves as a gnuplot script that carries its own data, so
- * that `gnuplot NAME.gp > NAME.svg` draws it anywhere. */
+/* plot: the curves of a figure as a gnuplot script that contains its data, so
+ * that `gnuplot NAME.gp > NAME.svg` needs no other file. */
 
 #include "base/text.h"
 #include "paper/figure.h"

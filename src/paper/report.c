@@ -15,7 +15,7 @@ const char *report_cell(const struct figure_cell *cell, char buffer[REPORT_CELL_
     return buffer;
 }
 
-/* Quoted only where it must be. */
+/* Writes a field, in quotes only if it needs them. */
 static void csv_field(struct text *out, const char *field)
 {
     if (!strpbrk(field, ",\"\n")) {

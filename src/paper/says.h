@@ -1,8 +1,8 @@
 #pragma once
-/* says: a number as the paper states it: how it is meant, how far its rounding reaches, and its
- * unit. Of the functions that make one, `unit` is NULL for a plain number. */
+/* says: a number as the paper states it: its relation to the true number, its rounding, and its
+ * unit. */
 
-/* How the paper states its number. */
+/* What the paper states about the true number: it equals the printed one, is above it, ... */
 enum relation {
     RELATION_EQUAL,
     RELATION_ABOVE,
@@ -15,7 +15,7 @@ struct says {
     enum relation relation;
     double number;    /* as printed; the low end of RELATION_BETWEEN */
     double high;      /* the high end of RELATION_BETWEEN */
-    double tolerance; /* absolute: what the rounding of the printed number allows */
+    double tolerance; /* absolute: by how much the printed number may be rounded */
     const char *unit; /* "%", "hops"; NULL for a plain number */
 };
 
@@ -44,7 +44,7 @@ static inline struct says says_between(double number, double high, const char *u
     return (struct says){RELATION_BETWEEN, number, high, 0, unit};
 }
 
-/* The same of a rounded number. */
+/* The same with a tolerance. */
 static inline struct says says_about(struct says says, double tolerance)
 {
     says.tolerance = tolerance;

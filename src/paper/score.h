@@ -1,5 +1,5 @@
 #pragma once
-/* score: how often something held, of how many cases of a sweep. */
+/* score: in how many cases a statement holds, out of how many. */
 
 #include "paper/figure.h"
 
@@ -14,8 +14,8 @@ static inline void score_add(struct score *score, bool holds)
     score->held += holds;
 }
 
-/* The claim that it holds in all, with what was found out about the cases in which it fails, or
- * NULL. */
+/* Claims that the statement holds in all cases. `reason`: what the figure found out about the cases
+ * in which it does not, or NULL. */
 static inline void score_claim(struct figure_result *result, const char *where, const char *what,
                                const struct score *score, const char *reason)
 {

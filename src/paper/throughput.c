@@ -10,7 +10,7 @@
 
 void throughput_add(struct throughput_bracket *throughput, double lower, double upper)
 {
-    assert(lower >= 0 && lower <= upper * (1 + 1e-9)); /* rounding may cross them */
+    assert(lower >= 0 && lower <= upper * (1 + 1e-9)); /* rounding may swap them */
     lower = fmin(lower, 1);
     upper = fmin(fmax(lower, upper), 1);
     double runs = ++throughput->runs;
@@ -25,7 +25,7 @@ enum err throughput_add_permutation(struct throughput_bracket *throughput,
                                     struct why *why)
 {
     struct traffic traffic;
-    struct concurrent concurrent = {.lower = 1, .upper = 1}; /* where nothing leaves its switch */
+    struct concurrent concurrent = {.lower = 1, .upper = 1}; /* if no traffic leaves its switch */
     struct concurrent_options options = {.gap = gap, .enough = 1};
     enum err err = traffic_permutation(&traffic, topology, seed, why);
     if (err)

@@ -11,7 +11,7 @@ static void assert_near(double found, double expected)
     assert_true(fabs(found - expected) < 1e-9);
 }
 
-static void means_are_of_all_runs_and_end_at_one(void **state)
+static void means_are_taken_over_all_runs_and_are_at_most_one(void **state)
 {
     struct throughput_bracket throughput = {0};
     throughput_add(&throughput, 0.5, 0.6);
@@ -25,7 +25,7 @@ static void means_are_of_all_runs_and_end_at_one(void **state)
     (void)state;
 }
 
-static void ratios_contain_every_truth(void **state)
+static void the_bounds_of_a_ratio_contain_every_possible_ratio(void **state)
 {
     struct throughput_bracket one = {0}, other = {0};
     throughput_add(&one, 0.6, 0.9);
@@ -36,9 +36,9 @@ static void ratios_contain_every_truth(void **state)
     (void)state;
 }
 
-/* Two switches and one cable: as many servers send across as do not stay, and
- * those of one direction share it. With two servers each, some permutations
- * need no cable at all. */
+/* Two switches and one cable: the servers whose partner is on the other switch
+ * share the cable in each direction. With two servers each, some permutations do
+ * not use the cable at all. */
 static void servers_share_the_only_cable(void **state)
 {
     struct topology topology;
@@ -68,8 +68,8 @@ static void servers_share_the_only_cable(void **state)
     (void)state;
 }
 
-/* There the best mean fills the cable both ways and leaves out the rest. */
-static void the_mean_counts_who_gets_nothing(void **state)
+/* The best mean fills the only cable in both directions; servers beyond that get 0. */
+static void the_mean_counts_servers_that_get_nothing(void **state)
 {
     struct topology topology, broken;
     struct traffic traffic;
@@ -96,7 +96,7 @@ static void the_mean_counts_who_gets_nothing(void **state)
     (void)state;
 }
 
-static void what_cannot_be_built_is_refused(void **state)
+static void an_invalid_specification_is_refused(void **state)
 {
     struct throughput_both both = {0};
     struct why why = {""};
@@ -106,6 +106,7 @@ static void what_cannot_be_built_is_refused(void **state)
     (void)state;
 }
 
-TEST_MAIN(TEST(means_are_of_all_runs_and_end_at_one), TEST(ratios_contain_every_truth),
-          TEST(servers_share_the_only_cable), TEST(the_mean_counts_who_gets_nothing),
-          TEST(what_cannot_be_built_is_refused))
+TEST_MAIN(TEST(means_are_taken_over_all_runs_and_are_at_most_one),
+          TEST(the_bounds_of_a_ratio_contain_every_possible_ratio),
+          TEST(servers_share_the_only_cable), TEST(the_mean_counts_servers_that_get_nothing),
+          TEST(an_invalid_specification_is_refused))

@@ -1,4 +1,4 @@
-"""weft paper: the list, the verdicts, the files, and figures against values known otherwise."""
+"""weft paper: the list, the verdicts, the files, and figures compared with independent values."""
 
 import collections
 import csv
@@ -26,7 +26,7 @@ VERDICTS = ("agrees", "differs") + NO_NUMBER
 
 
 def listed(measured=True):
-    """All names, or only those of figures that are computed, not measured."""
+    """The names of all figures, or of those that are computed and not measured."""
     figures = weft("paper", "list", "--json").json["figures"]
     return [figure["name"] for figure in figures if measured or not figure["measured"]]
 
@@ -36,7 +36,7 @@ def verdicts(figure):
 
 
 def holds(claim):
-    """The verdict, computed again."""
+    """Computes the verdict of a claim again."""
     paper, found, slack = claim["paper"], claim["weft"], claim["tolerance"]
     if found is None:
         return claim["verdict"] if claim["verdict"] in NO_NUMBER else "no number"
@@ -49,14 +49,14 @@ def holds(claim):
 
 
 class List(unittest.TestCase):
-    def test_names_are_unique_and_listed_every_way(self):
+    def test_names_are_unique_and_the_same_in_all_lists(self):
         names = listed()
         self.assertEqual(len(names), len(set(names)))
         self.assertEqual(weft("paper", "list", "--names").out.split(), names)
         self.assertEqual([line.split()[0] for line in weft("paper", "list").out.splitlines()[1:]],
                          names)
 
-    def test_an_unknown_figure_is_bad_usage(self):
+    def test_an_unknown_figure_is_refused(self):
         for words in (["nonsense"], ["cam-hops", "nonsense"], []):
             done = weft("paper", "run", *words)
             self.assertEqual((done.code, done.out), (2, ""))
@@ -64,7 +64,7 @@ class List(unittest.TestCase):
 
 
 class Files(unittest.TestCase):
-    def test_a_figure_leaves_its_table_object_script_and_plot(self):
+    def test_a_figure_writes_csv_json_script_and_plot(self):
         with tempfile.TemporaryDirectory() as folder:
             target = folder + "/new/place"
             figure = run("cam-hops", "--out", target)
@@ -89,7 +89,7 @@ class Files(unittest.TestCase):
             self.assertEqual(set(os.listdir(folder)),
                              {"cam-hops.csv", "cam-hops.json", "cam-hops.gp"})
 
-    def test_a_gnuplot_that_fails_is_a_failure_of_its_figure(self):
+    def test_a_figure_fails_if_gnuplot_fails(self):
         with tempfile.TemporaryDirectory() as folder:
             with open(folder + "/gnuplot", "w") as file:
                 file.write("#!/bin/sh\necho cannot draw >&2\nexit 3\n")
@@ -107,7 +107,7 @@ class Files(unittest.TestCase):
             self.assertRegex(done.err, r"^weft: [^\n]+\n$")
 
     @unittest.skipUnless(shutil.which("gnuplot"), "gnuplot is not installed")
-    def test_the_script_draws_by_itself(self):
+    def test_the_script_needs_no_other_file(self):
         with tempfile.TemporaryDirectory() as folder:
             run("cam-hops", "--out", folder)
             done = subprocess.run(["gnuplot", folder + "/cam-hops.gp"], capture_output=True)
@@ -149,7 +149,7 @@ class Text(unittest.TestCase):
 
 
 class All(unittest.TestCase):
-    def test_every_figure_runs_and_every_verdict_follows(self):
+    def test_every_figure_runs_and_every_verdict_follows_from_the_numbers(self):
         with tempfile.TemporaryDirectory() as folder:
             done = weft("paper", "all", "--quick", "--json", "--out", folder)
             self.assertEqual((done.code, done.err), (0, ""), complaints(done))
@@ -182,7 +182,7 @@ class All(unittest.TestCase):
 
 
 class CamCube(unittest.TestCase):
-    def test_hops_are_those_of_the_closed_form(self):
+    def test_hops_equal_the_closed_form(self):
         figure = run("cam-hops")
         for row in rows(figure):
             k = int(row["torus"].split("x")[-1])
@@ -191,7 +191,7 @@ class CamCube(unittest.TestCase):
             self.assertEqual(row["diameter"], 3 * (k // 2))
         self.assertEqual(verdicts(figure), ["agrees", "agrees", "differs", "differs"])
 
-    def test_keys_of_failed_servers_are_those_of_the_papers_recursion(self):
+    def test_servers_of_a_key_follow_the_papers_recursion(self):
         figure = run("cam-keyspace")
         self.assertEqual(set(verdicts(figure)), {"agrees"})
         self.assertEqual([(row["x"], row["y"]) for row in rows(figure)],
@@ -220,14 +220,14 @@ class CamCube(unittest.TestCase):
             self.assertAlmostEqual(row["share_max"], 100 * max(heirs.values()) / count)
             self.assertAlmostEqual(row["next_share_max"], 100 * max(next_heirs.values()) / count)
 
-    def test_the_load_of_those_that_are_left_is_uneven_only_where_servers_failed(self):
+    def test_the_load_is_uneven_only_if_servers_failed(self):
         every = rows(run("cam-keyspace"), 2)
         for row in every:
             if row["failed"] == 0:
                 self.assertEqual((row["load_max"], row["heir_hops"]), (1, None))
             else:
                 self.assertTrue(1 < row["load_max"] < 3 and row["heir_hops"] >= 1, row)
-        for kind in ("2D", "3D"):  # jump cables shorten the way; keys lie as on the torus
+        for kind in ("2D", "3D"):  # jump cables shorten paths, but do not move keys
             torus, nova = ([row for row in every if row["network"] == f"{name} {kind}"]
                            for name in ("torus", "NovaCube"))
             for one, other in zip(torus[1:], nova[1:]):
@@ -236,7 +236,7 @@ class CamCube(unittest.TestCase):
 
 
 def torus_list(sizes, home, sequence):
-    """The servers of a key by the words of the paper: facets, orders, breadth first."""
+    """The servers of a key as the paper describes them: facets, orders, breadth first."""
     orders = list(itertools.permutations(range(len(sizes))))
     facet, order = divmod(sequence, len(orders))
     servers, seen = [home], {home}
@@ -252,7 +252,7 @@ def torus_list(sizes, home, sequence):
 
 
 def nova_graph(k, n):
-    """The NovaCube by the words of the paper: a torus and the farthest pairs."""
+    """A NovaCube as the paper describes it: a torus, and cables between the farthest pairs."""
     graph = networkx.MultiGraph()
     even = k - k % 2
     for node in itertools.product(range(k), repeat=n):
@@ -268,7 +268,7 @@ def nova_graph(k, n):
 
 
 class NovaCube(unittest.TestCase):
-    def test_build_counts_are_those_of_the_construction(self):
+    def test_counts_equal_those_of_a_constructed_graph(self):
         figure = run("nova-build")
         for row in rows(figure):
             if row["nodes"] > 600:
@@ -284,7 +284,7 @@ class NovaCube(unittest.TestCase):
                 self.assertEqual(row["plain_derived"], plain)
         self.assertEqual(verdicts(figure), ["agrees", "differs", "agrees", "agrees", "differs"])
 
-    def test_diameters_are_those_of_networkx(self):
+    def test_diameters_equal_those_of_networkx(self):
         figure = run("nova-eq3")
         checked = 0
         for row in rows(figure):
@@ -296,7 +296,7 @@ class NovaCube(unittest.TestCase):
         self.assertGreater(checked, 15)
         self.assertEqual(verdicts(figure), ["agrees", "differs"])
 
-    def test_bisections_are_brackets_and_that_of_the_folded_cube_is_exact(self):
+    def test_bounds_contain_the_bisection_which_is_known_for_the_folded_cube(self):
         figure = run("nova-eq4")
         for row, verdict in zip(rows(figure), verdicts(figure)):
             self.assertLessEqual(row["lower_bound"], row["best_cut"])
@@ -305,11 +305,11 @@ class NovaCube(unittest.TestCase):
                              row["k"] ** row["n"] + 4 * row["k"] ** (row["n"] - 1))
             if row["k"] == 4:  # the folded 2n-cube
                 self.assertEqual(row["best_cut"], {2: 32, 3: 128}[row["n"]])
-            if row["k"] % 4 == 0:  # four slabs, alternately on either side, part no jump
+            if row["k"] % 4 == 0:  # four slabs, alternating between the sides, cut no jump cable
                 self.assertLessEqual(row["best_cut"], 8 * row["k"] ** (row["n"] - 1))
             self.assertEqual(verdict == "agrees", row["best_cut"] == row["printed"])
 
-    def test_shortest_paths_are_those_of_networkx(self):
+    def test_numbers_of_shortest_paths_equal_those_of_networkx(self):
         figure = run("nova-eq8")
         for row in rows(figure):
             k = row["k"]
@@ -326,7 +326,7 @@ class NovaCube(unittest.TestCase):
                 self.assertEqual((row["distance"], row["shortest_paths"]),
                                  (len(paths[0]) - 1, len(paths)), row)
 
-    def test_mean_paths_are_those_of_networkx(self):
+    def test_mean_paths_equal_those_of_networkx(self):
         figure = run("nova-eq10")
         for row in rows(figure):
             if row["k"] <= 10:
@@ -337,7 +337,7 @@ class NovaCube(unittest.TestCase):
 
 
 def built(spec):
-    """The network as weft writes it: a graph, and how many servers each node has."""
+    """The network that weft writes: a graph, and the number of servers of each node."""
     with tempfile.TemporaryDirectory() as folder:
         done = weft("topo", "build", spec, "--out", folder + "/network.json")
         assert done.code == 0, done.err
@@ -365,7 +365,7 @@ class Jellyfish(unittest.TestCase):
             self.assertAlmostEqual(tree[hops], 100 * others / 685)
         self.assertEqual(verdicts(figure)[:3], ["agrees", "differs", "agrees"])
 
-    def test_hops_of_jellyfish_are_those_of_the_built_network(self):
+    def test_hops_of_jellyfish_equal_those_of_the_built_network(self):
         share = [row["share"] for row in rows(run("jelly-fig1c", "--seed", 7))
                  if row["network"] == "Jellyfish" and row["hops"] == 4]
         means = []
@@ -378,7 +378,7 @@ class Jellyfish(unittest.TestCase):
             means.append(100 * near / (686 * 685))
         self.assertAlmostEqual(share[0], sum(means) / 3)
 
-    def test_full_bisection_is_reached_and_not_passed(self):
+    def test_one_more_server_would_break_full_bisection(self):
         figure = run("jelly-fig2a")
         claims = figure["claims"]
         for claim, (switches, ports) in zip(claims, ((2880, 48), (1280, 32), (720, 24),
@@ -393,7 +393,7 @@ class Jellyfish(unittest.TestCase):
                 self.assertAlmostEqual(row["bisection"],
                                        bollobas(row["switches"], degree) * 2 / row["servers"], 3)
 
-    def test_cost_is_that_of_the_fewest_switches(self):
+    def test_the_cost_uses_as_few_switches_as_possible(self):
         for row in rows(run("jelly-fig2b")):
             self.assertEqual(row["total_ports"], row["switches"] * row["ports"])
             if row["network"] == "fat-tree":
@@ -402,7 +402,7 @@ class Jellyfish(unittest.TestCase):
                 self.assertTrue(full(row["switches"], row["ports"], row["servers"]))
                 self.assertFalse(full(row["switches"] - 1, row["ports"], row["servers"]))
 
-    def test_growing_is_as_good_as_building_anew(self):
+    def test_grown_networks_are_as_good_as_new_ones(self):
         figure = run("jelly-fig5")
         last = [row for row in rows(figure) if row["switches"] == 3200]
         self.assertEqual(len(last), 2)
@@ -410,13 +410,13 @@ class Jellyfish(unittest.TestCase):
             self.assertAlmostEqual(row["mean_path"], 2.65, delta=0.01)
         self.assertEqual(verdicts(figure)[:2], ["agrees", "agrees"])
 
-    def test_paths_of_a_link_are_those_of_networkx(self):
+    def test_paths_of_a_link_match_networkx(self):
         figure = run("jelly-fig9")
         shares = {row["routing"]: row for row in rows(figure, 1)}
         dice = random.Random(SEED)
         print(f"# seed {SEED}")
         found, per_pair = [], []
-        for seed in (1, 2, 1, 2):  # the figure's graphs, other permutations
+        for seed in (1, 2, 1, 2):  # the graphs of the figure with other permutations
             graph, servers = built(f"jellyfish:servers=686,switches=245,ports=14,seed={seed}")
             homes = [node for node in graph for _ in range(servers[node])]
             sends = dice.sample(homes, len(homes))
@@ -429,10 +429,10 @@ class Jellyfish(unittest.TestCase):
             few = 2744 - sum(count > 2 for count in links.values())
             found.append(100 * few / 2744)
             per_pair.append(len(paths) / len(pairs))
-        every = shares["64-way ECMP"]  # hardly a pair has more
+        every = shares["64-way ECMP"]  # hardly any pair has more than 64 paths
         self.assertAlmostEqual(every["at_most_2"], sum(found) / 4, delta=5)
         self.assertAlmostEqual(every["paths_per_pair"], sum(per_pair) / 4, delta=0.25)
-        # equal lengths, whichever of them are taken
+        # the choice among equally long paths does not change the number of hops
         drawn, ordered = shares["8 shortest paths"], shares["8 shortest paths, by number"]
         self.assertAlmostEqual(drawn["paths_per_pair"], 8, 9)
         self.assertAlmostEqual(drawn["paths_per_link"], ordered["paths_per_link"], 9)
@@ -443,7 +443,7 @@ class Jellyfish(unittest.TestCase):
             self.assertEqual(curve, sorted(curve))
             self.assertAlmostEqual(sum(curve) / len(curve), row["paths_per_link"], delta=0.1)
 
-    def test_cables_are_counted(self):
+    def test_cables_and_bundles_are_counted(self):
         figure = run("jelly-cabling")
         for row in rows(figure):
             k, servers, switches = row["ports"], row["servers"], row["jellyfish_switches"]

@@ -1,4 +1,4 @@
-"""weft paper: CamCubeOS's figures 4 and 5. Results and their form, never times of this machine."""
+"""weft paper: figures 4 and 5 of CamCubeOS. Checks results, never times of this machine."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ JUMBO, STANDARD, ETHERNET = 8940, 1500, 38
 
 
 def hop(size):
-    """Microseconds of a frame on a cable of 1 Gb/s, and 1 us of delay."""
+    """Microseconds that a frame takes over a cable of 1 Gb/s with 1 us of delay."""
     return (size + ETHERNET) * 8e-3 + 1
 
 
@@ -32,14 +32,14 @@ def verdicts(figure):
 
 
 class Form(unittest.TestCase):
-    def test_every_entry_is_listed(self):
+    def test_every_figure_is_listed(self):
         figures = {figure["name"]: figure for figure in weft("paper", "list", "--json").json["figures"]}
         for name in MEASURED + SIMULATED:
             figure = figures["cam-" + name]
             self.assertEqual(figure["paper"], "CamCubeOS")
             self.assertEqual(figure["measured"], name in MEASURED)
 
-    def test_plots_are_drawn_and_nothing_is_left(self):
+    def test_plots_are_drawn_and_no_temporary_files_remain(self):
         names = ["cam-fig4b", "cam-15hop", "cam-fig5b"]
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as place:
             done = weft("paper", "run", *names, "--quick", "--json", "--out", folder,
@@ -62,14 +62,14 @@ class Links(unittest.TestCase):
         for row in table:
             for kind in ("jumbo", "standard", "aggregated"):
                 self.assertGreater(row[kind], 0)
-                self.assertLess(row[kind], 1.1)  # a shaped link can catch up a little
+                self.assertLess(row[kind], 1.1)  # a rate-limited link may catch up a little
         for row in rows(figure, world="simulated"):
-            # frames are counted whole: one more or less of those that fit
+            # whole frames are counted, so there may be one more or less
             self.assertAlmostEqual(row["jumbo"], JUMBO / (JUMBO + ETHERNET), delta=0.005)
             self.assertAlmostEqual(row["standard"], STANDARD / (STANDARD + ETHERNET), delta=0.001)
             frame = JUMBO // STANDARD * STANDARD
             self.assertAlmostEqual(row["aggregated"], frame / (frame + ETHERNET), delta=0.005)
-        # the first six links of a NovaCube's servers are those of its torus, a Jellyfish's all it has
+        # the first six links of a NovaCube's server are those of the torus; a Jellyfish's has six
         for kind in ("jumbo", "standard"):
             share = rows(figure, world="simulated", links=6)[0][kind]
             for world in ("simulated novacube", "simulated jellyfish"):
@@ -97,7 +97,7 @@ class Links(unittest.TestCase):
 
 
 class Trips(unittest.TestCase):
-    def test_one_hop_beside_sockets(self):
+    def test_one_hop_and_sockets(self):
         figure = run("cam-fig4c")
         table = rows(figure)
         self.assertEqual(len(table), 8)
@@ -124,7 +124,7 @@ class Trips(unittest.TestCase):
 
 
 class AllToAll(unittest.TestCase):
-    def test_expected_is_the_closed_form_and_no_link_carries_more_than_it_can(self):
+    def test_expected_equals_the_closed_form_and_links_are_not_overloaded(self):
         figure = run("cam-fig5a")
         table = rows(figure)
         self.assertEqual([(row["network"], row["servers"]) for row in table],
@@ -134,7 +134,7 @@ class AllToAll(unittest.TestCase):
             self.assertLessEqual(row["lowest"], row["achieved"])
             self.assertLessEqual(row["achieved"], row["highest"])
             self.assertAlmostEqual(row["expected"], row["ports"] / row["mean_hops"])
-            # of 10 ms, some packets were under way before
+            # some packets that arrive in the 10 ms were sent before
             self.assertLess(row["achieved"] * row["mean_hops"], 1.05 * row["ports"])
             self.assertGreater(row["achieved"], 0.5 * row["expected"])
         for row in rows(figure, network="torus"):
@@ -143,7 +143,7 @@ class AllToAll(unittest.TestCase):
             self.assertAlmostEqual(row["mean_hops"], 3 * ring * k ** 3 / (k ** 3 - 1))
             self.assertEqual(row["ports"], 6)
 
-    def test_mean_hops_are_those_of_the_wiring(self):
+    def test_mean_hops_equal_those_of_the_wiring(self):
         specs = {"novacube": "novacube:4x4x4", "jellyfish": "jellyfish:n=64,degree=6,seed=5"}
         figure = run("cam-fig5a", "--seed", 5)
         for network, spec in specs.items():
@@ -151,7 +151,7 @@ class AllToAll(unittest.TestCase):
             measured = weft("topo", "measure", spec, "--json").json
             self.assertAlmostEqual(row["mean_hops"], measured["mean_path"], places=9)
 
-    def test_failures_leave_survivors_that_still_send(self):
+    def test_surviving_servers_keep_sending(self):
         figure = run("cam-fig5b")
         for network in ("torus", "novacube", "jellyfish"):
             table = rows(figure, network=network)
@@ -160,7 +160,7 @@ class AllToAll(unittest.TestCase):
             self.assertEqual(table[0]["same_share"], 100)
             for before, row in zip(table, table[1:]):
                 self.assertLess(row["expected"], before["expected"])
-                # silence of a second, and then the news spreads
+                # a second of missed hellos, and then the news spreads
                 self.assertGreaterEqual(row["noticed"], 1)
                 for rule in ("same", "adapted"):
                     self.assertGreater(row[rule], 0.3 * row["expected"])
@@ -179,7 +179,7 @@ class Churn(unittest.TestCase):
             self.assertEqual(row["churn"], 2 * row["failures"])
             self.assertEqual(row["misdelivered"], 0)
             self.assertGreater(row["failed"], 0)
-            # who is there sends 1,000 a second; who comes back does only once it has settled
+            # a server that is up sends 1,000 a second; one that returns, only after it has settled
             active = row["servers"] * (1 - row["down"] / 100) * row["seconds"] * 1000
             self.assertLess(row["sent"], active * 1.01)
             self.assertGreater(row["sent"], active * 0.9)
@@ -189,7 +189,7 @@ class Churn(unittest.TestCase):
         self.assertEqual(found["misdelivered, all points"], "agrees")
         self.assertEqual(found["dropped at 2 failures/s"], "not run at this size")
 
-    def test_threads_change_nothing(self):
+    def test_results_do_not_depend_on_the_number_of_threads(self):
         written = []
         for threads in (1, 4):
             with tempfile.TemporaryDirectory() as folder:
@@ -203,7 +203,7 @@ class Churn(unittest.TestCase):
         one, four = (run("cam-fig5c", "--threads", threads) for threads in (1, 4))
         self.assertEqual((one["tables"], one["claims"]), (four["tables"], four["claims"]))
 
-    def test_the_command_runs_one_point_of_it(self):
+    def test_sim_churn_runs_one_point_of_the_figure(self):
         words = ["sim", "churn", "torus:3x3x3", "--failures", 2, "--seconds", 5, "--json"]
         done = weft(*words)
         self.assertEqual((done.code, done.err), (0, ""))
@@ -217,7 +217,7 @@ class Churn(unittest.TestCase):
         self.assertEqual(weft(*words).out, done.out)
         self.assertNotEqual(weft(*words, "--seed", 2).json["hash"], found["hash"])
 
-    def test_bad_words_are_refused(self):
+    def test_invalid_options_are_refused(self):
         for words in (["--down", "0.95"], ["--seconds", "0"], ["--size", "9000"],
                       ["torus:nonsense"], ["--failures", "-1"]):
             done = weft("sim", "churn", *words)
@@ -225,8 +225,8 @@ class Churn(unittest.TestCase):
             self.assertRegex(done.err, r"^weft: [^\n]+\n$")
 
 
-class BrokenOff(unittest.TestCase):
-    def test_no_server_and_no_file_is_left(self):
+class Interrupted(unittest.TestCase):
+    def test_no_process_and_no_file_remains(self):
         for how in (signal.SIGINT, signal.SIGKILL):
             with tempfile.TemporaryDirectory() as place:
                 work = subprocess.Popen([os.environ["WEFT"], "paper", "run", "cam-fig4b"],

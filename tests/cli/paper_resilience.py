@@ -1,5 +1,5 @@
-"""weft paper: growing in stages, failing links and keeping cables in containers, each against
-what follows from the numbers by other ways."""
+"""weft paper: the figures about growing in stages, failing links and cables inside containers,
+compared with independent computations."""
 
 import itertools
 import json
@@ -16,7 +16,7 @@ from tap import main, weft
 
 
 class Failures(unittest.TestCase):
-    def test_less_is_left_the_more_fails_and_what_all_get_is_less_than_the_mean(self):
+    def test_throughput_falls_with_failures_and_the_rate_of_all_is_below_the_mean(self):
         figure = run("jelly-fig8", "--seed", 3)
         for network in ("Jellyfish", "fat-tree"):
             curve = [row for row in rows(figure) if row["network"] == network]
@@ -33,7 +33,7 @@ class Failures(unittest.TestCase):
         self.assertEqual(curve[0]["mean_upper"], 1)  # any permutation fits a fat-tree
         self.assertGreaterEqual(curve[0]["at_once_lower"], 0.995)
 
-    def test_what_all_get_at_once_is_what_is_measured_and_verified(self):
+    def test_the_rate_of_all_servers_matches_verified_measurements(self):
         networks = {"Jellyfish": "jellyfish:servers=60,switches=45,ports=6,seed={}",
                     "fat-tree": "fattree:k=6"}
         for row in rows(run("jelly-fig8", "--seed", 1)):
@@ -56,7 +56,7 @@ class Failures(unittest.TestCase):
 
 
 class Local(unittest.TestCase):
-    def test_local_links_of_fat_trees_are_those_of_the_built_ones(self):
+    def test_local_links_equal_those_of_built_fat_trees(self):
         for row in rows(run("jelly-fig14"), 1):
             if row["k"] > 16:
                 continue
@@ -78,7 +78,7 @@ class Local(unittest.TestCase):
             local = sum(tree.subgraph(pod | set(more)).size() for pod, more in zip(pods, dealt))
             self.assertEqual((row["links"], row["local_links"]), (tree.size(), local))
 
-    def test_losses_are_the_largest_of_any_size(self):
+    def test_the_loss_is_the_largest_of_all_sizes(self):
         figure = run("jelly-fig14", "--seed", 2)
         table = [row for row in rows(figure) if row["local"] is not None]
         for claim, share in zip(figure["claims"], (0.6, 0.5)):
@@ -96,7 +96,7 @@ class Local(unittest.TestCase):
 
 
 class Clos:
-    """The upgrade of a folded Clos by its rules, gone through one by one."""
+    """Plans the upgrade of a folded Clos by trying all choices."""
 
     def __init__(self, ports, switch, cable):
         self.ports, self.switch, self.cable = ports, switch, cable
@@ -114,7 +114,7 @@ class Clos:
         return (240 * low + 120 * high) / 360
 
     def best(self, before, first, added, most, budget):
-        """(bisection, cost, upper, cables) of the best network of these edges."""
+        """(bisection, cost, upper, cables) of the best network of these edge switches."""
         edges, servers = first + added, 720 if added else 480
         found = []
         for uplinks in range(edges, self.ports * edges - servers + 1):
@@ -160,7 +160,7 @@ class Stages(unittest.TestCase):
             [row for row in rows(cls.figure) if row["network"] == name]
             for name in ("Jellyfish 24", "Clos 24, greedy", "Clos 24, foresight"))
 
-    def test_nobody_spends_more_than_there_is(self):
+    def test_no_network_spends_more_than_its_budget(self):
         for curve in (self.jelly, self.greedy, self.foresight):
             self.assertEqual([row["stage"] for row in curve], list(range(9)))
             self.assertEqual([row["servers"] for row in curve], [480] + [720] * 8)
@@ -172,7 +172,7 @@ class Stages(unittest.TestCase):
                                      first * (0.5 if row["stage"] else 1) + 1e-6)
                 spent = row["spent"]
 
-    def test_jellyfish_uses_all_its_ports_and_its_first_network_is_the_built_one(self):
+    def test_jellyfish_uses_all_ports_and_starts_from_the_built_network(self):
         for row in self.jelly:
             self.assertEqual(row["cables"], (24 * row["switches"] - row["servers"]) // 2)
             self.assertLessEqual(row["bisection_lower"], row["bisection_upper"])
@@ -181,7 +181,7 @@ class Stages(unittest.TestCase):
         self.assertAlmostEqual(self.jelly[0]["bisection_lower"], measured["bisection_lower"] / 240)
         self.assertAlmostEqual(self.jelly[0]["bisection_upper"], measured["bisection_upper"] / 240)
 
-    def test_the_clos_is_the_best_by_its_rules(self):
+    def test_the_clos_is_the_best_under_its_rules(self):
         cable = (self.jelly[0]["spent"] - 34 * 2400) / self.jelly[0]["cables"]
         clos = Clos(24, 2400, cable)
         for row, (value, cost, _, cables) in zip(self.greedy, clos.greedy()):
@@ -190,7 +190,7 @@ class Stages(unittest.TestCase):
             self.assertEqual(row["cables"], cables)
         self.assertAlmostEqual(self.foresight[-1]["bisection_upper"], clos.last_best())
 
-    def test_legup_itself_is_not_claimed(self):
+    def test_claims_about_legup_cannot_be_reproduced(self):
         for claim in self.figure["claims"]:
             self.assertEqual("LEGUP" in claim["what"], claim["verdict"] == "cannot be reproduced")
 

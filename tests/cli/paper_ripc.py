@@ -1,4 +1,4 @@
-"""weft paper: the figures that running processes show. Results and their form, never times."""
+"""weft paper: the figures about ripc, measured with processes. Checks results, never times."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ TOOLS = {"libfabric_shm": "fi_pingpong", "ucx": "ucx_perftest"}
 
 
 class Latency(unittest.TestCase):
-    @unittest.skipIf(CORES < 2, "it takes two cores")
+    @unittest.skipIf(CORES < 2, "needs two cores")
     def test_every_way_is_measured_at_every_size(self):
         figure = run("ripc-fig5.5")
         table = rows(figure)
@@ -30,7 +30,7 @@ class Latency(unittest.TestCase):
                 self.assertGreater(row[way], 0, way)
             for way, tool in TOOLS.items():
                 if row[way] is None:
-                    self.assertFalse(shutil.which(tool), f"{tool} is here and was left out")
+                    self.assertFalse(shutil.which(tool), f"{tool} is installed but was not measured")
                 else:
                     self.assertGreater(row[way], 0, way)
         self.assertEqual(len(rows(figure, 1)), len(WAYS) * len(table))
@@ -42,8 +42,8 @@ class Latency(unittest.TestCase):
         for claim in figure["claims"]:
             self.assertIsNotNone(claim["weft"], claim["what"])
 
-    @unittest.skipIf(CORES < 2, "it takes two cores")
-    def test_programs_that_are_not_installed_leave_their_cells_empty(self):
+    @unittest.skipIf(CORES < 2, "needs two cores")
+    def test_cells_of_programs_that_are_not_installed_are_empty(self):
         with tempfile.TemporaryDirectory() as empty:
             done = weft("paper", "run", "ripc-fig5.5", "--quick", "--json", env={"PATH": empty})
         self.assertEqual(done.code, 0, done.err)
@@ -51,7 +51,7 @@ class Latency(unittest.TestCase):
             self.assertEqual([row[way] for way in TOOLS], [None, None])
             self.assertGreater(row["short"], 0)
 
-    def test_one_core_is_not_enough_and_says_so(self):
+    def test_one_core_is_not_enough(self):
         cores = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {min(cores)})
         try:
@@ -65,7 +65,7 @@ class Latency(unittest.TestCase):
 
 
 class Flexibility(unittest.TestCase):
-    def test_every_conversation_resumes_by_itself(self):
+    def test_every_conversation_resumes(self):
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as place:
             done = weft("paper", "run", "ripc-flexibility", "--quick", "--json", "--out", folder,
                         env={"TMPDIR": place})
@@ -84,8 +84,8 @@ class Flexibility(unittest.TestCase):
         self.assertEqual([claim["verdict"] for claim in figure["claims"]], ["agrees"] * 5)
         self.assertEqual(len(rows(figure, 1)), sum(row["times"] for row in table))
 
-    def test_a_run_that_is_broken_off_leaves_nothing(self):
-        """Also in the moment at which the folder appears: so it is looked for without a pause."""
+    def test_an_interrupted_run_leaves_no_files(self):
+        """The test polls for the folder without a pause, to interrupt as soon as it appears."""
         for how in [signal.SIGINT, signal.SIGKILL] * 10:
             with tempfile.TemporaryDirectory() as place:
                 run = subprocess.Popen([os.environ["WEFT"], "paper", "run", "ripc-flexibility"],

@@ -1,4 +1,4 @@
-"""weft paper: the figures of shared state tables. Results and their form, never times."""
+"""weft paper: the figures about shared state tables. Checks results, never times."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def measured(figure):
 
 
 def explained(pairs):
-    """The share of the variance that a straight line through these points explains, in per cent."""
+    """The share of the variance that a straight line through these points explains, in percent."""
     count = len(pairs)
     mean_x, mean_y = (sum(pair[i] for pair in pairs) / count for i in (0, 1))
     xx = sum((x - mean_x) ** 2 for x, _ in pairs)
@@ -38,13 +38,13 @@ def explained(pairs):
 
 
 class Form(unittest.TestCase):
-    def test_every_entry_is_listed(self):
+    def test_every_figure_is_listed(self):
         figures = {figure["name"]: figure for figure in weft("paper", "list", "--json").json["figures"]}
         for name in FIGURES:
             self.assertTrue(figures["sst-" + name]["measured"])
             self.assertEqual(figures["sst-" + name]["paper"], "SST")
 
-    def test_every_plot_is_drawn_and_nothing_is_left(self):
+    def test_plots_are_drawn_and_no_temporary_files_remain(self):
         names = ["sst-fig1", "sst-fig7", "sst-fig8", "sst-fig9"]
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as place:
             done = weft("paper", "run", *names, "--quick", "--json", "--out", folder,
@@ -57,7 +57,7 @@ class Form(unittest.TestCase):
                     xml.dom.minidom.parse(f"{folder}/{name}.svg")
 
 
-@unittest.skipIf(CORES < 2, "it takes two cores")
+@unittest.skipIf(CORES < 2, "needs two cores")
 class Operations(unittest.TestCase):
     def test_reads_and_writes_by_size(self):
         figure = run("sst-fig1")
@@ -65,7 +65,7 @@ class Operations(unittest.TestCase):
         self.assertEqual([row["size"] for row in table], [8, 64, 256, 1024, 4096, 16384])
         found = measured(figure)
         for way in ("read", "write"):  # the claims follow from the table
-            self.assertAlmostEqual(found[f"memory {way}: variance that a line in size explains"],
+            self.assertAlmostEqual(found[f"memory {way}: variance explained by a line in the size"],
                                    explained([(row["size"], row[f"memory_{way}"]) for row in table]))
         for row in table:
             if row["fi_read"] is not None:
@@ -84,8 +84,8 @@ class Operations(unittest.TestCase):
 
 
 class Detection(unittest.TestCase):
-    @unittest.skipIf(CORES < 2, "it takes two cores")
-    def test_the_simplest_predicate_beside_bare_operations(self):
+    @unittest.skipIf(CORES < 2, "needs two cores")
+    def test_the_simplest_predicate_and_bare_operations(self):
         figure = run("sst-table4")
         table = rows(figure)
         self.assertEqual([(row["medium"], row["way"]) for row in table],
@@ -113,7 +113,7 @@ class Detection(unittest.TestCase):
             self.assertEqual(claim["verdict"], "not run at this size")
             self.assertIn("full size", claim["reason"])
 
-    @unittest.skipIf(CORES < 2, "it takes two cores")
+    @unittest.skipIf(CORES < 2, "needs two cores")
     def test_rows_and_nodes(self):
         figure = run("sst-fig5")
         self.assertEqual([table["name"] for table in figure["tables"]],
@@ -127,9 +127,9 @@ class Detection(unittest.TestCase):
             for way in ("reads", "writes"):
                 of = {row["nodes"]: row["latency"] for row in rows(figure, number, way=way, rows=1)}
                 self.assertGreater(of[3], 0)
-                self.assertAlmostEqual(found[f"{way}, one row: 5 nodes to 3, {name}"], of[5] / of[3])
+                self.assertAlmostEqual(found[f"{way}, one row: 5 nodes over 3, {name}"], of[5] / of[3])
 
-    @unittest.skipIf(CORES < 2, "it takes two cores")
+    @unittest.skipIf(CORES < 2, "needs two cores")
     def test_rows_by_size(self):
         figure = run("sst-fig6")
         table = rows(figure)
@@ -138,9 +138,9 @@ class Detection(unittest.TestCase):
         found = measured(figure)
         of = {(row["nodes"], row["size"]): row for row in table}
         for way in ("reads", "writes"):
-            self.assertAlmostEqual(found[f"{way}, 4 KB: most nodes to fewest"],
+            self.assertAlmostEqual(found[f"{way}, 4 KB: most nodes over fewest"],
                                    of[4, 4096][way] / of[2, 4096][way])
-            self.assertAlmostEqual(found[f"{way}, most nodes: 4 KB to 4 B"],
+            self.assertAlmostEqual(found[f"{way}, most nodes: 4 KB over 4 B"],
                                    of[4, 4096][way] / of[4, 4][way])
         self.assertEqual(len(figure["claims"]), 5)
 
@@ -174,11 +174,11 @@ class Routing(unittest.TestCase):
         self.assertEqual([(row["waiting"], row["nodes"]) for row in rows(figure)],
                          [("yielding", 4), ("yielding", 6), ("asleep", 4), ("asleep", 6)])
         found = verdicts(figure)
-        self.assertEqual(found["routers with right tables after each change of a link"], "agrees")
-        self.assertEqual(found["recomputations after changes that no shortest path can see"],
+        self.assertEqual(found["routers with correct tables after each change of a link"], "agrees")
+        self.assertEqual(found["recomputations after changes that affect no shortest path"],
                          "agrees")
 
-    def test_the_printed_rule_misses_changes_and_ours_none(self):
+    def test_the_printed_rule_misses_changes_and_the_rule_of_weft_does_not(self):
         figure = run("sst-fig9")
         ours, printed = rows(figure, 1)
         self.assertEqual((ours["rule"], printed["rule"]), ("weft", "printed"))
@@ -198,20 +198,20 @@ class OneCore(unittest.TestCase):
     def tearDown(self):
         os.sched_setaffinity(0, self.cores)
 
-    def test_what_takes_two_cores_says_so(self):
+    def test_figures_that_need_two_cores_are_not_run(self):
         for name in ("sst-fig1", "sst-table4", "sst-fig6"):
             for claim in run(name)["claims"]:
                 self.assertEqual(claim["verdict"], "not run at this size")
                 self.assertIn("two cores", claim["reason"])
 
-    def test_nodes_that_yield_count_on_one_core(self):
+    def test_yielding_nodes_count_on_one_core(self):
         for row in rows(run("sst-fig8")):
             self.assertGreater(row["writes"], 0)
             self.assertIsNone(row["busy_writes"])
 
 
-class BrokenOff(unittest.TestCase):
-    def test_nothing_is_left(self):
+class Interrupted(unittest.TestCase):
+    def test_no_process_and_no_file_remains(self):
         for how in (signal.SIGINT, signal.SIGKILL):
             with tempfile.TemporaryDirectory() as place:
                 work = subprocess.Popen([os.environ["WEFT"], "paper", "run", "sst-fig9"],

@@ -1,4 +1,4 @@
-"""weft paper: the figures of throughput, against `topo measure` and its verified certificates."""
+"""weft paper: the figures about throughput, compared with verified results of `topo measure`."""
 
 import sys
 import tempfile
@@ -12,7 +12,7 @@ SEED = 5
 
 
 def measured(network, seed, gap=0.01):
-    """The bracket of a permutation's throughput, in [0,1], both sides verified."""
+    """Verified lower and upper bound of a permutation's throughput, in [0,1]."""
     with tempfile.TemporaryDirectory() as folder:
         done = weft("topo", "measure", network, "--throughput", "permutation", "--seed", seed,
                     "--gap", gap, "--flow", folder + "/flow.json", "--verify", "--json")
@@ -26,8 +26,8 @@ def mean(brackets):
 
 class Throughput(unittest.TestCase):
     def agree(self, row, brackets):
-        """The same solver on the same traffic; and nobody gets less in the mean than what all
-        can get at once."""
+        """Compares with the same solver on the same traffic. The largest mean rate of the servers
+        is at least the rate that all can have at the same time."""
         lower, upper = mean(brackets)
         self.assertAlmostEqual(row["at_once_lower"], lower)
         self.assertAlmostEqual(row["at_once_upper"], upper)
@@ -106,13 +106,13 @@ class Throughput(unittest.TestCase):
 
 
 class NovaCube(unittest.TestCase):
-    def test_a_bracket_that_holds_the_printed_share_decides_nothing(self):
+    def test_bounds_on_both_sides_of_the_printed_share_decide_nothing(self):
         figure = run("nova-worst")
         claims = iter(figure["claims"])
         verdicts = set()
         for row in rows(figure):
             for whose in ("own", "torus"):
-                # Valiant's way attains half of any network's own capacity.
+                # Valiant's routing attains half of any network's own capacity.
                 lower = row["torus_lower"] if whose == "torus" else 50
                 upper, claim = row[whose + "_upper"], next(claims)
                 self.assertLessEqual(lower, upper)
@@ -120,12 +120,12 @@ class NovaCube(unittest.TestCase):
                           "differs" if upper < 62.5 else "cannot be reproduced")
                 self.assertEqual(claim["verdict"], wanted, claim)
                 verdicts.add(wanted)
-            self.assertNotIn("own_lower", row)  # it would be 50 in every row
+            self.assertNotIn("own_lower", row)  # it is always 50
             self.assertLessEqual(row["pora"], row["own_upper"] + 1e-9)
             self.assertLessEqual(row["valiant"], row["own_upper"] + 1e-9)
         self.assertEqual(len(verdicts), 3)
 
-    def test_printed_capacities_are_judged_by_brackets(self):
+    def test_printed_capacities_are_judged_by_bounds(self):
         figure = run("nova-eq7")
         for row in rows(figure):
             found = weft("route", "load", "novacube:" + "x".join([str(row["k"])] * row["n"]),
@@ -155,7 +155,7 @@ class FullCapacity(unittest.TestCase):
             self.assertEqual(step["carried"], "yes" if step["lower"] >= 1 - 1e-6 else "no", step)
             self.assertTrue(step["carried"] == "yes" or step["upper"] < 1, step)
 
-    def test_what_stands_is_carried_and_one_more_is_not(self):
+    def test_the_servers_found_are_carried_and_one_more_is_not(self):
         figure = run("jelly-fig2c", "--seed", SEED)
         (search,) = rows(figure, 1, ports=8)
         servers = search["servers"]
@@ -170,7 +170,7 @@ class FullCapacity(unittest.TestCase):
             self.assertLessEqual(lower, step["upper"] + 1e-9)
             self.assertGreaterEqual(upper, min(1, step["lower"]) - 1e-9)
 
-    def test_sizes_are_those_of_the_searches(self):
+    def test_sizes_are_the_means_of_the_searches(self):
         figure = run("jelly-fig2c", "--seed", SEED)
         for ports in (6, 8):
             (jelly,), (tree,) = (rows(figure, ports=ports, network=network)

@@ -1,9 +1,9 @@
-/* camcube_churn: figure 5c of "CamCubeOS": which share of packets for random keys is delivered by
- * the wrong server, or not at all, while servers fail and come back; and the same on NovaCube and
+/* camcube_churn: figure 5c of "CamCubeOS": the share of packets to random keys that is delivered by
+ * the wrong server, or not at all, while servers fail and return; and the same on NovaCube and
  * Jellyfish, which the paper does not have. Simulated: a seed gives the same numbers every time.
  *
- * Points are independent worlds: each thread runs one after the other, and who ran which is not to
- * be seen in the results. */
+ * Each point of the figure is an independent simulated world. Threads run one point after another;
+ * the results do not depend on which thread runs which point. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -17,13 +17,13 @@
 
 #define POINT_MAX  16
 #define THREAD_MAX 8
-#define HELLO_NSEC 50000000  /* silence of five of them is a failure: 250 ms */
-#define DOWN       100000    /* of the servers, in millionths */
-#define PACKETS    1000      /* a second, of each server */
-#define PAYLOAD    100       /* bytes: the paper does not say; links are nearly idle */
-#define LOOK_NSEC  100000000 /* between two looks at how far the threads are */
+#define HELLO_NSEC 50000000  /* five missed hellos, 250 ms, are a failure */
+#define DOWN       100000    /* share of servers that are down, in millionths */
+#define PACKETS    1000      /* a second, from each server */
+#define PAYLOAD    100       /* bytes; the paper does not state it; links are nearly idle */
+#define LOOK_NSEC  100000000 /* between two updates of the progress */
 
-/* What a point simulates. */
+/* The parameters of a point. */
 struct point_plan {
     const char *network, *spec;
     double failures; /* a second */
@@ -36,10 +36,10 @@ struct point {
     struct churn_result result;
     enum err err;
     struct why why;
-    _Atomic uint64_t done; /* milliseconds simulated; by the thread that runs it, relaxed */
+    _Atomic uint64_t done; /* simulated milliseconds; written by its thread, relaxed */
 };
 
-/* The paper's ten minutes where it prints a number; else a minute. */
+/* Ten simulated minutes, as in the paper, where it prints a number; otherwise one minute. */
 static const struct point_plan full[] = {
     {"torus", "torus:8x8x8", 2, 600},
     {"torus", "torus:8x8x8", 15, 600},
@@ -66,8 +66,8 @@ struct points {
     struct point points[POINT_MAX];
     uint32_t count;
     uint64_t seed;
-    _Atomic uint32_t next; /* to be run; added to by the threads, relaxed: they share no more */
-    _Atomic uint32_t over; /* that were; added to with release, read with acquire */
+    _Atomic uint32_t next; /* the next point to run; relaxed: threads share nothing else */
+    _Atomic uint32_t over; /* points that are done; added with release, read with acquire */
 };
 
 static void on_progress(void *context, double seconds)
@@ -232,24 +232,22 @@ static enum err fig5c_run(struct figure_result *result, const struct figure_call
 const struct figure figure_cam_fig5c = {
     .name = "cam-fig5c",
     .paper = "CamCubeOS",
-    .what = "packets for keys that are misdelivered or dropped while servers fail and return",
+    .what = "packets that are misdelivered or dropped while servers fail and return",
     .full = {"512 servers; 10 simulated minutes at 2 and at 15 failures/s, a minute at others, a "
              "minute each on NovaCube and Jellyfish",
              .seconds = 8000},
     .quick = {"27 servers, 5 simulated seconds", .seconds = 2},
     .choice =
-        "churn rate: failures and returns a second; failures are half of it. Times between "
-        "failures "
-        "are exponential, each meets any server that is up; it is down for as long as makes 10 % "
-        "down on average, and sends again once it has settled; it begins with 10 % down. Packets "
-        "of 100 bytes, 1,000 a "
-        "second "
-        "from each server, to random keys. Detection time: hellos every 50 ms, and silence of five "
-        "(250 ms) takes a link down; nobody is told of a failure in another way. Misdelivered: "
-        "delivered by a server while one before it in the key's list is alive, settled and joined "
-        "to it by links that are up at both ends (global knowledge, at that moment). Dropped: all "
-        "that were sent and not delivered, those on their way to a server that failed and those it "
-        "held included. One point alone: weft sim churn",
+        "The churn rate is the number of failures and returns a second; failures are half of it. "
+        "Times between failures are exponential, and each failure hits a random server that is "
+        "up. A server stays down so long that 10 % are down on average (also at the start), and "
+        "sends again once it has settled. Each server sends 1,000 packets of 100 bytes a second "
+        "to random keys. Servers send hellos every 50 ms; after five missed ones (250 ms) a link "
+        "is down. Servers notice failures in no other way. A packet is misdelivered if a server "
+        "delivers it while a server before it in the key's list is alive, settled and connected "
+        "to it by links that are up at both ends, as seen from outside at that moment. Dropped "
+        "are all packets that were sent and not delivered, those on the way to a failed server "
+        "and those it held included. To run a single point: weft sim churn.",
     .plot.table = "churn",
     .plot.x = {.column = "churn", .label = "churn rate (failures and returns a second)"},
     .plot.y = {.label = "packets dropped (%)"},

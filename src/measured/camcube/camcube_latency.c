@@ -1,7 +1,7 @@
-/* camcube_latency: figure 4c of "CamCubeOS" and the 15 hops of its section 4.2.2: a packet there
- * and back, touched by every server on the way, beside UDP and TCP of the same machine.
+/* camcube_latency: figure 4c of "CamCubeOS" and the 15 hops of its section 4.2.2: round trips of a
+ * packet that every server on the way forwards, compared with UDP and TCP on the same machine.
  *
- * Every way runs once in each round, in turn; the median round is shown. */
+ * Every way of communication runs once in each round; the median round is shown. */
 #include <math.h>
 
 #include "measured/camcube/camcube_trip.h"
@@ -24,11 +24,11 @@ enum way {
     WAYS,
 };
 
-/* Weft's ways are of two processes with two servers each: 0 and 3 are neighbours. */
+/* Weft runs as two processes with two servers each, in which servers 0 and 3 are neighbours. */
 static const struct way_kind {
     const char *name;
-    const char *transport;   /* of weft; or ... */
-    const struct side *side; /* ... of the system */
+    const char *transport;   /* of weft's links; or NULL, and ... */
+    const struct side *side; /* ... sockets of the system */
     bool polling;
 } ways[WAYS] = {
     [SHM] = {"weft, shm, polling", "shm", NULL, true},
@@ -85,7 +85,7 @@ static enum err way_measure(enum way way, uint32_t count, double usec[TRIP_SIZES
     return trip_measure(&job, usec, why);
 }
 
-/* Two that poll on one core measure the scheduler. */
+/* Two processes that poll on one core would measure the scheduler. */
 static bool is_possible(enum way way)
 {
     return !ways[way].polling || crowd_cores() >= 2;
@@ -116,13 +116,14 @@ static void trip_claims(struct figure_result *result, double usec[WAYS][TRIP_SIZ
     static const struct {
         const char *what;
         enum way over, under;
-        bool more; /* than twice; else at most twice */
+        bool more; /* claimed: more than twice; otherwise at most twice */
     } ratios[] = {
-        {"udp links to UDP, polling", UDP_LINKS, UDP, false},
-        {"shm links to UDP, polling", SHM, UDP, false},
-        {"udp links to UDP, asleep", UDP_LINKS_ASLEEP, UDP_ASLEEP, false},
-        {"TCP, new connections, to UDP, asleep", TCP_NEW, UDP_ASLEEP, true},
-        {"TCP, new connections, to weft over udp, asleep", TCP_NEW, UDP_LINKS_ASLEEP, true},
+        {"weft over udp, as a multiple of UDP, polling", UDP_LINKS, UDP, false},
+        {"weft over shm, as a multiple of UDP, polling", SHM, UDP, false},
+        {"weft over udp, as a multiple of UDP, asleep", UDP_LINKS_ASLEEP, UDP_ASLEEP, false},
+        {"new TCP connections, as a multiple of UDP, asleep", TCP_NEW, UDP_ASLEEP, true},
+        {"new TCP connections, as a multiple of weft over udp, asleep", TCP_NEW, UDP_LINKS_ASLEEP,
+         true},
     };
     for (size_t i = 0; i < sizeof ratios / sizeof ratios[0]; i++)
         for (int size = 0; size < TRIP_SIZES; size++)
@@ -157,19 +158,22 @@ static enum err fig4c_run(struct figure_result *result, const struct figure_call
 const struct figure figure_cam_fig4c = {
     .name = "cam-fig4c",
     .paper = "CamCubeOS",
-    .what = "round trip over one hop, beside UDP and TCP of this machine",
+    .what = "round trip over one hop, compared with UDP and TCP on this machine",
     .full = {"8 ways, 5 rounds of 10,000 round trips of each size", .seconds = 60},
     .quick = {"8 ways, 1 round of 200 round trips of each size", .seconds = 4},
     .measured = true,
     .choice =
-        "two processes of this machine in place of two servers and a cable, so only ratios can be "
-        "compared. The mean of a round, the median of the rounds. Payloads are equal: 1,460 and "
-        "8,900 bytes, which with weft's header are packets of 1,500 and 8,940. \"Comparable\" is "
-        "read as at most twice, TCP's \"much higher\" as more than twice. Simulated servers take "
-        "no time: it is what a cable of 1 Gb/s costs",
+        "Two processes on this machine replace two servers and a cable, so only ratios can be "
+        "compared with the paper. A time is the median over the rounds of the mean of a round. "
+        "Waiting processes poll, or sleep (asleep). All ways carry the same payloads: 1,460 and "
+        "8,900 bytes, which with weft's header make packets of 1,500 and 8,940 bytes. The paper's "
+        "\"comparable\" is taken as at most twice, TCP's \"much higher\" as more than twice. "
+        "Simulated servers take no time: that row shows the cost of a cable of 1 Gb/s alone.",
     .shown = "number, way, standard, jumbo",
     .plot.table = "round_trip",
-    .plot.x = {.column = "number", .label = "way, as numbered in the table", .step = 1},
+    .plot.x = {.column = "number",
+               .label = "way of communication, as numbered in the table",
+               .step = 1},
     .plot.y = {.label = "round trip (us)", .log = true},
     .plot.series =
         {
@@ -190,7 +194,7 @@ enum setting { TOGETHER, TWO, THIRTY, RING_SIMULATED, RING_TCP, SETTINGS };
 static const struct {
     const char *name;
     uint32_t processes;
-    uint64_t rate; /* of links; 0: as fast as they go */
+    uint64_t rate; /* of links; 0: no limit */
 } settings[SETTINGS] = {
     [TOGETHER] = {"one process", 1, 0},         [TWO] = {"two processes", 2, 0},
     [THIRTY] = {"30 processes", 30, RATE},      [RING_SIMULATED] = {"simulated 1 Gb/s", 0, RATE},
@@ -223,20 +227,20 @@ static void hop_claims(struct figure_result *result, double usec[SETTINGS][TRIP_
     for (int size = 0; size < TRIP_SIZES; size++) {
         double hop = (paper_usec[size] - usec[RING_SIMULATED][size]) / (2 * HOPS);
         figure_claim(
-            result, "section 4.2.2",
-            figure_text(result, "%s: simulated, at most the paper's", trip_size_words[size]),
+            result, "section 4.2.2", figure_text(result, "%s: simulated", trip_size_words[size]),
             says_at_most(paper_usec[size] * 1e-3, "ms"), usec[RING_SIMULATED][size] * 1e-3, NULL);
-        figure_claim(result, "section 4.2.2",
-                     figure_text(result, "%s: a process each", trip_size_words[size]),
-                     says_equal(paper_usec[size] * 1e-3, 0.005, "ms"), usec[THIRTY][size] * 1e-3,
-                     figure_text(result,
-                                 "no cables: beside them a hop cost the paper's servers %.3g us",
-                                 hop));
         figure_claim(
-            result, "section 4.2.2",
-            figure_text(result, "%s: a process each, to TCP over one hop", trip_size_words[size]),
-            says_equal(paper_ratio[size], 0.05, NULL), usec[THIRTY][size] / usec[RING_TCP][size],
-            crowd_cores() < 2 ? "measured with all processes on one core" : NULL);
+            result, "section 4.2.2", figure_text(result, "%s: 30 processes", trip_size_words[size]),
+            says_equal(paper_usec[size] * 1e-3, 0.005, "ms"), usec[THIRTY][size] * 1e-3,
+            figure_text(
+                result,
+                "here are no cables; without theirs, a hop took the paper's servers %.3g us", hop));
+        figure_claim(result, "section 4.2.2",
+                     figure_text(result, "%s: 30 processes, as a multiple of TCP over one hop",
+                                 trip_size_words[size]),
+                     says_equal(paper_ratio[size], 0.05, NULL),
+                     usec[THIRTY][size] / usec[RING_TCP][size],
+                     crowd_cores() < 2 ? "measured with all processes on one core" : NULL);
     }
 }
 
@@ -268,19 +272,18 @@ static enum err hop15_run(struct figure_result *result, const struct figure_call
 const struct figure figure_cam_15hop = {
     .name = "cam-15hop",
     .paper = "CamCubeOS",
-    .what = "round trip over 15 hops, each of which touches the packet",
+    .what = "round trip over 15 hops, forwarded by the servers",
     .full = {"a ring of 30 servers, 10,000 round trips of each size", .seconds = 60},
     .quick = {"a ring of 30 servers, 20 round trips of each size", .seconds = 6},
     .measured = true,
     .choice =
-        "a ring of 30 servers has 15 hops across; its servers are hosted in one process, in two "
-        "and in 30, over shared memory, waiting as they do by default; the mean. The links of 30 "
-        "processes are shaped to 1 Gb/s, which limits the rate and does not delay a packet that is "
-        "alone; those of one or two are not, for the next packet would come before a link is free. "
-        "Simulated: 1 Gb/s, store and forward, 1 us of cable a hop, servers take no time. The "
-        "paper's TCP is computed from its two ratios. NovaCubes and Jellyfish of 30 servers have "
-        "no "
-        "way of 15 hops",
+        "The longest path in a ring of 30 servers has 15 hops. The servers are hosted in one "
+        "process, in two and in 30, over shared memory, and wait as they do by default; times are "
+        "means. The links of 30 processes are limited to 1 Gb/s, which does not delay a single "
+        "packet; those of one or two processes are not limited, because the next packet would "
+        "come before a link is free again. Simulated: 1 Gb/s, store and forward, 1 us for the "
+        "cable of each hop, servers take no time. The paper's TCP times are computed from its two "
+        "ratios. NovaCubes and Jellyfish of 30 servers have no path of 15 hops.",
     .plot.table = "hops",
     .plot.x = {.column = "size", .label = "packet (B)"},
     .plot.y = {.label = "round trip (ms)", .log = true},

@@ -8,7 +8,7 @@
 #include "measured/figures.h"
 
 #define RATE_REAL      8000000u    /* bits a second: 27 servers share this machine's cores */
-#define RATE_SIMULATED 1000000000u /* the paper's */
+#define RATE_SIMULATED 1000000000u /* as in the paper */
 
 enum world_kind { REAL, SIMULATED, NOVACUBE, JELLYFISH, WORLDS };
 
@@ -42,7 +42,7 @@ static bool is_tried(const struct load_job *job, unsigned links)
 
 /* ---- figure 4a ---- */
 
-/* How far a server is from the median, in percent of it. */
+/* Returns the largest distance of a server to the median, in percent of the median. */
 static double deviation(const struct load_point *point)
 {
     return 100 * fmax(point->high - point->share, point->share - point->low) / point->share;
@@ -70,7 +70,7 @@ static void throughput_rows(struct figure_table *table, const struct load_found 
     }
 }
 
-/* The lowest share of a kind, of 1 to `last` links. */
+/* Returns the lowest share of a kind of packets with 1 to `last` links. */
 static double lowest(const struct load_found *found, const struct load_job *job,
                      enum load_kind kind, unsigned last)
 {
@@ -103,7 +103,8 @@ static void throughput_claims(struct figure_result *result, const struct load_fo
                  says_equal(0.91, 0.01, NULL), found->points[LOAD_STANDARD][6].share, NULL);
     figure_claim(result, "fig 4a", figure_text(result, "%s: 1,500 B aggregated, lowest", word),
                  says_above(0.98, NULL), lowest(found, job, LOAD_AGGREGATED, 6), NULL);
-    figure_claim(result, "section 4.2.1", figure_text(result, "%s: a server from the median", word),
+    figure_claim(result, "section 4.2.1",
+                 figure_text(result, "%s: largest distance of a server to the median", word),
                  says_at_most(1.28, "%"), farthest(found, job), NULL);
 }
 
@@ -121,7 +122,7 @@ static enum err fig4a_run(struct figure_result *result, const struct figure_call
         if (err)
             return err;
         throughput_rows(table, &found, &job, worlds[world].word);
-        if (world <= SIMULATED) /* the paper has no others */
+        if (world <= SIMULATED) /* the paper has the torus only */
             throughput_claims(result, &found, &job, (enum world_kind)world);
         figure_progress(call, (uint64_t)world + 1, WORLDS);
     }
@@ -131,7 +132,7 @@ static enum err fig4a_run(struct figure_result *result, const struct figure_call
 const struct figure figure_cam_fig4a = {
     .name = "cam-fig4a",
     .paper = "CamCubeOS",
-    .what = "throughput per server that saturates L links, share of what they can carry",
+    .what = "throughput of servers that saturate L links, as a share of what these can carry",
     .full = {"27 processes, links of 8 Mb/s, L = 1 to 6, 2 s each; simulated: 1 Gb/s, 0.1 s each, "
              "also a NovaCube and a Jellyfish of 27 servers",
              .seconds = 70},
@@ -140,13 +141,15 @@ const struct figure figure_cam_fig4a = {
               .seconds = 8},
     .measured = true,
     .choice =
-        "throughput is what a server received and what its neighbours received from it, over 2 L "
-        "times the rate of a link; the median of the servers. Bytes are of packets with weft's "
-        "header of 40 (8,940 and 1,500); of what Ethernet adds to a frame (38 bytes, which a link "
-        "is busy for, too) none count: 1,500 / 1,538 is 0.975. Real links are shaped to a rate at "
-        "which all processes together do not fill this machine; \"close to maximum\" is read as "
-        "above 0.98. A server sends over its first L links, and receives over as many but in a "
-        "Jellyfish, where links have no directions: there servers differ",
+        "Throughput is what a server received plus what its neighbours received from it, divided "
+        "by 2 L times the rate of a link; shown is the median of the servers. Bytes are those of "
+        "packets with weft's header of 40 bytes (8,940 and 1,500 bytes). The 38 bytes that "
+        "Ethernet adds to a frame occupy the link but do not count, so 1,500 B packets reach at "
+        "most 1,500 / 1,538 = 0.975. \"aggregated\" puts several 1,500 B packets into one frame. "
+        "Real links are limited to a rate that all processes together can handle on this machine. "
+        "The paper's \"close to maximum\" is taken as above 0.98. A server sends over its first L "
+        "links and receives over as many; in a Jellyfish, where links have no directions, servers "
+        "receive over different numbers of links.",
     .plot.table = "throughput",
     .plot.x = {.column = "links", .label = "links that each server saturates", .step = 1},
     .plot.y = {.label = "share of what they can carry"},
@@ -198,17 +201,17 @@ static void cpu_claims(struct figure_result *result, const struct load_found *fo
         cores[kind] = found->points[kind][6].cores;
         idle = fmax(idle, found->points[kind][0].cores);
     }
-    figure_claim(result, "fig 4b", "L = 6, aggregated to separate, 1,500 B",
+    figure_claim(result, "fig 4b", "L = 6, 1,500 B: load aggregated over not aggregated",
                  says_below(45.0 / 87, NULL), cores[LOAD_AGGREGATED] / cores[LOAD_STANDARD], NULL);
-    figure_claim(result, "fig 4b", "L = 6, jumbo to 1,500 B", says_below(22.0 / 87, NULL),
+    figure_claim(result, "fig 4b", "L = 6: load of jumbo over 1,500 B", says_below(22.0 / 87, NULL),
                  cores[LOAD_JUMBO] / cores[LOAD_STANDARD], NULL);
-    figure_claim(result, "fig 4b", "L = 6, jumbo to 1,500 B aggregated", says_below(1, NULL),
-                 cores[LOAD_JUMBO] / cores[LOAD_AGGREGATED], NULL);
-    figure_claim(result, "fig 4b", "L = 0, all servers, of this machine", says_below(1, "%"),
+    figure_claim(result, "fig 4b", "L = 6: load of jumbo over 1,500 B aggregated",
+                 says_below(1, NULL), cores[LOAD_JUMBO] / cores[LOAD_AGGREGATED], NULL);
+    figure_claim(result, "fig 4b", "L = 0: load of this machine by all servers", says_below(1, "%"),
                  100 * idle / crowd_cores(), NULL);
-    figure_claim(result, "fig 4b", "L = 6, 1,500 B: a server's share", says_above(87, "%"), NAN,
-                 "each of the paper's servers had eight hyper-threads for 12 Gb/s; here 27 share "
-                 "this machine, and links are as slow as that makes them");
+    figure_claim(result, "fig 4b", "L = 6, 1,500 B: load of one server", says_above(87, "%"), NAN,
+                 "each server of the paper had eight hyper-threads for 12 Gb/s; here 27 servers "
+                 "share one machine, and the links are slowed down to match");
 }
 
 static enum err fig4b_run(struct figure_result *result, const struct figure_call *call,
@@ -227,16 +230,16 @@ static enum err fig4b_run(struct figure_result *result, const struct figure_call
 const struct figure figure_cam_fig4b = {
     .name = "cam-fig4b",
     .paper = "CamCubeOS",
-    .what = "processor load of servers that saturate L links",
+    .what = "processor load of servers that saturate L links each",
     .full = {"27 processes, links of 8 Mb/s, L = 0 to 6, 2 s each", .seconds = 70},
     .quick = {"27 processes, links of 8 Mb/s, L = 0, 1 and 6, 0.3 s each", .seconds = 8},
     .measured = true,
     .choice =
-        "processor time of all 27 processes, user and system, over that of all cores of this "
-        "machine in the same time; a process that has nothing to do sleeps at once. Nothing is a "
-        "network card here: a packet is copied from one "
-        "process into the memory of another. Only the order of the kinds can be compared with the "
-        "paper; \"close to zero\" is read as below 1 %",
+        "Load is the processor time of all 27 processes, user and system, divided by the time of "
+        "all cores of this machine; a process that has nothing to do sleeps at once. There is no "
+        "network card: a packet is copied from one process into the memory of another. So only "
+        "the order of the kinds of packets can be compared with the paper. \"Close to zero\" is "
+        "taken as below 1 %.",
     .plot.table = "processor",
     .plot.x = {.column = "links", .label = "links that each server saturates", .step = 1},
     .plot.y = {.label = "processor time (% of the machine)"},

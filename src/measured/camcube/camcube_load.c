@@ -14,16 +14,16 @@
 #include "transport/clock.h"
 
 #define ANSWER_NSEC (30 * NSEC_PER_SEC)
-#define WARM_SHARE  0.25 /* of the time that is counted, before it */
+#define WARM_SHARE  0.25 /* duration of the warm-up, as a share of the measured time */
 #define SPARE_NSEC  (60 * NSEC_PER_SEC)
 
 const char *const load_kind_words[LOAD_KINDS] = {"jumbo", "1,500 B", "1,500 B aggregated"};
 
-/* Payloads: with weft's header 8,940 (the largest packet) and 1,500. */
+/* Sizes of payloads; with weft's header the packets have 8,940 (the largest) and 1,500 bytes. */
 static const uint16_t kind_sizes[LOAD_KINDS] = {WEFT_PAYLOAD_MAX, 1500 - WEFT_HEADER_SIZE,
                                                 1500 - WEFT_HEADER_SIZE};
 
-/* ---- what two readings of all servers say ---- */
+/* ---- two readings of the counters of all servers ---- */
 
 struct readings {
     struct bench_answer *before, *after; /* of each server */
@@ -42,7 +42,7 @@ static void readings_fini(struct readings *readings)
     free(readings->after);
 }
 
-/* Bits a second that arrived at that port, of packets with their headers. */
+/* Returns the bits a second that arrived at that port, in packets with their headers. */
 static double port_rate(const struct readings *readings, node_id server, unsigned port)
 {
     const struct bench_answer *before = &readings->before[server],
@@ -53,7 +53,7 @@ static double port_rate(const struct readings *readings, node_id server, unsigne
     return (double)bytes * 8e9 / (double)(after->now - before->now);
 }
 
-/* Received by it, and by its neighbours from it. */
+/* Returns the rate that the server received, plus the rate that its neighbours received from it. */
 static double server_rate(const struct readings *readings, const struct plan *plan, node_id server)
 {
     double rate = 0;
@@ -103,7 +103,7 @@ struct measurement {
     struct load_found *found; /* shared with the parent */
 };
 
-/* The same of all servers, and what they say to it. */
+/* Sends the same request to all servers and reads their answers. */
 static void servers_ask(struct hosts *hosts, const struct bench_request *request,
                         struct bench_answer *answers)
 {
@@ -115,7 +115,7 @@ static void servers_ask(struct hosts *hosts, const struct bench_request *request
     for (node_id v = 0; v < count; v++) {
         size_t got = hosts_hear(hosts, v, bytes, sizeof bytes, clock_after(ANSWER_NSEC));
         if (bench_answer_read(&answers[v], bytes, got) < 0 || answers[v].error)
-            hosts_fail(hosts, "bench refuses");
+            hosts_fail(hosts, "the bench service refused the request");
     }
 }
 
@@ -175,7 +175,7 @@ enum err load_measure(struct load_found *found, const struct load_job *job, stru
         .process_count = job->processes,
         .transport = "shm",
         .rate = job->rate,
-        .sleeping = true, /* who polls for a while before it sleeps is busy all the time */
+        .sleeping = true, /* a process that polls before it sleeps would always be busy */
         .run = measure_run,
         .argument = &measurement,
     };
@@ -194,7 +194,7 @@ static void on_answer(void *context, node_id at, uint64_t client, const void *by
 {
     struct bench_answer *const *answers = context;
     int error = bench_answer_read(&(*answers)[at], bytes, size);
-    assert(!error && !(*answers)[at].error); /* nothing between us and it that could spoil it */
+    assert(!error && !(*answers)[at].error); /* nothing here can damage the answer */
 }
 
 static void world_ask(struct world *world, const struct bench_request *request)

@@ -1,6 +1,6 @@
 #pragma once
-/* camcube_network: a network that is ready to be simulated: its topology, and the plan of its
- * servers, which borrows the topology. */
+/* camcube_network: a network to simulate: its topology, and the plan of its servers, which borrows
+ * the topology. */
 
 #include "node/plan.h"
 

@@ -1,6 +1,6 @@
-/* camcube_scale: figures 5a and 5b of "CamCubeOS": throughput per server when all send to all, by
- * the number of servers and by how many have failed; and the same on NovaCube and Jellyfish, which
- * the paper does not have. Simulated: a seed gives the same numbers every time. */
+/* camcube_scale: figures 5a and 5b of "CamCubeOS": throughput of a server when all send to all, by
+ * the number of servers and by the share that has failed; and the same on NovaCube and Jellyfish,
+ * which the paper does not have. Simulated: a seed gives the same numbers every time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,7 +85,8 @@ static enum err scale_point(struct figure_table *table, const struct figure_call
     return OK;
 }
 
-/* Mean between distinct servers of a cubic torus: a ring of k has floor(k * k / 4) hops in all. */
+/* Returns the mean hops between different servers of a cubic torus. In a ring of k servers the hops
+ * from one to all others add up to floor(k * k / 4). */
 static double torus_hops(uint32_t side)
 {
     double servers = (double)side * side * side;
@@ -144,28 +145,27 @@ static enum err fig5a_run(struct figure_result *result, const struct figure_call
                 worst = fmin(worst, achieved[network][side] * torus_hops(side) / 6);
         }
     scale_claims(result, achieved[TORUS]);
-    figure_claim(result, "fig 5a", "achieved to expected, lowest of all sizes", says_above(90, "%"),
-                 100 * worst, NULL);
+    figure_claim(result, "fig 5a", "achieved over expected throughput, lowest of all sizes",
+                 says_above(90, "%"), 100 * worst, NULL);
     return OK;
 }
 
 const struct figure figure_cam_fig5a = {
     .name = "cam-fig5a",
     .paper = "CamCubeOS",
-    .what = "throughput per server when all send to all, by number of servers",
-    .full =
-        {"cubes of 3 to 16 servers a side, NovaCube and Jellyfish of the same; 50 ms after 50 ms",
-         1200},
-    .quick = {"cubes of 3 and 4 servers a side, NovaCube and Jellyfish; 10 ms after 5 ms",
+    .what = "throughput of a server when all send to all, by number of servers",
+    .full = {"3x3x3 to 16x16x16 torus and NovaCube, Jellyfish of the same size; 50 ms after 50 ms",
+             1200},
+    .quick = {"3x3x3 and 4x4x4 torus and NovaCube, Jellyfish of the same size; 10 ms after 5 ms",
               .seconds = 3},
     .choice =
-        "offered load: each server sends jumbo packets (8,940 bytes) at exactly the expected rate, "
-        "each to any of the others at random, with no flow control; expected is a server's links "
-        "times 1 Gb/s over the mean hops between distinct servers. Achieved is the median of what "
-        "was delivered to a server. Rates are of bits on the line, the 38 bytes that Ethernet adds "
-        "to a frame too. A packet takes whichever shortest way is free first; a server's queue "
-        "holds 1,024 packets. \"Close\" is read as above 90 %. NovaCube's servers have 7 ports "
-        "where the side is even, Jellyfish's 6",
+        "Each server sends jumbo packets (8,940 bytes) at exactly the expected rate, each to a "
+        "random other server, without flow control. The expected rate is the number of links of a "
+        "server times 1 Gb/s, divided by the mean hops between different servers. The achieved "
+        "rate is the median of what was delivered to a server. Rates count bits on the line, with "
+        "the 38 bytes that Ethernet adds to a frame. A packet takes the shortest path that is free "
+        "first; the queue of a server holds 1,024 packets. \"Close\" is taken as above 90 %. The "
+        "servers of a NovaCube have 7 ports if its side is even, those of a Jellyfish 6.",
     .plot.table = "throughput",
     .plot.x = {.column = "servers", .label = "servers", .log = true},
     .plot.y = {.label = "throughput per server (Gb/s)"},
@@ -183,15 +183,16 @@ const struct figure figure_cam_fig5a = {
 
 /* ---- figure 5b ---- */
 
-/* Medians of one network: [0] offered what the whole cluster could carry, [1] what the survivors
- * can. */
+/* Medians of one network: [0] the servers offer what the whole cluster could carry, [1] what the
+ * survivors can carry. */
 struct failed_found {
-    double shares[FAILED_STEPS]; /* failed, % */
+    double shares[FAILED_STEPS]; /* of failed servers, % */
     double rates[2][FAILED_STEPS];
     uint32_t count;
 };
 
-/* The first so many of an order that the seed gives: who failed at 5 % has failed at 10 %, too. */
+/* Marks the first `count` servers of a random order, which depends on the seed only: a server that
+ * fails at 5 % also fails at 10 %. */
 static bool *failed_draw(uint32_t servers, uint32_t count, uint64_t seed)
 {
     struct rng rng = rng_make(seed, STREAM_FAILED);
@@ -245,7 +246,7 @@ static enum err failed_point(struct figure_table *table, const struct figure_cal
 static void failed_claims(struct figure_result *result, const struct failed_found *found,
                           bool quick)
 {
-    static const char *const rules[2] = {"offered as before", "offered what is left"};
+    static const char *const rules[2] = {"same offered rate", "adapted offered rate"};
     for (int rule = 0; rule < 2; rule++) {
         struct sample_line line = sample_line_of(found->shares, found->rates[rule], found->count);
         double drop = 100 * (1 - found->rates[rule][found->count - 1] / found->rates[rule][0]);
@@ -255,7 +256,7 @@ static void failed_claims(struct figure_result *result, const struct failed_foun
             quick ? "only the full size has 512 servers: run it without --quick" : NULL, drop,
             NULL);
         figure_claim(result, "fig 5b",
-                     figure_text(result, "%s: variance that a line explains", rules[rule]),
+                     figure_text(result, "%s: variance explained by a line", rules[rule]),
                      says_above(95, "%"), 100 * line.share, NULL);
     }
 }
@@ -293,22 +294,19 @@ static enum err fig5b_run(struct figure_result *result, const struct figure_call
 const struct figure figure_cam_fig5b = {
     .name = "cam-fig5b",
     .paper = "CamCubeOS",
-    .what = "throughput per server when all send to all and some have failed",
+    .what = "throughput of a server when all send to all and some have failed",
     .full =
         {"8x8x8 torus, NovaCube and Jellyfish of 512 servers, 0 to 20 % failed, 50 ms after 50 ms",
          400},
     .quick = {"27 servers, 0, 10 and 20 % failed, 10 ms each", .seconds = 3},
     .choice =
-        "the paper does not say what the survivors offer: \"same\" is each survivor sending at the "
-        "rate that fits the whole cluster (fig 5a), \"adapted\" at what the links that are left "
-        "could carry over the mean hops that are left. Packets go to survivors only; it begins "
-        "when "
-        "all have noticed every failure (by silence: five hellos of 200 ms). Failed servers are "
-        "the "
-        "first of one random order, so each step fails more of the same. Shown is the median of "
-        "the "
-        "survivors; a drop within 2 points is read as the paper's, of another draw. \"Linear\" is "
-        "read as a line that explains 95 % of the variance",
+        "The paper does not say at which rate the surviving servers send. Column \"same\": at the "
+        "expected rate of the whole cluster (cam-fig5a). Column \"adapted\": at the expected rate "
+        "of what is left, the remaining links over the remaining mean hops. Packets go to "
+        "survivors only, after all have noticed every failure (five missed hellos of 200 ms). "
+        "Failed servers are the first of one random order, so each step adds some. Shown is the "
+        "median of the survivors. A drop within 2 points of the paper's agrees, because the paper "
+        "drew other servers. \"Linear\" is taken as a line that explains 95 % of the variance.",
     .shown = "network, failed, servers, expected, same, adapted, same_share, adapted_share",
     .plot.table = "failures",
     .plot.x = {.column = "failed", .label = "failed servers (%)"},

@@ -22,7 +22,8 @@ static bool lives(const bool *failed, node_id server)
 
 /* ---- the wiring ---- */
 
-/* Breadth first from one server over those that live; adds up hops and servers reached. */
+/* Searches breadth first from one server over servers that have not failed; adds the hops and the
+ * number of servers reached. */
 static void hops_from(const struct plan *plan, const bool *failed, node_id from, struct bfs *bfs,
                       double *hops, double *pairs)
 {
@@ -66,14 +67,14 @@ enum err traffic_wiring(struct traffic_wiring *wiring, const struct plan *plan, 
 /* ---- the simulation ---- */
 
 struct readings {
-    struct bench_answer *before, *after, *now; /* of each server; now: which is filled */
+    struct bench_answer *before, *after, *now; /* of each server; now: the one to fill */
 };
 
 static void on_answer(void *context, node_id at, uint64_t client, const void *bytes, uint32_t size)
 {
     struct readings *readings = context;
     int error = bench_answer_read(&readings->now[at], bytes, size);
-    assert(!error && !readings->now[at].error); /* nothing between us and it that could spoil it */
+    assert(!error && !readings->now[at].error); /* nothing here can damage the answer */
 }
 
 static void servers_ask(struct world *world, const struct bench_request *request)
@@ -88,7 +89,7 @@ static void servers_ask(struct world *world, const struct bench_request *request
     }
 }
 
-/* Crashes them, and lets the others notice it by themselves. */
+/* Crashes the failed servers and waits until all others have noticed it. */
 static bool failures_happen(struct world *world, const bool *failed, double *noticed)
 {
     uint32_t count = world_plan(world)->server_count;
@@ -187,7 +188,7 @@ enum err traffic_simulate(struct traffic_found *found, const struct traffic_job 
             world_load(world, job, &readings);
             err = found_fill(found, job, &readings, why);
         } else {
-            err = why_fail(why, ERR_SYSTEM, "failed servers were not noticed in time");
+            err = why_fail(why, ERR_SYSTEM, "some servers did not notice the failed ones in time");
         }
         world_close(world);
     }

@@ -10,7 +10,7 @@
 
 #define LOST_NSEC (20 * NSEC_PER_SEC) /* a ping that takes longer is lost */
 #define END_NSEC  (120 * NSEC_PER_SEC)
-#define WARM      100 /* pings before those that count */
+#define WARM      100 /* pings before those that are measured */
 
 const uint16_t trip_sizes[TRIP_SIZES] = {1500 - WEFT_HEADER_SIZE, WEFT_PAYLOAD_MAX};
 const char *const trip_size_words[TRIP_SIZES] = {"1,500 B", "jumbo"};
@@ -28,13 +28,13 @@ static size_t question_write(uint8_t *question, const struct trip_job *job, uint
     return ping_request_write(&request, question);
 }
 
-/* NULL, or what is wrong. */
+/* Returns NULL if the answer is as expected, or else what is wrong. */
 static const char *answer_judge(const struct trip_job *job, const struct ping_answer *answer)
 {
     if (answer->kind == PING_REPLY)
         return answer->hops_there == job->hops && answer->hops_back == job->hops
                    ? NULL
-                   : "a ping took another number of hops";
+                   : "a ping took an unexpected number of hops";
     if (answer->kind != PING_END)
         return "a ping was refused or lost";
     return answer->lost || answer->received != answer->sent ? "pings were lost" : NULL;
@@ -56,8 +56,9 @@ static double pings_run(struct hosts *hosts, const struct trip_job *job, uint16_
     hosts_tell(hosts, 0, PING_SERVICE, question, question_write(question, job, size, count, quiet));
     do {
         size_t got = hosts_hear(hosts, 0, bytes, sizeof bytes, clock_after(END_NSEC));
-        const char *wrong = ping_answer_read(&answer, bytes, got) < 0 ? "ping answers nonsense"
-                                                                      : answer_judge(job, &answer);
+        const char *wrong = ping_answer_read(&answer, bytes, got) < 0
+                                ? "the ping service sent a malformed answer"
+                                : answer_judge(job, &answer);
         if (wrong)
             hosts_fail(hosts, wrong);
     } while (answer.kind != PING_END);
@@ -110,7 +111,7 @@ static void on_answer(void *context, node_id at, uint64_t client, const void *by
 {
     struct listener *listener = context;
     const char *wrong = ping_answer_read(&listener->last, bytes, size) < 0
-                            ? "ping answers nonsense"
+                            ? "the ping service sent a malformed answer"
                             : answer_judge(listener->job, &listener->last);
     if (!listener->wrong)
         listener->wrong = wrong;
@@ -123,11 +124,11 @@ static const char *pings_simulate(struct world *world, struct listener *listener
     size_t length = question_write(question, listener->job, size, listener->job->count, false);
     listener->last = (struct ping_answer){0};
     if (world_request(world, 0, PING_SERVICE, 1, question, (uint32_t)length) < 0)
-        return "ping refuses";
+        return "the ping service refused the request";
     for (int second = 0; second < 60 && listener->last.kind != PING_END; second++)
         world_run(world, world_now(world) + PSEC_PER_SECOND);
     if (!listener->wrong && listener->last.kind != PING_END)
-        return "pings do not end";
+        return "the pings did not end in time";
     *usec = (double)listener->last.sum_nsec * 1e-3 / listener->last.received;
     return listener->wrong;
 }

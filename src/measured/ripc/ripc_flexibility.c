@@ -1,15 +1,16 @@
-/* ripc_flexibility: what Kehne, "LibRIPC" (thesis, Karlsruhe 2012), section
- * 5.4.2, found while Hadoop ran on it: services start, stop, crash and move
- * while others talk to them, and the conversation resumes by itself.
+/* ripc_flexibility: the observation of Kehne, "LibRIPC" (thesis, Karlsruhe
+ * 2012), section 5.4.2, with Hadoop: services start, stop, crash and move while
+ * clients use them, and conversations resume without action of the clients.
  *
- * Clients ask a service and wait for its answer, over and over; they name it by
- * its id and do nothing else to find it. Meanwhile the service's process is
- * replaced. Each process that has the service is a *term*, numbered from 1, and
- * every answer carries its term: a conversation has resumed when an answer of
- * the new term came.
+ * Each client sends a request to a service, waits for the answer, and repeats
+ * that. It addresses the service by its id and does nothing else to find it.
+ * Meanwhile the process of the service is replaced. Each process that has the
+ * service is a *term*, numbered from 1, and every answer carries its term. A
+ * conversation has resumed when the client received an answer of the new term.
  *
- * All shared variables have one writer: a term its own row, a client its own,
- * the parent `ended`. A release of `bound` or `resumed` carries the time in it. */
+ * Each shared variable has one writer: a term writes its own entries, a client
+ * its own, and the parent `ended` and `called`. `bound` and `resumed` are stored
+ * with release; the value itself is the time. */
 #include <errno.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -27,11 +28,11 @@
 #define SERVICE_ID     7000
 #define CLIENT_COUNT   3
 #define TERM_MAX       200
-#define PAUSE_NSEC     (500 * 1000LL)       /* of a client that got an error */
-#define ANSWER_NSEC    (10 * 1000 * 1000LL) /* an answer that takes longer is given up */
-#define TALK_NSEC      (20 * 1000 * 1000LL) /* of undisturbed talk before the next event */
-#define PATIENCE_NSEC  (5 * NSEC_PER_SEC)   /* before a conversation counts as ended for good */
-#define BIND_WAIT_NSEC (1000 * 1000LL)      /* between tries, while the id is still another's */
+#define PAUSE_NSEC     (500 * 1000LL)       /* pause of a client after an error */
+#define ANSWER_NSEC    (10 * 1000 * 1000LL) /* timeout of an answer */
+#define TALK_NSEC      (20 * 1000 * 1000LL) /* undisturbed conversation before the next event */
+#define PATIENCE_NSEC  (5 * NSEC_PER_SEC)   /* then a conversation counts as not resumed */
+#define BIND_WAIT_NSEC (1000 * 1000LL)      /* between retries while the id is still taken */
 
 enum event { STARTED, STOPPED, KILLED, MOVED, MOVED_KILLED, EVENT_COUNT };
 
@@ -41,21 +42,21 @@ static const char *const event_names[EVENT_COUNT] = {
     [MOVED_KILLED] = "killed -9, taken over",
 };
 
-/* Of one client, written by it alone: counts that order nothing, relaxed, and moments. */
+/* Written by one client only. The counters are relaxed, because they order nothing. */
 struct client {
-    _Atomic uint64_t asked;            /* requests that were taken */
-    _Atomic uint64_t failed;           /* sends that said no: the caller knows */
-    _Atomic uint64_t unanswered;       /* taken, but no answer came in time */
-    _Atomic int64_t resumed[TERM_MAX]; /* when the term's first answer came; 0: never */
+    _Atomic uint64_t asked;            /* requests that were sent */
+    _Atomic uint64_t failed;           /* sends that returned an error */
+    _Atomic uint64_t unanswered;       /* sent, but no answer came in time */
+    _Atomic int64_t resumed[TERM_MAX]; /* time of the term's first answer; 0: none */
 };
 
-/* Shared by the parent and the terms. A moment and a term's number are written with
- * release, by the term itself and by the parent, and awaited with acquire. */
+/* Shared by the parent, the terms and the clients. Terms store times and the parent
+ * stores numbers of terms with release; readers wait for them with acquire. */
 struct stage {
-    _Atomic uint32_t ended;          /* terms up to here are to leave; parent */
-    _Atomic uint32_t called;         /* the term that may take the service; parent */
-    _Atomic int64_t bound[TERM_MAX]; /* when it took it; 0: not yet, < 0: the error */
-    _Atomic int64_t left[TERM_MAX];  /* when it gave it up by itself */
+    _Atomic uint32_t ended;          /* terms up to this one must end; by the parent */
+    _Atomic uint32_t called;         /* terms up to this one may bind the service; by the parent */
+    _Atomic int64_t bound[TERM_MAX]; /* time of the bind; 0: not yet, < 0: its error */
+    _Atomic int64_t left[TERM_MAX];  /* time of the unbind; 0: not yet */
     struct client clients[CLIENT_COUNT];
     struct child_folder folder;
 };
@@ -66,7 +67,7 @@ struct request {
     uint32_t client;
 };
 
-/* What a child is started with. */
+/* The argument of a child process. */
 struct part {
     struct stage *stage;
     uint32_t index; /* of the client, or the term */
@@ -83,7 +84,7 @@ static struct ripc *context_open(const struct stage *stage)
 
 /* --- the service --- */
 
-/* The one before may not be gone yet: its id is ours only when it is. */
+/* Retries while the process of the term before still holds the id. */
 static int service_bind(struct ripc *ripc, struct ripc_service **service)
 {
     nsec limit = clock_after(PATIENCE_NSEC);
@@ -104,14 +105,14 @@ static void service_answer(struct ripc_service *service, uint32_t term, const st
             memcpy(&request, message.data, sizeof request);
             request.term = term;
             (void)ripc_send(service, message.from, &request, sizeof request,
-                            ripc_after(ANSWER_NSEC)); /* a client that left needs none */
+                            ripc_after(ANSWER_NSEC)); /* a client may have ended */
         }
         ripc_release(&message);
     }
 }
 
-/* A term: waits until it is called, takes the service, answers until told to
- * leave, and stays: it is the service that goes, not the process. */
+/* The process of a term. It waits until it is called, binds the service, answers
+ * until it must end, and unbinds. The process itself stays: only the service goes. */
 static void term_run(void *argument)
 {
     const struct part *part = argument;
@@ -130,13 +131,13 @@ static void term_run(void *argument)
     ripc_unbind(service);
     atomic_store_explicit(&stage->left[term], clock_now(), memory_order_release);
     for (;;)
-        clock_nap(NSEC_PER_SEC); /* until we are killed */
+        clock_nap(NSEC_PER_SEC); /* until the parent kills this process */
 }
 
 /* --- the clients --- */
 
-/* Waits for the answer to request `number`; older ones come too late and are
- * passed over. */
+/* Waits for the answer to request `number`. Late answers to older requests are
+ * dropped. */
 static bool client_hear(struct ripc_service *service, uint64_t number, uint32_t *term)
 {
     int64_t deadline = ripc_after(ANSWER_NSEC);
@@ -162,7 +163,7 @@ static void client_run(void *argument)
     struct ripc_service *service;
     if (ripc_bind(ripc, 0, 0, &service) < 0)
         _exit(1);
-    for (uint64_t number = 1;; number++) { /* until we are killed */
+    for (uint64_t number = 1;; number++) { /* until the parent kills this process */
         struct request request = {.number = number, .client = part->index};
         uint32_t term = 0;
         int error =
@@ -184,11 +185,11 @@ static void client_run(void *argument)
 
 /* --- the play --- */
 
-/* What one event did to the conversations. */
+/* The effect of one event on the conversations. */
 struct outcome {
-    double outage;     /* ms from the end of the old term to the last client's first new answer */
-    double resumption; /* ms of it after the new term was there */
-    uint32_t resumed;  /* clients */
+    double outage;     /* ms from the end of the old term until all clients have new answers */
+    double resumption; /* the part of it after the new term bound the service, ms */
+    uint32_t resumed;  /* clients whose conversation resumed */
     uint64_t asked, failed, unanswered;
 };
 
@@ -217,7 +218,8 @@ static enum err term_start(struct play *play, struct why *why)
     assert(play->term < TERM_MAX);
     play->terms[play->term] = child_start(term_run, &part);
     if (play->terms[play->term] < 0)
-        return why_fail(why, ERR_SYSTEM, "a process: %s", strerror(-play->terms[play->term]));
+        return why_fail(why, ERR_SYSTEM, "cannot start a process: %s",
+                        strerror(-play->terms[play->term]));
     return OK;
 }
 
@@ -226,7 +228,7 @@ static void term_call(struct play *play)
     atomic_store_explicit(&play->stage->called, play->term, memory_order_release);
 }
 
-/* Waits until a moment is known; false if that takes too long, or it is an error. */
+/* Waits until a time is stored. Returns false after a timeout or if it is an error. */
 static bool moment_wait(const _Atomic int64_t *moment, nsec *when)
 {
     nsec limit = clock_after(PATIENCE_NSEC);
@@ -235,20 +237,20 @@ static bool moment_wait(const _Atomic int64_t *moment, nsec *when)
     return *when > 0;
 }
 
-/* The old term ends, the new one is called; returns when the old one ended. */
+/* Ends the old term and calls the new one. *ended is the time at which the old one ended. */
 static enum err service_replace(struct play *play, enum event event, nsec *ended, struct why *why)
 {
     uint32_t old = play->term;
     enum err err = OK;
     if (event == MOVED || event == MOVED_KILLED) {
         err = term_start(play, why);
-        clock_nap(TALK_NSEC); /* it is running before the service comes to it */
+        clock_nap(TALK_NSEC); /* so that the process runs before it gets the service */
     }
     *ended = clock_now();
     if (event == STOPPED || event == MOVED) {
         atomic_store_explicit(&play->stage->ended, old, memory_order_release);
         if (!moment_wait(&play->stage->left[old], &(nsec){0}))
-            return why_fail(why, ERR_SYSTEM, "a service did not leave");
+            return why_fail(why, ERR_SYSTEM, "a service did not end in time");
     }
     if (event == STOPPED || event == KILLED || event == MOVED_KILLED) {
         child_kill(play->terms[old]);
@@ -270,7 +272,7 @@ static enum err event_play(struct play *play, enum event event, struct outcome *
     if (err)
         return err;
     if (!moment_wait(&play->stage->bound[play->term], &bound))
-        return why_fail(why, ERR_SYSTEM, "the service could not be bound: %s",
+        return why_fail(why, ERR_SYSTEM, "cannot bind the service: %s",
                         bound ? ripc_strerror((int)bound) : "it took too long");
     uint32_t resumed = 0;
     for (int i = 0; i < CLIENT_COUNT; i++) {
@@ -280,7 +282,7 @@ static enum err event_play(struct play *play, enum event event, struct outcome *
             last = when > last ? when : last;
         }
     }
-    clock_nap(TALK_NSEC); /* so that what comes late is counted here */
+    clock_nap(TALK_NSEC); /* so that late answers are counted for this event */
     sums_read(play->stage, outcome);
     outcome->asked -= before.asked;
     outcome->failed -= before.failed;
@@ -299,13 +301,15 @@ static enum err play_open(struct play *play, struct why *why)
         return why_memory(why);
     int error = child_folder_make(&play->stage->folder);
     if (error < 0)
-        return why_fail(why, ERR_SYSTEM, "no folder for the measurement: %s", strerror(-error));
+        return why_fail(why, ERR_SYSTEM, "cannot make a folder for the measurement: %s",
+                        strerror(-error));
     play->has_folder = true;
     for (uint32_t i = 0; i < CLIENT_COUNT; i++) {
         struct part part = {play->stage, i};
         play->clients[i] = child_start(client_run, &part);
         if (play->clients[i] < 0)
-            return why_fail(why, ERR_SYSTEM, "a process: %s", strerror(-play->clients[i]));
+            return why_fail(why, ERR_SYSTEM, "cannot start a process: %s",
+                            strerror(-play->clients[i]));
     }
     clock_nap(TALK_NSEC);
     return OK;
@@ -328,14 +332,14 @@ static void play_close(struct play *play)
 
 #define ROUND_MAX 15
 
-/* Of each time, in order: how many percent were as short. */
+/* Orders outcomes by their outage, shortest first. */
 static int by_outage(const void *left, const void *right)
 {
     double a = ((const struct outcome *)left)->outage, b = ((const struct outcome *)right)->outage;
     return (a > b) - (a < b);
 }
 
-/* A row and a claim of all rounds of one event; the outage is the median's. */
+/* Adds a row and a claim for all rounds of one event; the row has the median outage. */
 static void event_report(struct figure_result *result, struct figure_table *table,
                          struct figure_table *outages, enum event event, struct outcome *outcomes,
                          size_t rounds)
@@ -357,11 +361,10 @@ static void event_report(struct figure_result *result, struct figure_table *tabl
                      (double[]){rounds, conversations, sum.resumed, median->outage,
                                 outcomes[rounds - 1].outage, median->resumption,
                                 (double)(sum.asked - sum.unanswered), sum.failed, sum.unanswered});
-    figure_claim(
-        result, "section 5.4.2",
-        figure_text(result, "conversations that resume by themselves: %s", event_names[event]),
-        says_equal(100, 0, "%"), 100 * sum.resumed / conversations,
-        "a client got no answer from the new process within 5 s");
+    figure_claim(result, "section 5.4.2",
+                 figure_text(result, "conversations that resume: service %s", event_names[event]),
+                 says_equal(100, 0, "%"), 100 * sum.resumed / conversations,
+                 "a client received no answer from the new process within 5 s");
 }
 
 static enum err flexibility_run(struct figure_result *result, const struct figure_call *call,
@@ -392,11 +395,12 @@ static enum err flexibility_run(struct figure_result *result, const struct figur
 const struct figure figure_ripc_flexibility = {
     .name = "ripc-flexibility",
     .paper = "LibRIPC",
-    .what = "services start, stop, crash and move while others talk to them",
+    .what = "services start, stop, crash and move while clients use them",
     .full = {"3 clients, 5 events, 15 times", .seconds = 10},
     .quick = {"3 clients, 5 events, twice", .seconds = 1},
-    .choice = "the thesis reports that Hadoop ran on and gives no numbers: conversations that "
-              "resumed are counted; a process takes the place of a machine",
+    .choice = "The thesis reports that Hadoop continued to run and gives no numbers. Here clients "
+              "send requests to a service whose process is replaced; the conversations that "
+              "resume without action of the client are counted. Processes replace machines.",
     .measured = true,
     .plot.table = "outages",
     .plot.x = {.column = "outage",

@@ -1,11 +1,11 @@
 /* ripc_latency: the figure of Kehne, "LibRIPC" (thesis, Karlsruhe 2012) that
- * compares round trips of short and long messages with TCP sockets and with
- * what the hardware does by itself.
+ * compares round trips of short and long messages with TCP sockets and with the
+ * bare hardware.
  *
- * There, two machines and InfiniBand; here, two processes, two cores and their
- * shared memory, which takes the place of raw verbs as the floor. The paper's
- * library slept while it waited, so ripc is measured both polling and sleeping.
- * Every way runs once in each round, in turn; the median round is shown. */
+ * The thesis used two machines and InfiniBand; here two processes run on two
+ * cores, and their shared memory replaces raw verbs as the lower limit. The
+ * library of the thesis slept while it waited, so ripc is measured both polling
+ * and sleeping. Every way runs once in each round; the median round is shown. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ struct way_kind {
     const struct side *side;
     enum job_kind kind;
     bool blocking;
-    uint32_t count; /* round trips of a batch */
+    uint32_t count; /* round trips in a batch */
 };
 
 static const struct way_kind ways[WAY_COUNT] = {
@@ -42,7 +42,7 @@ static const struct way_kind ways[WAY_COUNT] = {
     [UCX] = {"UCX", &side_ucx_perftest, JOB_PING, false, 200},
 };
 
-/* What the thesis prints: its figure's curves are known at their ends. */
+/* The numbers that the thesis prints: the ends of the curves of its figure. */
 static const struct printed {
     uint32_t size;
     double trips[PRINTED_COUNT]; /* us */
@@ -51,11 +51,11 @@ static const struct printed {
     {1900, {22.44, 28.09, 66.11}},
 };
 
-/* Of one way at one size; NaN where it is not on this machine. */
+/* The result of one way at one size; NaN if the way is missing on this machine. */
 struct found {
     double trip;  /* us */
-    double share; /* of both cores, in percent */
-    double cpu;   /* us a round trip, both processes */
+    double share; /* processor time, in percent of both cores */
+    double cpu;   /* processor time of a round trip, both processes, us */
 };
 
 struct measured {
@@ -70,7 +70,7 @@ static int by_trip(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* All rounds of all ways at one size. */
+/* Measures all rounds of all ways at one size. */
 static enum err size_measure(struct measured *measured, size_t at, int rounds, uint32_t batches,
                              struct why *why)
 {
@@ -129,7 +129,7 @@ static void tables_fill(struct figure_result *result, const struct measured *mea
             cells[1 + WAY_COUNT + k] = figure_number(printed_trip(measured->sizes[i], k));
         figure_row(trips, cells);
     }
-    for (int way = 0; way < LIBFABRIC; way++) /* the programs of others keep theirs to themselves */
+    for (int way = 0; way < LIBFABRIC; way++) /* other programs do not report theirs */
         for (size_t i = 0; i < measured->size_count; i++) {
             const struct found *found = &measured->found[way][i];
             figure_row_named(loads, ways[way].name,
@@ -137,7 +137,7 @@ static void tables_fill(struct figure_result *result, const struct measured *mea
         }
 }
 
-/* --- what the thesis says (section 5.4.1) --- */
+/* --- the claims of the thesis (section 5.4.1) --- */
 
 static void trip_claims(struct figure_result *result, const struct measured *measured)
 {
@@ -159,23 +159,22 @@ static void trip_claims(struct figure_result *result, const struct measured *mea
                  found[TCP][0].trip, NULL);
     figure_claim(result, "fig 5.5", "TCP, 1,900 B", says_at_most(end[PRINTED_TCP], "us"),
                  found[TCP][last].trip, NULL);
-    figure_claim(result, "fig 5.5", "TCP to short, 100 B",
+    figure_claim(result, "fig 5.5", "TCP as a multiple of short, 100 B",
                  says_above(first[PRINTED_TCP] / first[PRINTED_SHORT], NULL), ahead, NULL);
-    figure_claim(result, "fig 5.5", "TCP to short, 1,900 B",
+    figure_claim(result, "fig 5.5", "TCP as a multiple of short, 1,900 B",
                  says_above(end[PRINTED_TCP] / end[PRINTED_SHORT], NULL), ahead_last, NULL);
-    figure_claim(result, "fig 5.5", "long to short, 100 B",
+    figure_claim(result, "fig 5.5", "long as a multiple of short, 100 B",
                  says_at_most(first[PRINTED_LONG] / first[PRINTED_SHORT], NULL),
                  found[LONG][0].trip / found[SHORT][0].trip, NULL);
-    figure_claim(result, "fig 5.5",
-                 "short to what the hardware does by itself, 100 B (raw verbs 128 B)",
+    figure_claim(result, "fig 5.5", "short as a multiple of the bare hardware, 100 B",
                  says_at_most(first[PRINTED_SHORT] / 5.38, NULL),
                  found[SHORT][0].trip / found[BARE][0].trip, NULL);
-    figure_claim(result, "section 5.4.1", "CPU load, short and long messages, asleep while waiting",
+    figure_claim(result, "section 5.4.1", "processor load, short and long messages, waiting asleep",
                  says_below(1, "%"), asleep, NULL);
-    figure_claim(result, "section 5.4.1", "CPU load, TCP", says_between(4, 5, "%"),
+    figure_claim(result, "section 5.4.1", "processor load, TCP", says_between(4, 5, "%"),
                  found[TCP][0].share, NULL);
-    /* 4 % of 56.5 us against 1 % of 17.72 us, at least */
-    figure_claim(result, "fig 5.5", "processor time of a round trip, TCP to short (polling)",
+    /* at least 4 % of 56.5 us over 1 % of 17.72 us */
+    figure_claim(result, "fig 5.5", "processor time of a round trip, TCP as a multiple of short",
                  says_above(4 * first[PRINTED_TCP] / first[PRINTED_SHORT], NULL),
                  found[TCP][0].cpu / found[SHORT][0].cpu, NULL);
 }
@@ -188,7 +187,7 @@ static enum err fig5_5_run(struct figure_result *result, const struct figure_cal
     int rounds = quick ? 1 : ROUND_MAX;
     measured.size_count = quick ? 3 : SIZE_MAX_COUNT;
     if (crowd_cores() < 2)
-        rounds = 0; /* two that poll on one core measure the scheduler */
+        rounds = 0; /* two processes that poll on one core would measure the scheduler */
     for (size_t i = 0; i < measured.size_count; i++) {
         measured.sizes[i] = 100 + (quick ? 900 : 200) * (uint32_t)i;
         enum err err = size_measure(&measured, i, rounds, quick ? BATCHES_QUICK : BATCHES, why);
@@ -206,11 +205,14 @@ static enum err fig5_5_run(struct figure_result *result, const struct figure_cal
 const struct figure figure_ripc_fig5_5 = {
     .name = "ripc-fig5.5",
     .paper = "LibRIPC",
-    .what = "round trip of short and long messages, beside sockets and others",
+    .what = "round trip of short and long messages, compared with sockets and other libraries",
     .full = {"10 sizes, 5 rounds, 400 batches", .seconds = 40},
     .quick = {"3 sizes, 1 round, 20 batches", .seconds = 3},
-    .choice = "two processes of one machine in place of two machines; bare shared memory in place "
-              "of raw verbs; libfabric and UCX by fi_pingpong and ucx_perftest, if installed",
+    .choice = "Two processes on one machine replace the two machines of the thesis; bare shared "
+              "memory replaces the InfiniBand hardware (raw verbs, 128 B). Short and long messages "
+              "poll while they wait; \"asleep\" is measured with waiting processes asleep, as in "
+              "the thesis. libfabric and UCX are measured with fi_pingpong and ucx_perftest, if "
+              "these are installed.",
     .measured = true,
     .plot.table = "round_trip",
     .plot.x = {.column = "size", .label = "message size (B)"},

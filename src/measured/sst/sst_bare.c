@@ -1,4 +1,4 @@
-/* bare: over mapped memory. */
+/* bare: the operations and round trips over mapped memory. */
 #include "measured/sst/sst_bare.h"
 
 #include <math.h>
@@ -19,12 +19,12 @@ const char *const bare_way_names[BARE_WAY_COUNT] = {
     [BARE_WRITES] = "writes",
 };
 
-#define PAUSE_NSEC 1000 /* at most, before a trip over memory */
+#define PAUSE_NSEC 1000 /* the longest pause before a round trip over memory */
 
 struct bare_play {
     struct bare_job job;
     struct bare_board *board;
-    struct trip_log *log; /* of trips; NULL: operations */
+    struct trip_log *log; /* of round trips; NULL: operations */
 };
 
 static void word_set(struct bare_word *word, uint64_t value)
@@ -38,7 +38,7 @@ static void word_await(const struct bare_word *word, uint64_t value)
         ;
 }
 
-/* Until what we stored is in every core's sight: the completion of a write. */
+/* Waits until all cores see our stores: this is the completion of a write. */
 static void stores_complete(void)
 {
 #if defined(__aarch64__)
@@ -48,8 +48,8 @@ static void stores_complete(void)
 #endif
 }
 
-/* The others: they change the rows before each read, and look at them after each write, so
- * that every line is where it would be. */
+/* The owner of the rows changes them before each read and reads them after each write, so that
+ * their cache lines are in its cache, as in real use. */
 static void memory_own(const struct bare_kind *kind, void *context)
 {
     struct bare_board *board = kind->board;
@@ -57,7 +57,7 @@ static void memory_own(const struct bare_kind *kind, void *context)
         uint64_t round = kind->before + i;
         for (uint32_t row = 0; row < kind->rows; row++)
             if (!bare_row_touch(kind, board->rows[row], round))
-                crowd_fail(context, "a row came otherwise than it was written");
+                crowd_fail(context, "a written row has wrong contents");
         word_set(&board->turns[1], round);
         word_await(&board->turns[0], round);
     }
@@ -86,13 +86,14 @@ static void memory_operate(const struct bare_kind *kind, void *context)
         (void)trip_end(&trip);
         for (uint32_t row = 0; row < kind->rows; row++)
             if (!bare_row_check(kind, own[row], round))
-                crowd_fail(context, "a row was read otherwise than it is");
+                crowd_fail(context, "a row was read with wrong contents");
         word_set(&board->turns[0], round);
     }
     bare_kind_note(kind);
 }
 
-/* Who reads polls the other's word, who writes is written to and polls its own. */
+/* With reads, a process polls the word of the other one; with writes, it polls its own word, which
+ * the other one writes. */
 static void memory_trips(struct crowd *crowd, const struct bare_job *job, struct bare_board *board,
                          struct trip_log *log)
 {

@@ -1,11 +1,11 @@
 #pragma once
-/* bare: one-sided reads and writes with nothing around them: what a table cannot beat.
- * Over memory that two processes map, which is a cache line here and there; and over
- * libfabric's tcp, whose reads and writes the other side's processor must serve.
+/* bare: one-sided reads and writes without a table, the lower limit of a table's times.
+ * They go over memory that two processes map, where caches do the work, or over
+ * libfabric's tcp, where the processor of the other process must serve them.
  *
- * A node 0 operates on rows of others. These others are one process, however many
- * rows there are: an adapter would serve them without their processors, and processes
- * that take turns on one core would show the scheduler. */
+ * Node 0 reads and writes rows of other nodes. One process owns all these rows: in the
+ * paper network adapters serve the rows without their processors, and several processes
+ * that take turns on one core would measure the scheduler. */
 
 #include "base/err.h"
 #include "measured/sst/sst_trip.h"
@@ -24,9 +24,9 @@ extern const char *const bare_way_names[BARE_WAY_COUNT];
 struct bare_job {
     enum bare_medium medium;
     enum bare_way way;
-    uint32_t count; /* operations of a kind, or trips */
+    uint32_t count; /* operations of each kind, or round trips */
     uint64_t seed;
-    /* Of operations: all of these, with 1 to `rows` at once. */
+    /* For operations: all sizes, each with 1 to `rows` rows at once. */
     const uint32_t *sizes; /* bytes of a row, multiples of 8 */
     uint32_t size_count;
     uint32_t rows;
@@ -34,23 +34,23 @@ struct bare_job {
 
 /* Medians, in us. */
 struct bare_times {
-    double total; /* of all rows: until the last has completed */
-    double post;  /* until all were handed over; NaN where there is no such part */
+    double total; /* until the operations on all rows have completed */
+    double post;  /* until all operations are posted; NaN for memory, where nothing is posted */
 };
 
-/* times[size][rows - 1]; NaN, and a reason, where the medium is not on this machine. */
+/* times[size][rows - 1]; if the medium is not on this machine, NaN, and `missing` says why. */
 struct bare_result {
     struct bare_times times[BARE_SIZES_MAX][BARE_ROWS_MAX];
     char missing[BARE_REASON_SIZE];
 };
 
-/* Operations on one row or several at once, which their owners have touched since the
- * last. */
+/* Measures operations on one or several rows at once. The owner touches the rows between two
+ * operations. */
 MUST_CHECK enum err bare_operate(const struct bare_job *job, struct bare_result *result,
                                  struct why *why);
 
-/* A word that changes there and is answered here, found by polling: trips there and back.
- * The log is crowd_memory; nothing comes into it, and `missing` says why, if the medium is
- * not here. */
+/* Measures round trips: each process polls a word that the other changes, and answers with its
+ * own. The log is crowd_memory. If the medium is not on this machine, the log is empty, and
+ * `missing` says why. */
 MUST_CHECK enum err bare_trips(const struct bare_job *job, struct trip_log *log,
                                char missing[BARE_REASON_SIZE], struct why *why);

@@ -1,6 +1,6 @@
-/* bare_fabric: fi_read and fi_write over libfabric's tcp, by its own interface. Every node has
- * an endpoint of its own; those of one process share a queue, which must be polled for
- * anything to move, in the process that is read or written, too. */
+/* bare_fabric: fi_read and fi_write over libfabric's tcp provider, called directly. Every node has
+ * its own endpoint; the endpoints of one process share a completion queue. Operations make progress
+ * only while both processes poll their queues. */
 #include "measured/sst/sst_bare_fabric.h"
 
 #ifdef WEFT_HAVE_LIBFABRIC
@@ -21,24 +21,24 @@
 
 #define PROVIDER     "tcp;ofi_rxm"
 #define ADDRESS_SIZE 200
-#define PAUSE_NSEC   20000 /* at most, before a trip */
+#define PAUSE_NSEC   20000 /* the longest pause before a round trip */
 
-/* How a node's memory is reached. Plain data, left on the board. */
+/* The address of a node's memory. Plain data, written to the board. */
 struct address {
     uint64_t base, key;
     size_t size;
     unsigned char name[ADDRESS_SIZE];
 };
 static_assert(sizeof(struct address) <= sizeof((struct bare_board *)0)->addresses[0][0],
-              "it fits the board");
+              "an address fits the board");
 
 struct sst_node {
     struct fid_ep *endpoint;
     struct fid_av *peers;
     struct fid_mr *region;
     unsigned char *row; /* its memory */
-    fi_addr_t peer;     /* of node 0: the row's owner; of an owner: node 0 */
-    struct address at;  /* the peer's */
+    fi_addr_t peer;     /* for node 0 the owner of the row; for an owner node 0 */
+    struct address at;  /* of the peer's memory */
     struct fi_context2 context;
 };
 
@@ -52,7 +52,7 @@ struct port {
     struct fid_cq *queue;
     uint32_t node_count;
     struct sst_node nodes[BARE_ROWS_MAX];
-    unsigned char *memory; /* of all rows */
+    unsigned char *memory; /* that holds all rows */
     uint64_t posted, completed;
 };
 
@@ -71,13 +71,13 @@ static void info_find(struct port *port)
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_WAW;
-    hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE; /* done is what has arrived */
+    hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE; /* complete means: the data arrived */
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->fabric_attr->prov_name = strdup(PROVIDER);
     if (port->library->getinfo(FI_VERSION(1, 11), "127.0.0.1", NULL, FI_SOURCE, hints, &port->info))
-        crowd_missing(port->crowd, "libfabric has no provider \"%s\" here", PROVIDER);
+        crowd_missing(port->crowd, "libfabric on this machine has no provider \"%s\"", PROVIDER);
     port->library->freeinfo(hints);
 }
 
@@ -106,11 +106,11 @@ static void node_introduce(struct port *port, struct sst_node *node, const void 
 {
     memcpy(&node->at, address, sizeof node->at);
     if (fi_av_insert(node->peers, node->at.name, 1, &node->peer, 0, NULL) != 1)
-        crowd_fail(port->crowd, "fi_av_insert: the address was refused");
+        crowd_fail(port->crowd, "fi_av_insert: libfabric rejects the address of the other process");
 }
 
-/* Both processes have as many nodes as there are rows: node 0 has an endpoint for each
- * connection, as reliable connections have. */
+/* Both processes have as many nodes as there are rows: node 0 has one endpoint for each
+ * connection, as with reliable connections. */
 static void port_open(struct port *port, struct crowd *crowd, const struct bare_job *job,
                       struct bare_board *board)
 {
@@ -161,7 +161,7 @@ static void port_poll(struct port *port)
     port->completed += (uint64_t)count;
 }
 
-/* Hands over one operation on the peer's row, from or into ours. */
+/* Posts one operation between the peer's row and our row. */
 static void node_post(struct port *port, struct sst_node *node, uint32_t size)
 {
     void *descriptor = fi_mr_desc(node->region);
@@ -173,7 +173,7 @@ static void node_post(struct port *port, struct sst_node *node, uint32_t size)
         else
             result = fi_write(node->endpoint, node->row, size, descriptor, node->peer,
                               node->at.base, node->at.key, &node->context);
-        if (result == -FI_EAGAIN) /* not connected yet, at first */
+        if (result == -FI_EAGAIN) /* at first: not connected yet */
             port_poll(port);
     } while (result == -FI_EAGAIN);
     check(port, result, "fi_read or fi_write");
@@ -186,7 +186,7 @@ static void port_complete(struct port *port)
         port_poll(port);
 }
 
-/* Our processor serves the other's operations while we wait. */
+/* Waits for a value; meanwhile polling serves the operations of the other process. */
 static void port_await(struct port *port, const struct bare_word *word, uint64_t value)
 {
     while (atomic_load_explicit(&word->value, memory_order_acquire) < value)
@@ -201,7 +201,7 @@ static void rows_own(const struct bare_kind *kind, void *context)
         uint64_t round = kind->before + i;
         for (uint32_t row = 0; row < kind->rows; row++)
             if (!bare_row_touch(kind, port->nodes[row].row, round))
-                crowd_fail(port->crowd, "a row came otherwise than it was written");
+                crowd_fail(port->crowd, "a written row has wrong contents");
         atomic_store_explicit(&board->turns[1].value, round, memory_order_release);
         port_await(port, &board->turns[0], round);
     }
@@ -228,7 +228,7 @@ static void rows_operate(const struct bare_kind *kind, void *context)
         (void)trip_end(&trip);
         for (uint32_t row = 0; row < kind->rows; row++)
             if (!bare_row_check(kind, port->nodes[row].row, round))
-                crowd_fail(port->crowd, "a row was read otherwise than it is");
+                crowd_fail(port->crowd, "a row was read with wrong contents");
         atomic_store_explicit(&board->turns[0].value, round, memory_order_release);
     }
     bare_kind_note(kind);
@@ -243,11 +243,11 @@ void bare_fabric_operate(struct crowd *crowd, const struct bare_job *job, struct
     port_close(&port);
 }
 
-/* ---- trips: two words in each node's memory, one that the other sees, one to see ---- */
+/* ---- round trips, with two words in the memory of each node ---- */
 
 struct words {
-    _Atomic uint64_t own;   /* reads: what the other reads. writes: where we write from */
-    _Atomic uint64_t other; /* reads: what we have read. writes: written by the other */
+    _Atomic uint64_t own;   /* our value: the other node reads it, or we write it to the other */
+    _Atomic uint64_t other; /* the other's value: we read it, or the other node writes it */
 };
 
 static uint64_t words_poll(struct port *port)
@@ -306,7 +306,7 @@ void bare_fabric_trips(struct crowd *crowd, const struct bare_job *job, struct b
         else
             words_set(&port, round);
     }
-    /* The other may still read or be written to: serve it until it is through, too. */
+    /* The operations of the other process may not be complete: serve them until it is done. */
     atomic_store_explicit(&board->turns[crowd->index].value, 1, memory_order_release);
     port_await(&port, &board->turns[!crowd->index], 1);
     port_close(&port);

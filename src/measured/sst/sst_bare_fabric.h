@@ -4,7 +4,7 @@
 #include "measured/crowd.h"
 #include "measured/sst/sst_bare_kind.h"
 
-/* What both processes do over libfabric; node 0 is index 0. */
+/* Run by both processes; node 0 is the process with index 0. */
 void bare_fabric_operate(struct crowd *crowd, const struct bare_job *job, struct bare_board *board);
 void bare_fabric_trips(struct crowd *crowd, const struct bare_job *job, struct bare_board *board,
                        struct trip_log *log);

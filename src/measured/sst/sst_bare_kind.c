@@ -10,7 +10,7 @@ static void row_fill(unsigned char *row, uint32_t size, uint64_t round)
         memcpy(row + at, &round, sizeof round);
 }
 
-/* Is all of it of that round? */
+/* Tells whether the whole row has the contents of that round. */
 static bool row_is(const unsigned char *row, uint32_t size, uint64_t round)
 {
     uint64_t sum = 0, word;
@@ -25,7 +25,7 @@ bool bare_row_touch(const struct bare_kind *kind, unsigned char *row, uint64_t r
 {
     if (kind->job->way == BARE_READS)
         row_fill(row, kind->size, round);
-    else if (round > kind->before + 1) /* rows are written to in every round of a kind */
+    else if (round > kind->before + 1) /* the first round of a kind comes before the first write */
         return row_is(row, kind->size, round - 1);
     return true;
 }

@@ -1,6 +1,6 @@
 #pragma once
-/* bare_kind: the operations of sst_bare.h, a kind at a time, and the rows that they are on: what
- * both media have in common. */
+/* bare_kind: the operations of sst_bare.h, one kind at a time, and the contents of the rows: the
+ * part that both media share. */
 
 #include "measured/sst/sst_bare.h"
 
@@ -10,35 +10,36 @@ struct bare_word {
 };
 
 struct bare_board {
-    struct bare_word words[2]; /* of each process */
-    struct bare_word turns[2]; /* node 0 has operated; the owners have touched their rows */
-    /* Far from the words that are polled: who fetches a line may get its neighbour, too. */
+    struct bare_word words[2]; /* one for each process */
+    struct bare_word turns[2]; /* rounds that node 0 [0] and the owner [1] have done */
+    /* Far from the polled words, because a core may fetch the next cache line, too. */
     _Alignas(4096) unsigned char rows[BARE_ROWS_MAX][BARE_SIZE_MAX];
-    unsigned char addresses[2][BARE_ROWS_MAX][256]; /* how to reach them, before a meeting */
+    unsigned char addresses[2][BARE_ROWS_MAX][256]; /* of the rows; written before a meeting */
     struct bare_times times[BARE_SIZES_MAX][BARE_ROWS_MAX];
-    struct trip_log totals, posts; /* of the kind under way */
+    struct trip_log totals, posts; /* of the current kind */
 };
 
-/* One kind of operation: so many rows of so many bytes. */
+/* One kind of operation: `rows` rows of `size` bytes. */
 struct bare_kind {
     const struct bare_job *job;
     struct bare_board *board;
     uint32_t size_index, size, rows;
-    uint64_t before; /* rounds of the kinds before it */
+    uint64_t before; /* rounds of all earlier kinds */
     uint32_t rounds;
 };
 
-/* Runs one kind after the other. Both processes go through the same ones. */
+/* Calls `run` for one kind after the other. Both processes run the same kinds. */
 void bare_kinds(const struct bare_job *job, struct bare_board *board,
                 void (*run)(const struct bare_kind *kind, void *context), void *context);
 
-/* Node 0: what the kind that has just run took, by the logs of the board. */
+/* For node 0: stores the times of the kind that has just run, from the logs of the board. */
 void bare_kind_note(const struct bare_kind *kind);
 
-/* The rows' owner, before round `round`: changes the row for who reads it, looks at what was
- * written; false if that is not what was to be written. */
+/* For the owner, before round `round`: changes a row that will be read, or checks a row that was
+ * written. Returns false if its contents are wrong. */
 bool bare_row_touch(const struct bare_kind *kind, unsigned char *row, uint64_t round);
 
-/* Node 0, before and after: what it writes, or nothing; is what it read the round's? */
+/* For node 0: prepares a row before a round, and tells after it whether a row that was read has the
+ * contents of that round. */
 void bare_row_prepare(const struct bare_kind *kind, unsigned char *row, uint64_t round);
 bool bare_row_check(const struct bare_kind *kind, const unsigned char *row, uint64_t round);

@@ -3,7 +3,7 @@
 #include "base/test.h"
 #include "measured/crowd.h"
 
-/* Two that poll want two cores. */
+/* Two processes that poll need two cores. */
 static bool too_few_cores(void)
 {
     if (crowd_cores() < 2)
@@ -11,7 +11,7 @@ static bool too_few_cores(void)
     return crowd_cores() < 2;
 }
 
-/* What was moved is checked by the operations themselves. */
+/* The operations themselves check the contents of the rows. */
 static void rows_are_read_and_written(void **state)
 {
     static const uint32_t sizes[] = {8, 4096};
@@ -47,7 +47,7 @@ static void rows_are_read_and_written(void **state)
     }
 }
 
-static void words_go_there_and_back(void **state)
+static void words_make_round_trips(void **state)
 {
     struct trip_log *log = crowd_memory(sizeof *log);
     assert_non_null(log);
@@ -68,4 +68,4 @@ static void words_go_there_and_back(void **state)
     crowd_memory_free(log, sizeof *log);
 }
 
-TEST_MAIN(TEST(rows_are_read_and_written), TEST(words_go_there_and_back))
+TEST_MAIN(TEST(rows_are_read_and_written), TEST(words_make_round_trips))

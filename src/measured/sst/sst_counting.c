@@ -1,10 +1,11 @@
 /* sst_counting: figure 8 of "Distributed State Sharing and Predicate Detection over RDMA":
  * all nodes count in step. A node's predicate holds when no row is behind its own; its
- * trigger counts one further.
+ * trigger increments its own count.
  *
- * The paper counts to a million and shows the time. Here all count until time is up, node 0
- * takes the time of every few counts, and a million of the median is shown. Node 0 then names the
- * number at which everybody stops; that all rows end with exactly this number is checked. */
+ * The paper counts to a million and shows the time. Here all nodes count for a given time; node 0
+ * measures the time of every few counts, and the figure shows a million times the median. Then
+ * node 0 sets the number at which all nodes stop, and each checks that all rows end with exactly
+ * this number. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "transport/clock.h"
 
 #define LAST_NEVER UINT64_MAX
-#define BATCH      8 /* counts between two looks at the clock */
+#define BATCH      8 /* counts between two readings of the clock */
 #define BATCH_MAX  200000
 #define MILLION    1e6
 
@@ -23,15 +24,15 @@ struct counting_job {
     uint32_t nodes;
     enum sst_design design;
     enum sst_node_waiting waiting;
-    uint64_t warm; /* counts before those that count: a multiple of BATCH */
-    nsec length;   /* of the counting */
+    uint64_t warm; /* counts before the measurement: a multiple of BATCH */
+    nsec length;   /* of the measurement */
 };
 
 /* Shared by the crowd. */
 struct stage {
-    _Atomic uint64_t last;        /* where to stop; stored by node 0, carried by its next count */
+    _Atomic uint64_t last;        /* where to stop; node 0 stores it before its next count */
     _Atomic bool done[CROWD_MAX]; /* set by each node's trigger, with release */
-    /* Node 0's, read by the parent afterwards: seconds of a batch. */
+    /* Written by node 0, read by the parent afterwards: seconds of each batch. */
     uint32_t batch_count;
     double batches[BATCH_MAX];
 };
@@ -41,13 +42,14 @@ struct play {
     struct stage *stage;
 };
 
-/* What the callbacks of a node see. */
+/* The argument of the callbacks of a node. */
 struct counter {
     struct sst_node node;
     const struct play *play;
-    uint64_t own; /* our count; the detector's, as are ... */
-    nsec began;   /* ... when the clock was started, ... */
-    nsec since;   /* ... and when the batch under way was */
+    /* Used by the detector's thread only: */
+    uint64_t own; /* our count */
+    nsec began;   /* when the measurement began */
+    nsec since;   /* when the current batch began */
 };
 
 enum { COUNT };
@@ -62,8 +64,8 @@ static bool nobody_is_behind(const struct sst *table, void *argument)
     return sst_all_at_least_u64(table, COUNT, counter->own);
 }
 
-/* Node 0 looks whether time is up. The others are at most one ahead of it, and see what it
- * decides before they see its next count. */
+/* Node 0 logs a batch and checks whether the time is up. The other nodes are at most one count
+ * ahead, and see stage->last before they see the next count of node 0. */
 static void clock_check(struct counter *counter)
 {
     struct stage *stage = counter->play->stage;
@@ -79,14 +81,15 @@ static void clock_check(struct counter *counter)
         atomic_store_explicit(&stage->last, counter->own + 2, memory_order_release);
 }
 
-/* In step: when we count nobody is behind us, and nobody can be further than one ahead. */
+/* Checks the counts when this node increments its own: no row may be behind it, and none more than
+ * one ahead. */
 static void step_check(struct counter *counter, const struct sst *table)
 {
     uint64_t least = sst_minimum_u64(table, COUNT), most = sst_maximum_u64(table, COUNT);
     if (least < counter->own || most > counter->own + 1)
-        crowd_fail(counter->node.crowd, "out of step: %llu counts, others %llu to %llu",
-                   (unsigned long long)counter->own, (unsigned long long)least,
-                   (unsigned long long)most);
+        crowd_fail(
+            counter->node.crowd, "out of step: this node is at %llu, the rows at %llu to %llu",
+            (unsigned long long)counter->own, (unsigned long long)least, (unsigned long long)most);
 }
 
 static void count_one(struct sst *table, void *argument)
@@ -95,7 +98,7 @@ static void count_one(struct sst *table, void *argument)
     struct stage *stage = counter->play->stage;
     uint64_t last = atomic_load_explicit(&stage->last, memory_order_acquire);
     const uint32_t index = counter->node.crowd->index;
-    if (counter->own == last) { /* everybody is here: nobody counts any more */
+    if (counter->own == last) { /* all nodes are here, and none counts any more */
         atomic_store_explicit(&stage->done[index], true, memory_order_release);
         return;
     }
@@ -137,10 +140,10 @@ static void counting_play(struct crowd *crowd, const void *argument)
     crowd_meet(crowd);
     for (uint32_t i = 0; i < crowd->count; i++)
         if (sst_get_u64(counter.node.table, counter.node.rows[i], COUNT) != play->stage->last)
-            crowd_fail(crowd, "node %u sees another count of node %u", crowd->index, i);
+            crowd_fail(crowd, "node %u sees a wrong last count of node %u", crowd->index, i);
 }
 
-/* Seconds to count to a million. */
+/* Measures the seconds of a million counts. */
 static enum err counting_run(const struct counting_job *job, double *seconds, struct why *why)
 {
     struct stage *stage = crowd_memory(sizeof *stage);
@@ -162,13 +165,13 @@ static enum err counting_run(const struct counting_job *job, double *seconds, st
 static const uint32_t nodes_full[] = {2, 3, 8, 13, 18, 23, 28}, nodes_quick[] = {2, 3, 4, 6};
 #define NODES_MAX (sizeof nodes_full / sizeof nodes_full[0])
 
-/* Counted with detectors that give up the core, and with those that do not. */
+/* Times with detectors that yield the core, and with detectors that do not. */
 struct counted {
     uint32_t nodes;
-    double yield[2], busy[2]; /* by design: seconds of a million; NaN: not tried */
+    double yield[2], busy[2]; /* by design: seconds of a million counts; NaN: not measured */
 };
 
-/* Counts a second that the paper prints, of its ends. */
+/* Counts a second that the paper prints, for its smallest and largest number of nodes. */
 static const struct printed {
     uint32_t nodes;
     double rates[2]; /* by design, in thousands */
@@ -215,15 +218,15 @@ static void shape_claims(struct figure_result *result, const struct counted *cou
         struct sample_line line = sample_line_of(nodes, times, used);
         slopes[design] = line.slope;
         figure_claim(result, "fig 8",
-                     figure_text(result, "%s: variance that a line in nodes explains",
+                     figure_text(result, "%s: variance explained by a line in the number of nodes",
                                  sst_node_design_names[design]),
                      says_above(95, "%"), 100 * line.share, NULL);
     }
-    figure_claim(result, "section 5.7", "time that a further node adds, reads to writes",
+    figure_claim(result, "section 5.7", "time that one more node adds, reads over writes",
                  says_above(1, NULL), slopes[SST_READS] / slopes[SST_WRITES], NULL);
 }
 
-/* What becomes of detectors that never give up the core where there are more of them than
+/* Claims the times of detectors that never give up the core although there are more of them than
  * cores. */
 static void busy_claims(struct figure_result *result, const struct counted *last)
 {
@@ -232,7 +235,7 @@ static void busy_claims(struct figure_result *result, const struct counted *last
     for (int design = 0; design < 2; design++)
         figure_claim_needs(result, "fig 8",
                            figure_text(result,
-                                       "%s, 28 nodes, busy as the paper's: a million counts",
+                                       "%s, 28 nodes, busy as in the paper: a million counts",
                                        sst_node_design_names[design]),
                            says_at_most(MILLION / paper->rates[design] * 1e-3, "s"), needs,
                            last->busy[design], NULL);
@@ -255,8 +258,8 @@ static void table_fill(struct figure_result *result, const struct counted *count
     }
 }
 
-/* Busy ones are counted where cores suffice, and, to see what happens, where they are
- * fewest. */
+/* Busy detectors are measured if there are enough cores, and with the most nodes, to show the
+ * effect of too few cores. */
 static enum err nodes_count(struct counted *counted, bool busy, bool quick, struct why *why)
 {
     enum err err = OK;
@@ -307,12 +310,13 @@ static enum err fig8_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_sst_fig8 = {
     .name = "sst-fig8",
     .paper = "SST",
-    .what = "nodes that count in step: time of a million counts",
+    .what = "time of a million counts of nodes that count in step",
     .full = {"2 to 28 processes, half a second each", .seconds = 20},
     .quick = {"2 to 6 processes, 20 ms each", .seconds = 2},
-    .choice = "a process takes the place of a machine, and all of them share this one's cores: "
-              "their detectors yield, but in the busy columns. Table 5 of the paper prints 3.23 s "
-              "for two nodes, more than the 3.08 s of three nodes in its figure 8",
+    .choice = "Processes replace machines and share the cores of this one. Their detectors yield "
+              "the core after each pass; in the columns busy_writes and busy_reads they do not. "
+              "Table 5 of the paper prints 3.23 s for two nodes, more than the 3.08 s of three "
+              "nodes in its figure 8.",
     .shown = "nodes, writes, reads, busy_writes, busy_reads, paper_writes, paper_reads",
     .measured = true,
     .plot.table = "counting",

@@ -1,6 +1,6 @@
-/* detect: the value of an act's round r is r + (act << ACT_SHIFT), so that nothing of an
- * earlier act is taken for an answer. Nodes that are read and do not answer have the highest
- * value from the start. */
+/* detect: the value of round r of an act is r + (act << ACT_SHIFT), so that no value of an earlier
+ * act counts as an answer. Nodes that are read and do not answer have the highest value from the
+ * start. */
 #include "measured/sst/sst_detect.h"
 
 #include <stdatomic.h>
@@ -10,7 +10,7 @@
 #include "base/check.h"
 
 #define ACT_SHIFT         16
-#define PAUSE_NSEC        2000 /* at most, before a trip ... */
+#define PAUSE_NSEC        2000 /* the longest pause before a trip ... */
 #define PAUSE_FABRIC_NSEC 20000
 
 static_assert(2 * TRIP_MAX < 1 << ACT_SHIFT, "acts do not overlap");
@@ -32,20 +32,20 @@ struct play {
     struct stage *stage;
 };
 
-/* What the callbacks of a node see; each process has one. */
+/* The argument of the callbacks of a node; each process has one. */
 struct actor {
     struct sst_node node;
     const struct play *play;
     const struct detect_act *act;
     uint32_t act_index;
-    uint32_t last;  /* the node that answers */
-    uint64_t round; /* the value that node 0 waits for; the detector's */
+    uint32_t last;  /* the last node, which always answers */
+    uint64_t round; /* the value that node 0 waits for; used by the detector's thread only */
     struct trip trip;
     uint64_t handle;
     bool started;
 };
 
-/* ---- one value of a row, whatever the column is ---- */
+/* ---- the value of a row, for both types of the column ---- */
 
 static uint64_t value_get(const struct actor *actor, uint32_t index)
 {
@@ -53,11 +53,11 @@ static uint64_t value_get(const struct actor *actor, uint32_t index)
     if (elements <= 1)
         return sst_get_u64(actor->node.table, row, VALUE);
     const uint32_t *cells = sst_cells(actor->node.table, row, VALUE);
-    /* Put as the last of the elements; a put that is half done is found by the next look. */
+    /* The value is the last element. If a put is only half done, the next evaluation finds it. */
     return __atomic_load_n(&cells[elements - 1], __ATOMIC_ACQUIRE);
 }
 
-/* Puts the whole row, as the paper does. */
+/* Puts the whole row, as in the paper. */
 static void value_set(struct actor *actor, uint64_t value)
 {
     uint32_t elements = actor->play->job->elements;
@@ -97,7 +97,7 @@ static void answer(struct sst *table, void *argument)
 
 /* ---- node 0 ---- */
 
-/* The last, and of the others as many as make up the act's rows. */
+/* Reads the last row and as many others as the act has rows. */
 static bool is_answered(const struct sst *table, void *argument)
 {
     const struct actor *actor = argument;

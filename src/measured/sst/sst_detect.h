@@ -1,10 +1,10 @@
 #pragma once
-/* detect: how long it takes until a predicate is seen to hold, by the paper's way: node 0
- * changes its row, which others see and answer by changing theirs, which node 0 sees. All of
- * it happens in triggers.
+/* detect: the time until a predicate is detected, measured as in the paper: node 0 changes its row;
+ * answering nodes detect that and change their rows; node 0 detects that. All of it happens in
+ * triggers. One such round is a trip.
  *
- * In each act node 0 waits for another set of rows; the node that answers is always the last,
- * so that it and node 0 have a core each. */
+ * A measurement has several acts. In each act node 0 waits for another set of rows. The answering
+ * node is the last one, so that it and node 0 have a core each, unless all nodes answer. */
 
 #include "measured/sst/sst_node.h"
 #include "measured/sst/sst_trip.h"
@@ -13,9 +13,9 @@
 #define DETECT_ELEMENTS_MAX 1024
 
 struct detect_act {
-    uint32_t rows;        /* that node 0's predicate reads besides its own: from 1 to nodes - 1 */
-    bool all;             /* every node answers, not the last alone */
-    bool elements;        /* and it reads all elements of all rows */
+    uint32_t rows;        /* other rows that node 0's predicate reads: 1 to nodes - 1 */
+    bool all;             /* all nodes answer, not only the last */
+    bool elements;        /* the predicate reads all elements of all rows */
     uint32_t trips, warm; /* of struct trip_log */
 };
 
@@ -24,14 +24,14 @@ struct detect_job {
     enum sst_design design;
     enum sst_node_waiting waiting;
     bool fabric;
-    uint32_t elements; /* of the only column: 32-bit numbers; 0: it is one 64-bit number */
+    uint32_t elements; /* the column has so many 32-bit numbers; 0: one 64-bit number */
     uint64_t seed;
     uint32_t act_count;
     struct detect_act acts[DETECT_ACTS_MAX];
 };
 
-/* One log for each act, in crowd_memory. Without trips, and with a reason, if what it takes is
- * not on this machine. */
+/* One log for each act, in crowd_memory. If something needed is not on this machine, the logs are
+ * empty, and `missing` says what. */
 struct detect_result {
     struct trip_log acts[DETECT_ACTS_MAX];
     char missing[CROWD_REASON_SIZE];

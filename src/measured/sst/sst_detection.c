@@ -1,10 +1,10 @@
 /* sst_detection: figures 5 and 6 of "Distributed State Sharing and Predicate Detection over RDMA":
- * the time until node 0 sees a predicate hold, by the number of rows that it reads, of nodes that
- * there are, and of elements in a row.
+ * the time until node 0 detects that a predicate holds, by the number of rows that it reads, by
+ * the number of nodes, and by the number of elements in a row.
  *
- * Only the node that makes the predicate true takes part besides node 0; each has a core. The
- * others are members, with rows that are written or fetched, and rest. Then the same with all
- * detectors polling and taking turns; and over libfabric's tcp. */
+ * Node 0 and the node that makes the predicate true have a core each. The other nodes are members,
+ * with rows that are written or fetched, and rest. The same is measured with all detectors polling
+ * and yielding, and over libfabric's tcp. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,12 +13,12 @@
 #include "measured/sst/sst_detect.h"
 
 #define TRIPS       3000
-#define TRIPS_SLOW  1000 /* over libfabric, and of many that yield */
+#define TRIPS_SLOW  1000 /* over libfabric, and with yielding detectors */
 #define TRIPS_QUICK 30
 #define CONSTANT    1.5 /* "roughly constant" and "equivalent": within this factor */
 
-/* The first act is a rehearsal: caches, connections and the scheduler are warm afterwards. Over
- * libfabric it takes longest, some 0.1 s, until nobody's keeper looks for work of its own. */
+/* The first act is a rehearsal that warms up caches, connections and the scheduler. Over libfabric
+ * it takes longest, about 0.1 s, until the keepers of all contexts have gone to sleep. */
 #define REHEARSAL_TRIPS     100
 #define REHEARSAL_TRIPS_FAR 3000
 
@@ -28,10 +28,10 @@ static void rehearsal_set(struct detect_job *job, bool quick)
     job->acts[0] = (struct detect_act){.rows = 1, .trips = quick ? TRIPS_QUICK : trips};
 }
 
-/* Times to detect, in us, of the acts of a job after its rehearsal: of the first, half of the
- * median trip; of the others that trip less the way there, which is the first's. Or (halves) half
- * of each trip: where nodes take turns, or a kernel is between them, the difference of two
- * trips says less than either. */
+/* Computes the times to detect of the acts after the rehearsal, in us. For the first act it is half
+ * of the median trip; for the others the median trip less the way there, which is the time of the
+ * first act. With `halves` it is half of each trip: if nodes take turns, or the kernel is between
+ * them, the difference of two trips means less than either. */
 static enum err times_find(const struct detect_job *job, bool halves,
                            double times[DETECT_ACTS_MAX - 1], char missing[CROWD_REASON_SIZE],
                            struct why *why)
@@ -56,7 +56,7 @@ enum { ONE_ROW, HALF_ROWS, ALL_ROWS, ROW_ACTS };
 
 #define NODES_MAX 5
 
-/* One of the three ways in which it is measured. */
+/* One of the three settings in which figure 5 is measured. */
 struct setting {
     const char *table;
     enum sst_node_waiting waiting;
@@ -90,7 +90,7 @@ static bool needs_cores(const struct setting *setting)
     return setting->waiting != NODES_YIELD && crowd_cores() < 2;
 }
 
-/* One number of nodes, one design. */
+/* Measures one number of nodes and one design. */
 static enum err setting_times(const struct setting *setting, const struct figure_call *call,
                               uint32_t nodes, int design, double times[ROW_ACTS],
                               char missing[CROWD_REASON_SIZE], struct why *why)
@@ -144,7 +144,7 @@ static void rows_fill(struct figure_result *result, const struct setting *settin
                 const char *name = sst_node_design_names[design];
                 uint32_t rows = act_rows(found->nodes[i], act);
                 if (act > 0 && rows == act_rows(found->nodes[i], act - 1))
-                    continue; /* of few nodes */
+                    continue; /* few nodes: it is the same act */
                 figure_row_words(table, figure_text(result, "%s %u", name, found->nodes[i]), name,
                                  (double[]){found->nodes[i], rows, found->times[design][i][act]});
             }
@@ -167,22 +167,23 @@ static void row_claims(struct figure_result *result, const struct setting *setti
     const char *table = setting->table;
     bool yields = setting->waiting == NODES_YIELD;
     factor_claim(result, found,
-                 figure_text(result, "reads, one row: %u nodes to %u, %s", most, fewest, table),
+                 figure_text(result, "reads, one row: %u nodes over %u, %s", most, fewest, table),
                  says_above(CONSTANT, NULL), reads[last][ONE_ROW] / reads[0][ONE_ROW]);
     factor_claim(result, found,
-                 figure_text(result, "writes, one row: %u nodes to %u, %s", most, fewest, table),
+                 figure_text(result, "writes, one row: %u nodes over %u, %s", most, fewest, table),
                  says_at_most(CONSTANT, NULL), writes[last][ONE_ROW] / writes[0][ONE_ROW]);
     if (yields)
-        return; /* the scheduler's shapes are no claim of the paper's */
+        return; /* the other claims would judge the scheduler */
     factor_claim(result, found,
-                 figure_text(result, "reads, %u nodes: all rows to one, %s", most, table),
+                 figure_text(result, "reads, %u nodes: all rows over one row, %s", most, table),
                  says_at_most(CONSTANT, NULL), reads[last][ALL_ROWS] / reads[last][ONE_ROW]);
     factor_claim(result, found,
-                 figure_text(result, "writes, %u nodes: all rows to one, %s", most, table),
+                 figure_text(result, "writes, %u nodes: all rows over one row, %s", most, table),
                  says_above(1, NULL), writes[last][ALL_ROWS] / writes[last][ONE_ROW]);
-    factor_claim(
-        result, found, figure_text(result, "all rows, %u nodes: writes to reads, %s", most, table),
-        says_between(1 / CONSTANT, CONSTANT, NULL), writes[last][ALL_ROWS] / reads[last][ALL_ROWS]);
+    factor_claim(result, found,
+                 figure_text(result, "all rows, %u nodes: writes over reads, %s", most, table),
+                 says_between(1 / CONSTANT, CONSTANT, NULL),
+                 writes[last][ALL_ROWS] / reads[last][ALL_ROWS]);
 }
 
 static enum err fig5_run(struct figure_result *result, const struct figure_call *call,
@@ -203,15 +204,16 @@ static enum err fig5_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_sst_fig5 = {
     .name = "sst-fig5",
     .paper = "SST",
-    .what = "time to detect, by rows that the predicate reads and by nodes",
+    .what = "time to detect a predicate, by the rows that it reads and by nodes",
     .full = {"5 to 25 processes, 3,000 trips; 2 to 8 over libfabric tcp, 1,000 trips",
              .seconds = 30},
     .quick = {"2 to 5 processes, 30 trips", .seconds = 4},
     .choice =
-        "by the paper's way: a trip, less the way there; medians. Two nodes have a core "
-        "each, the others rest; then all poll and yield. With these, and over libfabric, half of "
-        "a trip is shown. \"Roughly constant\" is read as within a factor of 1.5, "
-        "\"increases\" as by more",
+        "Claims are ratios of times. Measured as in the paper: a trip less the way there; medians. "
+        "Nodes read each other's rows, or write into each other's memory. In the table \"memory\" "
+        "two nodes have a core each and the others rest; in \"yielding\" all nodes poll and yield "
+        "the core. There, and over libfabric, half of a trip is shown. \"Roughly constant\" is "
+        "taken as within a factor of 1.5, \"increases\" as by more.",
     .measured = true,
     .plot.table = "memory",
     .plot.x = {.column = "rows", .label = "rows that the predicate reads"},
@@ -243,7 +245,7 @@ static const uint32_t nodes_full[NODE_COUNTS_MAX] = {2, 8, 16, 24};
 static const uint32_t nodes_quick[NODE_COUNTS_MAX] = {2, 4};
 
 struct grid {
-    size_t nodes, sizes; /* how many of each */
+    size_t nodes, sizes; /* how many rows and columns of `times` are used */
     double times[2][NODE_COUNTS_MAX][SIZES_MAX];
 };
 
@@ -277,13 +279,13 @@ static void grid_claims(struct figure_result *result, const struct grid *grid)
         const double(*times)[SIZES_MAX] = grid->times[design];
         const char *name = sst_node_design_names[design];
         double most = times[nodes][sizes];
-        figure_claim(result, "fig 6", figure_text(result, "%s, 4 KB: most nodes to fewest", name),
+        figure_claim(result, "fig 6", figure_text(result, "%s, 4 KB: most nodes over fewest", name),
                      says_above(1, NULL), most / times[0][sizes], NULL);
-        figure_claim(result, "fig 6", figure_text(result, "%s, most nodes: 4 KB to 4 B", name),
+        figure_claim(result, "fig 6", figure_text(result, "%s, most nodes: 4 KB over 4 B", name),
                      says_above(1, NULL), most / times[nodes][0], NULL);
     }
     double equal = grid->times[SST_WRITES][nodes][sizes] / grid->times[SST_READS][nodes][sizes];
-    figure_claim(result, "section 5.6.2", "4 KB, most nodes: writes to reads",
+    figure_claim(result, "section 5.6.2", "4 KB, most nodes: writes over reads",
                  says_between(1 / CONSTANT, CONSTANT, NULL), equal, NULL);
     if (crowd_cores() < 2)
         figure_not_run(result, CROWD_NEEDS_CORES);
@@ -320,11 +322,12 @@ static enum err fig6_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_sst_fig6 = {
     .name = "sst-fig6",
     .paper = "SST",
-    .what = "time to detect a predicate over all elements of all rows, by their size",
+    .what = "time to detect a predicate over all elements of all rows, by size of a row",
     .full = {"2 to 24 processes, rows of 4 B to 4 KB, 1,000 trips", .seconds = 20},
     .quick = {"2 and 4 processes, rows of 4 B and 4 KB, 30 trips", .seconds = 4},
-    .choice = "a put is the whole row, as in the paper; two nodes have a core each, the others "
-              "rest; medians. \"Equivalently\" is read as within a factor of 1.5",
+    .choice = "Claims are ratios of times. A node puts its whole row, as in the paper; two nodes "
+              "have a core each, the others rest; medians. \"Equivalently\" is taken as within a "
+              "factor of 1.5.",
     .measured = true,
     .plot.table = "size",
     .plot.x = {.column = "size", .label = "size of a row (B)", .log = true},

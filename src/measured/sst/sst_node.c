@@ -1,6 +1,5 @@
-/* node: nodes never leave the table. Their crowd ends all at once, and a membership that
- * shrinks one by one would be another measurement; what they leave is in the crowd's
- * folder, which is removed. */
+/* node: nodes never leave the table, because a membership that shrinks one by one would be another
+ * measurement. The crowd ends all of them at once and removes its folder with all their files. */
 #include "measured/sst/sst_node.h"
 
 #include <errno.h>
@@ -37,7 +36,7 @@ void sst_node_await(const struct sst_node *node, const _Atomic bool *flag)
     nsec limit = clock_after(PATIENCE_NSEC);
     while (!atomic_load_explicit(flag, memory_order_acquire)) {
         if (clock_now() > limit)
-            crowd_fail(node->crowd, "node %u: nothing was detected for so long that it never will",
+            crowd_fail(node->crowd, "node %u: the predicate was not detected in time",
                        node->crowd->index);
         clock_nap(NAP_NSEC);
     }
@@ -63,14 +62,16 @@ static void context_open(struct sst_node *node, const struct sst_node_plan *plan
         crowd_fail(node->crowd, "ripc_open: %s", reason[0] ? reason : ripc_strerror(error));
 }
 
-/* Until everybody is in: those without a thread have to step for the others' sake. */
+/* Waits until all nodes have joined. Nodes without a detector thread must call sst_step, because
+ * the others need their answers. */
 static void others_await(struct sst_node *node)
 {
     nsec limit = clock_after(PATIENCE_NSEC);
     crowd_arrive(node->crowd);
     while (!crowd_is_full(node->crowd, 1)) {
         if (clock_now() > limit)
-            crowd_fail(node->crowd, "node %u: the others did not come", node->crowd->index);
+            crowd_fail(node->crowd, "node %u: the other nodes did not join in time",
+                       node->crowd->index);
         if (node->rests)
             (void)sst_step(node->table, ripc_after(NAP_NSEC));
         else
@@ -78,7 +79,7 @@ static void others_await(struct sst_node *node)
     }
 }
 
-/* Keeps the detector at it, pass after pass: it is evaluated on each. */
+/* Never holds. It names no columns, so the detector evaluates it on every pass and never sleeps. */
 static bool poll_again(const struct sst *table, void *argument)
 {
     return false;
@@ -90,8 +91,8 @@ static bool poll_and_yield(const struct sst *table, void *argument)
     return false;
 }
 
-/* From the first one's coming on, detectors that poll would take the cores from those who
- * still join. So they sleep until all are in, and are kept awake from then on. */
+/* Detectors that poll would take the cores from nodes that are still joining. So they sleep until
+ * all nodes have joined, and this predicate keeps them awake afterwards. */
 static void detector_wake(struct sst_node *node, const struct sst_node_plan *plan)
 {
     struct sst_predicate awake = {
@@ -111,12 +112,12 @@ static void rows_find(struct sst_node *node)
         node->rows[i] = (uint32_t)row;
     }
     if (sst_live_count(node->table) != crowd->count)
-        crowd_fail(node->crowd, "node %u sees %u members in place of %u", crowd->index,
+        crowd_fail(node->crowd, "node %u sees %u members instead of %u", crowd->index,
                    sst_live_count(node->table), crowd->count);
 }
 
-/* Where many share a core two may take longer to meet than the table allows them: the one
- * that came last is refused, and comes again. */
+/* If many processes share a core, two may need longer to connect than the table allows. The later
+ * one is then refused and retries. */
 static int table_open(struct sst_node *node, const struct sst_config *config)
 {
     int error;

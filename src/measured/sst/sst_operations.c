@@ -1,8 +1,8 @@
 /* sst_operations: figures 1 and 3 of "Distributed State Sharing and Predicate Detection over
- * RDMA": how long one-sided reads and writes take, alone by size, and several at once.
+ * RDMA": the times of one-sided reads and writes, alone by size, and several at once.
  *
- * There, an InfiniBand adapter does the work; here, the processor does: its caches over mapped
- * memory, its sockets over libfabric's tcp. */
+ * In the paper an InfiniBand adapter does the work. Here the processor does it: by its caches
+ * over mapped memory, by sockets over libfabric's tcp. */
 #include <math.h>
 #include <string.h>
 
@@ -14,11 +14,11 @@
 #define COUNT       2000
 #define COUNT_QUICK 20
 
-/* A medium and a way; what is measured of each, in this order. */
+/* A kind is a medium and a way; kinds are measured in this order. */
 #define KIND_COUNT (BARE_MEDIUM_COUNT * BARE_WAY_COUNT)
 
-/* Of every kind: all sizes, 1 to `rows` at once. Two that poll on one core would measure the
- * scheduler: then nothing is measured. */
+/* Measures every kind: all sizes, with 1 to `rows` at once. With one core nothing is measured,
+ * because two processes that poll would measure the scheduler. */
 static enum err operate(struct bare_result results[KIND_COUNT], const struct figure_call *call,
                         const uint32_t *sizes, uint32_t size_count, uint32_t rows, struct why *why)
 {
@@ -49,8 +49,8 @@ static enum err operate(struct bare_result results[KIND_COUNT], const struct fig
 static const uint32_t sizes[] = {8, 64, 256, 1024, 4096, 16384};
 #define SIZE_COUNT (sizeof sizes / sizeof sizes[0])
 
-/* What the paper says of each way: that posting takes the same time for all sizes, that most
- * of the time goes into waiting, and that this grows in a straight line. */
+/* The claims of the paper about each way: posting takes the same time for all sizes, most of
+ * the time is spent waiting, and the time is linear in the size. */
 static void size_claims(struct figure_result *result, const struct bare_result *results, int way)
 {
     const struct bare_result *memory = &results[way], *fabric = &results[BARE_WAY_COUNT + way];
@@ -67,18 +67,18 @@ static void size_claims(struct figure_result *result, const struct bare_result *
     }
     const bool missing = isnan(first->total);
     const char *reason = figure_text(result, "%s", fabric->missing);
-    figure_claim(result, where, figure_text(result, "fi_%s: time to post, 16 KiB to 8 B", word),
+    figure_claim(result, where,
+                 figure_text(result, "fi_%s: time to post 16 KiB, as a multiple of 8 B", word),
                  says_about(says_between(1, 1, NULL), 0.25), last->post / first->post,
                  missing ? reason : NULL);
-    figure_claim(result, where,
-                 figure_text(result, "fi_%s: share of the time spent polling, at least", word),
+    figure_claim(result, where, figure_text(result, "fi_%s: share of the time spent polling", word),
                  says_above(50, "%"), missing ? NAN : 100 * share, missing ? reason : NULL);
     figure_claim(result, where,
-                 figure_text(result, "fi_%s: variance that a line in size explains", word),
+                 figure_text(result, "fi_%s: variance explained by a line in the size", word),
                  says_above(95, "%"), 100 * sample_line_of(x, y[1], SIZE_COUNT).share,
                  missing ? reason : NULL);
     figure_claim(result, where,
-                 figure_text(result, "memory %s: variance that a line in size explains", word),
+                 figure_text(result, "memory %s: variance explained by a line in the size", word),
                  says_above(95, "%"), 100 * sample_line_of(x, y[0], SIZE_COUNT).share, NULL);
 }
 
@@ -110,12 +110,13 @@ static enum err fig1_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_sst_fig1 = {
     .name = "sst-fig1",
     .paper = "SST",
-    .what = "one-sided read and write by size",
+    .what = "times of one-sided reads and writes by size",
     .full = {"6 sizes, 2,000 operations each", .seconds = 4},
     .quick = {"6 sizes, 20 operations each", .seconds = 1},
-    .choice = "\"Constant\" is read as within a quarter, \"linear\" as a straight line that "
-              "explains 95 % of the variance. Over mapped memory nothing is posted: a read is "
-              "memcpy of lines that the other core has changed, a write is memcpy and a barrier",
+    .choice = "fi_read and fi_write are libfabric's calls over its tcp provider. \"Constant\" is "
+              "taken as within a quarter, \"linear\" as a straight line that explains 95 % of the "
+              "variance. Over mapped memory nothing is posted: a read is a memcpy of cache lines "
+              "that the other core has changed, a write is a memcpy and a barrier.",
     .measured = true,
     .plot.table = "latency",
     .plot.x = {.column = "size", .label = "size (B)", .log = true},
@@ -142,8 +143,8 @@ static void row_claim(struct figure_result *result, int kind, uint32_t size,
     int medium = kind / BARE_WAY_COUNT, way = kind % BARE_WAY_COUNT;
     double factor = times[BARE_ROWS_MAX - 1].total / times[0].total;
     figure_claim(result, way == BARE_READS ? "fig 3a" : "fig 3b",
-                 figure_text(result, "%s, %s, %u B: seven at once to one", bare_way_names[way],
-                             bare_medium_names[medium], size),
+                 figure_text(result, "%s, %s, %u B: seven at once, as a multiple of one",
+                             bare_way_names[way], bare_medium_names[medium], size),
                  says_below(2, NULL), factor,
                  isnan(factor) ? figure_text(result, "%s", missing) : NULL);
 }
@@ -180,11 +181,11 @@ static enum err fig3_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_sst_fig3 = {
     .name = "sst-fig3",
     .paper = "SST",
-    .what = "one-sided reads and writes posted to 1 to 7 rows at once",
+    .what = "times of one-sided reads and writes of 1 to 7 rows at once",
     .full = {"4 sizes, 1 to 7 rows, 2,000 operations each", .seconds = 10},
     .quick = {"2 sizes, 1 to 7 rows, 20 operations each", .seconds = 3},
-    .choice = "all rows' owners are one process on the other core, with an endpoint each: what "
-              "serves them in the paper are adapters, not processes that take turns",
+    .choice = "One process on the other core owns all rows, with an endpoint for each, because in "
+              "the paper network adapters serve the rows, not processes that take turns.",
     .measured = true,
     .plot.table = "rows",
     .plot.x = {.column = "rows", .label = "rows at once"},

@@ -7,7 +7,7 @@ static uint32_t costs_add(uint32_t one, uint32_t other)
     return one > PATHS_FAR - other ? PATHS_FAR : one + other;
 }
 
-/* The nearest that is not settled yet; `count` if none can be reached. */
+/* Returns the nearest router that is not settled yet; `count` if none is reachable. */
 static uint32_t nearest(const struct paths *paths, const uint32_t *distances, uint64_t settled)
 {
     uint32_t best = paths->count;

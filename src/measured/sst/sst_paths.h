@@ -2,40 +2,40 @@
 /* paths: shortest paths between all routers of a network, by the costs of its links, and
  * whether a change of a cost can change them. Pure.
  *
- * A link goes one way; a cost of 0 says that there is none. */
+ * Links are directed; a cost of 0 means that there is no link. */
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #define PATHS_NODES_MAX 32
-#define PATHS_FAR       UINT32_MAX /* the distance where no path leads */
+#define PATHS_FAR       UINT32_MAX /* the distance if there is no path */
 
 struct paths {
     uint32_t count;
     uint32_t costs[PATHS_NODES_MAX][PATHS_NODES_MAX];
     uint32_t distances[PATHS_NODES_MAX][PATHS_NODES_MAX];
-    uint8_t next[PATHS_NODES_MAX][PATHS_NODES_MAX]; /* where a goes next on its way to b */
+    uint8_t next[PATHS_NODES_MAX][PATHS_NODES_MAX]; /* [a][b]: next hop of a towards b */
 };
 
-/* Fills distances and next, by Dijkstra's way from each router. */
+/* Computes distances and next with Dijkstra's algorithm from each router. */
 void paths_compute(struct paths *paths);
 
-/* Is the link part of a shortest path? Exactly if it is one itself. */
+/* Tells whether the link is part of a shortest path, which is so if it is one itself. */
 static inline bool paths_uses(const struct paths *paths, uint32_t from, uint32_t to)
 {
     return paths->costs[from][to] && paths->costs[from][to] == paths->distances[from][to];
 }
 
-/* Can a shortest path be another one, or another in length, if this link costs so much? */
+/* Tells whether a shortest path or its length can change if the link gets this cost. */
 bool paths_can_change(const struct paths *paths, uint32_t from, uint32_t to, uint32_t cost);
 
-/* The same by the paper's rule: a used link that costs more, an unused one that costs less. */
+/* The same by the rule printed in the paper: a used link gets dearer, or an unused one cheaper. */
 bool paths_can_change_printed(const struct paths *paths, uint32_t from, uint32_t to, uint32_t cost);
 
-/* Do the next hops lead everywhere on shortest paths, if the links cost what they do in
- * `now`, whose distances are computed? */
+/* Tells whether the next hops of `paths` still give shortest paths with the costs of `now`, whose
+ * distances are computed. */
 bool paths_are_shortest(const struct paths *paths, const struct paths *now);
 
-/* A hub (router 0) with a link of cost `spoke` to and from each other router, and these in a
- * ring with links of cost `rim`. At least 4. */
+/* Makes a hub (router 0) with links of cost `spoke` to and from each other router, and the other
+ * routers in a ring with links of cost `rim`. `count` is at least 4. */
 void paths_wheel(struct paths *paths, uint32_t count, uint32_t spoke, uint32_t rim);

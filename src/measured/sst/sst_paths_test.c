@@ -5,7 +5,7 @@
 
 #define COUNT 9
 
-/* By another algorithm, Floyd's and Warshall's. */
+/* Computes the distances with the Floyd-Warshall algorithm. */
 static void distances_find(const struct paths *paths, uint32_t out[COUNT][COUNT])
 {
     for (uint32_t a = 0; a < COUNT; a++)
@@ -30,7 +30,7 @@ static struct paths random_paths(struct rng *rng)
     return paths;
 }
 
-static void distances_are_those_of_another_algorithm(void **state)
+static void distances_equal_those_of_floyd_warshall(void **state)
 {
     struct rng rng = rng_make(7, 1);
     uint32_t distances[COUNT][COUNT];
@@ -44,9 +44,9 @@ static void distances_are_those_of_another_algorithm(void **state)
     }
 }
 
-/* No change that matters goes unseen by our rule, and whatever it says no to leaves every
- * distance as it is; the printed rule misses some. */
-static void a_change_that_matters_is_seen(void **state)
+/* Our rule notices every change that makes a table wrong, and if it notices none, all distances
+ * stay the same. The printed rule misses some changes. */
+static void every_change_of_a_shortest_path_is_noticed(void **state)
 {
     struct rng rng = rng_make(7, 2);
     uint32_t wrong = 0, missed = 0, needless = 0;
@@ -77,7 +77,7 @@ static void a_change_that_matters_is_seen(void **state)
     assert_true(missed > 0 && missed < wrong);
 }
 
-static void a_wheel_goes_over_its_hub(void **state)
+static void paths_in_a_wheel_use_its_hub(void **state)
 {
     struct paths paths;
     paths_wheel(&paths, 6, 1, 10);
@@ -102,5 +102,5 @@ static void a_wheel_goes_over_its_hub(void **state)
     assert_int_equal(now.distances[4][2], PATHS_FAR);
 }
 
-TEST_MAIN(TEST(distances_are_those_of_another_algorithm), TEST(a_change_that_matters_is_seen),
-          TEST(a_wheel_goes_over_its_hub))
+TEST_MAIN(TEST(distances_equal_those_of_floyd_warshall),
+          TEST(every_change_of_a_shortest_path_is_noticed), TEST(paths_in_a_wheel_use_its_hub))

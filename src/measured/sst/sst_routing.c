@@ -1,14 +1,14 @@
 /* sst_routing: figure 9 of "Distributed State Sharing and Predicate Detection over RDMA": routers
- * that share the costs of their links in a table. A predicate holds when a shortest path can
- * have changed; its trigger computes all paths anew.
+ * share the costs of their links in a table. A predicate holds when a shortest path can have
+ * changed; its trigger computes all paths again.
  *
- * The network is the paper's: a hub with cheap links to everybody, and everybody else in a
- * ring of dear ones. The hub makes one of its links so dear that all paths to that router must
- * leave the hub elsewhere, and cheap again: each time every router computes. All nodes read
- * one clock, so that times need no round trips.
+ * The network is that of the paper: a hub with cheap links to all other routers, which form a ring
+ * with expensive links. The hub makes one of its links so expensive that all paths to that router
+ * must leave the hub over another link, and then cheap again; each time every router computes its
+ * paths. All nodes read the same clock, so times are measured without round trips.
  *
- * Then a router of the ring changes the cost of a link that is on no shortest path, and nobody
- * is to compute. That what is computed is right is checked by another algorithm. */
+ * Then a router of the ring changes the cost of a link that is on no shortest path, and no router
+ * should compute. Another algorithm checks the computed paths. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -21,14 +21,14 @@
 #include "transport/clock.h"
 
 #define ROUND_MAX     100
-#define SPOKE         1  /* cost of a link of the hub ... */
-#define SPOKE_DEAR    50 /* ... and of the one that changes, every other time */
-#define RIM           10 /* of the ring */
-#define CHANGED       1  /* the router at its other end */
-#define QUIET_CHANGES 20 /* of a link that is on no shortest path */
+#define SPOKE         1  /* cost of a link of the hub */
+#define SPOKE_DEAR    50 /* cost of the changing link, every other time */
+#define RIM           10 /* cost of a link of the ring */
+#define CHANGED       1  /* the router at the other end of the changing link */
+#define QUIET_CHANGES 20 /* changes of a link that is on no shortest path */
 #define NAP_NSEC      (200 * 1000LL)
 #define PATIENCE_NSEC (60 * NSEC_PER_SEC)
-#define QUIET_NSEC    (20 * 1000 * 1000LL) /* in which somebody who computes would be seen */
+#define QUIET_NSEC    (20 * 1000 * 1000LL) /* enough to notice a router that computes */
 
 struct routing_job {
     uint32_t nodes;
@@ -36,21 +36,21 @@ struct routing_job {
     uint32_t rounds;
 };
 
-/* What a router leaves, written by its trigger. */
+/* The log of a router, written by its trigger. */
 struct router_log {
-    _Atomic uint64_t installed; /* tables so far; stored with release after the rest */
-    nsec at;                    /* when the last was ready */
-    nsec length;                /* of computing it */
+    _Atomic uint64_t installed; /* tables so far; incremented with release after the rest */
+    nsec at;                    /* when the last table was ready */
+    nsec length;                /* time to compute it */
     uint64_t sum;               /* of all distances in it */
 };
 
 /* Shared by the crowd. */
 struct stage {
     struct router_log routers[CROWD_MAX];
-    double first[ROUND_MAX], last[ROUND_MAX]; /* us after the change; the hub's */
-    double length[ROUND_MAX];                 /* us; the median router's */
-    uint64_t right, tables;                   /* how many were; and in all */
-    uint64_t needless; /* tables that were computed without need, all nodes together */
+    double first[ROUND_MAX], last[ROUND_MAX]; /* router to be ready: us after the change */
+    double length[ROUND_MAX];                 /* us to compute; the median of the routers */
+    uint64_t right, tables;                   /* correct tables, and all tables */
+    uint64_t needless; /* tables that all nodes together computed without need */
 };
 
 struct play {
@@ -58,11 +58,11 @@ struct play {
     struct stage *stage;
 };
 
-/* What the callbacks of a node see. */
+/* The argument of the callbacks of a node. */
 struct router {
     struct sst_node node;
     const struct play *play;
-    struct paths paths; /* the detector's */
+    struct paths paths; /* used by the detector's thread only */
 };
 
 enum { LINKS };
@@ -127,12 +127,12 @@ static void installed_await(struct router *router, uint32_t index, uint64_t coun
     const struct router_log *log = &router->play->stage->routers[index];
     while (atomic_load_explicit(&log->installed, memory_order_acquire) < count) {
         if (clock_now() > limit)
-            crowd_fail(router->node.crowd, "router %u did not see the change", index);
+            crowd_fail(router->node.crowd, "router %u did not detect the change in time", index);
         clock_nap(NAP_NSEC);
     }
 }
 
-/* All distances of the network with that cost, by Floyd's and Warshall's algorithm. */
+/* Computes the sum of all distances with that cost by the Floyd-Warshall algorithm. */
 static uint64_t sum_expected(uint32_t count, uint32_t cost)
 {
     static struct paths wheel;
@@ -158,7 +158,7 @@ static void round_run(struct router *router, uint32_t round, struct rng *rng)
     const uint32_t count = router->node.crowd->count;
     uint32_t cost = round % 2 ? SPOKE_DEAR : SPOKE;
     double lengths[CROWD_MAX];
-    clock_nap(NAP_NSEC + (nsec)rng_below(rng, NAP_NSEC)); /* all wait again */
+    clock_nap(NAP_NSEC + (nsec)rng_below(rng, NAP_NSEC)); /* now all nodes wait again */
     nsec since = clock_now(), first = NSEC_NEVER, last = 0;
     link_set(router, CHANGED, cost);
     uint64_t sum = sum_expected(count, cost);
@@ -169,7 +169,7 @@ static void round_run(struct router *router, uint32_t round, struct rng *rng)
         stage->right += log->sum == sum;
         lengths[i] = (double)log->length * 1e-3;
         if (i == 0)
-            continue; /* the paper's times are of the others */
+            continue; /* the times of the paper leave out the hub */
         first = log->at < first ? log->at : first;
         last = log->at > last ? log->at : last;
     }
@@ -251,7 +251,7 @@ static const uint32_t nodes_full[] = {4, 8, 12, 16, 20, 24, 28}, nodes_quick[] =
 static const enum sst_node_waiting waitings[] = {NODES_YIELD, NODES_SLEEP};
 #define WAITING_COUNT (sizeof waitings / sizeof waitings[0])
 
-/* All sizes and ways to wait together. */
+/* Sums over all sizes and ways to wait. */
 struct outcome {
     uint64_t right, tables, needless, quiet;
 };
@@ -281,8 +281,8 @@ static enum err nodes_route(struct figure_table *table, const struct routing_job
     return err;
 }
 
-/* Random costs on a wheel, and one of them changed: tables that are not the shortest any
- * more, and what each rule says. Returns how many of them the printed rule missed, in
+/* Changes one of the random costs of a wheel, many times. Counts the changes that make a table
+ * wrong, and how each rule judges them. Returns the share of them that the printed rule misses, in
  * percent. */
 static double rules_compare(struct figure_result *result, const struct figure_call *call)
 {
@@ -323,14 +323,13 @@ static double rules_compare(struct figure_result *result, const struct figure_ca
 static void routing_claims(struct figure_result *result, const struct outcome *outcome,
                            double missed)
 {
-    figure_claim(result, "fig 9", "routers with right tables after each change of a link",
+    figure_claim(result, "fig 9", "routers with correct tables after each change of a link",
                  says_equal(100, 0, "%"), 100 * (double)outcome->right / (double)outcome->tables,
                  NULL);
-    figure_claim(result, "section 5.8",
-                 "recomputations after changes that no shortest path can see",
+    figure_claim(result, "section 5.8", "recomputations after changes that affect no shortest path",
                  says_equal(0, 0, NULL), (double)outcome->needless, NULL);
     figure_claim(result, "section 5.8",
-                 "tables made wrong by one changed cost that the printed rule leaves so",
+                 "wrong tables after a changed cost that the printed rule misses",
                  says_equal(0, 0, "%"), missed, NULL);
 }
 
@@ -360,12 +359,14 @@ static enum err fig9_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_sst_fig9 = {
     .name = "sst-fig9",
     .paper = "SST",
-    .what = "new routing tables after a link of the hub changed",
+    .what = "time until all routers have new tables after a link changed",
     .full = {"4 to 28 processes, 100 changes each", .seconds = 15},
     .quick = {"4 and 6 processes, 10 changes each", .seconds = 2},
-    .choice = "Every router computes the paths between all pairs, so that a link of the hub "
-              "concerns all. The paper prints no numbers of its figure. Processes take turns on "
-              "this machine's cores, once with detectors that yield, once with sleeping ones",
+    .choice = "The routers share the costs of their links in a table; a predicate tells each of "
+              "them when to compute its paths again. Every router computes the paths between all "
+              "pairs, so a changed link of the hub affects all. The paper prints no numbers for "
+              "its figure. Processes share the cores of this machine, once with detectors that "
+              "yield, once with detectors that sleep.",
     .measured = true,
     .plot.table = "routing",
     .plot.x = {.column = "nodes", .label = "nodes"},
@@ -376,7 +377,7 @@ const struct figure figure_sst_fig9 = {
             {"last node, yielding", "last", "waiting", "yielding", STYLE_BOTH},
             {"first node, asleep", "first", "waiting", "asleep", STYLE_BOTH},
             {"last node, asleep", "last", "waiting", "asleep", STYLE_BOTH},
-            {"computing of it", "recompute", "waiting", "yielding", STYLE_BOTH},
+            {"computing the table", "recompute", "waiting", "yielding", STYLE_BOTH},
         },
     .run = fig9_run,
 };

@@ -1,9 +1,10 @@
 /* sst_simple: table 4 and section 5.5.2 of "Distributed State Sharing and Predicate Detection
- * over RDMA": how soon node 0 sees the simplest predicate, which reads one other row, and the
- * most complex, which reads all.
+ * over RDMA": how soon node 0 detects the simplest predicate, which reads one other row, and the
+ * most complex one, which reads all rows.
  *
- * Beside the tables, the bare operations: a word that is polled where it is, or where the other
- * writes it. All run in turn, several times, and what they took is put together. */
+ * The simplest is compared with bare operations: polling a word in the memory of the other
+ * process, or in our own, into which the other process writes. All run in turn, several times,
+ * and their times are pooled. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,17 +18,17 @@
 /* --- table 4 --- */
 
 #define ROUNDS      4
-#define TRIPS       5000 /* in each */
+#define TRIPS       5000 /* in each round */
 #define TRIPS_SLOW  500  /* over libfabric */
 #define TRIPS_QUICK 100
 #define POOL_MAX    (ROUNDS * TRIPS)
-#define QUANTILES   20 /* of the distribution that is drawn */
+#define QUANTILES   20 /* of the plotted distribution */
 
 enum { WITH_TABLE, WITHOUT, MAKE_COUNT };
 
-/* One medium, one way, with a table or without. */
+/* The times of one medium and one way, with a table or without. */
 struct cell {
-    double values[POOL_MAX]; /* us one way */
+    double values[POOL_MAX]; /* half of a trip, us */
     size_t count;
     struct sample sample;
     char missing[CROWD_REASON_SIZE];
@@ -44,7 +45,7 @@ static const char *const medium_marks[BARE_MEDIUM_COUNT] = {
     [BARE_FABRIC] = " over libfabric tcp",
 };
 
-/* Mean and deviation of the paper. */
+/* Mean and deviation that the paper prints. */
 static const double printed[BARE_WAY_COUNT][MAKE_COUNT][2] = {
     [BARE_READS] = {{2.22, 2.47}, {4.60, 3.21}},
     [BARE_WRITES] = {{4.50, 2.17}, {5.81, 1.67}},
@@ -55,7 +56,7 @@ static enum sst_design design_of(int way)
     return way == BARE_READS ? SST_READS : SST_WRITES;
 }
 
-/* Half of each trip. */
+/* Adds half of the time of each trip. */
 static void cell_add(struct cell *cell, const struct trip_log *log)
 {
     for (uint32_t i = 0; i < log->count && cell->count < POOL_MAX; i++)
@@ -146,7 +147,8 @@ static void cell_claims(struct figure_result *result, const struct cells *cells,
                 says_at_most(printed[way][make][0], "us"), made[make].sample.mean,
                 here ? NULL : missing);
         figure_claim(result, "section 5.5.1",
-                     figure_text(result, "SST to bare, %s, %s: medians", bare_way_names[way], name),
+                     figure_text(result, "SST as a multiple of bare, %s, %s: medians",
+                                 bare_way_names[way], name),
                      says_about(says_at_most(1, NULL), 0.1),
                      made[WITH_TABLE].sample.median / made[WITHOUT].sample.median,
                      here ? NULL : missing);
@@ -154,7 +156,7 @@ static void cell_claims(struct figure_result *result, const struct cells *cells,
     const struct cell *reads = &cells->cells[medium][BARE_READS][WITH_TABLE];
     const struct cell *writes = &cells->cells[medium][BARE_WRITES][WITH_TABLE];
     figure_claim(result, "section 5.5.1",
-                 figure_text(result, "deviation of SST reads to SST writes, %s", name),
+                 figure_text(result, "deviation of SST reads over that of SST writes, %s", name),
                  says_above(1, NULL), reads->sample.deviation / writes->sample.deviation,
                  reads->count && writes->count ? NULL : figure_text(result, "%s", reads->missing));
 }
@@ -189,17 +191,19 @@ static enum err table4_run(struct figure_result *result, const struct figure_cal
 const struct figure figure_sst_table4 = {
     .name = "sst-table4",
     .paper = "SST",
-    .what = "the simplest predicate between two nodes, beside bare reads and writes",
+    .what = "time to detect the simplest predicate of two nodes, and bare reads and writes",
     .full = {"2 processes, 20,000 trips; 2,000 over libfabric tcp", .seconds = 15},
     .quick = {"2 processes, 100 trips; 25 over libfabric tcp", .seconds = 2},
-    .choice = "two processes on two cores in place of two machines. Mean and deviation leave out "
-              "the slowest hundredth. \"Negligible\" is read as a tenth. In the printed table "
-              "reads with a table take half as long as without: what does more than the bare "
-              "operation cannot take less time, so its bare loop was another",
+    .choice = "Two processes on two cores replace two machines. \"SST\" is a predicate of a shared "
+              "state table, \"bare\" the same operation without a table; nodes read each other's "
+              "rows, or write into each other's memory. Mean and deviation leave out the slowest "
+              "hundredth. \"Negligible\" is taken as at most a tenth. In the printed table, reads "
+              "with SST take half as long as bare reads: SST does more than the bare operation and "
+              "cannot take less time, so the paper's bare reads must have used another loop.",
     .measured = true,
     .plot.table = "distribution",
     .plot.x = {.column = "latency", .label = "time to detect (us)", .log = true},
-    .plot.y = {.label = "share of the trips that were as short (%)"},
+    .plot.y = {.label = "share of trips that are at most as long (%)"},
     .plot.series =
         {
             {"SST reads", "share", "curve", "SST reads", STYLE_LINE},
@@ -226,7 +230,7 @@ static double complex_printed(int way)
     return way == BARE_READS ? 12.04 : 11.6;
 }
 
-/* Median trips of one act after the other, of n nodes. */
+/* Measures the median trip of each act. */
 static enum err complex_trips(const struct figure_call *call, int way,
                               enum sst_node_waiting waiting, uint32_t nodes,
                               double trips[COMPLEX_ACTS], struct why *why)
@@ -252,8 +256,9 @@ static enum err complex_trips(const struct figure_call *call, int way,
     return err;
 }
 
-/* One way to wait, one design: a row of the table. Returns the time of the complex
- * predicate: the trip without the way there, which is that of the simple one. */
+/* Measures one way to wait and one design, and adds a row. *found is the time of the complex
+ * predicate: its trip less the way there, which is half a trip of the simple predicate. With two
+ * nodes *found is the time of the simple predicate. */
 static enum err complex_row(struct figure_table *table, const struct figure_call *call, int way,
                             enum sst_node_waiting waiting, uint32_t nodes, double *found,
                             struct why *why)
@@ -275,14 +280,15 @@ static void complex_claims(struct figure_result *result, int way, bool full, con
     const char *needs = full ? NULL : "only the full size has 25 nodes: run it without --quick";
     const char *name = bare_way_names[way];
     figure_claim_needs(result, "section 5.5.2",
-                       figure_text(result, "%s, 25 nodes, yielding: all rows set", name),
+                       figure_text(result, "%s, 25 nodes, yielding: predicate over all rows", name),
                        says_at_most(complex_printed(way), "us"), needs, found[NODES_YIELD], NULL);
     figure_claim_needs(result, "section 5.5.2",
-                       figure_text(result, "%s, 25 nodes, busy as the paper's: all rows set", name),
+                       figure_text(result, "%s, 25 nodes, busy as in the paper: the same", name),
                        says_at_most(complex_printed(way), "us"), needs, found[NODES_BUSY], NULL);
-    figure_claim_needs(result, "section 5.5.2",
-                       figure_text(result, "%s: to the simplest predicate of two nodes", name),
-                       says_below(6, NULL), needs, found[NODES_YIELD] / found[2], NULL);
+    figure_claim_needs(
+        result, "section 5.5.2",
+        figure_text(result, "%s: yielding, as a multiple of the simplest predicate", name),
+        says_below(6, NULL), needs, found[NODES_YIELD] / found[2], NULL);
 }
 
 static enum err complex_run(struct figure_result *result, const struct figure_call *call,
@@ -292,7 +298,7 @@ static enum err complex_run(struct figure_result *result, const struct figure_ca
         result, "complex", "waiting, way, nodes, simple (us), complex (us), paper_complex (us)");
     uint32_t nodes = call->quick ? COMPLEX_NODES_QUICK : COMPLEX_NODES;
     enum sst_node_waiting two = crowd_cores() < 2 ? NODES_YIELD : NODES_BUSY;
-    double found[BARE_WAY_COUNT][3] = {{0}}; /* yielding, busy; of two nodes */
+    double found[BARE_WAY_COUNT][3] = {{0}}; /* by way to wait; [2]: of two nodes */
     static_assert(NODES_BUSY < 2 && NODES_YIELD < 2, "they are indices");
     for (int way = 0; way < BARE_WAY_COUNT; way++) {
         enum err err = complex_row(table, call, way, two, 2, &found[way][2], why);
@@ -312,11 +318,13 @@ static enum err complex_run(struct figure_result *result, const struct figure_ca
 const struct figure figure_sst_complex = {
     .name = "sst-complex",
     .paper = "SST",
-    .what = "a predicate over all rows, which all other nodes set at once",
+    .what = "time to detect a predicate over all rows, which all nodes set at once",
     .full = {"25 processes, 2,000 trips", .seconds = 8},
     .quick = {"4 processes, 50 trips", .seconds = 1},
-    .choice = "by the paper's way: a trip to all nodes and back, less the time of the simplest "
-              "predicate with as many nodes; medians. Processes in place of machines",
+    .choice = "Measured as in the paper: a trip to all nodes and back, less the time of the "
+              "simplest predicate with the same number of nodes; medians. Processes replace "
+              "machines and share the cores of this one; they yield the core after each pass, or "
+              "never (busy).",
     .measured = true,
     .plot.table = "complex",
     .plot.x = {.column = "nodes", .label = "nodes"},

@@ -2,8 +2,8 @@
  * Detection over RDMA": how often a second a predicate that always holds is evaluated and its
  * trigger, which counts, is fired, by the number of rows that the predicate reads.
  *
- * Node 0 evaluates; the other nodes are there, with their rows set, and sleep. The predicate
- * names no columns, so that it is evaluated on every pass of the detector, as the paper's is. */
+ * Node 0 evaluates; the other nodes are members, set their rows and sleep. The predicate names
+ * no columns, so that it is evaluated on every pass of the detector, as in the paper. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #define ACT_MAX       8
 #define BATCH_MAX     500
-#define BATCH_COUNT   1024 /* fires of a batch */
+#define BATCH_COUNT   1024 /* fires in a batch */
 #define BATCHES       500
 #define BATCHES_QUICK 5
 
@@ -31,7 +31,7 @@ struct throughput_job {
 /* Shared by the crowd. */
 struct stage {
     _Atomic bool done[ACT_MAX];      /* set by node 0's trigger, with release */
-    double usec[ACT_MAX][BATCH_MAX]; /* of one fire; node 0's, read by the parent afterwards */
+    double usec[ACT_MAX][BATCH_MAX]; /* of one fire; written by node 0, read by the parent */
 };
 
 struct play {
@@ -39,7 +39,7 @@ struct play {
     struct stage *stage;
 };
 
-/* What node 0's callbacks see. */
+/* The argument of node 0's callbacks. */
 struct evaluator {
     struct sst_node node;
     const struct play *play;
@@ -47,7 +47,7 @@ struct evaluator {
     uint32_t rows;
     uint64_t handle;
     uint64_t count; /* fires */
-    uint32_t batch; /* batches that are through; the first warms up */
+    uint32_t batch; /* batches that are done; the first one warms up */
     nsec since;
 };
 
@@ -130,7 +130,7 @@ static void throughput_play(struct crowd *crowd, const void *argument)
     crowd_meet(crowd);
 }
 
-/* Fires a second, by act. */
+/* Measures the fires a second of each act. */
 static enum err throughput_run(const struct throughput_job *job, double rates[ACT_MAX],
                                struct why *why)
 {
@@ -148,7 +148,7 @@ static enum err throughput_run(const struct throughput_job *job, double rates[AC
     return err;
 }
 
-/* The paper's numbers are of any rows of that many; NaN: it prints none. */
+/* Returns the printed rate for that many rows, in K/s; NaN: the paper prints none. */
 static double printed(uint32_t rows)
 {
     return rows == 24 ? 800 : rows == 29 ? 500 : NAN;
@@ -173,7 +173,7 @@ static enum err rates_find(struct figure_result *result, const struct figure_cal
     return OK;
 }
 
-/* Of the paper's number of rows, which are the most that the full size has. */
+/* Claims the rates of the printed number of rows, which is the largest of the full size. */
 static void rate_claims(struct figure_result *result, const char *where, uint32_t rows,
                         const struct throughput_job *job, double rates[2][ACT_MAX])
 {
@@ -184,7 +184,7 @@ static void rate_claims(struct figure_result *result, const char *where, uint32_
         needs = figure_text(result, "only the full size has %u rows: run it without --quick", rows);
     for (int design = 0; design < 2; design++)
         figure_claim_needs(result, where,
-                           figure_text(result, "%s, %u rows: evaluated and fired",
+                           figure_text(result, "%s, %u rows: evaluations a second",
                                        sst_node_design_names[design], rows),
                            says_above(printed(rows), "K/s"), needs, rates[design][last] * 1e-3,
                            NULL);
@@ -218,7 +218,7 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
     rate_claims(result, "section 5.6.3", 29, job, rates);
     for (int design = 0; design < 2; design++)
         figure_claim(result, "fig 7",
-                     figure_text(result, "%s: share of the rate of one row, at %u rows",
+                     figure_text(result, "%s: rate of %u rows, as a share of that of one row",
                                  sst_node_design_names[design], job->rows[last]),
                      says_above(50, "%"), 100 * rates[design][last] / rates[design][0], NULL);
     return OK;
@@ -238,11 +238,12 @@ static enum err fig7_run(struct figure_result *result, const struct figure_call 
 const struct figure figure_sst_throughput = {
     .name = "sst-throughput",
     .paper = "SST",
-    .what = "a predicate over 24 rows that always holds: evaluated and fired, a second",
+    .what = "evaluations a second of a predicate over 24 rows that always holds",
     .full = {"25 processes, 500 batches of 1,024", .seconds = 3},
     .quick = {"5 processes, 4 rows, 5 batches of 1,024", .seconds = 1},
-    .choice = "the other nodes' processes sleep: they have nothing to do with it. The paper's 800 "
-              "K/s of 24 rows do not lie on its figure 7, which has nearly 500 K/s at 29",
+    .choice = "Each evaluation also fires the trigger. The processes of the other nodes sleep. The "
+              "800 K/s that the paper prints for 24 rows do not fit its figure 7, which has nearly "
+              "500 K/s at 29 rows.",
     .measured = true,
     .plot = RATE_PLOT,
     .run = throughput_figure,
@@ -251,11 +252,11 @@ const struct figure figure_sst_throughput = {
 const struct figure figure_sst_fig7 = {
     .name = "sst-fig7",
     .paper = "SST",
-    .what = "a predicate that always holds: evaluated and fired, by the rows it reads",
+    .what = "evaluations a second of a predicate that always holds, by the rows it reads",
     .full = {"30 processes, 1 to 29 rows, 500 batches of 1,024", .seconds = 6},
     .quick = {"6 processes, 1 to 5 rows, 5 batches of 1,024", .seconds = 1},
-    .choice = "the other nodes' processes sleep: they have nothing to do with it. \"Decreases "
-              "slightly\" is read as: at least half is left",
+    .choice = "Each evaluation also fires the trigger. The processes of the other nodes sleep. "
+              "\"Decreases slightly\" is taken as to not less than half.",
     .measured = true,
     .plot = RATE_PLOT,
     .run = fig7_run,

@@ -4,7 +4,7 @@
 
 #define CLOCK_TRIES 200
 
-/* The time between two readings of the clock, one right after the other. */
+/* Returns the shortest time between two consecutive readings of the clock, in us. */
 static double clock_cost(void)
 {
     nsec least = NSEC_PER_SEC;

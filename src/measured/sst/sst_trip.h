@@ -1,7 +1,7 @@
 #pragma once
-/* trip: times of one thing that is done again and again, each time after a random
- * pause, so that it meets whatever turns round in the meantime (a poller, a fetch) at
- * any phase. Written by the process that counts, read by its parent afterwards. */
+/* trip: the times of an operation that is repeated, each time after a random pause, so that
+ * it starts at any phase of a polling loop or of a periodic fetch. The log is written by the
+ * measuring process and read by its parent afterwards. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 
 struct trip_log {
     uint32_t wanted; /* at most TRIP_MAX */
-    uint32_t warm;   /* trips before those that count */
+    uint32_t warm;   /* trips before, which are not logged */
     uint32_t count;
     double usec[TRIP_MAX];
 };
@@ -22,12 +22,12 @@ struct trip {
     struct trip_log *log; /* borrowed; shared with the parent */
     struct rng rng;
     nsec pause_max;
-    nsec since;     /* when the trip under way began */
-    double cost;    /* of looking at the clock, in us: it is taken off */
-    uint32_t warms; /* trips that do not count and are still to come */
+    nsec since;     /* when the current trip began */
+    double cost;    /* time to read the clock, in us, which is subtracted */
+    uint32_t warms; /* warm-up trips that are still to come */
 };
 
-/* Before how many trips they are warm, where nothing else is said: a tenth, 50 at most. */
+/* Returns the default number of warm-up trips: a tenth, at most 50. */
 static inline uint32_t trip_warm(uint32_t wanted)
 {
     return wanted < 500 ? wanted / 10 : 50;
@@ -40,8 +40,8 @@ static inline uint32_t trip_total(const struct trip_log *log)
 
 void trip_open(struct trip *trip, struct trip_log *log, uint64_t seed, nsec pause_max);
 
-/* Pauses, without giving up the processor, and starts the clock. */
+/* Pauses without giving up the core, and starts the clock. */
 void trip_start(struct trip *trip);
 
-/* Stops it. True: that was the last. */
+/* Stops the clock and logs the trip. Returns true after the last trip. */
 bool trip_end(struct trip *trip);
